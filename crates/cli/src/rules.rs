@@ -15,7 +15,7 @@ use headstart_context::{Problem, ProjectRules, Rule, Surroundings, glance, syste
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_speculation::PromptOf;
-use headstart_tool_gate::{CallRef, Decision, Gate, GateContext};
+use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, ToolPolicies};
 use headstart_toolbox::{Limits, ToolContext, Toolbox};
 use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
@@ -165,6 +165,8 @@ async fn surroundings(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContex
 
 /// What git says, asked as a model would that nobody gave a consent to: judged and confined. Nothing where it does not answer.
 async fn git(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
+    // It is no call of the model's, so what the user says of tools is not about it.
+    let gate = &GateContext { tool_policies: ToolPolicies::default(), ..gate.clone() };
     let args = json!({ "command": "git status --porcelain=v1 --branch" });
     let args = args.as_object().cloned().unwrap_or_default();
     let call = ToolCall { id: String::new(), name: "shell".to_owned(), args };

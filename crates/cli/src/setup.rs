@@ -116,6 +116,12 @@ pub(crate) fn engine(
     }
 }
 
+/// The engine without the tools that its user excludes.
+pub(crate) fn offered(engine: Engine) -> Engine {
+    let policies = engine.host.gate_context().tool_policies;
+    Engine { toolbox: engine.toolbox.clone().keeping(|name| !policies.excludes(name)), ..engine }
+}
+
 /// The built-in tools, commands in the real shell, and those of an index.
 pub(crate) fn toolbox(workspace: &Path, views: Places, index: Option<&Arc<Upkeep>>) -> Toolbox {
     let runner = BashRunner::new(workspace.to_owned()).with_views(views);
@@ -199,7 +205,7 @@ pub(crate) async fn parts(
     let background = models.background.clone();
     let views = places.clone();
     let engine = engine(tree, workspace, background, Arc::clone(&host), limits, places, index.as_ref());
-    let engine = Intel::join(intel, engine);
+    let engine = offered(Intel::join(intel, engine));
     let tree: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = host.gate_context();
     let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &tree, &gate).await;

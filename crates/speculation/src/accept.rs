@@ -213,6 +213,17 @@ fn kept(finished: &Finished, choices: &[Choice]) -> Vec<Kept> {
 
 /// The first call that ran and would not be allowed now. A call that was answered with an error did nothing.
 fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
+    judged(finished, gate, context)
+        .find(|(_, verdict)| verdict.decision == Decision::Boundary)
+        .map(|(call, verdict)| (call.clone(), verdict))
+}
+
+/// The calls that ran, each with what the gate says of it now.
+fn judged<'a>(
+    finished: &'a Finished,
+    gate: &'a Gate,
+    context: &'a GateContext,
+) -> impl Iterator<Item = (&'a ToolCall, Verdict)> {
     let Transcript { messages, ready, .. } = &finished.transcript;
     let results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         Part::ToolResult(result) => Some(result),
@@ -220,10 +231,9 @@ fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<
     });
     let ran: HashSet<&str> = results.chain(ready).filter_map(ran_call).collect();
     let calls = messages.iter().flat_map(Message::tool_calls).chain(finished.transcript.waiting_calls());
-    calls.filter(|call| ran.contains(call.id.as_str())).find_map(|call| {
-        let verdict = gate.judge_ahead(CallRef { name: &call.name, args: &call.args }, context);
-        (verdict.decision == Decision::Boundary).then(|| (call.clone(), verdict))
-    })
+    calls
+        .filter(move |call| ran.contains(call.id.as_str()))
+        .map(|call| (call, gate.judge_ahead(CallRef { name: &call.name, args: &call.args }, context)))
 }
 
 /// The first path that was written or read, by whichever call and behind whichever link, and that the rules close now. It
@@ -252,14 +262,16 @@ fn withdrawn_git(finished: &Finished, context: &GateContext) -> Option<(ToolCall
     Some((call, verdict))
 }
 
-/// Whether the repository changes, or a path that is written is one that the user is asked about, by the mode in force now.
+/// Whether the repository changes, or a path that is written is one that the user is asked about, by the mode in force now or for what they say of a
+/// tool that wrote.
 fn asks_first(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
     let git = finished.git.is_some() && context.asks_when_taken();
-    git || finished
-        .changes
-        .changes
-        .iter()
-        .any(|change| gate.judge_path(Access::Write, &change.path, context).reason == Reason::StagedAsksFirst)
+    let by_tool =
+        || judged(finished, gate, context).any(|(_, verdict)| verdict.reason == Reason::StagedAsksFirst);
+    git || by_tool()
+        || finished.changes.changes.iter().any(|change| {
+            gate.judge_path(Access::Write, &change.path, context).reason == Reason::StagedAsksFirst
+        })
 }
 
 fn ran_call(result: &ToolResult) -> Option<&str> {

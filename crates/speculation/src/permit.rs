@@ -11,7 +11,7 @@ use headstart_overlay_fs::{
 };
 use headstart_tool_gate::{
     Access, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Effect, EffectKind, Gate, GateContext,
-    Reason, Verdict,
+    Reason, SaidBefore, Verdict,
 };
 use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
@@ -384,13 +384,19 @@ impl Permits for Foreground {
         if matches!(verdict.reason, Reason::DeniedPath) {
             return Permit::Refuse(asked.verdict.detail);
         }
-        if asked.context.mode == ApprovalMode::Plan && !reads_a_secret(verdict) {
+        let called = CallRef { name: &call.name, args: &call.args };
+        let said = self.tools.gate.said_before(verdict, called, &asked.context);
+        if said == SaidBefore::No {
+            return Permit::Refuse(asked.verdict.detail);
+        }
+        if asked.context.mode == ApprovalMode::Plan && !asks_to_read(verdict) {
             return Permit::Refuse(format!("plan mode runs nothing that may write: {}", verdict.detail));
         }
-        if asked.context.mode == ApprovalMode::Yolo {
-            return Permit::Run(asked);
+        match said {
+            SaidBefore::Yes => Permit::Run(asked),
+            SaidBefore::Nothing if asked.context.mode == ApprovalMode::Yolo => Permit::Run(asked),
+            SaidBefore::Nothing | SaidBefore::Asks | SaidBefore::No => Permit::Ask(asked),
         }
-        Permit::Ask(asked)
     }
 
     async fn ask(&self, call: &ToolCall, asked: Permitted) -> Permit {
@@ -446,10 +452,10 @@ impl Foreground {
     }
 }
 
-/// Plan mode reads, so its user is asked there as everywhere.
-fn reads_a_secret(verdict: &Verdict) -> bool {
+/// Plan mode reads, so its user is asked there as everywhere: about a secret, and about a read that their policy asks about.
+fn asks_to_read(verdict: &Verdict) -> bool {
     let reads = |effect: &Effect| effect.kind == EffectKind::ReadOnly;
-    verdict.reason == Reason::SecretPath && verdict.effects.iter().all(reads)
+    matches!(verdict.reason, Reason::SecretPath | Reason::Policy) && verdict.effects.iter().all(reads)
 }
 
 fn changed_meanwhile(paths: &[String]) -> ToolOutcome {

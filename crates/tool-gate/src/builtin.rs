@@ -29,6 +29,10 @@ const PATH_KEYS: [&str; 6] = ["file_path", "path", "filePath", "absolute_path", 
 const DIRECTORY_KEYS: [&str; 4] = ["directory", "dir_path", "cwd", "workdir"];
 
 impl BuiltinTool {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::ReadFile, Self::Grep, Self::Glob, Self::Ls, Self::Edit, Self::WriteFile, Self::Shell];
+
     /// The tool that `name` stands for: its own name or one of its aliases.
     ///
     /// A name is an alias only where its arguments mean the same: a tool that edits several places at once or

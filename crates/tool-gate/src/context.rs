@@ -60,6 +60,9 @@ pub struct GateContext {
     /// What the user and the project add to what the gate knows of programs.
     #[cfg(feature = "shell")]
     pub policies: Policies,
+    /// What they say of the calls of each tool.
+    #[cfg(feature = "tool-policies")]
+    pub tool_policies: crate::ToolPolicies,
 }
 
 impl GateContext {

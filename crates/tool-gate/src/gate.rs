@@ -38,6 +38,19 @@ pub struct ElsewhereVerdict {
     pub leaves_folder: bool,
 }
 
+/// What a user says in advance of a call that would ask them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SaidBefore {
+    /// Nothing: the approval mode decides.
+    Nothing,
+    /// Yes.
+    Yes,
+    /// They want to be asked, in every mode.
+    Asks,
+    /// No: the tool is excluded.
+    No,
+}
+
 /// When a command would run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -81,6 +94,14 @@ impl Gate {
 
     /// The verdict on one call. Never runs, reads or writes anything.
     pub fn judge(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
+        let verdict = Self::judge_call(call, context);
+        #[cfg(feature = "tool-policies")]
+        let verdict = crate::tool_policy::now(verdict, call, context);
+        verdict
+    }
+
+    /// What is known of a call, without what the user says of its tool.
+    fn judge_call(call: CallRef<'_>, context: &GateContext) -> Verdict {
         if let Some(declared) = context.declaration(call.name) {
             return files::judge_declared(declared, call.args, context, context.mode);
         }
@@ -113,17 +134,36 @@ impl Gate {
     /// [`ApprovalMode::Plan`]; where it may also do what a view keeps from the user's machine without giving it to the command (a
     /// connection, a path outside, no end, a service of the host); and at a path or a program that a rule is about.
     pub fn judge_ahead(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
+        let verdict = Self::judge_call_ahead(call, context);
+        #[cfg(feature = "tool-policies")]
+        let verdict = crate::tool_policy::ahead(verdict, call, context);
+        verdict
+    }
+
+    /// What the user says in advance of a call of their own turn of which [`judge`](Self::judge) says that it is a boundary. Without the feature
+    /// `tool-policies` they say nothing.
+    pub fn said_before(&self, verdict: &Verdict, call: CallRef<'_>, context: &GateContext) -> SaidBefore {
+        #[cfg(feature = "tool-policies")]
+        return crate::tool_policy::said_before(self, verdict, call, context);
+        #[cfg(not(feature = "tool-policies"))]
+        {
+            let _ = (verdict, call, context);
+            SaidBefore::Nothing
+        }
+    }
+
+    fn judge_call_ahead(call: CallRef<'_>, context: &GateContext) -> Verdict {
         match BuiltinTool::from_name(call.name) {
             Some(BuiltinTool::Shell) => Self::judge_shell(call.args, ".", context, Asked::Ahead).verdict,
             Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
                 files::ahead(tool.name(), context, |mode| files::judge_write(tool, call.args, context, mode))
             }
-            Some(_) => self.judge(call, context),
+            Some(_) => Self::judge_call(call, context),
             None => match context.declaration(call.name) {
                 Some(declared) => files::ahead(&declared.name, context, |mode| {
                     files::judge_declared(declared, call.args, context, mode)
                 }),
-                None => self.judge(call, context),
+                None => Self::judge_call(call, context),
             },
         }
     }

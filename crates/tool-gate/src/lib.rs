@@ -39,6 +39,7 @@
 //! - `shell` (default): shell commands are read. Without it there is no grammar, no table of programs and no policy, which
 //!   makes a small module for a host that runs no commands; every shell call is then a boundary
 //!   ([`Reason::NotUnderstood`]), and the other tools are judged as ever.
+//! - `tool-policies`: what a user says of each tool (`GateContext::tool_policies`): ask, automatic or exclude, also for some of its calls.
 
 mod builtin;
 mod call;
@@ -62,6 +63,8 @@ mod secrets;
 mod shadow;
 #[cfg(feature = "shell")]
 mod shell;
+#[cfg(feature = "tool-policies")]
+mod tool_policy;
 mod verdict;
 
 pub use builtin::BuiltinTool;
@@ -75,8 +78,10 @@ pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
 pub use files::{Access, PROTECTED_FOLDERS};
-pub use gate::{ElsewhereVerdict, Gate};
+pub use gate::{ElsewhereVerdict, Gate, SaidBefore};
 #[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
 pub use secrets::{FORM_ENDINGS, SECRET_FILES, SecretFiles};
+#[cfg(feature = "tool-policies")]
+pub use tool_policy::{ToolDecision, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable};
 pub use verdict::{Decision, Effect, EffectKind, GitNeeds, Hardened, Reason, Verdict};

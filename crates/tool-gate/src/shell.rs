@@ -10,6 +10,8 @@ mod options;
 mod progress;
 mod read;
 mod script;
+#[cfg(feature = "tool-policies")]
+mod simple_commands;
 mod sorted;
 mod table;
 mod value;
@@ -18,6 +20,8 @@ mod witness;
 use headstart_workspace_path::WorkspacePath;
 
 pub(crate) use judged::Judged;
+#[cfg(feature = "tool-policies")]
+pub(crate) use simple_commands::simple_commands;
 pub(crate) use witness::Witness;
 
 use crate::{Effect, EffectKind, GateContext, Hardened};

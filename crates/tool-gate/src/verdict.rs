@@ -59,6 +59,9 @@ pub enum Reason {
     ProtectedPath,
     /// A known tool that needs the user or reaches outside.
     DeniedTool,
+    /// A tool that the user excludes.
+    #[cfg(feature = "tool-policies")]
+    ExcludedTool,
     /// A tool that the gate does not know.
     UnknownTool,
     /// A command that writes.
@@ -105,6 +108,8 @@ impl Reason {
             Self::SecretPath => "secret_path",
             Self::ProtectedPath => "protected_path",
             Self::DeniedTool => "denied_tool",
+            #[cfg(feature = "tool-policies")]
+            Self::ExcludedTool => "excluded_tool",
             Self::UnknownTool => "unknown_tool",
             Self::Writes => "writes",
             Self::Network => "network",

@@ -68,6 +68,14 @@ impl Toolbox {
         Self { shell, ..self.offer(Offered { schema, tool, own: true }) }
     }
 
+    /// Only the tools whose names are kept; a call of another one finds none.
+    #[must_use]
+    pub fn keeping(mut self, keep: impl Fn(&str) -> bool) -> Self {
+        self.tools.retain(|offered| keep(&offered.schema.name));
+        self.shell = self.shell.filter(|shell| keep(&shell.schema().name));
+        self
+    }
+
     /// Has each file looked at that `edit` or `write_file` staged, so that the model hears at once what that broke.
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn EditObserver>) -> Self {

@@ -47,6 +47,8 @@ impl Rules {
             tools: Vec::new(),
             #[cfg(feature = "shell")]
             policies,
+            // What users say of single tools is for hosts with files of configuration.
+            ..GateContext::default()
         })
     }
 }

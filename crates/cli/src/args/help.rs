@@ -42,7 +42,8 @@ Configuration, each layer over the one before:
                 retries, connect_seconds, first_byte_seconds, idle_seconds, stalled_seconds,
                 cache_seconds; in [limits] depth (steps ahead, one on top of the other),
                 turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
-                staged_depth, time_seconds, command_seconds; [[policy]] (docs/policies.md);
+                staged_depth, time_seconds, command_seconds; [tools] and [[policy]]
+                (docs/policies.md); rules = false: the project's own rules go to no model;
                 in [code-index] enabled, history, max_bytes, embeddings, rerank (docs/code-index.md);
                 [shadow]: views for commands that write (docs/formats.md);
                 background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
@@ -169,6 +170,14 @@ or what `prices` of a model in your configuration say.
 Examples:
   headstart stats
   headstart stats --json | jq 'select(.type == \"kind\") | {kind, runs, why}'";
+
+pub(super) const TOOLS: &str = "\
+Each line names a tool, its policy (automatic, ask, exclude, or mode where nothing is said of it) and which entry
+of which file says so. [tools] in a configuration file sets policies; docs/policies.md tells how.
+
+Examples:
+  headstart tools
+  headstart tools --json --workspace ../site";
 
 pub(super) const GATE: &str = "\
 Each line is {\"tool\":NAME,\"args\":{...}} or, for a shell command, {\"cmd\":\"...\"}; other fields are \

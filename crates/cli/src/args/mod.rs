@@ -71,6 +71,9 @@ pub(crate) enum Command {
     /// Show what work done ahead cost and saved, and whether it pays off now
     #[command(after_help = help::STATS)]
     Stats(Stats),
+    /// List the tools that a model is offered here, and what your configuration says of each
+    #[command(after_help = help::TOOLS)]
+    Tools(Tools),
     /// Judge tool calls: JSON Lines in, JSON Lines out, same order
     #[command(after_help = help::GATE)]
     Gate(Gate),
@@ -101,6 +104,12 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tools {
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
 }
 
 #[derive(Debug, Args)]

@@ -22,6 +22,7 @@ mod start;
 mod stats;
 mod suggest;
 mod sweep;
+mod tools;
 mod undo;
 
 use std::future::Future;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Undo(args) => undo::run(args, context),
         Command::Sweep(args) => sweep::run(&args, context),
         Command::Stats(args) => stats::run(&args, context),
+        Command::Tools(args) => tools::run(&args, context),
         Command::Gate(args) => gate::run(&args, context),
         Command::Hook(args) => hook::run(&args, context),
         Command::Run(args) => block_on(run::run(args, context)),

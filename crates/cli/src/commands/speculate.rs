@@ -75,7 +75,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let index = setup::index(&config, &workspace, &context.environment, Some(store.state_folder()))?;
     let background = models.background.clone();
     let engine = setup::engine(tree, &workspace, background, host, config.limits, places, index.as_ref());
-    let engine = Intel::join(intel, engine);
+    let engine = setup::offered(Intel::join(intel, engine));
     let tools = engine.toolbox.schemas();
     let base: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = engine.host.gate_context();

@@ -54,11 +54,12 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let index = setup::index(&config, &workspace, &context.environment, state.as_deref())?;
     let toolbox = setup::toolbox(Path::new(&workspace), Places::default(), index.as_ref());
+    let gate = config.gate_context(workspace.clone())?;
+    let toolbox = toolbox.keeping(|name| !gate.tool_policies.excludes(name));
     let rules = setup::rules(&config, &workspace, state.as_deref());
     let tree =
         OsTree::open(&workspace).map_err(|error| setup::cannot_open(Path::new(&workspace), None, &error))?;
     let tree: Arc<dyn Tree> = Arc::new(tree);
-    let gate = config.gate_context(workspace.clone())?;
     let system = Rules::system_text(rules.as_ref(), &toolbox, &tree, &gate).await;
     let params = CacheSafeParams::new(Some(system), toolbox.schemas(), &history, &models.main_name);
     let guards = Guards { plan_mode: config.mode == ApprovalMode::Plan, ..Guards::default() };

@@ -18,6 +18,7 @@ use super::per_model::ModelTable;
 use super::requests::RequestField;
 use super::several::SeveralField;
 use super::shadow::ShadowTable;
+use super::tools::ToolsTable;
 use super::{TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -69,6 +70,7 @@ struct Fields {
     #[serde(rename = "code-intel")]
     intel: IntelTable,
     shadow: ShadowTable,
+    tools: ToolsTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -213,6 +215,10 @@ impl File {
 
     pub(super) fn intel(&self) -> &IntelTable {
         &self.fields.intel
+    }
+
+    pub(super) fn tools(&self) -> &ToolsTable {
+        &self.fields.tools
     }
 
     pub(super) fn shadow(&self) -> &ShadowTable {

@@ -16,13 +16,16 @@ mod project;
 mod requests;
 mod several;
 mod shadow;
+mod tools;
 
 use std::path::{Path, PathBuf};
 
 use headstart_budget::policy::Policy;
 use headstart_forked_query::ForkLimits;
 use headstart_speculation::{AtBoundary, Limits};
-use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies};
+use headstart_tool_gate::{
+    AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies, ToolPolicies,
+};
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
 pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
@@ -78,6 +81,8 @@ pub(crate) struct Config {
     pub(crate) deny_defaults: bool,
     /// The policies of all files together.
     pub(crate) policies: Policies,
+    /// What all files say of tools.
+    pub(crate) tool_policies: ToolPolicies,
     /// Whether the project's rules are read.
     pub(crate) rules: bool,
     pub(crate) suggestions: bool,
@@ -133,6 +138,7 @@ impl Config {
             deny,
             tools: [crate::index::declarations(), headstart_code_intel::declarations()].concat(),
             policies: self.policies.clone(),
+            tool_policies: self.tool_policies.clone(),
         })
     }
 
@@ -149,6 +155,7 @@ impl Config {
         config.deny = file.deny()?;
         config.deny_defaults = file.deny_defaults().is_none_or(|defaults| defaults.value);
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
+        config.tool_policies = tools::of_user(&file)?;
         config.rules = file.rules().unwrap_or(config.rules);
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
@@ -219,6 +226,7 @@ impl Default for Config {
             deny: Vec::new(),
             deny_defaults: true,
             policies: Policies::default(),
+            tool_policies: ToolPolicies::default(),
             rules: true,
             suggestions: true,
             speculation: true,

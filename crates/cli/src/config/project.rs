@@ -4,7 +4,7 @@ use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
-use super::{Config, Flags, budget, index, intel, per_model, shadow};
+use super::{Config, Flags, budget, index, intel, per_model, shadow, tools};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -39,6 +39,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     }
     let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
+    config.tool_policies = tools::with_projects(&config.tool_policies, &file)?;
     config.rules &= file.rules().unwrap_or(true);
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);

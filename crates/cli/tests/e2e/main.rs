@@ -34,5 +34,6 @@ mod scope;
 mod shadow;
 mod suggest;
 mod thoughts;
+mod tool_policies;
 mod undo;
 mod untold;

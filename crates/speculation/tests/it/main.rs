@@ -16,4 +16,5 @@ mod states;
 mod steps;
 mod support;
 mod together;
+mod tool_policies;
 mod undone;

@@ -1,0 +1,58 @@
+use std::path::Path;
+
+use headstart_tool_gate::{GateContext, ToolDecision};
+use serde::Serialize;
+
+use crate::args::Tools;
+use crate::config::Flags;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::remote::Places;
+use crate::{setup, workspace};
+
+/// A tool, and what becomes of its calls.
+#[derive(Debug, Serialize)]
+struct Row {
+    tool: String,
+    /// `automatic`, `ask` or `exclude`; where nothing is said of it, `mode`.
+    policy: &'static str,
+    why: Option<String>,
+}
+
+/// Lists the tools that the model of a chat is offered here, with what the configuration says of each.
+pub(crate) fn run(args: &Tools, context: &Context) -> Result<ExitStatus, CliError> {
+    let workspace = workspace::resolve(args.workspace.path.as_deref())?;
+    let config = context.config(&Flags::default(), Path::new(&workspace))?;
+    let state = context.store().ok().map(|store| store.state_folder().to_owned());
+    let index = setup::index(&config, &workspace, &context.environment, state.as_deref())?;
+    let toolbox = setup::toolbox(Path::new(&workspace), Places::default(), index.as_ref());
+    let gate = config.gate_context(workspace)?;
+    let names = toolbox.schemas().into_iter().map(|schema| schema.name);
+    let rows: Vec<_> = names.map(|tool| row(tool, &gate)).collect();
+    if context.output.is_json() {
+        rows.iter().try_for_each(output::print_json)?;
+    } else {
+        let line = |row: &Row| {
+            let why = row.why.as_deref().unwrap_or("nothing is said of it, so the mode decides");
+            format!("{:<12} {:<10} {}\n", row.tool, row.policy, output::one_line(why))
+        };
+        output::print(&rows.iter().map(line).collect::<Vec<_>>().concat())?;
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn row(tool: String, gate: &GateContext) -> Row {
+    let rules = gate.tool_policies.rules_about(&tool);
+    let and_rules = match rules {
+        0 => String::new(),
+        1 => "; a rule is about some of its calls".to_owned(),
+        more => format!("; {more} rules are about some of its calls"),
+    };
+    if let Some(ToolDecision { policy, why, .. }) = gate.tool_policies.of_tool(&tool) {
+        return Row { tool, policy: policy.as_str(), why: Some(format!("{why}{and_rules}")) };
+    }
+    let why = format!("nothing is said of all its calls, so the mode decides{and_rules}");
+    Row { tool, policy: "mode", why: (0 < rules).then_some(why) }
+}

@@ -1,0 +1,68 @@
+//! What the files say of tools: `[tools]`.
+
+use std::collections::BTreeMap;
+
+use headstart_tool_gate::{PolicyOrigin, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable};
+use toml::Spanned;
+
+use super::file::File;
+use crate::error::CliError;
+
+/// The table as it stands.
+pub(super) type ToolsTable = BTreeMap<String, Spanned<toml::Value>>;
+
+/// The tools that there are besides the gate's own.
+pub(crate) fn known() -> Vec<String> {
+    let declared = [crate::index::declarations(), headstart_code_intel::declarations()].concat();
+    declared.into_iter().map(|tool| tool.name).collect()
+}
+
+/// The user's table.
+pub(super) fn of_user(file: &File) -> Result<ToolPolicies, CliError> {
+    checked(table(file)?, ToolTable::default()).map_err(|error| refuse(file, &error))
+}
+
+/// Both tables.
+pub(super) fn with_projects(users: &ToolPolicies, file: &File) -> Result<ToolPolicies, CliError> {
+    let of_user = users.of(PolicyOrigin::User).clone();
+    checked(of_user, table(file)?).map_err(|error| refuse(file, &error))
+}
+
+fn checked(user: ToolTable, project: ToolTable) -> Result<ToolPolicies, ToolPolicyError> {
+    let known = known();
+    let known: Vec<_> = known.iter().map(String::as_str).collect();
+    ToolPolicies::new(user, project, &known)
+}
+
+fn table(file: &File) -> Result<ToolTable, CliError> {
+    let mut table = ToolTable::default();
+    for (key, value) in file.tools() {
+        let line = file.line(&value.span());
+        let field = format!("tools.{key}");
+        if key == "rule" {
+            let rules = value.get_ref().clone().try_into::<Vec<ToolRule>>();
+            table.rules = rules.map_err(|error| file.refuse(line, &field, error.message()))?;
+            continue;
+        }
+        let policy = value.get_ref().as_str().and_then(policy).ok_or_else(|| {
+            file.refuse(line, &field, format!("{} is none of automatic, ask and exclude", value.get_ref()))
+        })?;
+        if key == "default" {
+            table.default = Some(policy);
+        } else {
+            table.tools.push((key.clone(), policy));
+        }
+    }
+    Ok(table)
+}
+
+fn policy(name: &str) -> Option<ToolPolicy> {
+    [ToolPolicy::Automatic, ToolPolicy::Ask, ToolPolicy::Exclude]
+        .into_iter()
+        .find(|policy| policy.as_str() == name)
+}
+
+fn refuse(file: &File, error: &ToolPolicyError) -> CliError {
+    let line = file.tools().get(&error.key).map_or(1, |value| file.line(&value.span()));
+    file.refuse(line, &format!("tools.{}", error.place), &error.problem)
+}

@@ -1,0 +1,103 @@
+//! What a user says of tools, in turns and in work ahead.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use futures::executor::block_on;
+use headstart_forked_query::{ModelEvent, Part, ToolOutcome};
+use headstart_speculation::{Acceptance, Consent, Ending, Limits, Transcript};
+use headstart_tool_gate::{ApprovalMode, Reason, ToolPolicies, ToolPolicy, ToolTable};
+use serde_json::json;
+
+use crate::support::{Bench, call, calls, read, says, write};
+
+const MODES: [ApprovalMode; 4] =
+    [ApprovalMode::Plan, ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
+
+fn bench(mode: ApprovalMode, policy: Option<(&str, ToolPolicy)>, event: &ModelEvent) -> Bench {
+    let bench = Bench::new(mode, [calls([event.clone()]), says("Done.")]);
+    let tools = policy.iter().map(|(name, policy)| ((*name).to_owned(), *policy)).collect();
+    let table = ToolTable { tools, ..ToolTable::default() };
+    let policies = ToolPolicies::new(table, ToolTable::default(), &[]).unwrap();
+    bench.host.rules.lock().unwrap().tool_policies = policies;
+    bench
+}
+
+/// One call in a turn whose user says yes: whether they were asked, and what came of it.
+fn turn(bench: &Bench) -> String {
+    bench.host.consents.lock().unwrap().push_back(Consent::Run);
+    let transcript = Transcript::new("do it");
+    let (turn, _events) =
+        bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
+    assert_eq!(block_on(turn.run()), Ending::Completed);
+    let asked = !bench.host.asked.lock().unwrap().is_empty();
+    let parts = turn.transcript().messages.into_iter().flat_map(|message| message.parts);
+    let mut outcome = parts.filter_map(|part| match part {
+        Part::ToolResult(result) => Some(result.outcome),
+        _ => None,
+    });
+    let what = match outcome.next_back().unwrap() {
+        ToolOutcome::Output(_) => "runs",
+        ToolOutcome::Error(message) if message.contains("is not available") => "excluded",
+        ToolOutcome::Error(_) => "refused",
+    };
+    format!("{}{what}", if asked { "asks, " } else { "" })
+}
+
+#[test]
+fn a_turn_goes_by_the_policy_in_every_mode() {
+    let events = [
+        ("read_file", read("README.md")),
+        ("edit", call("edit", &json!({"file_path": "README.md", "old_string": "sample", "new_string": "x"}))),
+        ("shell", call("shell", &json!({"command": "cargo test"}))),
+    ];
+    let policies = [None, Some(ToolPolicy::Ask), Some(ToolPolicy::Automatic), Some(ToolPolicy::Exclude)];
+    let mut lines = Vec::new();
+    for (name, event) in &events {
+        for policy in policies {
+            let row = MODES.map(|mode| turn(&bench(mode, policy.map(|policy| (*name, policy)), event)));
+            let said = policy.map_or("-", ToolPolicy::as_str);
+            lines.push(format!("{name} {said}: {}", row.join(" | ")));
+        }
+    }
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn work_ahead_stops_where_its_user_wants_to_be_asked() {
+    for (policy, reason) in [(ToolPolicy::Ask, Reason::Policy), (ToolPolicy::Exclude, Reason::ExcludedTool)] {
+        let bench = bench(ApprovalMode::AutoEdit, Some(("read_file", policy)), &read("README.md"));
+        let (_, finished) = bench.speculate("do it");
+        let Ending::Boundary { verdict } = &finished.ending else { panic!("{:?}", finished.ending) };
+        assert_eq!(verdict.reason, reason);
+    }
+    // What is automatic in a turn is as it was ahead.
+    let bench = bench(ApprovalMode::Default, Some(("edit", ToolPolicy::Automatic)), &write("NEW.md", "x"));
+    let (_, finished) = bench.speculate("do it");
+    assert!(matches!(finished.ending, Ending::Boundary { .. }), "{:?}", finished.ending);
+}
+
+/// An edit that a user wants to be asked about is staged ahead as any other, and asked about when it is taken.
+#[test]
+fn edits_are_asked_about_when_they_are_taken() {
+    let bench = bench(ApprovalMode::AutoEdit, Some(("write_file", ToolPolicy::Ask)), &write("NEW.md", "x"));
+    bench.host.rules.lock().unwrap().ahead_writes = headstart_tool_gate::AheadWrites::Ask;
+    let (speculation, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Completed);
+    let Acceptance::AsksFirst(asks) = block_on(speculation.accept()).unwrap() else {
+        panic!("nobody was asked")
+    };
+    let accepted = block_on(speculation.accept_with(&asks.agreed())).unwrap();
+    assert!(matches!(accepted, Acceptance::Accepted(_)), "{accepted:?}");
+}
+
+/// What came between the work and its accept counts.
+#[test]
+fn a_tool_that_is_excluded_meanwhile_withdraws_the_work() {
+    let bench = bench(ApprovalMode::AutoEdit, None, &write("NEW.md", "x"));
+    let (speculation, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Completed);
+    let table = ToolTable { tools: vec![("write_file".into(), ToolPolicy::Exclude)], ..ToolTable::default() };
+    bench.host.rules.lock().unwrap().tool_policies =
+        ToolPolicies::new(table, ToolTable::default(), &[]).unwrap();
+    let acceptance = block_on(speculation.accept()).unwrap();
+    assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{acceptance:?}");
+}

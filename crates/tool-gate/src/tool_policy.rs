@@ -1,0 +1,240 @@
+//! What a user wants done with the calls of each tool, whatever the gate knows of them.
+
+mod apply;
+mod decide;
+mod pattern;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::apply::{ahead, now, said_before};
+pub use self::decide::ToolDecision;
+use self::pattern::{Pattern, Words};
+use crate::{BuiltinTool, PolicyOrigin};
+
+/// Most rules of one origin.
+const MAX_RULES: usize = 256;
+
+/// What becomes of the calls of a tool. They are in order: each is stricter than the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolPolicy {
+    /// In a turn nobody is asked. Ahead of the user nothing changes.
+    Automatic,
+    /// The user is asked in every mode: about changes and commands, and about reads where the tool is named.
+    Ask,
+    /// The tool is not offered, and a call of it does not run.
+    Exclude,
+}
+
+impl ToolPolicy {
+    /// Its name in a configuration file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Automatic => "automatic",
+            Self::Ask => "ask",
+            Self::Exclude => "exclude",
+        }
+    }
+}
+
+/// What one configuration file says of tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolTable {
+    /// Of tools that nothing else in the file names.
+    pub default: Option<ToolPolicy>,
+    /// By name; `*` in one stands for any text.
+    pub tools: Vec<(String, ToolPolicy)>,
+    /// Looked at before the names; the first that fits counts.
+    pub rules: Vec<ToolRule>,
+}
+
+/// A policy for some calls of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolRule {
+    /// The tool's name; `*` stands for any text.
+    pub tool: String,
+    /// Arguments by name, each with a pattern that it has to fit: `path` a glob of workspace paths, `command` the words of a simple command,
+    /// any other a text in which `*` stands for any.
+    #[serde(default)]
+    pub when: BTreeMap<String, String>,
+    /// What becomes of such a call.
+    pub policy: ToolPolicy,
+}
+
+/// Where a table is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct ToolPolicyError {
+    /// Who wrote it.
+    pub origin: PolicyOrigin,
+    /// The entry: the name of a tool, `default`, or `rule 2.when`.
+    pub place: String,
+    /// The key of the entry in the table, for whoever looks for its line.
+    pub key: String,
+    /// What is wrong with it, and what to do.
+    pub problem: String,
+}
+
+/// What the user and the project say of tools, checked.
+#[derive(Clone, Default)]
+pub struct ToolPolicies {
+    layers: Arc<[Layer; 2]>,
+}
+
+#[derive(Default)]
+struct Layer {
+    source: ToolTable,
+    named: Vec<(Pattern, String, ToolPolicy)>,
+    rules: Vec<Rule>,
+}
+
+struct Rule {
+    tool: Pattern,
+    command: Option<Words>,
+    path: Option<headstart_workspace_path::Glob>,
+    others: Vec<(String, Pattern)>,
+    policy: ToolPolicy,
+}
+
+/// The names that other products have for what our tools do.
+const ALIASES: [(&str, &str); 14] = [
+    ("builtin_read_file", "read_file"),
+    ("builtin_read_file_range", "read_file"),
+    ("builtin_edit_existing_file", "edit"),
+    ("builtin_single_find_and_replace", "edit"),
+    ("builtin_multi_edit", "multi_edit"),
+    ("builtin_create_new_file", "create_file"),
+    ("builtin_run_terminal_command", "shell"),
+    ("builtin_grep_search", "grep"),
+    ("builtin_file_glob_search", "glob"),
+    ("builtin_ls", "ls"),
+    ("builtin_view_diff", "view_diff"),
+    ("builtin_search_web", "search_web"),
+    ("builtin_fetch_url_content", "fetch_url"),
+    ("builtin_view_repo_map", "repo_map"),
+];
+
+impl ToolPolicies {
+    /// Checks both tables. `known` are the names of the tools that there are besides the gate's own; a name that begins with `mcp__` or has a `*` in it may be
+    /// of a tool that comes later.
+    ///
+    /// # Errors
+    ///
+    /// A project can only tighten: `automatic` in its table is an error. So is a name that nobody has, with the nearest one that there is.
+    pub fn new(user: ToolTable, project: ToolTable, known: &[&str]) -> Result<Self, ToolPolicyError> {
+        let user = Layer::new(user, PolicyOrigin::User, known)?;
+        Ok(Self { layers: Arc::new([user, Layer::new(project, PolicyOrigin::Project, known)?]) })
+    }
+
+    /// Whether nothing is said of any tool.
+    pub fn is_empty(&self) -> bool {
+        self.layers.iter().all(|layer| layer.source == ToolTable::default())
+    }
+
+    /// The table of one origin, as it was given.
+    pub fn of(&self, origin: PolicyOrigin) -> &ToolTable {
+        &self.layers[usize::from(origin == PolicyOrigin::Project)].source
+    }
+
+    /// Whether the tool is not to be offered at all.
+    pub fn excludes(&self, tool: &str) -> bool {
+        self.of_tool(tool).is_some_and(|decision| decision.policy == ToolPolicy::Exclude)
+    }
+}
+
+impl Layer {
+    fn new(source: ToolTable, origin: PolicyOrigin, known: &[&str]) -> Result<Self, ToolPolicyError> {
+        let error = |key: &str, place: String, problem: String| ToolPolicyError {
+            origin,
+            place,
+            key: key.to_owned(),
+            problem,
+        };
+        let loosens = |policy| {
+            (origin == PolicyOrigin::Project && policy == ToolPolicy::Automatic).then(|| {
+                "a project can only have more asked or excluded; set automatic in your own file".to_owned()
+            })
+        };
+        if let Some(problem) = source.default.and_then(loosens) {
+            return Err(error("default", "default".to_owned(), problem));
+        }
+        let mut layer = Self::default();
+        for (name, policy) in &source.tools {
+            let problem = loosens(*policy).or_else(|| pattern::unknown_tool(name, known));
+            if let Some(problem) = problem {
+                return Err(error(name, name.clone(), problem));
+            }
+            layer.named.push((Pattern::new(canonical(name)), name.clone(), *policy));
+        }
+        // A name itself counts before a pattern of names.
+        layer.named.sort_by_key(|(pattern, ..)| pattern.is_open());
+        if MAX_RULES < source.rules.len() {
+            return Err(error("rule", "rule".to_owned(), format!("there are more than {MAX_RULES} rules")));
+        }
+        for (index, rule) in source.rules.iter().enumerate() {
+            let wrong =
+                |field: &str, problem: String| error("rule", format!("rule {}{field}", index + 1), problem);
+            if let Some(problem) = loosens(rule.policy) {
+                return Err(wrong(".policy", problem));
+            }
+            if let Some(problem) = pattern::unknown_tool(&rule.tool, known) {
+                return Err(wrong(".tool", problem));
+            }
+            layer.rules.push(Rule::new(rule).map_err(|problem| wrong(".when", problem))?);
+        }
+        layer.source = source;
+        Ok(layer)
+    }
+}
+
+impl Rule {
+    fn new(source: &ToolRule) -> Result<Self, String> {
+        let tool = canonical(&source.tool);
+        let mut rule = Self {
+            tool: Pattern::new(tool),
+            command: None,
+            path: None,
+            others: Vec::new(),
+            policy: source.policy,
+        };
+        let is_shell = tool == BuiltinTool::Shell.name();
+        for (argument, pattern) in &source.when {
+            match argument.as_str() {
+                "command" | "cmd" if is_shell => rule.command = Some(Words::new(pattern)?),
+                "path" | "file_path" | "filePath" | "absolute_path" | "dir_path" => {
+                    let glob = headstart_workspace_path::Glob::new(pattern.trim_start_matches("./"));
+                    rule.path = Some(glob.map_err(|error| format!("{argument}: {pattern:?}: {error}"))?);
+                }
+                _ => rule.others.push((argument.clone(), Pattern::new(pattern))),
+            }
+        }
+        Ok(rule)
+    }
+}
+
+/// The name by which the gate knows a tool.
+fn canonical(name: &str) -> &str {
+    if let Some((_, ours)) = ALIASES.iter().find(|(theirs, _)| *theirs == name) {
+        return ours;
+    }
+    BuiltinTool::from_name(name).map_or(name, |tool| tool.name())
+}
+
+impl fmt::Debug for ToolPolicies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.layers.iter().map(|layer| &layer.source)).finish()
+    }
+}
+
+impl PartialEq for ToolPolicies {
+    fn eq(&self, other: &Self) -> bool {
+        self.layers.iter().zip(other.layers.iter()).all(|(one, other)| one.source == other.source)
+    }
+}
+
+impl Eq for ToolPolicies {}

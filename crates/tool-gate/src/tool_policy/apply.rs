@@ -1,0 +1,88 @@
+//! What a policy makes of a verdict. The verdict comes first; a policy only makes it stricter, but for one thing: in a turn `automatic` may
+//! answer the question that the user would be asked.
+
+use super::{ToolDecision, ToolPolicy};
+use crate::{ApprovalMode, CallRef, Decision, Gate, GateContext, Reason, SaidBefore, Verdict};
+
+/// The verdict on a call of a turn.
+pub(crate) fn now(verdict: Verdict, call: CallRef<'_>, context: &GateContext) -> Verdict {
+    match context.tool_policies.decide(call, context) {
+        Some(said) if said.policy == ToolPolicy::Exclude => excluded(verdict, call, &said),
+        Some(said) if asks(&said, &verdict) => stopped(verdict, &said),
+        _ => verdict,
+    }
+}
+
+/// The verdict on a call of work that runs ahead.
+pub(crate) fn ahead(verdict: Verdict, call: CallRef<'_>, context: &GateContext) -> Verdict {
+    match context.tool_policies.decide(call, context) {
+        Some(said) if said.policy == ToolPolicy::Exclude => excluded(verdict, call, &said),
+        Some(said) if asks(&said, &verdict) => match verdict.decision {
+            // The user is asked about all changes of the work when it is taken.
+            Decision::Redirect
+                if context.asks_when_taken() || context.ahead_writes == crate::AheadWrites::Ask =>
+            {
+                Verdict { reason: Reason::StagedAsksFirst, detail: said.why, ..verdict }
+            }
+            _ => stopped(verdict, &said),
+        },
+        _ => verdict,
+    }
+}
+
+/// What the policies say of a call that is a boundary.
+pub(crate) fn said_before(
+    gate: &Gate,
+    verdict: &Verdict,
+    call: CallRef<'_>,
+    context: &GateContext,
+) -> SaidBefore {
+    match context.tool_policies.decide(call, context).map(|said| said.policy) {
+        None => SaidBefore::Nothing,
+        Some(ToolPolicy::Exclude) => SaidBefore::No,
+        Some(ToolPolicy::Ask) => SaidBefore::Asks,
+        Some(ToolPolicy::Automatic) if is_for_the_user_alone(gate, verdict, call, context) => {
+            SaidBefore::Nothing
+        }
+        Some(ToolPolicy::Automatic) => SaidBefore::Yes,
+    }
+}
+
+/// Whether a question is one that no policy answers, because not the mode asks it but a rule: about a path that is closed, a secret, a folder that configures
+/// programs, a program at which a policy stops.
+fn is_for_the_user_alone(gate: &Gate, verdict: &Verdict, call: CallRef<'_>, context: &GateContext) -> bool {
+    match verdict.reason {
+        Reason::DeniedPath
+        | Reason::SecretPath
+        | Reason::ProtectedPath
+        | Reason::Policy
+        | Reason::AmbiguousPath => true,
+        // What the mode asks about may hide what is asked about in every mode.
+        Reason::WriteToolNoAuto => {
+            let edits = GateContext { mode: ApprovalMode::AutoEdit, ..context.clone() };
+            gate.judge(call, &edits).decision == Decision::Boundary
+        }
+        _ => false,
+    }
+}
+
+/// Whether a policy has the user asked about a call that would run.
+fn asks(said: &ToolDecision, verdict: &Verdict) -> bool {
+    said.policy == ToolPolicy::Ask
+        && match verdict.decision {
+            Decision::Allow => said.named && verdict.reason != Reason::InvalidArgument,
+            Decision::Redirect => true,
+            Decision::Shadow => said.named,
+            Decision::Boundary => false,
+        }
+}
+
+fn stopped(verdict: Verdict, said: &ToolDecision) -> Verdict {
+    let detail = format!("you are asked first: {}", said.why);
+    Verdict { decision: Decision::Boundary, reason: Reason::Policy, detail, ..verdict }
+}
+
+fn excluded(verdict: Verdict, call: CallRef<'_>, said: &ToolDecision) -> Verdict {
+    let detail = format!("{} is not available: {}", call.name, said.why);
+    Verdict { decision: Decision::Boundary, reason: Reason::ExcludedTool, detail, ..verdict }
+}

@@ -1,0 +1,193 @@
+use std::cell::OnceCell;
+
+use headstart_workspace_path::WorkspacePath;
+use serde_json::{Map, Value};
+
+use super::{Layer, Rule, ToolPolicies, ToolPolicy, canonical};
+use crate::builtin::one_text;
+use crate::shell::simple_commands;
+use crate::{BuiltinTool, CallRef, GateContext, PolicyOrigin};
+
+/// What the policies say of a tool or of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolDecision {
+    /// What becomes of it.
+    pub policy: ToolPolicy,
+    /// Whether the tool is named for it, and not only covered by the default.
+    pub named: bool,
+    /// Which entry says so, in words.
+    pub why: String,
+}
+
+/// A decision of one file; where nothing is said, the mode decides.
+type Said = Option<ToolDecision>;
+
+/// A command line with its simple commands, which are read when a rule asks for them.
+struct Line<'a> {
+    text: Option<&'a str>,
+    commands: OnceCell<Option<Vec<Vec<Vec<u8>>>>>,
+}
+
+impl Line<'_> {
+    /// `None` where not all of it is understood.
+    fn commands(&self) -> Option<&Vec<Vec<Vec<u8>>>> {
+        self.commands.get_or_init(|| simple_commands(self.text?)).as_ref()
+    }
+}
+
+impl ToolPolicies {
+    /// What is said of one call; `None`: nothing, so the mode decides.
+    ///
+    /// A call of `shell` is what its strictest simple command is. A line of which not all is understood is asked about where any rule of a command is stricter
+    /// than what holds without rules, and fits no rule that is looser.
+    pub fn decide(&self, call: CallRef<'_>, context: &GateContext) -> Said {
+        if self.is_empty() {
+            return None;
+        }
+        let text = one_text(call.args, &["command", "cmd"]).ok().flatten();
+        let line = Line { text, commands: OnceCell::new() };
+        let [user, project] = &*self.layers;
+        let said = [(user, PolicyOrigin::User), (project, PolicyOrigin::Project)]
+            .map(|(layer, origin)| layer.decide(call, &line, context, origin));
+        stricter(said)
+    }
+
+    /// How many rules are about some calls of a tool.
+    pub fn rules_about(&self, tool: &str) -> usize {
+        let rules = self.layers.iter().flat_map(|layer| &layer.rules);
+        rules.filter(|rule| rule.tool.fits(canonical(tool).as_bytes())).count()
+    }
+
+    /// What is said of all calls of a tool, but for rules.
+    pub fn of_tool(&self, tool: &str) -> Said {
+        let [user, project] = &*self.layers;
+        stricter([user.of_tool(tool, PolicyOrigin::User), project.of_tool(tool, PolicyOrigin::Project)])
+    }
+}
+
+/// What the user says, or what the project says where that is stricter.
+fn stricter([user, project]: [Said; 2]) -> Said {
+    if project.is_some() && rank(&user) < rank(&project) { project } else { user }
+}
+
+/// What the mode says stands between automatic and ask.
+fn rank(said: &Said) -> (u8, bool) {
+    match said {
+        Some(ToolDecision { policy: ToolPolicy::Automatic, .. }) => (0, false),
+        None => (1, false),
+        Some(ToolDecision { policy: ToolPolicy::Ask, named, .. }) => (2, *named),
+        Some(ToolDecision { policy: ToolPolicy::Exclude, .. }) => (3, false),
+    }
+}
+
+impl Layer {
+    fn of_tool(&self, tool: &str, origin: PolicyOrigin) -> Said {
+        let name = canonical(tool);
+        let named = self.named.iter().find(|(pattern, ..)| pattern.fits(name.as_bytes()));
+        let decision = |policy: ToolPolicy, named, key: &str| ToolDecision {
+            policy,
+            named,
+            why: format!("[tools] of the {origin} says {key} = {:?}", policy.as_str()),
+        };
+        match (named, self.source.default) {
+            (Some((_, written, policy)), _) => Some(decision(*policy, true, written)),
+            (None, default) => default.map(|policy| decision(policy, false, "default")),
+        }
+    }
+
+    fn decide(
+        &self,
+        call: CallRef<'_>,
+        line: &Line<'_>,
+        context: &GateContext,
+        origin: PolicyOrigin,
+    ) -> Said {
+        let name = canonical(call.name);
+        let base = self.of_tool(name, origin);
+        let rules: Vec<_> =
+            self.rules.iter().enumerate().filter(|(_, rule)| rule.tool.fits(name.as_bytes())).collect();
+        let of_rule = |index: usize, policy: ToolPolicy| {
+            let why = format!("rule {} of the {origin}'s [tools] says {:?}", index + 1, policy.as_str());
+            Some(ToolDecision { policy, named: true, why })
+        };
+        if rules.is_empty() {
+            return base;
+        }
+        if name != BuiltinTool::Shell.name() {
+            let fits = rules.iter().find(|(_, rule)| rule.fits_arguments(call, context));
+            return fits.map_or(base, |(index, rule)| of_rule(*index, rule.policy));
+        }
+        let rules: Vec<_> =
+            rules.into_iter().filter(|(_, rule)| rule.fits_arguments(call, context)).collect();
+        let Some(commands) = line.commands() else {
+            return in_doubt(&rules, base, of_rule);
+        };
+        let of_command = |command: &Vec<Vec<u8>>| {
+            let first = rules.iter().find(|(_, rule)| rule.fits_command(command));
+            first.map_or_else(|| base.clone(), |(index, rule)| of_rule(*index, rule.policy))
+        };
+        commands.iter().map(of_command).max_by_key(rank).unwrap_or(base)
+    }
+}
+
+/// What is said of a line that is not understood: no rule with a command lets it run, and each that is stricter may be about it.
+fn in_doubt(rules: &[(usize, &Rule)], base: Said, of_rule: impl Fn(usize, ToolPolicy) -> Said) -> Said {
+    for (index, rule) in rules {
+        match rule {
+            Rule { command: None, policy, .. } => return of_rule(*index, *policy),
+            Rule { policy: ToolPolicy::Automatic, .. } => {}
+            Rule { .. } if rank(&base) < (2, true) => {
+                let said = of_rule(*index, ToolPolicy::Ask);
+                return said.map(|said| ToolDecision {
+                    why: format!("{}, which may be about this command", said.why),
+                    ..said
+                });
+            }
+            Rule { .. } => {}
+        }
+    }
+    base
+}
+
+impl Rule {
+    /// Whether what the rule says of arguments other than a command holds. A path that is not one inside the workspace fits a rule that lets nothing run, and no other.
+    fn fits_arguments(&self, call: CallRef<'_>, context: &GateContext) -> bool {
+        let strict = self.policy != ToolPolicy::Automatic;
+        let others = self.others.iter().all(|(argument, pattern)| match call.args.get(argument) {
+            None | Some(Value::Null) => false,
+            Some(Value::String(text)) => pattern.fits(text.as_bytes()),
+            Some(other) => pattern.fits(other.to_string().as_bytes()),
+        });
+        others
+            && self.path.as_ref().is_none_or(|glob| match path_of(call.name, call.args, context) {
+                Ok(Some(path)) => glob.is_match(path.as_bytes()),
+                Ok(None) => false,
+                Err(()) => strict,
+            })
+    }
+
+    fn fits_command(&self, command: &[Vec<u8>]) -> bool {
+        let Some(words) = &self.command else { return true };
+        words.fit(command) || self.policy != ToolPolicy::Automatic && words.may_fit(command)
+    }
+}
+
+/// The path that a call is about.
+fn path_of(
+    tool: &str,
+    args: &Map<String, Value>,
+    context: &GateContext,
+) -> Result<Option<WorkspacePath>, ()> {
+    let text = match BuiltinTool::from_name(tool) {
+        Some(tool) => tool.path_argument(args).map_err(|_| ())?,
+        None => match context.declaration(tool) {
+            Some(declared) => match declared.paths_in(args).map_err(|_| ())?.as_slice() {
+                [] => None,
+                [one] => Some(*one),
+                _ => return Err(()),
+            },
+            None => one_text(args, &["path", "file_path"]).map_err(|_| ())?,
+        },
+    };
+    text.map(|text| context.resolve(text).map_err(|_| ())).transpose()
+}

@@ -1,0 +1,363 @@
+//! What a user says of tools, beside what the gate knows of calls.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use headstart_tool_gate::{
+    AheadWrites, ApprovalMode, CallRef, Decision, DenyRules, Gate, GateContext, Policies, PolicyRule, Reason,
+    SaidBefore, ToolPolicies, ToolPolicy, ToolRule, ToolTable, Verdict,
+};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use serde_json::{Map, Value, json};
+
+use ToolPolicy::{Ask, Automatic, Exclude};
+
+const MODES: [ApprovalMode; 4] =
+    [ApprovalMode::Plan, ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
+
+fn table(tools: &[(&str, ToolPolicy)], rules: &[(&str, Value, ToolPolicy)]) -> ToolTable {
+    ToolTable {
+        default: None,
+        tools: tools.iter().map(|(name, policy)| ((*name).to_owned(), *policy)).collect(),
+        rules: rules
+            .iter()
+            .map(|(tool, when, policy)| ToolRule {
+                tool: (*tool).to_owned(),
+                when: serde_json::from_value(when.clone()).unwrap(),
+                policy: *policy,
+            })
+            .collect(),
+    }
+}
+
+fn context(user: ToolTable, project: ToolTable) -> GateContext {
+    GateContext {
+        mode: ApprovalMode::Default,
+        workspace: "/w".to_owned(),
+        tool_policies: ToolPolicies::new(user, project, &["codebase"]).unwrap(),
+        ..GateContext::default()
+    }
+}
+
+fn args(value: &Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+/// Reads, edits, runs, and what a rule closes.
+fn calls() -> [(&'static str, Value); 4] {
+    [
+        ("read_file", json!({"file_path": "a.rs"})),
+        ("edit", json!({"file_path": "a.rs", "old_string": "a", "new_string": "b"})),
+        ("shell", json!({"command": "cargo test"})),
+        ("read_file", json!({"file_path": "closed/a"})),
+    ]
+}
+
+/// What a turn does with a call, as the engine reads the verdict.
+fn in_turn(name: &str, args: &Map<String, Value>, context: &GateContext) -> &'static str {
+    let gate = Gate::new();
+    let call = CallRef { name, args };
+    let verdict = gate.judge(call, context);
+    match gate.said_before(&verdict, call, context) {
+        _ if verdict.decision != Decision::Boundary => "runs",
+        _ if verdict.reason == Reason::DeniedPath => "refused",
+        SaidBefore::No => "refused",
+        _ if context.mode == ApprovalMode::Plan => "plan",
+        SaidBefore::Yes => "runs",
+        SaidBefore::Nothing | SaidBefore::Asks => "asks",
+    }
+}
+
+/// Every kind of call under every policy, in every mode, in a turn and ahead.
+#[test]
+fn the_table_of_verdicts_and_policies() {
+    let mut lines = Vec::new();
+    for (name, value) in calls() {
+        for policy in [None, Some(Ask), Some(Automatic), Some(Exclude)] {
+            for by_name in [true, false] {
+                let mut user = ToolTable::default();
+                match policy {
+                    Some(policy) if by_name => user.tools.push((name.to_owned(), policy)),
+                    Some(policy) => user.default = Some(policy),
+                    None if by_name => {}
+                    None => continue,
+                }
+                let mut row = Vec::new();
+                for mode in MODES {
+                    let deny = DenyRules::from_patterns(["closed/"]).unwrap();
+                    let context = GateContext {
+                        mode,
+                        deny,
+                        views: true,
+                        ahead_writes: AheadWrites::Ask,
+                        ..context(user.clone(), ToolTable::default())
+                    };
+                    let value = args(&value);
+                    let ahead = Gate::new().judge_ahead(CallRef { name, args: &value }, &context);
+                    let asks = if ahead.reason == Reason::StagedAsksFirst { "+asks" } else { "" };
+                    row.push(format!(
+                        "{}/{}{asks}",
+                        in_turn(name, &value, &context),
+                        ahead.decision.as_str()
+                    ));
+                }
+                let said = policy.map_or("-", ToolPolicy::as_str);
+                let how = if by_name { "" } else { " (default)" };
+                lines.push(format!(
+                    "{name} {}: {said}{how}: {}",
+                    value["file_path"].as_str().unwrap_or("-"),
+                    row.join("  ")
+                ));
+            }
+        }
+    }
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+fn said(command: &str, context: &GateContext) -> Option<ToolPolicy> {
+    let args = args(&json!({ "command": command }));
+    let decision = context.tool_policies.decide(CallRef { name: "Bash", args: &args }, context);
+    decision.map(|decision| decision.policy)
+}
+
+#[test]
+fn every_command_of_a_line_has_to_fit() {
+    let rules = [
+        ("shell", json!({"command": "ls *"}), Automatic),
+        ("shell", json!({"command": "cargo test *"}), Automatic),
+    ];
+    let context = context(table(&[], &rules), ToolTable::default());
+    for line in ["ls", "ls -la src", "ls; cargo test --lib", "cargo test 2>&1 | ls", "l\\s", "(ls)"] {
+        assert_eq!(said(line, &context), Some(Automatic), "{line}");
+    }
+    for line in [
+        "ls; rm -rf x",
+        "ls && rm x",
+        "ls | sh",
+        "ls $(rm x)",
+        "ls `rm x`",
+        "ls > x",
+        "ls & rm x",
+        "ls\nrm x",
+        "lsof",
+        "./ls",
+        "/tmp/ls",
+        "X=1 ls",
+        "ls <(rm x)",
+        "cargo test $X",
+        "cargo test *",
+        "cargo {test,run}",
+        "sudo cargo test",
+        "if ls; then rm x; fi",
+        "ls 'unclosed",
+        "cargo tests",
+        "",
+    ] {
+        assert_eq!(said(line, &context), None, "{line}");
+    }
+}
+
+#[test]
+fn the_strictest_command_counts_and_what_is_not_understood_is_asked_about() {
+    let rules =
+        [("shell", json!({"command": "git push *"}), Ask), ("shell", json!({"command": "curl *"}), Exclude)];
+    let context = context(table(&[("shell", Automatic)], &rules), ToolTable::default());
+    for (line, expected) in [
+        ("ls", Automatic),
+        ("git status", Automatic),
+        ("git push origin", Ask),
+        ("ls; git push", Ask),
+        ("/usr/bin/git push", Ask),
+        ("env git push", Ask),
+        ("bash -c 'git push'", Ask),
+        ("g\\it push", Ask),
+        ("x=push; git $x", Ask),
+        ("eval \"$x\"", Ask),
+        ("git push; curl x", Exclude),
+        ("curl x", Exclude),
+    ] {
+        assert_eq!(said(line, &context), Some(expected), "{line}");
+    }
+    let first = [("shell", json!({"command": "git push --dry-run"}), Automatic), rules[0].clone()];
+    let context = self::context(table(&[], &first), ToolTable::default());
+    assert_eq!(said("git push --dry-run", &context), Some(Automatic), "the first that fits counts");
+    assert_eq!(said("git push", &context), Some(Ask));
+}
+
+#[test]
+fn paths_are_compared_as_paths() {
+    let rules = [
+        ("edit", json!({"path": "docs/**"}), Automatic),
+        ("write_file", json!({"file_path": "src/*.rs"}), Ask),
+    ];
+    let context = context(table(&[("write_file", Automatic)], &rules), ToolTable::default());
+    let said = |name: &str, path: &str| {
+        let args = args(&json!({"file_path": path, "old_string": "", "new_string": "", "content": ""}));
+        context.tool_policies.decide(CallRef { name, args: &args }, &context).map(|said| said.policy)
+    };
+    assert_eq!(said("edit", "docs/a/b.md"), Some(Automatic));
+    assert_eq!(said("Edit", "/w/docs/./x/../b.md"), Some(Automatic));
+    for path in ["docs/../src/a.rs", "/etc/docs/x", "docs", "../docs/a", ""] {
+        assert_eq!(said("edit", path), None, "{path}");
+    }
+    assert_eq!(said("write_file", "src/a.rs"), Some(Ask));
+    assert_eq!(said("write_file", "src/x/a.rs"), Some(Automatic));
+    // Where it is not clear what is written the stricter word counts.
+    assert_eq!(said("write_file", "../x"), Some(Ask));
+}
+
+/// Whatever a policy lets run, some questions are asked in every mode.
+#[test]
+fn automatic_answers_no_question_that_rules_ask() {
+    let everything = ToolTable { default: Some(Automatic), ..ToolTable::default() };
+    let stops: PolicyRule =
+        serde_json::from_value(json!({"program": "deploy", "decision": "boundary"})).unwrap();
+    let context = GateContext {
+        policies: Policies::new([], [stops]).unwrap(),
+        deny: DenyRules::from_patterns(["closed/"]).unwrap(),
+        ..context(everything, ToolTable::default())
+    };
+    for (name, value, expected) in [
+        ("edit", json!({"file_path": "a", "old_string": "x", "new_string": "y"}), "runs"),
+        ("shell", json!({"command": "make"}), "runs"),
+        ("edit", json!({"file_path": ".git/config", "old_string": "x", "new_string": "y"}), "asks"),
+        ("write_file", json!({"file_path": ".headstart/config.toml", "content": "x"}), "asks"),
+        ("write_file", json!({"file_path": ".env", "content": "x"}), "asks"),
+        ("read_file", json!({"file_path": ".env"}), "asks"),
+        ("shell", json!({"command": "cat .env"}), "asks"),
+        ("shell", json!({"command": "deploy now"}), "asks"),
+        ("shell", json!({"command": "cat closed/x"}), "refused"),
+        ("read_file", json!({"file_path": "closed/x"}), "refused"),
+    ] {
+        assert_eq!(in_turn(name, &args(&value), &context), expected, "{name} {value}");
+    }
+    let plan = GateContext { mode: ApprovalMode::Plan, ..context };
+    let edit = args(&json!({"file_path": "a", "old_string": "x", "new_string": "y"}));
+    assert_eq!(in_turn("edit", &edit, &plan), "plan");
+}
+
+#[test]
+fn a_project_only_tightens() {
+    let loose = [
+        ToolTable { default: Some(Automatic), ..ToolTable::default() },
+        table(&[("shell", Automatic)], &[]),
+        table(&[], &[("edit", json!({"path": "a"}), Automatic)]),
+    ];
+    for project in loose {
+        let error = ToolPolicies::new(ToolTable::default(), project, &[]).unwrap_err();
+        assert!(error.problem.contains("a project can only"), "{error}");
+    }
+    let user = table(&[("shell", Automatic), ("ls", Exclude)], &[]);
+    let context = context(user, table(&[("shell", Ask), ("ls", Ask), ("grep", Exclude)], &[]));
+    assert_eq!(said("ls", &context), Some(Ask));
+    assert!(context.tool_policies.excludes("list_directory") && context.tool_policies.excludes("grep"));
+    assert!(!context.tool_policies.excludes("shell"));
+}
+
+#[test]
+fn names_come_in_every_spelling_and_unknown_ones_are_said() {
+    for name in ["Bash", "run_shell_command", "builtin_run_terminal_command", "shell", "sh*", "*"] {
+        let context = context(table(&[(name, Ask)], &[]), ToolTable::default());
+        assert_eq!(said("ls", &context), Some(Ask), "{name}");
+    }
+    // The name itself counts before a pattern.
+    let context = context(table(&[("*", Exclude), ("shell", Automatic)], &[]), ToolTable::default());
+    assert_eq!(said("ls", &context), Some(Automatic));
+    for (table, problem) in [
+        (table(&[("shel", Ask)], &[]), "shel: there is no tool of this name; the nearest is shell"),
+        (
+            table(&[], &[("reed_file", json!({}), Ask)]),
+            "rule 1.tool: there is no tool of this name; the nearest is read_file",
+        ),
+        (
+            table(&[], &[("shell", json!({"command": "ls; rm"}), Ask)]),
+            "rule 1.when: command: \"ls; rm\" has ';'",
+        ),
+        (
+            table(&[], &[("edit", json!({"path": "a["}), Ask)]),
+            "rule 1.when: path: \"a[\": a `[` is never closed",
+        ),
+    ] {
+        let error = ToolPolicies::new(table, ToolTable::default(), &[]).unwrap_err().to_string();
+        assert!(error.starts_with(problem), "{error}");
+    }
+}
+
+fn policy() -> impl Strategy<Value = ToolPolicy> {
+    prop_oneof![Just(Automatic), Just(Ask), Just(Exclude)]
+}
+
+fn tables() -> impl Strategy<Value = ToolTable> {
+    let name = prop_oneof![
+        Just("shell"),
+        Just("edit"),
+        Just("read_file"),
+        Just("*"),
+        Just("write_file"),
+        Just("codebase")
+    ];
+    let when = prop_oneof![
+        Just(json!({})),
+        Just(json!({"command": "cargo *"})),
+        Just(json!({"command": "*"})),
+        Just(json!({"path": "**"})),
+        Just(json!({"path": "a.rs"})),
+    ];
+    let rule = (name.clone(), when, policy());
+    (
+        proptest::option::of(policy()),
+        prop::collection::vec((name, policy()), 0..4),
+        prop::collection::vec(rule, 0..4),
+    )
+        .prop_map(|(default, tools, rules)| {
+            let of: Vec<_> =
+                rules.iter().map(|(tool, when, policy)| (*tool, when.clone(), *policy)).collect();
+            // A path's pattern of all is not `**`, which needs a name.
+            ToolTable { default, ..table(&tools, &of) }
+        })
+}
+
+/// How much work that runs ahead may do of itself.
+fn freedom(verdict: &Verdict) -> u8 {
+    match (verdict.decision, verdict.reason) {
+        (Decision::Boundary, _) => 0,
+        (_, Reason::StagedAsksFirst) => 1,
+        _ => 2,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(11), ..ProptestConfig::with_cases(400) })]
+
+    /// No table makes work ahead do what it would not do without it, or do it without the question that it would ask.
+    #[test]
+    fn policies_free_nothing_ahead(
+        user in tables(),
+        mode in prop::sample::select(MODES.to_vec()),
+        views in any::<bool>(),
+        asks in any::<bool>(),
+        command in prop::sample::select(vec!["ls", "cargo test", "rm -rf x", "cat .env", "curl x", "cargo $x", "git push", "cat ../x", "echo > a.rs"]),
+    ) {
+        let deny = DenyRules::from_patterns(["closed/"]).unwrap();
+        let ahead_writes = if asks { AheadWrites::Ask } else { AheadWrites::Boundary };
+        let with = GateContext { mode, views, ahead_writes, deny, ..context(user, ToolTable::default()) };
+        let without = GateContext { tool_policies: ToolPolicies::default(), ..with.clone() };
+        let calls = calls().into_iter().chain([
+            ("shell", json!({"command": command})),
+            ("write_file", json!({"file_path": ".git/config", "content": "x"})),
+            ("mcp__x__y", json!({})),
+        ]);
+        for (name, value) in calls {
+            let args = args(&value);
+            let call = CallRef { name, args: &args };
+            let gate = Gate::new();
+            let (ours, plain) = (gate.judge_ahead(call, &with), gate.judge_ahead(call, &without));
+            prop_assert!(freedom(&ours) <= freedom(&plain), "{} {}: {:?} {:?}", name, value, ours, plain);
+            if ours.decision != Decision::Boundary {
+                prop_assert_eq!((ours.decision, &ours.reads, &ours.writes), (plain.decision, &plain.reads, &plain.writes));
+            }
+            // In a turn a verdict is only tightened as well; the user's yes is another question.
+            let (ours, plain) = (gate.judge(call, &with), gate.judge(call, &without));
+            prop_assert!(freedom(&ours) <= freedom(&plain), "{} {}: {:?} {:?}", name, value, ours, plain);
+        }
+    }
+}
