@@ -44,6 +44,15 @@ impl Field {
         self.len += 1;
     }
 
+    /// The names that these define.
+    pub(crate) fn of_definitions(symbols: &[Symbol]) -> Self {
+        let mut field = Self::default();
+        for symbol in symbols.iter().filter(|symbol| symbol.defines()) {
+            field.add(&symbol.name);
+        }
+        field
+    }
+
     /// What was a field's tokens.
     #[cfg(feature = "sqlite")]
     pub(crate) fn of_tokens(tokens: String) -> Self {
@@ -124,10 +133,7 @@ impl ContentFields {
         };
         let chunks = chunk::cut(&lines, &outline);
         let symbols = outline.symbols;
-        let mut definitions = Field::default();
-        for symbol in symbols.iter().filter(|symbol| symbol.defines()) {
-            definitions.add(&symbol.name);
-        }
+        let definitions = Field::of_definitions(&symbols);
         let chunks = chunks.into_iter().map(|(first, last)| {
             let (first_line, last_line) = (line_number(first), line_number(last));
             ChunkFields {
@@ -185,20 +191,16 @@ fn text(bytes: &[u8]) -> Result<std::borrow::Cow<'_, str>, PathOnly> {
     if bytes[..bytes.len().min(SNIFFED_BYTES)].contains(&0) {
         return Err(PathOnly::Binary);
     }
-    let (mut lines, mut longest, mut current) = (1, 0, 0);
-    for byte in bytes {
-        if *byte == b'\n' {
-            lines += 1;
-            current = 0;
-        } else {
-            current += 1;
-            longest = longest.max(current);
-        }
+    let text = String::from_utf8_lossy(bytes);
+    let (mut lines, mut longest) = (0, 0);
+    for line in text.split('\n') {
+        lines += 1;
+        longest = longest.max(line.len());
     }
-    if LONGEST_LINE < longest || (MEAN_LINE < bytes.len() / lines && 4 * MEAN_LINE < bytes.len()) {
+    if LONGEST_LINE < longest || (MEAN_LINE < text.len() / lines && 4 * MEAN_LINE < text.len()) {
         return Err(PathOnly::Minified);
     }
-    Ok(String::from_utf8_lossy(bytes))
+    Ok(text)
 }
 
 fn header(symbols: &[Symbol], first: u32, last: u32) -> Field {

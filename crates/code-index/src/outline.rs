@@ -23,7 +23,7 @@ pub(crate) struct Lines<'a> {
 impl<'a> Lines<'a> {
     pub(crate) fn of(text: &'a str) -> Self {
         let mut starts = vec![0];
-        starts.extend(text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, at)| at));
+        starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
         if starts.last() != Some(&text.len()) {
             starts.push(text.len());
         }

@@ -19,7 +19,7 @@ pub enum SymbolKind {
 }
 
 impl SymbolKind {
-    /// A word for people and for the index on disk.
+    /// A word for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Function => "function",
@@ -31,11 +31,24 @@ impl SymbolKind {
         }
     }
 
-    /// The kind of that name; of another name a scope, which defines nothing.
+    /// What stands for it in the index on disk.
     #[cfg(feature = "sqlite")]
-    pub(crate) fn from_name(name: &str) -> Self {
+    pub(crate) const fn number(self) -> u32 {
+        match self {
+            Self::Scope => 0,
+            Self::Function => 1,
+            Self::Type => 2,
+            Self::Module => 3,
+            Self::Constant => 4,
+            Self::Macro => 5,
+        }
+    }
+
+    /// The kind of that number; of another number a scope, which defines nothing.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn from_number(number: u32) -> Self {
         let kinds = [Self::Function, Self::Type, Self::Module, Self::Constant, Self::Macro];
-        kinds.into_iter().find(|kind| kind.name() == name).unwrap_or(Self::Scope)
+        kinds.into_iter().find(|kind| kind.number() == number).unwrap_or(Self::Scope)
     }
 }
 

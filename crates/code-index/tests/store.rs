@@ -16,12 +16,12 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use headstart_code_index::{
-    Budget, ContentFields, Entry, IndexError, MemoryIndex, Snapshot, Store, StoreLimits, View,
+    Budget, ContentFields, Entry, IndexError, MemoryIndex, Snapshot, Store, StoreLimits, View, whole,
 };
 use headstart_overlay_fs::WorkspacePath;
 use proptest::prelude::*;
 
-use self::edits::{ALL, Edit, assert_same, content, edit, fresh, history, hits, path, play, queries};
+use self::edits::{ALL, Edit, WORDS, assert_same, content, edit, fresh, history, hits, path, play, queries};
 
 fn open(path: &Path) -> Store {
     Store::open(path, StoreLimits::default()).expect("an index in a folder of its own").store
@@ -112,6 +112,114 @@ fn what_is_not_used_goes_beyond_the_limit() {
     assert_eq!(store.apply(&[put("a.rs", "fn version_8() {}")]).unwrap().contents, 0);
     assert_eq!(store.apply(&[put("a.rs", "fn version_1() {}")]).unwrap().contents, 1);
     assert_eq!(found(&store, "version_1"), ["a.rs"]);
+    // Of what went nothing is left: three contents with a definition each.
+    let left = rusqlite::Connection::open(store.path()).unwrap();
+    let count = |table: &str| -> i64 {
+        left.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count("content"), count("definition"), count("chunk_fts_docsize")), (3, 3, 3));
+}
+
+#[test]
+fn many_small_writes_lose_nothing_when_they_are_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = StoreLimits { unused_contents: 3, ..StoreLimits::default() };
+    let store = Store::open(&folder.path().join("index.sqlite"), limits).unwrap().store;
+    let mut files = BTreeMap::new();
+    let mut state = 1_usize;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for round in 0..600 {
+        let name = format!("{}/{}.rs", WORDS[random(4)], random(12));
+        if random(5) == 0 {
+            store.apply(&[Entry::Remove { path: path(&name) }]).unwrap();
+            files.remove(&name);
+        } else {
+            let lines = (0..random(60)).map(|_| match random(4) {
+                0 => format!("pub fn {}_{}() {{}}", WORDS[random(12)], WORDS[random(12)]),
+                _ => format!("{0} {0} {1}", WORDS[random(12)], WORDS[random(12)]),
+            });
+            let text = lines.collect::<Vec<_>>().join("\n");
+            store.apply(&[put(&name, &text)]).unwrap();
+            files.insert(name, text);
+        }
+        if round % 50 == 0 {
+            store.tend().unwrap();
+        }
+    }
+    let subjects: Vec<_> = files.keys().map(|name| (path(name), history(name))).collect();
+    store.set_history(subjects.iter().map(|(path, text)| (path, text.as_str()))).unwrap();
+    let memory = fresh(&files);
+    let same = || {
+        let snapshot = store.snapshot().unwrap();
+        for query in queries() {
+            let (disk, memory) = (View::new(&snapshot, []), View::new(&memory, []));
+            assert_same(&hits(&disk, &query, ALL), &hits(&memory, &query, ALL), &query);
+        }
+    };
+    same();
+    store.compact().unwrap();
+    same();
+}
+
+#[test]
+fn what_was_taken_out_takes_no_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("index.sqlite"));
+    let text = |number: usize| {
+        (0..400).map(|word| format!("fn word{number}x{word}() {{}}")).collect::<Vec<_>>().join("\n")
+    };
+    let all: Vec<_> = (0..60).map(|number| put(&format!("{number}.rs"), &text(number))).collect();
+    store.apply(&all).unwrap();
+    store.compact().unwrap();
+    let full = store.status().unwrap().bytes;
+    assert_eq!(unused_pages(&store), 0);
+    store.clean().unwrap();
+    let empty = store.status().unwrap().bytes;
+    assert_eq!(unused_pages(&store), 0);
+    assert!(empty < full / 10, "{empty} of {full} bytes");
+    // A little at a time, where nobody waits for it.
+    store.apply(&all).unwrap();
+    rusqlite::Connection::open(store.path())
+        .unwrap()
+        .execute_batch("INSERT INTO chunk_fts (chunk_fts) VALUES ('delete-all')")
+        .unwrap();
+    let before = unused_pages(&store);
+    assert!(64 < before, "{before}");
+    store.tend().unwrap();
+    assert_eq!(unused_pages(&store), before - 64);
+}
+
+fn unused_pages(store: &Store) -> i64 {
+    let connection = rusqlite::Connection::open(store.path()).unwrap();
+    connection.query_row("PRAGMA freelist_count", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn names_with_one_number_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("index.sqlite"));
+    store.apply(&[put("a.rs", "fn alpha_one() {}"), put("b.rs", "fn x() {}\nfn beta_two() {}")]).unwrap();
+    // As if the numbers of both names were the same: names of one number are too rare to be found by trying.
+    rusqlite::Connection::open(store.path())
+        .unwrap()
+        .execute_batch(
+            "INSERT INTO definition SELECT one.name, other.content, other.symbol FROM definition AS one, definition AS other \
+             WHERE one.content = 1 AND other.content = 2",
+        )
+        .unwrap();
+    let snapshot = store.snapshot().unwrap();
+    let mut places = Vec::new();
+    for name in ["alpha_one", "beta_two"] {
+        snapshot
+            .definitions(&whole(name), &mut |content, symbol| {
+                places.push((content, symbol.name, symbol.first));
+            })
+            .unwrap();
+    }
+    assert_eq!(places, [(1, "alpha_one".to_owned(), 1), (2, "beta_two".to_owned(), 2)]);
 }
 
 #[test]
@@ -158,7 +266,14 @@ fn a_damaged_index_and_one_of_another_version_are_made_anew_and_told() {
         store.apply(&[put("a.rs", "fn main() {}")]).unwrap();
         store.compact().unwrap();
     };
-    let damages: [Damage; 3] = [
+    let damages: [Damage; 4] = [
+        ("was made by another version (2)", |file| {
+            let older = "DROP TABLE definition; DROP TABLE chunk_term; DROP TABLE chunk_fts; \
+                CREATE TABLE symbol (content INTEGER NOT NULL REFERENCES content, whole TEXT, name TEXT NOT NULL); \
+                CREATE VIRTUAL TABLE chunk_fts USING fts5 (body, header, content='', contentless_delete=1, tokenize='ascii'); \
+                PRAGMA user_version = 2;";
+            rusqlite::Connection::open(file).unwrap().execute_batch(older).unwrap();
+        }),
         ("is damaged", |file| std::fs::write(file, "this is no database, whatever its name says").unwrap()),
         ("is damaged", |file| {
             let mut bytes = std::fs::read(file).unwrap();

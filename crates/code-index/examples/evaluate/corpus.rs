@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -33,6 +33,8 @@ pub(crate) struct Corpus {
     pub(crate) recent: Vec<(WorkspacePath, f32)>,
     /// The files of the commits that queries are made of, the newest first.
     pub(crate) newest: Vec<Vec<String>>,
+    /// What past commits say of each file.
+    pub(crate) history: Vec<(WorkspacePath, String)>,
     /// The subjects of past commits, with the names of the files that each touched.
     pub(crate) subjects: Vec<String>,
     cases: Vec<Case>,
@@ -57,21 +59,14 @@ impl Corpus {
         let files = read_files(repository, &snapshot)?;
         let past = if with_history { log(repository, &snapshot, HISTORY)? } else { Vec::new() };
 
-        let mut subjects: HashMap<&str, String> = HashMap::new();
-        for commit in past.iter().filter(|commit| commit.files.len() <= MOST_TOUCHED) {
-            for file in &commit.files {
-                let text = subjects.entry(file).or_default();
-                text.push_str(&commit.subject);
-                text.push('\n');
-            }
-        }
+        let history = history(&past);
         let start = cpu_milliseconds();
         let mut index = MemoryIndex::new();
+        for (path, subjects) in &history {
+            index.set_history(path, subjects);
+        }
         for (name, bytes) in &files {
             let path = WorkspacePath::parse(name)?;
-            if let Some(subjects) = subjects.get(name.as_str()) {
-                index.set_history(&path, subjects);
-            }
             index.put(path.clone(), Arc::new(ContentFields::of(&path, bytes)));
         }
         let index_milliseconds = cpu_milliseconds() - start;
@@ -97,7 +92,7 @@ impl Corpus {
         let name = name.unwrap_or_default();
         let told = past.iter().filter(|commit| commit.files.len() <= MOST_TOUCHED);
         let subjects = told.map(|commit| format!("{} {}", commit.subject, commit.files.join(" "))).collect();
-        Ok(Self { name, files, index, index_milliseconds, recent, newest, subjects, cases, names })
+        Ok(Self { name, files, index, index_milliseconds, recent, newest, history, subjects, cases, names })
     }
 
     pub(crate) fn tuning(&self) -> &[Case] {
@@ -121,6 +116,19 @@ impl Corpus {
 fn halves(cases: Vec<Case>) -> Vec<Case> {
     let (one, other): (Vec<_>, Vec<_>) = cases.into_iter().enumerate().partition(|(at, _)| at % 2 == 0);
     one.into_iter().chain(other).map(|(_, case)| case).collect()
+}
+
+/// The subjects of the commits that touched each file, also of files that are gone.
+fn history(past: &[Commit]) -> Vec<(WorkspacePath, String)> {
+    let mut subjects: BTreeMap<&str, String> = BTreeMap::new();
+    for commit in past.iter().filter(|commit| commit.files.len() <= MOST_TOUCHED) {
+        for file in &commit.files {
+            let text = subjects.entry(file).or_default();
+            text.push_str(&commit.subject);
+            text.push('\n');
+        }
+    }
+    subjects.into_iter().filter_map(|(file, text)| Some((WorkspacePath::parse(file).ok()?, text))).collect()
 }
 
 /// Files that the last commits touched, the newest most.

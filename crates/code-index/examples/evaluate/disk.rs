@@ -16,6 +16,9 @@ pub(crate) fn print(corpora: &[Corpus]) -> Result<(), Failure> {
         let folder = tempfile::tempdir()?;
         let store = Store::open(&folder.path().join("index.sqlite"), StoreLimits::default())?.store;
         let start = cpu_milliseconds();
+        if !corpus.history.is_empty() {
+            store.set_history(corpus.history.iter().map(|(path, text)| (path, text.as_str())))?;
+        }
         let mut batch = Vec::new();
         for (name, bytes) in &corpus.files {
             let path = WorkspacePath::parse(name)?;

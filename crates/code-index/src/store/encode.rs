@@ -1,40 +1,160 @@
-//! Numbers of the chunks of one content, as bytes.
+//! What the database keeps in one value: numbers, the definitions of a content, the counted tokens of a document.
+
+use std::fmt::Write as _;
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalogue::ChunkEntry;
+use crate::fields::Field;
+use crate::{Symbol, SymbolKind};
 
-/// First line, last line and lengths of each chunk, seven bits a byte.
-pub(super) fn chunks(list: impl Iterator<Item = [u32; 4]>) -> Vec<u8> {
+/// Stands before each count of a token: no token has it, and it comes before all signs of tokens.
+const COUNT: char = '!';
+
+/// Numbers, seven bits a byte, the lowest first.
+pub(super) fn numbers(list: impl IntoIterator<Item = u32>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for numbers in list {
-        for mut number in numbers {
-            loop {
-                let [low, ..] = number.to_le_bytes();
-                number >>= 7;
-                if number == 0 && low < 0x80 {
-                    bytes.push(low);
-                    break;
-                }
-                bytes.push(low | 0x80);
-            }
+    list.into_iter().for_each(|number| push(&mut bytes, number));
+    bytes
+}
+
+/// What [`numbers`] wrote. Other bytes give other numbers or fewer, never a panic.
+pub(super) fn read_numbers(mut bytes: &[u8]) -> Vec<u32> {
+    let mut list = Vec::with_capacity(bytes.len());
+    while let Some(number) = take(&mut bytes) {
+        list.push(number);
+    }
+    list
+}
+
+fn push(bytes: &mut Vec<u8>, mut number: u32) {
+    loop {
+        let [low, ..] = number.to_le_bytes();
+        number >>= 7;
+        if number == 0 && low < 0x80 {
+            bytes.push(low);
+            break;
         }
+        bytes.push(low | 0x80);
+    }
+}
+
+fn take(bytes: &mut &[u8]) -> Option<u32> {
+    let (mut number, mut shift) = (0_u32, 0);
+    while let Some((byte, rest)) = bytes.split_first() {
+        *bytes = rest;
+        number |= u32::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+        shift += 7;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// First line, last line and lengths of each chunk.
+pub(super) fn chunks(list: impl Iterator<Item = [u32; 4]>) -> Vec<u8> {
+    numbers(list.flatten())
+}
+
+/// What [`chunks`] wrote.
+pub(super) fn read_chunks(bytes: &[u8]) -> Vec<ChunkEntry> {
+    let entry = |of: &[u32]| ChunkEntry { content: 0, first: of[0], last: of[1], lengths: [of[2], of[3]] };
+    read_numbers(bytes).chunks_exact(4).map(entry).collect()
+}
+
+/// Kind, lines and name of each definition, the first line as the distance from that of the one before.
+pub(super) fn symbols(list: &[Symbol]) -> Vec<u8> {
+    let (mut bytes, mut line) = (Vec::new(), 0_u32);
+    for symbol in list {
+        let length = u32::try_from(symbol.name.len()).unwrap_or(u32::MAX);
+        for number in [
+            symbol.kind.number(),
+            symbol.first.wrapping_sub(line),
+            symbol.last.wrapping_sub(symbol.first),
+            length,
+        ] {
+            push(&mut bytes, number);
+        }
+        bytes.extend_from_slice(symbol.name.as_bytes());
+        line = symbol.first;
     }
     bytes
 }
 
-/// What [`chunks`] wrote. Bytes that it did not write give fewer chunks, never a panic.
-pub(super) fn read_chunks(bytes: &[u8]) -> Vec<ChunkEntry> {
-    let mut numbers = Vec::with_capacity(bytes.len());
-    let (mut number, mut shift) = (0_u32, 0);
-    for byte in bytes {
-        number |= u32::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-        shift += 7;
-        if byte & 0x80 == 0 {
-            numbers.push(number);
-            (number, shift) = (0, 0);
-        }
+/// What [`symbols`] wrote. Bytes that it did not write give fewer definitions, never a panic.
+pub(super) fn read_symbols(mut bytes: &[u8]) -> impl Iterator<Item = Symbol> {
+    let mut line = 0_u32;
+    std::iter::from_fn(move || {
+        let mut number = || take(&mut bytes);
+        let (kind, distance, lines, length) = (number()?, number()?, number()?, number()?);
+        let (name, rest) = bytes.split_at_checked(length as usize)?;
+        bytes = rest;
+        let name = std::str::from_utf8(name).ok()?.to_owned();
+        line = line.wrapping_add(distance);
+        Some(Symbol {
+            name,
+            kind: SymbolKind::from_number(kind),
+            first: line,
+            last: line.wrapping_add(lines),
+        })
+    })
+}
+
+/// A number for a name, as [`whole`](crate::whole) gives it, that few others have.
+pub(super) fn name(whole: &str) -> i64 {
+    i64::try_from(xxh3_64(whole.as_bytes()) >> 32).unwrap_or(0)
+}
+
+/// A document for the full-text index: each token once, with how often each of its fields has it. So a posting is the number of a
+/// document and nothing else, and to read it costs the same however often the token is there.
+pub(super) fn counted<const N: usize>(fields: [&Field; N]) -> String {
+    let mut tokens = Vec::with_capacity(fields.iter().map(|field| field.len as usize).sum());
+    for (at, field) in fields.into_iter().enumerate() {
+        tokens.extend(field.iter().map(|token| (start(token), token, at)));
     }
-    let entry = |of: &[u32]| ChunkEntry { content: 0, first: of[0], last: of[1], lengths: [of[2], of[3]] };
-    numbers.chunks_exact(4).map(entry).collect()
+    // Most tokens are told apart by a number, which is quicker than by their texts.
+    tokens.sort_unstable();
+    let bytes = fields.iter().map(|field| field.tokens.len()).sum::<usize>();
+    let mut text = String::with_capacity(bytes + 4 * tokens.len());
+    for same in tokens.chunk_by(|one, other| one.0 == other.0 && one.1 == other.1) {
+        let mut counts = [0_u32; N];
+        for (_, _, at) in same {
+            counts[*at] += 1;
+        }
+        let fields = counts.iter().rposition(|count| *count != 0).map_or(0, |last| last + 1);
+        text.push_str(same[0].1);
+        for count in &counts[..fields] {
+            text.push(COUNT);
+            match count {
+                0 => {}
+                1 => text.push('1'),
+                _ => drop(write!(text, "{count}")),
+            }
+        }
+        text.push(' ');
+    }
+    text
+}
+
+/// The first bytes of a token as a number in the order of the tokens.
+fn start(token: &str) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.iter_mut().zip(token.as_bytes()).for_each(|(byte, of)| *byte = *of);
+    u64::from_be_bytes(bytes)
+}
+
+/// Between which words those of a token are, both included, whatever its counts.
+pub(super) fn words_of(token: &str) -> [String; 2] {
+    [format!("{token}{COUNT}"), format!("{token}{COUNT}~")]
+}
+
+/// The counts of a word that [`counted`] wrote.
+pub(super) fn read_counts<const N: usize>(word: &str) -> [u32; N] {
+    let mut counts = [0; N];
+    let written = word.split(COUNT).skip(1).map(|digits| digits.parse().unwrap_or(0));
+    counts.iter_mut().zip(written).for_each(|(count, written)| *count = written);
+    counts
 }
 
 #[cfg(test)]
@@ -52,10 +172,40 @@ mod tests {
     }
 
     #[test]
+    fn definitions_are_read_as_they_were_written() {
+        use SymbolKind::{Constant, Function, Macro, Module, Scope, Type};
+        let mut list = Vec::new();
+        for (kind, first) in
+            [Function, Type, Module, Constant, Macro, Scope].into_iter().zip([7, 9, 9, 400, 3, u32::MAX])
+        {
+            for name in ["x", "größe", "a name\nof two lines"] {
+                list.push(Symbol { name: name.to_owned(), kind, first, last: first.saturating_add(200) });
+            }
+        }
+        assert_eq!(read_symbols(&symbols(&list)).collect::<Vec<_>>(), list);
+    }
+
+    #[test]
+    fn counts_are_read_as_they_were_written() {
+        let text = counted([&Field::of("cat cat leaf"), &Field::of(""), &Field::of("cat auth认证 认证")]);
+        let words: Vec<_> = text.split(' ').filter(|word| !word.is_empty()).collect();
+        assert_eq!(words, ["auth!!!1", "cat!2!!1", "leaf!1", "认证!!!2"]);
+        assert_eq!(read_counts(words[1]), [2, 0, 1]);
+        assert_eq!(read_counts(words[2]), [1, 0, 0]);
+        let [from, to] = words_of("cat");
+        let inside = |word: &str| from.as_str() <= word && word <= to.as_str();
+        assert!(inside("cat!2!!1") && inside("cat!!99999"));
+        assert!(!inside("ca!1") && !inside("cats!1") && !inside("cat1!1") && !inside("cat认!1"));
+    }
+
+    #[test]
     fn other_bytes_are_no_harm() {
-        for bytes in [&[0xff; 40][..], &[0x80], &[1, 2, 3], &[]] {
-            let _ = read_chunks(bytes);
+        for bytes in [&[0xff; 40][..], &[0x80], &[1, 2, 3], &[], &[0, 0, 0, 200, 1], &[9, 9, 9, 1, 0xff]] {
+            let _ = (read_chunks(bytes), read_symbols(bytes).count());
         }
         assert!(read_chunks(&[1, 2, 3]).is_empty());
+        for word in ["", "!", "!x!!99999999999", "a!1!2!3!4!5"] {
+            let _: [u32; 2] = read_counts(word);
+        }
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use super::{Reader, Stamp, Store, StoreStatus, encode};
 use crate::catalogue::FileEntry;
 use crate::fields::Field;
-use crate::{Catalogue, ChunkPosting, FilePosting, IndexError, Meaning, Near, Snapshot, Symbol, SymbolKind};
+use crate::{Catalogue, ChunkPosting, FilePosting, IndexError, Meaning, Near, Snapshot, Symbol};
 
 /// The bits of a chunk's row that count it within its content.
 pub(super) const CHUNK_BITS: u32 = 12;
@@ -136,16 +136,16 @@ impl StoreSnapshot<'_> {
         self.reader.generation.unsigned_abs()
     }
 
-    /// Calls `each` with every row that a statement gives for one value.
+    /// Calls `each` with every row that a statement gives for these values.
     pub(super) fn rows(
         &self,
         sql: &str,
-        value: impl rusqlite::ToSql,
+        values: impl rusqlite::Params,
         mut each: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
     ) -> Result<(), IndexError> {
-        let mut run = || {
+        let run = || {
             let mut statement = self.reader.connection.prepare_cached(sql)?;
-            let mut rows = statement.query([&value])?;
+            let mut rows = statement.query(values)?;
             while let Some(row) = rows.next()? {
                 each(row)?;
             }
@@ -162,82 +162,53 @@ impl Snapshot for StoreSnapshot<'_> {
 
     fn chunk_postings(&self, term: &str, visit: &mut dyn FnMut(ChunkPosting)) -> Result<(), IndexError> {
         let catalogue = self.catalogue();
-        // One row for each occurrence, those of a document one after the other.
-        let mut at: Option<(i64, ChunkPosting)> = None;
-        self.rows("SELECT doc, col FROM chunk_term WHERE term = ?1", term, |row| {
-            let (document, column) = (row.get(0)?, row.get_ref(1)?.as_str()?);
-            let field = usize::from(column == "header");
-            if let Some((known, posting)) = &mut at
-                && *known == document
-            {
-                posting.counts[field] += 1;
-                return Ok(());
-            }
-            if let Some((_, posting)) = at.take() {
-                visit(posting);
-            }
+        let sql = "SELECT doc, term FROM chunk_term WHERE term >= ?1 AND term <= ?2";
+        self.rows(sql, encode::words_of(term), |row| {
+            let document: i64 = row.get(0)?;
             let content = u32::try_from(document >> CHUNK_BITS).unwrap_or(u32::MAX);
             let within = u32::try_from(document & ((1 << CHUNK_BITS) - 1)).unwrap_or(u32::MAX);
             if let Some(entry) = catalogue.content(content)
                 && within < entry.chunks.end - entry.chunks.start
             {
-                let mut counts = [0; 2];
-                counts[field] = 1;
-                at = Some((document, ChunkPosting { chunk: entry.chunks.start + within, counts }));
+                let counts = encode::read_counts(row.get_ref(1)?.as_str()?);
+                visit(ChunkPosting { chunk: entry.chunks.start + within, counts });
             }
             Ok(())
-        })?;
-        if let Some((_, posting)) = at {
-            visit(posting);
-        }
-        Ok(())
+        })
     }
 
     fn file_postings(&self, term: &str, visit: &mut dyn FnMut(FilePosting)) -> Result<(), IndexError> {
-        let mut at: Option<FilePosting> = None;
-        self.rows("SELECT doc, col FROM file_term WHERE term = ?1", term, |row| {
-            let (file, column) = (row.get(0)?, row.get_ref(1)?.as_str()?);
-            let field = match column {
-                "folder" => 0,
-                "name" => 1,
-                "definitions" => 2,
-                _ => 3,
-            };
-            match &mut at {
-                Some(posting) if posting.file == file => posting.counts[field] += 1,
-                _ => {
-                    let mut counts = [0; 4];
-                    counts[field] = 1;
-                    if let Some(posting) = at.replace(FilePosting { file, counts }) {
-                        visit(posting);
-                    }
-                }
-            }
+        let sql = "SELECT doc, term FROM file_term WHERE term >= ?1 AND term <= ?2";
+        self.rows(sql, encode::words_of(term), |row| {
+            visit(FilePosting { file: row.get(0)?, counts: encode::read_counts(row.get_ref(1)?.as_str()?) });
             Ok(())
-        })?;
-        if let Some(posting) = at {
-            visit(posting);
-        }
-        Ok(())
+        })
     }
 
     fn definitions(&self, whole: &str, visit: &mut dyn FnMut(u32, Symbol)) -> Result<(), IndexError> {
-        let sql =
-            "SELECT content, name, kind, first, last FROM symbol WHERE whole = ?1 ORDER BY content, first";
-        self.rows(sql, whole, |row| {
-            visit(row.get(0)?, symbol(row)?);
+        let sql = "SELECT content, symbol, symbols FROM definition JOIN content ON content.id = content \
+                   WHERE name = ?1 ORDER BY content, symbol";
+        // Those of the content that was read last: it may define the name many times.
+        let mut known: Option<(u32, Vec<Symbol>)> = None;
+        self.rows(sql, [encode::name(whole)], |row| {
+            let (content, at) = (row.get(0)?, row.get::<_, u32>(1)?);
+            let symbols = match &mut known {
+                Some((same, symbols)) if *same == content => symbols,
+                _ => {
+                    let read = encode::read_symbols(row.get_ref(2)?.as_blob()?).collect();
+                    &mut known.insert((content, read)).1
+                }
+            };
+            // Other names may have the same number.
+            if let Some(symbol) = symbols.get(at as usize).filter(|it| crate::whole(&it.name) == whole) {
+                visit(content, symbol.clone());
+            }
             Ok(())
         })
     }
 
     fn symbols(&self, content: u32) -> Result<Vec<Symbol>, IndexError> {
-        let sql = "SELECT content, name, kind, first, last FROM symbol WHERE content = ?1 ORDER BY rowid";
-        let mut symbols = Vec::new();
-        self.rows(sql, content, |row| {
-            symbols.push(symbol(row)?);
-            Ok(())
-        })?;
-        Ok(symbols)
+        symbols(&self.reader.connection, content.into()).map_err(|source| self.store.failed(source))
     }
 
     fn history(&self, path: &WorkspacePath) -> Result<Field, IndexError> {
@@ -250,13 +221,40 @@ impl Snapshot for StoreSnapshot<'_> {
     }
 }
 
+/// What past commits say of a path, as it was written.
 pub(super) fn history(connection: &Connection, path: &WorkspacePath) -> rusqlite::Result<Field> {
-    let mut statement = connection.prepare_cached("SELECT tokens FROM history WHERE path = ?1")?;
-    let tokens: Option<String> = statement.query_row([path.as_bytes()], |row| row.get(0)).optional()?;
-    Ok(tokens.map(Field::of_tokens).unwrap_or_default())
+    let mut statement = connection.prepare_cached("SELECT subjects FROM history WHERE path = ?1")?;
+    let subjects: Option<Vec<u8>> = statement.query_row([path.as_bytes()], |row| row.get(0)).optional()?;
+    let mut statement = connection.prepare_cached("SELECT tokens FROM subject WHERE id = ?1")?;
+    let mut history = String::new();
+    for subject in encode::read_numbers(&subjects.unwrap_or_default()) {
+        let tokens: Option<String> = statement.query_row([subject], |row| row.get(0)).optional()?;
+        history.push_str(&tokens.unwrap_or_default());
+        history.push(' ');
+    }
+    Ok(Field::of_tokens(history))
 }
 
-fn symbol(row: &Row<'_>) -> rusqlite::Result<Symbol> {
-    let kind = SymbolKind::from_name(row.get_ref(2)?.as_str()?);
-    Ok(Symbol { name: row.get(1)?, kind, first: row.get(3)?, last: row.get(4)? })
+/// What past commits say of each path.
+pub(super) fn histories(connection: &Connection) -> rusqlite::Result<HashMap<Vec<u8>, String>> {
+    let mut subjects: HashMap<u32, String> = HashMap::new();
+    let mut statement = connection.prepare_cached("SELECT id, tokens FROM subject")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        subjects.insert(row.get(0)?, row.get(1)?);
+    }
+    let mut statement = connection.prepare_cached("SELECT path, subjects FROM history")?;
+    let rows = statement.query_map([], |row| {
+        let numbers = encode::read_numbers(row.get_ref(1)?.as_blob()?);
+        let said: Vec<&str> = numbers.iter().filter_map(|it| Some(subjects.get(it)?.as_str())).collect();
+        Ok((row.get(0)?, said.join(" ")))
+    })?;
+    rows.collect()
+}
+
+/// The definitions of a content.
+pub(super) fn symbols(connection: &Connection, content: i64) -> rusqlite::Result<Vec<Symbol>> {
+    let mut statement = connection.prepare_cached("SELECT symbols FROM content WHERE id = ?1")?;
+    let read = |row: &Row<'_>| Ok(encode::read_symbols(row.get_ref(0)?.as_blob()?).collect());
+    Ok(statement.query_row([content], read).optional()?.unwrap_or_default())
 }

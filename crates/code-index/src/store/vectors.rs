@@ -155,7 +155,7 @@ impl StoreSnapshot<'_> {
     fn contents_with_vectors(&self, model: &str) -> Result<HashSet<u32>, IndexError> {
         let mut with = HashSet::new();
         let sql = "SELECT content FROM vector WHERE model = (SELECT id FROM model WHERE name = ?1)";
-        self.rows(sql, model, |row| {
+        self.rows(sql, [model], |row| {
             with.insert(row.get(0)?);
             Ok(())
         })?;
@@ -168,7 +168,7 @@ impl StoreSnapshot<'_> {
         let length = to.vector.dimensions();
         let mut all = Vec::new();
         let sql = "SELECT content, rows FROM vector WHERE model = (SELECT id FROM model WHERE name = ?1)";
-        self.rows(sql, &to.model, |row| {
+        self.rows(sql, [&to.model], |row| {
             let (content, rows) = (row.get::<_, u32>(0)?, row.get_ref(1)?.as_blob()?);
             let Some(entry) = catalogue.content(content).filter(|entry| !entry.files.is_empty()) else {
                 return Ok(());

@@ -1,9 +1,10 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use headstart_overlay_fs::WorkspacePath;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::read::{CHUNK_BITS, history};
+use super::read::{CHUNK_BITS, histories, history, symbols};
 use super::{Store, encode};
 use crate::fields::{Field, PathFields};
 use crate::{ContentFields, IndexError, whole};
@@ -67,35 +68,26 @@ impl Store {
         })
     }
 
-    /// What past commits say of these paths, instead of what they said before; of all other paths they say nothing.
+    /// What past commits say of these paths, a line each, instead of what they said before; of all other paths they say nothing.
     pub fn set_history<'a>(
         &self,
         subjects: impl IntoIterator<Item = (&'a WorkspacePath, &'a str)>,
     ) -> Result<(), IndexError> {
-        let subjects: Vec<(&WorkspacePath, Field)> =
-            subjects.into_iter().map(|(path, text)| (path, Field::of(text))).collect();
+        let subjects: Vec<(&WorkspacePath, &str)> = subjects.into_iter().collect();
         self.write(|connection| {
-            connection.execute(
-                "CREATE TEMP TABLE IF NOT EXISTS old_history (path BLOB PRIMARY KEY, tokens TEXT)",
-                [],
-            )?;
-            connection.execute("DELETE FROM old_history", [])?;
-            connection.execute("INSERT INTO old_history SELECT path, tokens FROM history", [])?;
-            connection.execute("DELETE FROM history", [])?;
-            for (path, field) in &subjects {
-                let sql = "INSERT OR REPLACE INTO history VALUES (?1, ?2)";
-                connection.prepare_cached(sql)?.execute(params![path.as_bytes(), field.tokens])?;
-            }
-            let sql = "SELECT id, path, content FROM file WHERE \
-                       (SELECT tokens FROM history WHERE history.path = file.path) IS NOT \
-                       (SELECT tokens FROM old_history WHERE old_history.path = file.path)";
-            let changed: Vec<(i64, Vec<u8>, i64)> = connection
-                .prepare(sql)?
+            let files: Vec<(i64, Vec<u8>, i64)> = connection
+                .prepare("SELECT id, path, content FROM file")?
                 .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
                 .collect::<rusqlite::Result<_>>()?;
-            for (file, path, content) in changed {
+            let before = histories(connection)?;
+            write_history(connection, &subjects)?;
+            let now = histories(connection)?;
+            for (file, path, content) in files {
+                if before.get(&path) == now.get(&path) {
+                    continue;
+                }
                 let Ok(path) = WorkspacePath::from_bytes(&path) else { continue };
-                let definitions = definitions(connection, content)?;
+                let definitions = Field::of_definitions(&symbols(connection, content)?);
                 index_file(connection, file, &path, &definitions)?;
             }
             Ok(())
@@ -156,7 +148,7 @@ impl Store {
         let shrunk = reader.connection.execute_batch("PRAGMA shrink_memory;");
         drop(reader);
         let connection = self.writer()?;
-        let done = connection.execute_batch("PRAGMA incremental_vacuum (64); PRAGMA shrink_memory;");
+        let done = vacuum(&connection, 64).and_then(|()| connection.execute_batch("PRAGMA shrink_memory"));
         shrunk.and(done).map_err(|source| self.failed(source))
     }
 
@@ -164,8 +156,8 @@ impl Store {
     pub fn clean(&self) -> Result<(), IndexError> {
         self.write(|connection| {
             connection.execute_batch(
-                "DELETE FROM file; DELETE FROM symbol; DELETE FROM vector; DELETE FROM model; DELETE FROM content; \
-                 DELETE FROM history; \
+                "DELETE FROM file; DELETE FROM definition; DELETE FROM vector; DELETE FROM model; DELETE FROM content; \
+                 DELETE FROM history; DELETE FROM subject; \
                  DELETE FROM meta WHERE key LIKE 'host.%'; \
                  INSERT INTO chunk_fts (chunk_fts) VALUES ('delete-all'); \
                  INSERT INTO file_fts (file_fts) VALUES ('delete-all');",
@@ -183,7 +175,9 @@ impl Store {
             )
         })?;
         let connection = self.writer()?;
-        let done = connection.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);");
+        // No number of pages means all of them.
+        let done =
+            vacuum(&connection, 0).and_then(|()| connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)"));
         done.map_err(|source| self.failed(source))
     }
 
@@ -231,12 +225,25 @@ impl Store {
             connection
                 .prepare_cached("DELETE FROM chunk_fts WHERE rowid >= ?1 AND rowid < ?2")?
                 .execute(rows)?;
-            connection.prepare_cached("DELETE FROM symbol WHERE content = ?1")?.execute([content])?;
+            let sql = "DELETE FROM definition WHERE name = ?1 AND content = ?2";
+            for symbol in symbols(connection, content)? {
+                let name = encode::name(&whole(&symbol.name));
+                connection.prepare_cached(sql)?.execute([name, content])?;
+            }
             connection.prepare_cached("DELETE FROM vector WHERE content = ?1")?.execute([content])?;
             connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([content])?;
         }
         Ok(())
     }
+}
+
+/// Gives so many unused pages back to the system.
+fn vacuum(connection: &Connection, pages: u32) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum ({pages})"))?;
+    let mut rows = statement.query([])?;
+    // Each step gives back one page.
+    while rows.next()?.is_some() {}
+    Ok(())
 }
 
 fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
@@ -293,25 +300,21 @@ fn content(connection: &Connection, fields: &ContentFields, applied: &mut Applie
     applied.contents += 1;
     let chunks =
         fields.chunks.iter().map(|chunk| [chunk.first, chunk.last, chunk.body.len, chunk.header.len]);
-    let sql = "INSERT INTO content (digest, language, chunks, definitions, used) VALUES (?1, ?2, ?3, ?4, 0)";
+    let sql = "INSERT INTO content (digest, language, chunks, symbols, used) VALUES (?1, ?2, ?3, ?4, 0)";
     connection.prepare_cached(sql)?.execute(params![
         digest,
         fields.language.name(),
         encode::chunks(chunks),
-        fields.definitions.tokens
+        encode::symbols(&fields.symbols)
     ])?;
     let id = connection.last_insert_rowid();
-    let mut insert =
-        connection.prepare_cached("INSERT INTO chunk_fts (rowid, body, header) VALUES (?1, ?2, ?3)")?;
+    let mut insert = connection.prepare_cached("INSERT INTO chunk_fts (rowid, words) VALUES (?1, ?2)")?;
     for (chunk, row) in fields.chunks.iter().zip(id << CHUNK_BITS..) {
-        insert.execute(params![row, chunk.body.tokens, chunk.header.tokens])?;
+        insert.execute(params![row, encode::counted([&chunk.body, &chunk.header])])?;
     }
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO symbol (content, whole, name, kind, first, last) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?;
-    for symbol in &fields.symbols {
-        let whole = symbol.defines().then(|| whole(&symbol.name));
-        insert.execute(params![id, whole, symbol.name, symbol.kind.name(), symbol.first, symbol.last])?;
+    let mut insert = connection.prepare_cached("INSERT INTO definition VALUES (?1, ?2, ?3)")?;
+    for (at, symbol) in (0_i64..).zip(&fields.symbols).filter(|(_, symbol)| symbol.defines()) {
+        insert.execute([encode::name(&whole(&symbol.name)), id, at])?;
     }
     Ok(id)
 }
@@ -325,17 +328,33 @@ fn index_file(
 ) -> rusqlite::Result<()> {
     let PathFields { folder, name, history } = PathFields::of(path, history(connection, path)?);
     connection.prepare_cached("DELETE FROM file_fts WHERE rowid = ?1")?.execute([file])?;
-    let sql = "INSERT INTO file_fts (rowid, folder, name, definitions, history) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let tokens = params![file, folder.tokens, name.tokens, definitions.tokens, history.tokens];
-    connection.prepare_cached(sql)?.execute(tokens)?;
+    let sql = "INSERT INTO file_fts (rowid, words) VALUES (?1, ?2)";
+    let words = encode::counted([&folder, &name, definitions, &history]);
+    connection.prepare_cached(sql)?.execute(params![file, words])?;
     let sql = "UPDATE file SET folder = ?2, name = ?3, definitions = ?4, history = ?5 WHERE id = ?1";
     let lengths = params![file, folder.len, name.len, definitions.len, history.len];
     connection.prepare_cached(sql)?.execute(lengths).map(drop)
 }
 
-fn definitions(connection: &Connection, content: i64) -> rusqlite::Result<Field> {
-    let sql = "SELECT definitions FROM content WHERE id = ?1";
-    Ok(Field::of_tokens(connection.prepare_cached(sql)?.query_row([content], |row| row.get(0))?))
+/// A subject is written once, however many files its commit touched.
+fn write_history(connection: &Connection, subjects: &[(&WorkspacePath, &str)]) -> rusqlite::Result<()> {
+    connection.execute_batch("DELETE FROM history; DELETE FROM subject;")?;
+    let mut known: HashMap<&str, u32> = HashMap::new();
+    let mut write_subject = connection.prepare_cached("INSERT INTO subject VALUES (?1, ?2)")?;
+    let mut write_path = connection.prepare_cached("INSERT OR REPLACE INTO history VALUES (?1, ?2)")?;
+    for (path, text) in subjects {
+        let mut numbers = Vec::new();
+        for line in text.lines() {
+            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+            let number = *known.entry(line).or_insert(next);
+            if number == next {
+                write_subject.execute(params![number, Field::of(line).tokens])?;
+            }
+            numbers.push(number);
+        }
+        write_path.execute(params![path.as_bytes(), encode::numbers(numbers)])?;
+    }
+    Ok(())
 }
 
 /// Takes out the files at and below a path.

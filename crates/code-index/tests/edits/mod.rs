@@ -106,9 +106,9 @@ pub(crate) fn fresh(files: &BTreeMap<String, String>) -> MemoryIndex {
     index
 }
 
-/// What past commits said of a path.
+/// What past commits said of a path, a line each.
 pub(crate) fn history(name: &str) -> String {
-    WORDS.iter().filter(|word| name.len().is_multiple_of(word.len())).copied().collect::<Vec<_>>().join(" ")
+    WORDS.iter().filter(|word| name.len().is_multiple_of(word.len())).copied().collect::<Vec<_>>().join("\n")
 }
 
 pub(crate) fn put(index: &mut MemoryIndex, name: &str, text: &str) {
