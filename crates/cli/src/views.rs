@@ -39,6 +39,7 @@ use headstart_toolbox::{
 use crate::config::Shadow;
 use crate::environment::Environment;
 use ahead::Ahead;
+use closed::Looks;
 pub(crate) use fresh::changed_since;
 use held::{AllHeld, Held, Open};
 use idle::Filler;
@@ -71,6 +72,7 @@ pub(crate) struct Views {
     held: AllHeld,
     filler: Mutex<Filler>,
     ahead: Ahead,
+    looks: Looks,
 }
 
 impl Views {
@@ -121,6 +123,7 @@ impl Views {
             held: AllHeld::default(),
             filler: Mutex::default(),
             ahead: Ahead::default(),
+            looks: Looks::default(),
         }
     }
 
@@ -152,7 +155,7 @@ impl Views {
     /// The paths on disk that rules close, without those for which somebody was asked.
     pub(crate) fn closed(&self, deny: &DenyRules) -> std::io::Result<Vec<WorkspacePath>> {
         let secrets = if deny.closes_secrets() { Secrets::Closed } else { Secrets::Open };
-        closed::paths(&self.options.workspace, deny, secrets)
+        self.looks.closed(&self.options.workspace, deny, secrets)
     }
 
     /// What speaks against each better way to keep views apart.
@@ -277,7 +280,7 @@ impl Views {
 
     fn run_in(&self, opened: &mut Opened, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
         let view = &mut opened.view;
-        let closed = closed::paths(view.workspace(), &request.deny, request.secrets);
+        let closed = self.looks.closed(view.workspace(), &request.deny, request.secrets);
         let closed = closed.map_err(|error| ToolError::NoView { why: error.to_string() })?;
         view.hide(&closed).map_err(of_view)?;
         view.show(&request.staged).map_err(of_view)?;

@@ -1,6 +1,8 @@
 //! Files that hold a secret by their name, which nothing touches unless its user is asked.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use headstart_workspace_path::WorkspacePath;
 
@@ -166,9 +168,48 @@ pub(crate) fn pattern_for(path: &WorkspacePath) -> Option<&'static str> {
     (0..names.len()).find_map(|at| {
         let is_folder = at + 1 < names.len();
         let name = original(&names[at]);
+        if !PARTS.may_be_in(name) {
+            return None;
+        }
         let mut patterns = SECRET_FILES.iter().flat_map(|files| files.patterns);
         patterns.find(|pattern| covers(pattern, name, &names[..at], is_folder)).copied()
     })
+}
+
+/// What a name has to have for one of the patterns to cover it. Most have none of it, and are held against no pattern: whole projects are asked about.
+struct Parts {
+    names: BTreeSet<&'static str>,
+    /// Each begins with a dot.
+    ends: BTreeSet<&'static str>,
+    starts: Vec<&'static str>,
+    within: Vec<&'static str>,
+}
+
+static PARTS: LazyLock<Parts> = LazyLock::new(Parts::new);
+
+impl Parts {
+    fn new() -> Self {
+        let mut parts =
+            Self { names: BTreeSet::new(), ends: BTreeSet::new(), starts: Vec::new(), within: Vec::new() };
+        for pattern in SECRET_FILES.iter().flat_map(|files| files.patterns) {
+            let name = pattern.trim_end_matches('/');
+            let name = name.rsplit_once('/').map_or(name, |(_, name)| name);
+            match (name.strip_prefix('*'), name.strip_suffix('*')) {
+                (Some(end), None) if end.starts_with('.') => drop(parts.ends.insert(end)),
+                (None, None) => drop(parts.names.insert(name)),
+                (None, Some(start)) => parts.starts.push(start),
+                (Some(_), _) => parts.within.push(name.trim_matches('*')),
+            }
+        }
+        parts
+    }
+
+    fn may_be_in(&self, name: &str) -> bool {
+        self.names.contains(name)
+            || name.match_indices('.').any(|(at, _)| self.ends.contains(&name[at..]))
+            || self.starts.iter().any(|start| name.starts_with(start))
+            || self.within.iter().any(|part| name.contains(part))
+    }
 }
 
 fn covers(pattern: &str, name: &str, above: &[Cow<'_, str>], is_folder: bool) -> bool {
@@ -325,11 +366,35 @@ mod tests {
 
     #[test]
     fn the_table_is_in_lower_case_and_names_nothing_twice() {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = BTreeSet::new();
         for pattern in SECRET_FILES.iter().flat_map(|files| files.patterns) {
             assert_eq!(*pattern, pattern.to_lowercase());
             assert!(seen.insert(pattern), "{pattern}");
         }
         assert!(59 <= seen.len(), "{}", seen.len());
+    }
+
+    #[test]
+    fn what_a_pattern_covers_has_a_part_of_it() {
+        let patterns = || SECRET_FILES.iter().flat_map(|files| files.patterns);
+        let names: Vec<String> = patterns()
+            .flat_map(|pattern| {
+                let name = pattern.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+                ["", "x", ".x", "-x"].map(|text| name.replace('*', text))
+            })
+            .collect();
+        let mut covered = 0;
+        for name in names.iter().flat_map(|name| [name.clone(), format!("a{name}"), format!("{name}a")]) {
+            let above = patterns().filter_map(|pattern| pattern.trim_end_matches('/').rsplit_once('/'));
+            let above: Vec<_> = above.map(|(folder, _)| [Cow::Borrowed(folder)]).collect();
+            for is_folder in [false, true] {
+                let mut ways = patterns().flat_map(|pattern| above.iter().map(move |above| (pattern, above)));
+                if ways.any(|(pattern, above)| covers(pattern, &name, above, is_folder)) {
+                    covered += 1;
+                    assert!(PARTS.may_be_in(&name), "{name}");
+                }
+            }
+        }
+        assert!(patterns().count() < covered, "{covered}");
     }
 }

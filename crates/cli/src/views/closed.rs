@@ -1,62 +1,186 @@
 //! What must not be in a view: paths that a rule closes.
+//!
+//! They are looked for before each command. A name that comes into a folder or goes changes the folder's times, so one that is as it was at the last look is
+//! not listed again.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::Secrets;
 
+use super::lock;
+
 /// Folders that no file with a secret of the user's is looked for in: what package managers and compilers wrote. Deny rules count there, too.
 const NOT_SEARCHED: [&str; 4] = [".git", "node_modules", ".venv", "target"];
 /// So many names are looked at before a command.
 const MOST_NAMES: usize = 1_000_000;
+/// A folder that changed so shortly before it was listed may have changed after it, and show the same times.
+const YOUNG: Duration = Duration::from_secs(1);
 
-/// The paths on disk that are closed, the uppermost of each.
-pub(super) fn paths(workspace: &Path, deny: &DenyRules, secrets: Secrets) -> io::Result<Vec<WorkspacePath>> {
-    let mut search = Search { deny, secrets, looked_at: 0, found: Vec::new() };
-    search.folder(workspace, &WorkspacePath::root(), secrets == Secrets::Closed)?;
-    Ok(search.found)
+/// What was found at the last look.
+#[derive(Debug)]
+pub(super) struct Looks {
+    last: Mutex<Option<Look>>,
+    young: Duration,
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self { last: Mutex::default(), young: YOUNG }
+    }
+}
+
+#[derive(Debug)]
+struct Look {
+    workspace: PathBuf,
+    deny: DenyRules,
+    secrets: Secrets,
+    folders: HashMap<WorkspacePath, Listed>,
+}
+
+/// One folder, as it was listed.
+#[derive(Debug)]
+struct Listed {
+    /// Nothing where its times would not show that it has changed.
+    stamp: Option<Stamp>,
+    names: usize,
+    closed: Vec<WorkspacePath>,
+    folders: Vec<WorkspacePath>,
+}
+
+/// What no program can set back: nobody sets the time of the last change of an inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    changed: (i64, i64),
+}
+
+impl Looks {
+    /// The paths on disk that are closed, the uppermost of each.
+    pub(super) fn closed(
+        &self,
+        workspace: &Path,
+        deny: &DenyRules,
+        secrets: Secrets,
+    ) -> io::Result<Vec<WorkspacePath>> {
+        let mut last = lock(&self.last);
+        let is_same =
+            |look: &Look| look.workspace == workspace && look.deny == *deny && look.secrets == secrets;
+        let before = last.take().filter(is_same).map(|look| look.folders).unwrap_or_default();
+        let mut search = Search {
+            workspace,
+            deny,
+            young: self.young,
+            keeps_times: keeps_times(workspace),
+            before,
+            now: HashMap::new(),
+            looked_at: 0,
+            found: Vec::new(),
+        };
+        search.folder(WorkspacePath::root(), secrets == Secrets::Closed)?;
+        let Search { now: folders, found, .. } = search;
+        *last = Some(Look { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
+        Ok(found)
+    }
 }
 
 struct Search<'a> {
+    workspace: &'a Path,
     deny: &'a DenyRules,
-    secrets: Secrets,
+    young: Duration,
+    keeps_times: bool,
+    before: HashMap<WorkspacePath, Listed>,
+    now: HashMap<WorkspacePath, Listed>,
     looked_at: usize,
     found: Vec<WorkspacePath>,
 }
 
 impl Search<'_> {
-    fn folder(&mut self, folder: &Path, path: &WorkspacePath, for_secrets: bool) -> io::Result<()> {
+    fn folder(&mut self, path: WorkspacePath, for_secrets: bool) -> io::Result<()> {
         if self.deny.is_empty() && !for_secrets {
             return Ok(());
         }
-        // What cannot be listed cannot be searched by a command either, which has the same user.
-        let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
-        for entry in entries {
-            let entry = entry?;
-            self.looked_at += 1;
-            if MOST_NAMES < self.looked_at {
-                let message = format!(
-                    "it holds more than {MOST_NAMES} files, too many to look for closed ones among them"
-                );
-                return Err(io::Error::other(message));
-            }
-            let name = entry.file_name();
-            let below = path.join_bytes(name.as_bytes()).map_err(io::Error::other)?;
-            let is_secret =
-                for_secrets && self.secrets == Secrets::Closed && self.deny.secret(&below).is_some();
-            if is_secret || self.deny.matching(&below).is_some() {
-                self.found.push(below);
-            } else if entry.file_type()?.is_dir() {
-                let searched = for_secrets && !NOT_SEARCHED.iter().any(|known| name == *known);
-                self.folder(&entry.path(), &below, searched)?;
-            }
+        let folder = self.workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
+        // Looked at before it is listed: what comes meanwhile shows at the next look.
+        let stamp = self.stamp(&folder);
+        let known = self.before.remove(&path).filter(|known| known.stamp.is_some() && known.stamp == stamp);
+        let listed = match known {
+            Some(known) => known,
+            None => self.list(&folder, &path, stamp, for_secrets)?,
+        };
+        self.looked_at += listed.names;
+        if MOST_NAMES < self.looked_at {
+            let message =
+                format!("it holds more than {MOST_NAMES} files, too many to look for closed ones among them");
+            return Err(io::Error::other(message));
         }
+        self.found.extend(listed.closed.iter().cloned());
+        for below in &listed.folders {
+            let searched =
+                for_secrets && !NOT_SEARCHED.iter().any(|known| below.file_name() == Some(known.as_bytes()));
+            self.folder(below.clone(), searched)?;
+        }
+        self.now.insert(path, listed);
         Ok(())
     }
+
+    fn list(
+        &self,
+        folder: &Path,
+        path: &WorkspacePath,
+        stamp: Option<Stamp>,
+        for_secrets: bool,
+    ) -> io::Result<Listed> {
+        let mut listed = Listed { stamp, names: 0, closed: Vec::new(), folders: Vec::new() };
+        // What cannot be listed cannot be searched by a command either, which has the same user.
+        let Ok(entries) = fs::read_dir(folder) else { return Ok(Listed { stamp: None, ..listed }) };
+        for entry in entries.take(MOST_NAMES + 1) {
+            let entry = entry?;
+            listed.names += 1;
+            let below = path.join_bytes(entry.file_name().as_bytes()).map_err(io::Error::other)?;
+            let is_secret = for_secrets && self.deny.secret(&below).is_some();
+            if is_secret || self.deny.matching(&below).is_some() {
+                listed.closed.push(below);
+            } else if entry.file_type()?.is_dir() {
+                listed.folders.push(below);
+            }
+        }
+        Ok(listed)
+    }
+
+    fn stamp(&self, folder: &Path) -> Option<Stamp> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        let found = folder.symlink_metadata().ok().filter(|_| self.keeps_times)?;
+        let changed = (found.ctime(), found.ctime_nsec());
+        let at = Duration::new(u64::try_from(changed.0).ok()?, u32::try_from(changed.1).ok()?);
+        // A time to come is that of another clock.
+        (at + self.young < now).then(|| Stamp { device: found.dev(), inode: found.ino(), changed })
+    }
+}
+
+/// Whether a folder's times are those of this machine's own kernel, which changes them with each name that comes or goes.
+#[cfg(target_os = "linux")]
+fn keeps_times(workspace: &Path) -> bool {
+    // ext2 to ext4, btrfs, xfs, f2fs, bcachefs, tmpfs, overlayfs.
+    const KNOWN: [u32; 7] =
+        [0xEF53, 0x9123_683E, 0x5846_5342, 0xF2F5_2010, 0xCA45_1A4E, 0x0102_1994, 0x794C_7630];
+    let kind = rustix::fs::statfs(workspace).ok().and_then(|found| u32::try_from(found.f_type).ok());
+    kind.is_some_and(|kind| KNOWN.contains(&kind))
+}
+
+/// Without views nothing is looked for more than once.
+#[cfg(not(target_os = "linux"))]
+fn keeps_times(_: &Path) -> bool {
+    false
 }
 
 #[cfg(test)]
@@ -82,14 +206,94 @@ mod tests {
         }
         let found = |deny: &[&str], secrets| {
             let deny = DenyRules::from_patterns(deny.iter().copied()).unwrap();
-            let mut found: Vec<_> =
-                paths(folder.path(), &deny, secrets).unwrap().iter().map(ToString::to_string).collect();
-            found.sort();
-            found
+            names(&Looks::default().closed(folder.path(), &deny, secrets).unwrap())
         };
         assert_eq!(found(&[], Secrets::Closed), [".env", "sub/.env.local"]);
         assert_eq!(found(&["keys"], Secrets::Closed), [".env", "keys", "sub/.env.local", "target/keys"]);
         assert_eq!(found(&["keys"], Secrets::Open), ["keys", "target/keys"]);
         assert_eq!(found(&[], Secrets::Open), [""; 0]);
+    }
+
+    fn names(paths: &[WorkspacePath]) -> Vec<String> {
+        let mut names: Vec<_> = paths.iter().map(ToString::to_string).collect();
+        names.sort();
+        names
+    }
+
+    /// So long that a folder's times show all that comes later.
+    const TICK: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn only_what_has_changed_is_listed_again() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        for below in ["quiet", "busy"] {
+            fs::create_dir(folder.path().join(below)).unwrap();
+            fs::write(folder.path().join(below).join(".env"), "").unwrap();
+        }
+        let looks = Looks { young: TICK, ..Looks::default() };
+        let look = |deny: &DenyRules| names(&looks.closed(folder.path(), deny, Secrets::Closed).unwrap());
+        let deny = DenyRules::default();
+        std::thread::sleep(2 * TICK);
+        assert_eq!(look(&deny), ["busy/.env", "quiet/.env"]);
+        // Whatever is kept of a folder that has not changed counts.
+        let count = |listed: &mut Listed| listed.names += 100;
+        lock(&looks.last).as_mut().unwrap().folders.values_mut().for_each(count);
+        fs::write(folder.path().join("busy/.envrc"), "").unwrap();
+        assert_eq!(look(&deny), ["busy/.env", "busy/.envrc", "quiet/.env"]);
+        let names_in = |path: &str| {
+            lock(&looks.last).as_ref().unwrap().folders[&WorkspacePath::parse(path).unwrap()].names
+        };
+        assert_eq!((names_in("quiet"), names_in("busy")), (101, 2));
+        // Other rules find other paths.
+        assert_eq!(look(&DenyRules::from_patterns(["busy"]).unwrap()), ["busy", "quiet/.env"]);
+        assert_eq!(names_in("quiet"), 1);
+    }
+
+    #[test]
+    fn a_folder_that_has_just_changed_is_listed_again() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let looks = Looks::default();
+        for round in 0..100 {
+            fs::write(folder.path().join(format!(".env{round}")), "").unwrap();
+            let found = looks.closed(folder.path(), &DenyRules::default(), Secrets::Closed).unwrap();
+            assert_eq!(found.len(), round + 1);
+        }
+    }
+
+    #[test]
+    fn whatever_happens_to_folders_the_next_look_finds_what_a_first_one_would() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let looks = Looks { young: TICK, ..Looks::default() };
+        let deny = DenyRules::from_patterns(["b/c", "*.no"]).unwrap();
+        let mut dice = 7_u64;
+        let mut throw = |sides: u64| {
+            dice ^= dice << 13;
+            dice ^= dice >> 7;
+            dice ^= dice << 17;
+            usize::try_from(dice % sides).unwrap()
+        };
+        for round in 0..150 {
+            for _ in 0..throw(4) {
+                let mut path = || {
+                    let parts = (0..=throw(3)).map(|_| ["a", "b", "c", ".env", "x.no"][throw(5)]);
+                    folder.path().join(parts.collect::<PathBuf>())
+                };
+                let (one, other) = (path(), path());
+                // Most of them fail; all of them are legal.
+                let _ = match throw(6) {
+                    0 | 1 => fs::create_dir_all(&one),
+                    2 => fs::write(&one, ""),
+                    3 => fs::remove_file(&one).or_else(|_| fs::remove_dir_all(&one)),
+                    4 => fs::rename(&one, &other),
+                    _ => std::os::unix::fs::symlink(&one, &other),
+                };
+            }
+            if throw(3) == 0 {
+                std::thread::sleep(2 * TICK);
+            }
+            let fresh = Looks::default().closed(folder.path(), &deny, Secrets::Closed).unwrap();
+            let found = looks.closed(folder.path(), &deny, Secrets::Closed).unwrap();
+            assert_eq!(names(&found), names(&fresh), "round {round}");
+        }
     }
 }

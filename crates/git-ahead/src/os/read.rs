@@ -296,7 +296,7 @@ impl Reader {
 }
 
 /// Does both at the same time.
-fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+pub(super) fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
     std::thread::scope(|scope| {
         let other = scope.spawn(other);
         let one = one();

@@ -5,8 +5,12 @@ use std::fmt::Write as _;
 
 use headstart_overlay_fs::{Conflict, ConflictKind, Direction, WorkspacePath};
 
+use super::folder::{self, Room};
 use super::program::{At, Git, Talk};
 use crate::{GitError, ObjectName, RefChange, RefName};
+
+/// A longer file of a ref is none that a git wrote, in bytes.
+const MOST_OF_REF: u64 = 4096;
 
 /// What a ref stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,11 +54,27 @@ fn list(git: &Git, at: &At, more: &[&str]) -> Result<Refs, GitError> {
 
 /// Where `HEAD` is: on a branch, which need not be there, or detached at a commit.
 pub(super) fn head(git: &Git, at: &At) -> Result<Value, GitError> {
+    branch_in_file(at).map_or_else(|| asked_head(git, at), |branch| Ok(Value::Ref(branch)))
+}
+
+fn asked_head(git: &Git, at: &At) -> Result<Value, GitError> {
     if let Ok(branch) = git.try_ask(at, "symbolic-ref", &["symbolic-ref", "-q", "HEAD"], b"")? {
         return Ok(Value::Ref(String::from_utf8_lossy(&branch).trim().to_owned()));
     }
     let object = git.ask(at, "rev-parse", &["rev-parse", "--verify", "-q", "HEAD"], b"")?;
     Ok(Value::Object(ObjectName::parse(String::from_utf8_lossy(&object).trim())?))
+}
+
+/// The branch that the file `HEAD` names. `None`: it is for git to say, as where the file stands for refs that are kept otherwise, or where the branch stands
+/// for another one.
+fn branch_in_file(at: &At) -> Option<String> {
+    let git = folder::open(&at.folder).ok()?;
+    let read = |path: &str| folder::read(&git, path, MOST_OF_REF, &mut Room::new()).ok();
+    let text = read("HEAD")??;
+    let name = str::from_utf8(&text).ok()?.strip_prefix("ref: ")?.strip_suffix('\n')?;
+    let name = RefName::parse(name).ok().filter(|name| name.as_str().starts_with("refs/heads/"))?;
+    let is_another = read(name.as_str())?.is_some_and(|text| text.starts_with(b"ref:"));
+    (!is_another).then(|| name.as_str().to_owned())
 }
 
 /// What the refs of a change stand for now.
@@ -156,5 +176,46 @@ impl Transaction {
         }
         let message = format!("it answered {answer:?}");
         Err(GitError::Git { command: "update-ref".to_owned(), message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ObjectFormat;
+
+    const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+    #[test]
+    fn the_file_says_where_head_is_or_git_is_asked() {
+        let git = Git::find("/usr/local/bin:/usr/bin:/bin".as_ref()).unwrap();
+        for (format, from_file) in [("files", [true, true, true, false, false]), ("reftable", [false; 5])] {
+            let folder = tempfile::tempdir().unwrap();
+            let at = At::new(folder.path().join(".git"), folder.path().to_owned(), ObjectFormat::Sha1);
+            let ask = |words: &[&str]| {
+                let said = git.ask(&at, "test", words, b"").unwrap();
+                String::from_utf8(said).unwrap().trim().to_owned()
+            };
+            ask(&["init", "-q", "-b", "main", "--ref-format", format]);
+            let is_in_file = || {
+                let known = branch_in_file(&at);
+                assert_eq!(head(&git, &at).unwrap(), asked_head(&git, &at).unwrap());
+                known.is_some()
+            };
+            let mut found = vec![is_in_file()];
+            let user =
+                ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit-tree", "-m", "x", EMPTY];
+            let commit = ask(&user);
+            ask(&["update-ref", "refs/heads/main", &commit]);
+            found.push(is_in_file());
+            ask(&["pack-refs", "--all"]);
+            found.push(is_in_file());
+            ask(&["symbolic-ref", "refs/heads/alias", "refs/heads/main"]);
+            ask(&["symbolic-ref", "HEAD", "refs/heads/alias"]);
+            found.push(is_in_file());
+            ask(&["update-ref", "--no-deref", "HEAD", &commit]);
+            found.push(is_in_file());
+            assert_eq!(found, from_file, "{format}");
+        }
     }
 }

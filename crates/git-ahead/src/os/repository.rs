@@ -6,6 +6,7 @@ use headstart_overlay_fs::{Direction, Finish, NotPrepared, Participant, Prepared
 
 use super::locks::{self, Lock};
 use super::program::{At, Git};
+use super::read::both;
 use super::refs::{self, Transaction, Value};
 use super::settle::{self, Note};
 use super::steps::reach;
@@ -63,11 +64,22 @@ impl Repository {
             return Err(error(GitError::Unsupported { reason: why }));
         }
         let at = self.at(&change).map_err(error)?;
+        if direction == Direction::Back {
+            return self.locked(at, change, direction);
+        }
+        self.unpack(&at, &change).map_err(error)?;
+        let names = Self::brought(&change);
+        let check = || objects::check_connected(&self.git, &at, &names);
+        // Nothing moves before both are done.
+        let (ready, checked) = both(|| self.locked(at.clone(), change, direction), check);
+        checked.map_err(error)?;
+        ready
+    }
+
+    /// With the locks of what changes.
+    fn locked(&self, at: At, change: GitChange, direction: Direction) -> Result<Ready, NotPrepared> {
         let git = self.git.clone();
         let folder = folder::open(&at.folder).map_err(error)?;
-        if direction == Direction::Forth {
-            self.bring(&at, &change).map_err(error)?;
-        }
         let (locks, of_index, draft) = (Vec::new(), Vec::new(), String::new());
         let note = Note { change, process: None, locks, draft };
         let text = String::new();
@@ -81,16 +93,24 @@ impl Repository {
 
     /// The objects, at which nothing points yet.
     pub(super) fn bring(&self, at: &At, change: &GitChange) -> Result<(), GitError> {
+        self.unpack(at, change)?;
+        objects::check_connected(&self.git, at, &Self::brought(change))
+    }
+
+    fn unpack(&self, at: &At, change: &GitChange) -> Result<(), GitError> {
         if let Some(objects) = &change.objects {
             reach("objects")?;
             objects::bring(&self.git, at, &self.state, objects)?;
         }
-        reach("connected")?;
+        reach("connected")
+    }
+
+    /// What is pointed at afterwards.
+    fn brought(change: &GitChange) -> Vec<ObjectName> {
         let staged = change.index.entries.iter().filter_map(|entry| entry.new.as_ref());
         let staged = staged.filter(|staged| staged.mode != "160000").map(|staged| &staged.object);
         let moved = change.refs.iter().filter_map(|change| change.new.as_ref());
-        let names: Vec<ObjectName> = moved.chain(staged).cloned().collect();
-        objects::check_connected(&self.git, at, &names)
+        moved.chain(staged).cloned().collect()
     }
 }
 
