@@ -8,7 +8,7 @@ use headstart_overlay_fs::{
 };
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
-use headstart_toolbox::{ProjectIndex, Toolbox, codebase_tools};
+use headstart_toolbox::{ProjectIndex, Toolbox, codebase_tools, more_tools};
 
 use crate::checks::Checks;
 use crate::config::{Config, IndexConfig, IntelMode};
@@ -126,7 +126,8 @@ pub(crate) fn offered(engine: Engine) -> Engine {
 pub(crate) fn toolbox(workspace: &Path, views: Places, index: Option<&Arc<Upkeep>>) -> Toolbox {
     let runner = BashRunner::new(workspace.to_owned()).with_views(views);
     let of_index = index.map(|index| codebase_tools(Arc::clone(index) as Arc<dyn ProjectIndex>));
-    of_index.into_iter().flatten().fold(Toolbox::standard(Some(Arc::new(runner))), Toolbox::with)
+    let more = more_tools().into_iter().chain(of_index.into_iter().flatten());
+    more.fold(Toolbox::standard(Some(Arc::new(runner))), Toolbox::with)
 }
 
 /// The index of a workspace, where it is switched on and there is a place for it. Nothing of it is opened yet.

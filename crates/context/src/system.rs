@@ -15,7 +15,7 @@ When you are done, say in one to three sentences what you did, and what is left 
 ";
 
 /// How tools are used well, where all that a line names are offered.
-const HABITS: [(&[&str], &str); 6] = [
+const HABITS: [(&[&str], &str); 7] = [
     (&["codebase", "grep"], "To find where something is done, ask codebase; for a text that you know, grep."),
     (
         &["read_file", "grep", "glob", "ls", "shell"],
@@ -26,6 +26,7 @@ const HABITS: [(&[&str], &str); 6] = [
         "Call tools that only read together, in one answer, where none needs what another says.",
     ),
     (&["edit", "write_file"], "Change an existing file with edit; write_file is for new ones."),
+    (&["multi_edit"], "For several changes in one file use multi_edit: all are made, or none."),
     (
         &["edit", "shell"],
         "After a change run what the project checks itself with, where you know it: its tests, its build.",

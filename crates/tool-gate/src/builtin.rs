@@ -39,7 +39,7 @@ impl BuiltinTool {
     /// reads several files is not one.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
-            "read_file" | "Read" | "ReadFile" => Self::ReadFile,
+            "read_file" | "read_file_range" | "Read" | "ReadFile" => Self::ReadFile,
             "grep" | "grep_search" | "search_file_content" | "Grep" => Self::Grep,
             "glob" | "Glob" => Self::Glob,
             "ls" | "list_directory" | "LS" | "ListFiles" => Self::Ls,

@@ -65,6 +65,14 @@ impl Declaration {
         }
     }
 
+    /// The path that a call names, as it is written; `None` where it names none, or several.
+    pub fn only_path<'a>(&self, args: &'a Map<String, Value>) -> Option<&'a str> {
+        match self.paths_in(args).ok()?.as_slice() {
+            [path] => Some(path),
+            _ => None,
+        }
+    }
+
     /// The paths that a call names, as they are written.
     pub(crate) fn paths_in<'a>(&self, args: &'a Map<String, Value>) -> Result<Vec<&'a str>, GateError> {
         let mut paths = Vec::new();

@@ -17,7 +17,7 @@ pub(crate) struct Arguments<'a> {
 enum Named {
     Builtin(BuiltinTool),
     /// One that the gate knows by its declaration: its path is what is declared, `path`.
-    #[cfg(feature = "codebase")]
+    #[cfg(any(feature = "codebase", feature = "more"))]
     Declared(&'static str),
 }
 
@@ -25,7 +25,7 @@ impl Named {
     fn name(self) -> &'static str {
         match self {
             Self::Builtin(tool) => tool.name(),
-            #[cfg(feature = "codebase")]
+            #[cfg(any(feature = "codebase", feature = "more"))]
             Self::Declared(name) => name,
         }
     }
@@ -42,7 +42,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// The same of a tool that is declared to the gate.
-    #[cfg(feature = "codebase")]
+    #[cfg(any(feature = "codebase", feature = "more"))]
     pub(crate) fn declared(
         name: &'static str,
         args: &'a Map<String, Value>,
@@ -69,7 +69,7 @@ impl<'a> Arguments<'a> {
             Named::Builtin(tool) => {
                 tool.path_argument(self.args).map_err(|error| self.invalid(&error.to_string()))
             }
-            #[cfg(feature = "codebase")]
+            #[cfg(any(feature = "codebase", feature = "more"))]
             Named::Declared(_) => self.text("path"),
         }
     }
@@ -104,6 +104,16 @@ impl<'a> Arguments<'a> {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(_) => Err(self.mistyped(name, "true or false")),
+        }
+    }
+
+    /// A list; what it holds is for the tool to read.
+    #[cfg(feature = "more")]
+    pub(crate) fn list(&self, name: &str) -> Result<&'a [Value], ToolError> {
+        match self.value(name) {
+            None => Err(self.missing(name, "a list")),
+            Some(Value::Array(list)) => Ok(list),
+            Some(_) => Err(self.mistyped(name, "a list")),
         }
     }
 

@@ -59,6 +59,7 @@
 //! # Features
 //!
 //! - `codebase`: the tools `codebase` and `repo_map`, which [`codebase_tools`] makes over an index that the host keeps.
+//! - `more`: the tools `multi_edit` and `create_file`, which [`more_tools`] gives, and further arguments of `read_file`, `ls` and `grep`.
 //! - `ripgrep`: `grep` through ripgrep's libraries. Without it a small engine searches, whose `\w`, `\d`, `\s`, `\b` and
 //!   `(?i)` know ASCII only.
 
@@ -72,6 +73,8 @@ mod ignore_rules;
 mod limits;
 mod line_search;
 mod location;
+#[cfg(feature = "more")]
+mod more;
 mod output;
 mod replacement;
 mod tool;
@@ -87,6 +90,8 @@ pub use codebase::{
 };
 pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings};
 pub use limits::Limits;
+#[cfg(feature = "more")]
+pub use more::{more_declarations, more_tools};
 pub use tool::{EditObserver, Tool, ToolContext, ToolError};
 pub use toolbox::{InView, Toolbox};
 pub use views::{

@@ -1,4 +1,8 @@
+use headstart_overlay_fs::WorkspacePath;
 use memchr::memmem;
+
+/// As many line numbers as a message names.
+const LINES_NAMED: usize = 10;
 
 /// A content in which a text was replaced.
 #[derive(Debug, PartialEq, Eq)]
@@ -124,6 +128,33 @@ fn similar_line(content: &[u8], needle: &str) -> Option<usize> {
     let wanted = needle.lines().map(str::trim).find(|line| !line.is_empty())?;
     let same = |line: &[u8]| line.trim_ascii() == wanted.as_bytes();
     content.split(|byte| *byte == b'\n').position(same).map(|index| index + 1)
+}
+
+/// Why nothing was replaced, for the model.
+pub(crate) fn refusal(path: &WorkspacePath, reason: &NotReplaced) -> String {
+    match reason {
+        NotReplaced::Missing { similar_line: None } => {
+            format!("old_string is not in {path}; read the file and copy the text exactly, spaces included")
+        }
+        NotReplaced::Missing { similar_line: Some(line) } => format!(
+            "old_string is not in {path}; line {line} is like its first line: read the file from there and copy the \
+             text exactly, spaces included"
+        ),
+        NotReplaced::Ambiguous { lines } => format!(
+            "old_string is {} times in {path} ({}); add lines around it until it is unique, or set replace_all to \
+             true",
+            lines.len(),
+            named(lines)
+        ),
+    }
+}
+
+/// Lines by their numbers, as many as a message names.
+pub(crate) fn named(lines: &[usize]) -> String {
+    let numbers: Vec<String> = lines.iter().take(LINES_NAMED).map(usize::to_string).collect();
+    let more = if LINES_NAMED < lines.len() { ", …" } else { "" };
+    let noun = if lines.len() == 1 { "line" } else { "lines" };
+    format!("{noun} {}{more}", numbers.join(", "))
 }
 
 #[cfg(test)]

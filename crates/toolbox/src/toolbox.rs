@@ -116,6 +116,11 @@ impl Toolbox {
             Some(offered) => {
                 let outcome = offered.tool.run(&call.args, context).await;
                 let limit = context.limits.output_bytes;
+                #[cfg(feature = "more")]
+                if let (Ok(answer), true) = (&outcome, crate::more::edits(&call.name)) {
+                    let path = call.args.get("file_path").and_then(serde_json::Value::as_str);
+                    return self.seen_edit(path, context, answer.clone()).await;
+                }
                 if offered.own {
                     outcome.map(|text| within(text, limit)).map_err(|error| error_within(error, limit))
                 } else {
@@ -133,13 +138,22 @@ impl Toolbox {
         context: ToolContext<'_>,
         answer: String,
     ) -> Result<String, ToolError> {
-        let tool = BuiltinTool::from_name(&call.name);
-        let (Some(observer), Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile))) =
-            (&self.observer, tool)
-        else {
-            return Ok(answer);
-        };
-        let Ok(Some(path)) = tool.path_argument(&call.args) else { return Ok(answer) };
+        match BuiltinTool::from_name(&call.name) {
+            Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
+                self.seen_edit(tool.path_arg(&call.args), context, answer).await
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    /// The answer of a call that staged a file.
+    async fn seen_edit(
+        &self,
+        path: Option<&str>,
+        context: ToolContext<'_>,
+        answer: String,
+    ) -> Result<String, ToolError> {
+        let (Some(observer), Some(path)) = (&self.observer, path) else { return Ok(answer) };
         let Ok(path) = context.locate(path).await else { return Ok(answer) };
         match observer.edited(&path, context).await {
             Some(note) => Ok(format!("{answer}\n{}", within(note, context.limits.output_bytes))),

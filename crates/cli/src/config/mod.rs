@@ -136,7 +136,7 @@ impl Config {
             views: self.shadow.enabled,
             workspace,
             deny,
-            tools: [crate::index::declarations(), headstart_code_intel::declarations()].concat(),
+            tools: tools::declarations(),
             policies: self.policies.clone(),
             tool_policies: self.tool_policies.clone(),
         })

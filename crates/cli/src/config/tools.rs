@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use headstart_tool_gate::{PolicyOrigin, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable};
+use headstart_tool_gate::{
+    Declaration, PolicyOrigin, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable,
+};
 use toml::Spanned;
 
 use super::file::File;
@@ -11,10 +13,14 @@ use crate::error::CliError;
 /// The table as it stands.
 pub(super) type ToolsTable = BTreeMap<String, Spanned<toml::Value>>;
 
-/// The tools that there are besides the gate's own.
-pub(crate) fn known() -> Vec<String> {
-    let declared = [crate::index::declarations(), headstart_code_intel::declarations()].concat();
-    declared.into_iter().map(|tool| tool.name).collect()
+/// What the gate is told of the tools that are not its own.
+pub(super) fn declarations() -> Vec<Declaration> {
+    [
+        headstart_toolbox::more_declarations(),
+        crate::index::declarations(),
+        headstart_code_intel::declarations(),
+    ]
+    .concat()
 }
 
 /// The user's table.
@@ -29,8 +35,8 @@ pub(super) fn with_projects(users: &ToolPolicies, file: &File) -> Result<ToolPol
 }
 
 fn checked(user: ToolTable, project: ToolTable) -> Result<ToolPolicies, ToolPolicyError> {
-    let known = known();
-    let known: Vec<_> = known.iter().map(String::as_str).collect();
+    let declared = declarations();
+    let known: Vec<_> = declared.iter().map(|tool| tool.name.as_str()).collect();
     ToolPolicies::new(user, project, &known)
 }
 

@@ -126,7 +126,19 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
     let names: Vec<_> = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["read_file", "grep", "glob", "ls", "edit", "write_file", "shell", "codebase", "repo_map"]
+        [
+            "read_file",
+            "grep",
+            "glob",
+            "ls",
+            "edit",
+            "write_file",
+            "shell",
+            "multi_edit",
+            "create_file",
+            "codebase",
+            "repo_map"
+        ]
     );
     insta::assert_snapshot!(session.redact(&shown(&requests[1..])));
 }

@@ -140,9 +140,18 @@ fn touched(messages: &[Message], gate: &GateContext) -> Vec<Touched> {
     let mut seen = BTreeSet::new();
     let calls = messages.iter().rev().flat_map(Message::tool_calls);
     let paths = calls.filter_map(|call| {
-        let tool = BuiltinTool::from_name(&call.name)?;
-        matches!(tool, BuiltinTool::ReadFile | BuiltinTool::Edit | BuiltinTool::WriteFile).then_some(())?;
-        WorkspacePath::resolve(tool.path_arg(&call.args)?, &gate.workspace).ok()
+        let path = match BuiltinTool::from_name(&call.name) {
+            Some(tool @ (BuiltinTool::ReadFile | BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
+                tool.path_arg(&call.args)?
+            }
+            Some(_) => return None,
+            // Of a declared tool that stages: a search of one has a folder for its path.
+            None => gate
+                .declaration(&call.name)
+                .filter(|tool| tool.stages_in(&call.args))?
+                .only_path(&call.args)?,
+        };
+        WorkspacePath::resolve(path, &gate.workspace).ok()
     });
     paths.filter(|path| seen.insert(path.clone())).take(MOST_TOUCHED).map(Touched::file).collect()
 }

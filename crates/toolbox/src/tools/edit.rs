@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
-use headstart_overlay_fs::{Tree, TreeError, WorkspacePath};
+use headstart_overlay_fs::{Tree, TreeError};
 use headstart_tool_gate::BuiltinTool;
 use serde_json::{Map, Value, json};
 
@@ -8,11 +8,8 @@ use super::schema;
 use crate::arguments::Arguments;
 use crate::content::read_text;
 use crate::location::locate_for_write;
-use crate::replacement::{NotReplaced, Replaced, replace};
+use crate::replacement::{Replaced, named, refusal, replace};
 use crate::{Tool, ToolContext, ToolError};
-
-/// As many line numbers as a message names.
-const LINES_NAMED: usize = 10;
 
 /// Replaces text in a file.
 pub(crate) struct Edit;
@@ -102,29 +99,4 @@ impl Tool for Edit {
         let occurrences = if lines.len() == 1 { "occurrence" } else { "occurrences" };
         Ok(format!("replaced {} {occurrences} in {path} ({})", lines.len(), named(&lines)))
     }
-}
-
-fn refusal(path: &WorkspacePath, reason: &NotReplaced) -> String {
-    match reason {
-        NotReplaced::Missing { similar_line: None } => {
-            format!("old_string is not in {path}; read the file and copy the text exactly, spaces included")
-        }
-        NotReplaced::Missing { similar_line: Some(line) } => format!(
-            "old_string is not in {path}; line {line} is like its first line: read the file from there and copy the \
-             text exactly, spaces included"
-        ),
-        NotReplaced::Ambiguous { lines } => format!(
-            "old_string is {} times in {path} ({}); add lines around it until it is unique, or set replace_all to \
-             true",
-            lines.len(),
-            named(lines)
-        ),
-    }
-}
-
-fn named(lines: &[usize]) -> String {
-    let numbers: Vec<String> = lines.iter().take(LINES_NAMED).map(usize::to_string).collect();
-    let more = if LINES_NAMED < lines.len() { ", …" } else { "" };
-    let noun = if lines.len() == 1 { "line" } else { "lines" };
-    format!("{noun} {}{more}", numbers.join(", "))
 }

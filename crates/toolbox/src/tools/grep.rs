@@ -30,7 +30,7 @@ impl Tool for Grep {
             "Searches the content of files for a regular expression and returns the matching lines as \
              path:line:text, sorted by path; lines count from 1. Binary files and what .gitignore leaves out are \
              not searched, unless path names an ignored file or folder.",
-            &json!({
+            &with_more(json!({
                 "pattern": {
                     "type": "string",
                     "description": "The regular expression, matched line by line, as in ripgrep; (?i) at the \
@@ -46,13 +46,18 @@ impl Tool for Grep {
                     "description": "Only files that match this glob: *.rs at any depth, src/**/*.rs from the \
                                     workspace or from path; ! at the beginning excludes."
                 },
-            }),
+            })),
             &["pattern"],
         )
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::new(BuiltinTool::Grep, args, &["pattern", "path", "glob"])?;
+        let known: &[&str] = if cfg!(feature = "more") {
+            &["pattern", "path", "glob", "context"]
+        } else {
+            &["pattern", "path", "glob"]
+        };
+        let arguments = Arguments::new(BuiltinTool::Grep, args, known)?;
         let pattern = arguments.required_text("pattern")?;
         let search = line_search::compile(pattern).map_err(|message| arguments.invalid(&message))?;
         let filter = match arguments.text("glob")? {
@@ -64,6 +69,13 @@ impl Tool for Grep {
         let start = locate(arguments.path()?.unwrap_or("."), context).await?;
 
         let mut report = Report::new(search, context);
+        #[cfg(feature = "more")]
+        {
+            report.around = arguments.count("context")?.unwrap_or(0);
+            if MOST_AROUND < report.around {
+                return Err(arguments.invalid(&format!("the argument context must be at most {MOST_AROUND}")));
+            }
+        }
         if context.view.metadata(&start).await?.kind != EntryKind::Directory {
             let text = read_text(&start, context).await?;
             let _ = report.search_file(&start, &text);
@@ -82,6 +94,27 @@ impl Tool for Grep {
         let notes = walk.notes();
         Ok(report.finish(pattern, &start, notes))
     }
+}
+
+/// Lines before and after a match, at most.
+#[cfg(feature = "more")]
+const MOST_AROUND: usize = 5;
+
+/// The arguments, with those of a full toolbox.
+#[cfg(feature = "more")]
+fn with_more(mut properties: Value) -> Value {
+    properties["context"] = json!({
+        "type": "integer",
+        "minimum": 0,
+        "maximum": MOST_AROUND,
+        "description": "How many lines to show before and after each match; the matches of a file then stand below its name. Default: 0."
+    });
+    properties
+}
+
+#[cfg(not(feature = "more"))]
+fn with_more(properties: Value) -> Value {
+    properties
 }
 
 /// Which files are searched.
@@ -122,12 +155,26 @@ struct Report<'a> {
     too_large: usize,
     unreadable: usize,
     stopped: Option<String>,
+    /// Lines that are shown before and after each match.
+    #[cfg(feature = "more")]
+    around: usize,
 }
 
 impl<'a> Report<'a> {
     fn new(search: Box<dyn LineSearch>, context: ToolContext<'a>) -> Self {
         let output = Output::new(context.limits.output_bytes);
-        Self { search, context, output, matches: 0, bytes: 0, too_large: 0, unreadable: 0, stopped: None }
+        Self {
+            search,
+            context,
+            output,
+            matches: 0,
+            bytes: 0,
+            too_large: 0,
+            unreadable: 0,
+            stopped: None,
+            #[cfg(feature = "more")]
+            around: 0,
+        }
     }
 
     /// Searches a file that a walk came to; one that cannot be read is counted, not an error.
@@ -158,6 +205,10 @@ impl<'a> Report<'a> {
 
     fn search_file(&mut self, path: &WorkspacePath, content: &[u8]) -> ControlFlow<()> {
         let content = content.strip_prefix(BOM).unwrap_or(content);
+        #[cfg(feature = "more")]
+        if 0 < self.around {
+            return self.search_with_lines_around(path, content);
+        }
         let Self { search, context, output, matches, stopped, .. } = self;
         search.search(content, &mut |number, line| {
             let line = String::from_utf8_lossy(line);
@@ -172,6 +223,57 @@ impl<'a> Report<'a> {
             *matches += 1;
             ControlFlow::Continue(())
         })
+    }
+
+    /// The matches of a file below its name, each with the lines around it; `--` where lines are left out in between.
+    #[cfg(feature = "more")]
+    fn search_with_lines_around(&mut self, path: &WorkspacePath, content: &[u8]) -> ControlFlow<()> {
+        let room = self.context.limits.matches.saturating_sub(self.matches);
+        let mut found = Vec::new();
+        let _ = self.search.search(content, &mut |number, _| {
+            found.push(usize::try_from(number).unwrap_or(usize::MAX));
+            if found.len() <= room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        let is_cut = room < found.len();
+        found.truncate(room);
+        let lines: Vec<_> = content.split(|byte| *byte == b'\n').collect();
+        let mut shown_to = 0;
+        for (index, number) in found.iter().enumerate() {
+            let first = number.saturating_sub(self.around).max(shown_to + 1);
+            let last = (number + self.around).min(lines.len());
+            let mut group = Vec::new();
+            if shown_to == 0 {
+                group.push(path.to_string());
+            } else if shown_to + 1 < first {
+                group.push("  --".to_owned());
+            }
+            // A later match takes its own line, and what is after it.
+            let last = found.get(index + 1).map_or(last, |next| last.min(next - 1));
+            for at in first..=last {
+                let line =
+                    String::from_utf8_lossy(lines[at - 1].strip_suffix(b"\r").unwrap_or(lines[at - 1]));
+                // The line behind the last line end is none.
+                if at == lines.len() && line.is_empty() && at != *number {
+                    break;
+                }
+                let shown = cut(&line, LINE_BYTES);
+                let mark = if shown.len() < line.len() { " […line cut]" } else { "" };
+                group.push(format!("  {at}{}{shown}{mark}", if at == *number { ':' } else { '-' }));
+            }
+            shown_to = last;
+            for line in group {
+                if !self.output.push_line(&line) {
+                    self.stopped = Some(format!("stopped after {} matching lines", self.matches));
+                    return ControlFlow::Break(());
+                }
+            }
+            self.matches += 1;
+        }
+        if is_cut {
+            self.stopped = Some(format!("stopped after {} matching lines", self.matches));
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 
     fn finish(mut self, pattern: &str, start: &WorkspacePath, notes: Vec<String>) -> String {

@@ -21,20 +21,19 @@ impl Tool for Ls {
             BuiltinTool::Ls,
             "Lists the names in a folder, one a line; folders end with /, symbolic links with @. What .gitignore \
              leaves out is only counted, unless the folder itself is ignored; .git is not shown.",
-            &json!({
-                "path": {
-                    "type": "string",
-                    "description": "The folder: relative to the workspace, or absolute inside it. Default: the \
-                                    workspace."
-                },
-            }),
+            &properties(),
             &[],
         )
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::new(BuiltinTool::Ls, args, &["path"])?;
+        let known: &[&str] = if cfg!(feature = "more") { &["path", "recursive"] } else { &["path"] };
+        let arguments = Arguments::new(BuiltinTool::Ls, args, known)?;
         let folder = locate(arguments.path()?.unwrap_or("."), context).await?;
+        #[cfg(feature = "more")]
+        if arguments.flag("recursive")? {
+            return all_below(folder, context).await;
+        }
         let entries = context.view.list(&folder).await?;
         let rules = IgnoreRules::at_start(&folder, context).await.enter(&folder, context).await;
 
@@ -49,11 +48,7 @@ impl Tool for Ls {
                 ignored += 1;
                 continue;
             }
-            let mark = match entry.kind {
-                EntryKind::Directory => "/",
-                EntryKind::Symlink => "@",
-                EntryKind::File | EntryKind::Other => "",
-            };
+            let mark = mark(entry.kind);
             let line = format!("{}{mark}", String::from_utf8_lossy(&entry.name));
             if shown < context.limits.matches && output.push_line(&line) {
                 shown += 1;
@@ -72,4 +67,58 @@ impl Tool for Ls {
         }
         Ok(output.finish())
     }
+}
+
+fn properties() -> Value {
+    let path = json!({
+        "type": "string",
+        "description": "The folder: relative to the workspace, or absolute inside it. Default: the workspace."
+    });
+    #[cfg(feature = "more")]
+    return json!({
+        "path": path,
+        "recursive": {
+            "type": "boolean",
+            "description": "Also what is in the folders below, each by its whole path, up to 200. Default: false."
+        },
+    });
+    #[cfg(not(feature = "more"))]
+    json!({ "path": path })
+}
+
+fn mark(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::Directory => "/",
+        EntryKind::Symlink => "@",
+        EntryKind::File | EntryKind::Other => "",
+    }
+}
+
+/// Entries of a listing that goes down.
+#[cfg(feature = "more")]
+const MOST_BELOW: usize = 200;
+
+#[cfg(feature = "more")]
+async fn all_below(
+    folder: headstart_overlay_fs::WorkspacePath,
+    context: ToolContext<'_>,
+) -> Result<String, ToolError> {
+    let mut output = Output::new(context.limits.output_bytes);
+    let mut walk = crate::walk::Walk::new(folder.clone(), context).await?;
+    let (mut shown, mut left_out) = (0, 0);
+    while let Some(found) = walk.next().await {
+        if shown < MOST_BELOW && output.push_line(&format!("{}{}", found.path, mark(found.kind))) {
+            shown += 1;
+        } else {
+            left_out += 1;
+        }
+    }
+    if shown == 0 {
+        output.note(&format!("{folder} has no entries to show"));
+    }
+    if 0 < left_out {
+        output.note(&format!("{left_out} more entries; name a folder below, or glob"));
+    }
+    walk.notes().iter().for_each(|note| output.note(note));
+    Ok(output.finish())
 }

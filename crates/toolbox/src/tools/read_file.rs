@@ -18,11 +18,22 @@ struct ReadFileArgs<'a> {
     /// The first line, from 1.
     offset: usize,
     limit: usize,
+    /// A last line before the first one.
+    #[cfg(feature = "more")]
+    backwards: Option<usize>,
 }
 
 impl<'a> ReadFileArgs<'a> {
     fn parse(args: &'a Map<String, Value>, context: ToolContext<'_>) -> Result<Self, ToolError> {
-        let arguments = Arguments::new(BuiltinTool::ReadFile, args, &["file_path", "offset", "limit"])?;
+        #[cfg(feature = "more")]
+        let known = ["file_path", "offset", "limit", "start_line", "end_line"];
+        #[cfg(not(feature = "more"))]
+        let known = ["file_path", "offset", "limit"];
+        let arguments = Arguments::new(BuiltinTool::ReadFile, args, &known)?;
+        #[cfg(feature = "more")]
+        if let Some(range) = Self::range(&arguments, context)? {
+            return Ok(range);
+        }
         let limit = arguments.count("limit")?.unwrap_or(context.limits.read_lines);
         if limit == 0 {
             return Err(arguments.invalid("the argument limit must be at least 1"));
@@ -31,7 +42,32 @@ impl<'a> ReadFileArgs<'a> {
             file_path: arguments.required_path("file_path")?,
             offset: arguments.count("offset")?.unwrap_or(1).max(1),
             limit: limit.min(context.limits.read_lines),
+            #[cfg(feature = "more")]
+            backwards: None,
         })
+    }
+
+    /// The same by the numbers of the first and the last line, where they are given.
+    #[cfg(feature = "more")]
+    fn range(arguments: &Arguments<'a>, context: ToolContext<'_>) -> Result<Option<Self>, ToolError> {
+        let (start, end) = (arguments.count("start_line")?, arguments.count("end_line")?);
+        if start.is_none() && end.is_none() {
+            return Ok(None);
+        }
+        if arguments.count("offset")?.is_some() || arguments.count("limit")?.is_some() {
+            return Err(arguments.invalid("start_line and offset, or end_line and limit, say the same; give the first two or the last two"));
+        }
+        let first = start.unwrap_or(1);
+        if first == 0 {
+            return Err(arguments.invalid("the argument start_line must be at least 1"));
+        }
+        let last = end.unwrap_or(usize::MAX);
+        Ok(Some(Self {
+            file_path: arguments.required_path("file_path")?,
+            offset: first,
+            limit: last.saturating_sub(first).saturating_add(1).min(context.limits.read_lines),
+            backwards: (last < first).then_some(last),
+        }))
     }
 }
 
@@ -42,7 +78,7 @@ impl Tool for ReadFile {
             BuiltinTool::ReadFile,
             "Reads a text file and returns its lines exactly as they are, without line numbers. A long file comes in \
              parts: a note in square brackets at the end says how to read on. Binary files are refused.",
-            &json!({
+            &with_more(json!({
                 "file_path": {
                     "type": "string",
                     "description": "The file: relative to the workspace, or absolute inside it."
@@ -57,7 +93,7 @@ impl Tool for ReadFile {
                     "minimum": 1,
                     "description": "How many lines to return at most."
                 },
-            }),
+            })),
             &["file_path"],
         )
     }
@@ -73,6 +109,20 @@ impl Tool for ReadFile {
         }
         Ok(page.into_output())
     }
+}
+
+/// The arguments, with those of a full toolbox.
+#[cfg(feature = "more")]
+fn with_more(mut properties: Value) -> Value {
+    let line = |which: &str| json!({ "type": "integer", "minimum": 1, "description": which });
+    properties["start_line"] = line("In place of offset: the first line to return, from 1.");
+    properties["end_line"] = line("In place of limit: the last line to return.");
+    properties
+}
+
+#[cfg(not(feature = "more"))]
+fn with_more(properties: Value) -> Value {
+    properties
 }
 
 /// A part of a file, and what is to be said of it.
@@ -105,6 +155,12 @@ fn page<'a>(
     let total = text.split_inclusive('\n').count();
     if total == 0 && args.offset <= 1 {
         return Ok(Page { text: "", notes: vec![format!("{path} is empty")] });
+    }
+    #[cfg(feature = "more")]
+    if let Some(last) = args.backwards {
+        let message =
+            format!("end_line {last} is before start_line {}; {path} has {total} lines", args.offset);
+        return Err(ToolError::Failed { message });
     }
     if total < args.offset {
         let message = format!("{path} has {total} lines; offset {} is behind its end", args.offset);

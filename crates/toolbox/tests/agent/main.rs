@@ -5,6 +5,8 @@ mod commands;
 mod denied;
 mod disk;
 mod ignored;
+#[cfg(feature = "more")]
+mod more;
 mod reading;
 mod searching;
 mod session;
