@@ -19,7 +19,7 @@ use headstart_followup_state::{
     AcceptMethod, Config, Effect as Followed, Event as Followup, FollowupController, RequestId, Suggestions,
 };
 use headstart_forked_query::{
-    CacheSafeParams, Generated, Guards, ModelRequest, Suppressed, SuppressionReason, ToolCall,
+    CacheSafeParams, Generated, Guards, Message, ModelRequest, Suppressed, SuppressionReason, ToolCall,
 };
 use headstart_speculation::{
     Acceptance, Answers, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Speculation,
@@ -35,6 +35,7 @@ use crate::item::Item;
 use crate::log::Log;
 use crate::options::AgentOptions;
 use crate::ports::Runtime;
+use crate::session::{self, Session};
 use crate::view::{Draft, Edit, Phase, Refused, Submitted, Suggested, TurnEvent, View};
 use crate::work::WorkAhead;
 
@@ -71,6 +72,8 @@ pub(crate) enum Effect {
     Abort(Speculation),
     /// Keeps what was metered.
     Keep(Unwritten),
+    /// Keeps these lines of the conversation.
+    KeepSession(String),
     /// Looks what other conversations have learned: [`Report::HabitsRead`].
     ReadHabits,
     /// Comes back at this time of the clock ([`Report::Wake`]); a later one takes its place.
@@ -139,6 +142,21 @@ enum Doing {
     Ask(Box<Taken>),
 }
 
+/// The first line of what is kept of the conversation.
+enum Header {
+    /// It is written with the first turn; until then the title may change.
+    ToCome {
+        title: Option<String>,
+    },
+    Written,
+}
+
+impl Default for Header {
+    fn default() -> Self {
+        Self::ToCome { title: None }
+    }
+}
+
 /// See the module.
 pub(crate) struct Core {
     options: AgentOptions,
@@ -167,6 +185,7 @@ pub(crate) struct Core {
     /// Whether the user stopped what goes on.
     interrupted: bool,
     is_over: bool,
+    header: Header,
     effects: VecDeque<Effect>,
     revision: u64,
 }
@@ -199,9 +218,14 @@ impl Core {
             draft: None,
             interrupted: false,
             is_over: false,
+            header: Header::default(),
             effects: VecDeque::new(),
             revision: 0,
         };
+        if let Some(session) = &core.options.restore {
+            core.log.restore(session.items.clone());
+            core.header = Header::Written;
+        }
         core.enable();
         core
     }
@@ -392,7 +416,29 @@ impl Core {
         self.forget_suggestion();
         self.conversation.clear();
         self.log.clear();
+        if matches!(self.header, Header::Written) {
+            self.effects.push_back(Effect::KeepSession(session::cleared()));
+        }
         Ok(())
+    }
+
+    /// Calls the conversation so from now on.
+    pub(crate) fn set_title(&mut self, title: &str) {
+        match &mut self.header {
+            Header::Written => self.effects.push_back(Effect::KeepSession(Session::title_line(title))),
+            Header::ToCome { title: known } => *known = Some(title.to_owned()),
+        }
+    }
+
+    /// Keeps a turn that is part of the conversation from now on.
+    fn keep_turn(&mut self, prompt: &str, messages: &[Message]) {
+        let at = self.now.unix_ms;
+        let mut lines = session::turn(prompt, at, messages);
+        if let Header::ToCome { title } = std::mem::replace(&mut self.header, Header::Written) {
+            let title = title.unwrap_or_else(|| prompt.to_owned());
+            lines.insert_str(0, &session::header(&self.options.id, &title, &self.options.model, at));
+        }
+        self.effects.push_back(Effect::KeepSession(lines));
     }
 
     /// Ends the conversation: what goes on is stopped, work ahead is dropped, and the ledger is told.

@@ -2,8 +2,9 @@ mod host;
 mod run;
 mod task;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -25,7 +26,7 @@ use self::run::Run;
 use self::task::{Broken, Task};
 use crate::core::{Core, Effect, Report};
 use crate::handle::Shared;
-use crate::ports::{LedgerStore, Runtime, StoreError};
+use crate::ports::{LedgerStore, Runtime, SessionStore, StoreError};
 
 /// Does what follows from what the user does: a future that ends with the conversation. Dropped earlier, it stops turns where they are, and the
 /// conversation is over.
@@ -36,6 +37,7 @@ pub struct Driver {
     model: Arc<dyn Model>,
     runtime: Arc<dyn Runtime>,
     ledger: Arc<dyn LedgerStore>,
+    session: Option<Arc<dyn SessionStore>>,
     undone: Arc<UndoWatch>,
     asks: mpsc::UnboundedReceiver<Ask>,
     steps: mpsc::UnboundedReceiver<AskStep>,
@@ -55,7 +57,8 @@ pub struct Driver {
     /// What the ledger is still to be told, in order, and what it is told now.
     to_keep: VecDeque<Keeping>,
     keeping: Option<BoxFuture<'static, Result<Option<Habits>, StoreError>>>,
-    is_troubled: bool,
+    /// What could not be kept, as it was told.
+    troubles: BTreeSet<String>,
     /// What the runtime did not take.
     beside: FuturesUnordered<BoxFuture<'static, ()>>,
     /// Work that was given up, until its processes are gone.
@@ -74,6 +77,7 @@ struct Foreground {
 enum Keeping {
     Unwritten(Unwritten),
     ReadHabits,
+    Session(String),
 }
 
 impl Driver {
@@ -82,7 +86,7 @@ impl Driver {
         engine: Engine,
         model: Arc<dyn Model>,
         runtime: Arc<dyn Runtime>,
-        ledger: Arc<dyn LedgerStore>,
+        (ledger, session): (Arc<dyn LedgerStore>, Option<Arc<dyn SessionStore>>),
         undone: Arc<UndoWatch>,
         inlet: Inlet,
     ) -> Self {
@@ -92,6 +96,7 @@ impl Driver {
             model,
             runtime,
             ledger,
+            session,
             undone,
             asks: inlet.asks,
             steps: inlet.steps,
@@ -107,7 +112,7 @@ impl Driver {
             timer: None,
             to_keep: VecDeque::new(),
             keeping: None,
-            is_troubled: false,
+            troubles: BTreeSet::new(),
             beside: FuturesUnordered::new(),
             leaving: FuturesUnordered::new(),
         }
@@ -207,7 +212,8 @@ impl Driver {
                 if let Ok((speculation, driver, events)) = engine.start(id, &params, &prompt) {
                     self.runs.push(Run::new(speculation.clone(), events));
                     self.shared.with(|core| core.report(Report::WorkStarted(speculation)));
-                    self.beside(driver.boxed());
+                    // A panic of a port ends this work and nothing else.
+                    self.beside(AssertUnwindSafe(driver).catch_unwind().map(|_| ()).boxed());
                 }
             }
             Effect::Accept { work, answers } => {
@@ -220,6 +226,7 @@ impl Driver {
             }
             Effect::Keep(unwritten) => self.to_keep.push_back(Keeping::Unwritten(unwritten)),
             Effect::ReadHabits => self.to_keep.push_back(Keeping::ReadHabits),
+            Effect::KeepSession(lines) => self.to_keep.push_back(Keeping::Session(lines)),
             Effect::WakeAt(at) => {
                 let host = Arc::clone(&self.engine.host);
                 let left = Duration::from_millis(at).saturating_sub(host.now());
@@ -351,6 +358,16 @@ impl Driver {
             self.keeping = Some(match next {
                 Keeping::Unwritten(unwritten) => async move { ledger.append(unwritten).await }.boxed(),
                 Keeping::ReadHabits => async move { Ok(ledger.habits().await) }.boxed(),
+                Keeping::Session(lines) => {
+                    let session = self.session.clone();
+                    async move {
+                        match session {
+                            Some(session) => session.append(lines).await.map(|()| None),
+                            None => Ok(None),
+                        }
+                    }
+                    .boxed()
+                }
             });
         }
         let Some(keeping) = &mut self.keeping else { return Poll::Pending };
@@ -360,7 +377,8 @@ impl Driver {
             Ok(habits) => habits.map(Report::HabitsRead),
             // Told once: the next write would meet the same wall.
             Err(error) => {
-                (!std::mem::replace(&mut self.is_troubled, true)).then(|| Report::Trouble(error.to_string()))
+                let error = error.to_string();
+                self.troubles.insert(error.clone()).then_some(Report::Trouble(error))
             }
         })
     }

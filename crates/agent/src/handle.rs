@@ -23,11 +23,14 @@ use crate::view::{Answer, Edit, QuestionId, Refused, Submitted, Update, View};
 ///
 /// Nothing happens until the driver is polled: spawn it.
 pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updates) {
-    let Ports { engine, model, runtime, ledger } = ports;
+    let Ports { engine, model, runtime, ledger, session } = ports;
     let AgentOptions { system, model: name, .. } = &options;
     let tools = engine.toolbox.schemas();
     let conversation = Conversation::new(system, tools, name, Arc::clone(&engine.workspace));
-    let conversation = conversation.after(options.history.clone());
+    let conversation = match &options.restore {
+        Some(session) => conversation.after(session.history.clone()),
+        None => conversation,
+    };
     let undone = conversation.workspace();
     let (host, Inlet { asks, steps }) = questioning(Arc::clone(&engine.host));
     let engine = Engine { workspace: Arc::clone(&undone) as _, host, ..engine };
@@ -44,7 +47,7 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         view: Mutex::default(),
     });
     let inlet = Inlet { asks, steps };
-    let driver = Driver::new(Arc::clone(&shared), engine, model, runtime, ledger, undone, inlet);
+    let driver = Driver::new(Arc::clone(&shared), engine, model, runtime, (ledger, session), undone, inlet);
     let handle = AgentHandle { open: Arc::new(Open(Arc::clone(&shared))) };
     (handle, driver, Updates { shared, seen: None })
 }
@@ -229,6 +232,11 @@ impl AgentHandle {
     /// Forgets what was said.
     pub fn clear(&self) -> Result<(), Refused> {
         self.with(Core::clear)
+    }
+
+    /// Calls the conversation so, where it is kept.
+    pub fn set_title(&self, title: &str) {
+        self.with(|core| core.set_title(title));
     }
 
     /// Looks at what was metered. The closure must not call this handle.

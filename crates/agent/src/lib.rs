@@ -5,7 +5,7 @@
 //! question, interrupts. Each of its methods returns at once. The [`Driver`] is one future that does what follows from it: it runs turns and work
 //! ahead, asks for suggestions, accepts. [`Updates`] is a stream of what has changed, for whoever draws; [`AgentHandle::view`] is all that there is
 //! to draw. The program around it gives an [`Engine`](headstart_speculation::Engine), whose host has the clock and the rules, and two ports: a
-//! [`Runtime`] and a [`LedgerStore`].
+//! [`Runtime`] and a [`LedgerStore`], and where conversations are to be gone on with later a [`SessionStore`].
 //!
 //! ```
 //! use futures::executor::LocalPool;
@@ -53,12 +53,13 @@
 //! #     model,
 //! #     runtime: Arc::new(Here),
 //! #     ledger: Arc::new(NoLedger),
+//! #     session: None,
 //! # };
 //! # let entries = EntryBuilder::new(Source::Chat, Tariff::new("echo", Default::default()));
 //! # let options = AgentOptions {
 //! #     system: "Be brief.".into(),
 //! #     model: "echo".into(),
-//! #     history: Vec::new(),
+//! #     restore: None,
 //! #     metering: Metering::new(entries, Policy::default(), Habits::default(), &[]),
 //! #     suggestions: true,
 //! #     speculation: true,
@@ -92,6 +93,7 @@ mod item;
 mod log;
 mod options;
 mod ports;
+mod session;
 mod view;
 mod work;
 
@@ -101,7 +103,8 @@ pub use handle::{AgentHandle, Updates, agent};
 pub use item::{Applied, CallItem, Item, JudgedCall, NoSuggestion, NotTaken};
 pub use log::ItemChange;
 pub use options::{AgentOptions, Ports};
-pub use ports::{LedgerStore, NoLedger, Runtime, StoreError};
+pub use ports::{LedgerStore, NoLedger, Runtime, SessionStore, StoreError};
+pub use session::{Session, SessionError};
 pub use view::{
     Ahead, Answer, Draft, Edit, Phase, Question, QuestionId, Refused, Subject, Submitted, Suggested,
     TurnEvent, Update, View,

@@ -60,6 +60,11 @@ impl Log {
         &self.items
     }
 
+    /// Begins with these, which whoever looks for changes is not told of.
+    pub(crate) fn restore(&mut self, items: Vec<Item>) {
+        self.items = items.into_iter().map(Arc::new).collect();
+    }
+
     pub(crate) fn push(&mut self, item: Item) {
         self.changed.insert(self.first + self.items.len(), Change::Added);
         self.items.push(Arc::new(item));

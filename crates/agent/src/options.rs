@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
 use headstart_budget::Metering;
-use headstart_forked_query::{Message, Model};
+use headstart_forked_query::Model;
 use headstart_speculation::Engine;
 
-use crate::ports::{LedgerStore, Runtime};
+use crate::ports::{LedgerStore, Runtime, SessionStore};
+use crate::session::Session;
 
 /// What a conversation is to be like.
 #[derive(Debug)]
@@ -14,8 +15,8 @@ pub struct AgentOptions {
     pub system: String,
     /// The name of the model for its provider.
     pub model: String,
-    /// What was said before, oldest first.
-    pub history: Vec<Message>,
+    /// What was said before, if this conversation goes on with one.
+    pub restore: Option<Session>,
     /// What this conversation knows of costs, and its policy.
     pub metering: Metering,
     /// Whether the next prompt is suggested.
@@ -30,7 +31,7 @@ pub struct AgentOptions {
     pub attended: bool,
     /// Whether [`Update::events`](crate::Update::events) has the events of turns, for whoever writes them down. They are kept until they are taken.
     pub events: bool,
-    /// The beginning of the ids of this conversation's suggestions: no other conversation has the same.
+    /// Names this conversation: no other one has the same id. Those of its suggestions begin with it.
     pub id: String,
 }
 
@@ -46,4 +47,6 @@ pub struct Ports {
     pub runtime: Arc<dyn Runtime>,
     /// Where costs are kept.
     pub ledger: Arc<dyn LedgerStore>,
+    /// Where the conversation is kept, if it is.
+    pub session: Option<Arc<dyn SessionStore>>,
 }

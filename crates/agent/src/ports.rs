@@ -37,6 +37,13 @@ pub trait LedgerStore: Send + Sync {
     }
 }
 
+/// Where one conversation is kept, as lines that are only ever added ([`Session`](crate::Session) reads them). Calls come one after the other.
+#[async_trait]
+pub trait SessionStore: Send + Sync {
+    /// Adds lines at the end, all of them or, if the program is killed meanwhile, a beginning of them.
+    async fn append(&self, lines: String) -> Result<(), StoreError>;
+}
+
 /// Keeps nothing: what this conversation costs is known to it alone.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoLedger;

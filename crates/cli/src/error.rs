@@ -1,6 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use headstart_agent::SessionError;
 use headstart_forked_query::{HistoryError, ModelError, RecordingError};
 use headstart_overlay_fs::WorkspacePath;
 
@@ -103,6 +104,16 @@ pub(crate) enum CliError {
     DamagedRecord { id: String, file: PathBuf, reason: String },
     #[error("speculation {id} is in use by another process; try again when that has ended")]
     Busy { id: String },
+    #[error("there is no session {id:?} in {folder}; `headstart sessions` shows those there are", folder = folder.display())]
+    NoSession { id: String, folder: PathBuf },
+    #[error(
+        "session {id} is open in another chat; leave that first, or begin a new one without --resume and --continue"
+    )]
+    SessionOpen { id: String },
+    #[error("{file}: {source}; the file was left as it is, and `headstart chat` begins a new session", file = file.display())]
+    Session { file: PathBuf, source: SessionError },
+    #[error("sessions are off: `sessions = false` in a configuration file, or HEADSTART_SESSIONS=off")]
+    SessionsOff,
     #[error("speculation {id} {problem}")]
     WrongState { id: String, problem: String },
 

@@ -39,6 +39,7 @@ mod runner;
 mod secrets;
 mod seen;
 mod serve;
+mod sessions;
 mod setup;
 mod shell_words;
 mod signals;

@@ -95,7 +95,8 @@ impl Scrubber {
         scrubbed.collect()
     }
 
-    fn value(&self, value: &Value) -> Value {
+    /// A value without secrets, in names and in texts.
+    pub fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into_owned().into(),
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),

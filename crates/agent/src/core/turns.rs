@@ -92,10 +92,15 @@ impl Core {
     pub(super) fn end(&mut self, transcript: Transcript, ending: Ending) {
         let is_answered = transcript.messages.iter().any(|message| message.role == Role::Model);
         self.asking = None;
+        let doing = std::mem::take(&mut self.doing);
+        if let Doing::Turn { prompt } = &doing
+            && is_answered
+        {
+            self.keep_turn(prompt, &transcript.messages);
+        }
         self.conversation.conclude(transcript, &ending);
         let is_completed = ending == Ending::Completed;
         self.tell_end(ending);
-        let doing = std::mem::take(&mut self.doing);
         let was_interrupted = std::mem::take(&mut self.interrupted);
         if self.is_over {
             return;

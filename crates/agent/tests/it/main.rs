@@ -3,5 +3,6 @@
 mod ahead;
 mod ports;
 mod random;
+mod sessions;
 mod turns;
 mod world;

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use headstart_agent::{Item, Phase, Refused};
 use headstart_speculation::Ending;
 
-use crate::world::{Setting, World};
+use crate::world::{Setting, World, lock};
 
 #[test]
 fn a_model_that_panics_ends_its_turn_and_nothing_else() {
@@ -20,24 +20,21 @@ fn a_model_that_panics_ends_its_turn_and_nothing_else() {
 
 #[test]
 fn work_ahead_that_panics_costs_the_conversation_nothing() {
-    let mut world = World::new(&Setting::default());
-    world.model.suggest("panic");
-    world.say("talk");
-    world.say("talk more");
-    world.pass(1_000);
+    let mut world = World::with_suggestion(&Setting::default(), "panic right now");
+    assert_eq!(lock(&world.model.ahead).len(), 1);
     let view = world.say("talk on");
     assert_eq!(view.phase, Phase::Idle);
     assert_eq!(world.prompts(), ["talk", "talk more", "talk on"]);
 }
 
 #[test]
-fn a_ledger_that_cannot_be_written_is_told_once() {
+fn what_cannot_be_kept_is_told_once() {
     let mut world = World::new(&Setting { store_fails: true, ..Setting::default() });
     for prompt in ["talk", "talk more", "talk on"] {
         world.say(prompt);
     }
     let told = world.known.values().filter(|item| matches!(item, Item::Trouble { .. })).count();
-    assert_eq!(told, 1, "{:?}", world.known);
+    assert_eq!(told, 2, "the ledger and the session: {:?}", world.known);
     assert_eq!(world.prompts().len(), 3);
 }
 

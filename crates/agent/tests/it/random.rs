@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headstart_agent::{Answer, Edit, Phase, Subject};
+use headstart_agent::{Answer, Edit, Phase, Session, Subject};
 use headstart_budget::policy::Mode;
 use headstart_forked_query::{Message, ModelRequest};
 use headstart_overlay_fs::{Choice, Keep};
@@ -192,17 +192,15 @@ proptest! {
     fn what_is_promised_holds(acts in prop::collection::vec(act(), 1..60), candidates in 1..3_usize, depth in 1..3_u32) {
         let setting = Setting { candidates, parallel: candidates, depth, ..Setting::default() };
         let mut user = User::new(&setting);
-        let mut asked = 0;
         for act in &acts {
             let was_off = user.is_off;
             let before = user.world.model.asked.load(std::sync::atomic::Ordering::SeqCst);
             user.act(act);
-            asked = user.world.model.asked.load(std::sync::atomic::Ordering::SeqCst);
+            let asked = user.world.model.asked.load(std::sync::atomic::Ordering::SeqCst);
             prop_assert!(!(was_off && user.is_off) || asked == before, "a suggestion was asked for, and it is off");
             let view = user.world.agent.view();
             prop_assert!(view.question.is_none() || matches!(view.phase, Phase::Turn | Phase::Asking), "{:?}", view);
         }
-        let _ = asked;
         user.rest();
         let view = user.world.agent.view();
 
@@ -213,18 +211,24 @@ proptest! {
 
         // Requests of one conversation each begin with what the one before had as history.
         let turns = lock(&user.world.model.turns).clone();
-        let last = turns.last().map(|request| request.messages.clone()).unwrap_or_default();
         for pair in turns.windows(2) {
             let history = pair[0].messages.iter().rposition(|message| message.role == headstart_forked_query::Role::User);
             let history = &pair[0].messages[..history.unwrap_or_default()];
             prop_assert!(is_prefix(history, &pair[1]), "{:?} is no beginning of {:?}", pair[0].messages, pair[1].messages);
         }
 
-        // No prompt is lost: it was answered, or it is the draft, or it was given back before.
-        user.world.model.hold(false);
-        let drafted = view.draft.as_ref().map(|draft| draft.text.clone()).unwrap_or_default();
         prop_assert!(view.queued.is_empty());
-        let _ = (drafted, last);
+
+        // What is kept of it is what the model knows.
+        let kept = lock(&user.world.book.kept).clone();
+        if !kept.is_empty() {
+            let session = Session::read(kept.as_bytes()).unwrap();
+            lock(&user.world.host.rules).mode = ApprovalMode::Yolo;
+            user.world.say("talk at the end");
+            let request = lock(&user.world.model.turns).last().cloned().unwrap();
+            let (_, history) = request.messages.split_last().unwrap();
+            prop_assert_eq!(&session.history, history);
+        }
 
         // Each work has one outcome, and each run one line of cost.
         let world = user.world.close();

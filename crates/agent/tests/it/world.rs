@@ -13,8 +13,8 @@ use futures::executor::LocalPool;
 use futures::task::LocalSpawnExt;
 use futures::{FutureExt, StreamExt, stream};
 use headstart_agent::{
-    AgentHandle, AgentOptions, Item, ItemChange, LedgerStore, Phase, Ports, Runtime, StoreError, Updates,
-    View, agent,
+    AgentHandle, AgentOptions, Item, ItemChange, LedgerStore, Phase, Ports, Runtime, Session, SessionStore,
+    StoreError, Updates, View, agent,
 };
 use headstart_budget::ledger::{Entry, Source};
 use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
@@ -39,6 +39,8 @@ pub(crate) struct Setting {
     pub(crate) parallel: usize,
     pub(crate) depth: u32,
     pub(crate) store_fails: bool,
+    /// The lines of the conversation that goes on.
+    pub(crate) kept: String,
 }
 
 impl Default for Setting {
@@ -52,6 +54,7 @@ impl Default for Setting {
             parallel: 1,
             depth: 1,
             store_fails: false,
+            kept: String::new(),
         }
     }
 }
@@ -94,11 +97,12 @@ impl World {
         };
         let entries = EntryBuilder::new(Source::Chat, Tariff::new("m", Prices::default()));
         let policy = Policy { mode: setting.background, ..Policy::default() };
-        let book = Arc::new(Book { fails: AtomicBool::new(setting.store_fails), ..Book::default() });
+        let kept = Mutex::new(setting.kept.clone());
+        let book = Arc::new(Book { kept, fails: AtomicBool::new(setting.store_fails), ..Book::default() });
         let options = AgentOptions {
             system: "Do as you are told.".to_owned(),
             model: "m".to_owned(),
-            history: Vec::new(),
+            restore: (!setting.kept.is_empty()).then(|| Session::read(setting.kept.as_bytes()).unwrap()),
             metering: Metering::new(entries, policy, Habits::default(), &[]),
             suggestions: true,
             speculation: true,
@@ -113,6 +117,7 @@ impl World {
             model: Arc::clone(&model) as Arc<dyn Model>,
             runtime: Arc::new(NoThreads),
             ledger: Arc::clone(&book) as Arc<dyn LedgerStore>,
+            session: Some(Arc::clone(&book) as Arc<dyn SessionStore>),
         };
         let (agent, driver, updates) = agent(options, ports);
         let pool = LocalPool::new();
@@ -394,6 +399,8 @@ impl Runtime for NoThreads {
 #[derive(Default)]
 pub(crate) struct Book {
     pub(crate) entries: Mutex<Vec<Entry>>,
+    /// The lines of the conversation.
+    pub(crate) kept: Mutex<String>,
     fails: AtomicBool,
 }
 
@@ -412,6 +419,17 @@ impl LedgerStore for Book {
         .await;
         lock(&self.entries).extend(unwritten.entries);
         Ok(None)
+    }
+}
+
+#[async_trait]
+impl SessionStore for Book {
+    async fn append(&self, lines: String) -> Result<(), StoreError> {
+        if self.fails.load(Ordering::SeqCst) {
+            return Err("the disk is full, too".into());
+        }
+        lock(&self.kept).push_str(&lines);
+        Ok(())
     }
 }
 

@@ -53,7 +53,7 @@ Configuration, each layer over the one before:
                 background work off; and choose another model of your provider
   environment   HEADSTART_MODEL, HEADSTART_FAST_MODEL, HEADSTART_BASE_URL, HEADSTART_MODE,
                 HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off, HEADSTART_SHADOW=off,
-                HEADSTART_BACKGROUND=off, HEADSTART_RULES=off
+                HEADSTART_BACKGROUND=off, HEADSTART_RULES=off, HEADSTART_SESSIONS=off
   flags
 Deny rules of both files count together. Keys come from the environment alone: ANTHROPIC_API_KEY,
 GEMINI_API_KEY (or GOOGLE_API_KEY), OPENAI_API_KEY, DASHSCOPE_API_KEY, OLLAMA_API_KEY.
@@ -78,7 +78,19 @@ Examples:
   headstart chat --model ollama:NAME \"why does the test fail?\"
   ANTHROPIC_API_KEY=... headstart chat --model anthropic:NAME --mode auto-edit
   headstart chat --model openai:NAME --base-url http://localhost:8000/v1
+  headstart chat --continue                    the last conversation here goes on
   HEADSTART_SPECULATE=off headstart chat";
+
+pub(super) const SESSIONS: &str = "\
+Each chat is kept in the state folder, without keys and tokens that are known by their shape, until there are 100 of a workspace or 256 MiB. \
+`sessions = false` in a configuration file, or HEADSTART_SESSIONS=off, keeps none.
+
+Examples:
+  headstart sessions
+  headstart chat --continue
+  headstart chat --resume k3v
+  headstart sessions show k3v
+  headstart sessions remove k3v";
 
 pub(super) const SUGGEST: &str = "\
 The history is a JSON array of messages:

@@ -41,6 +41,9 @@ pub(crate) enum Command {
     /// Talk to a model in this project, with suggestions and speculation
     #[command(after_help = help::CHAT)]
     Chat(Chat),
+    /// List the conversations of this workspace, show, rename or remove one
+    #[command(after_help = help::SESSIONS)]
+    Sessions(Sessions),
     /// Predict the next prompt of a conversation
     #[command(after_help = help::SUGGEST)]
     Suggest(Suggest),
@@ -124,10 +127,48 @@ pub(crate) struct Chat {
     /// What to begin with, as if it were typed
     #[arg(value_parser = prompt)]
     pub(crate) prompt: Option<String>,
+    /// Go on with the conversation of this workspace that was the last
+    #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
+    pub(crate) goes_on: bool,
+    /// Go on with this conversation: its id, or the start of it
+    #[arg(short, long, value_name = "ID")]
+    pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) mode: ModeArg,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Sessions {
+    #[command(subcommand)]
+    pub(crate) act: Option<SessionAct>,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionAct {
+    /// Show what was said
+    Show(OfSession),
+    /// Give one another title
+    Rename {
+        #[command(flatten)]
+        of: OfSession,
+        /// The title
+        title: String,
+    },
+    /// Remove one for good
+    Remove(OfSession),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OfSession {
+    /// The conversation: its id, or the start of it
+    pub(crate) id: String,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
 }

@@ -13,6 +13,8 @@ pub(super) enum Command {
     Help,
     Clear,
     Diff,
+    /// Calls the conversation so.
+    Title(String),
     Mode(ApprovalMode),
     /// Without a mode: how it stands.
     Background(Option<Mode>),
@@ -31,6 +33,7 @@ pub(super) const HELP: &str = "\
 /mode MODE   how much runs without a question: plan, default, auto-edit or yolo
 /background  how work ahead stands; with off, auto or always: what is done from now on;
              with more: what it may lose in this session is raised
+/title TEXT  call this conversation so
 /clear       forget the conversation
 /quit        leave (also Ctrl-D)
 Tab takes the suggestion and what ran ahead for it; in default mode you are asked before anything is written.
@@ -43,6 +46,10 @@ Ctrl-C interrupts a turn, and what was to follow is in the prompt again; else it
 pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
     let mut words = line.strip_prefix('/')?.split_whitespace();
     let (name, argument) = (words.next().unwrap_or_default(), words.next());
+    if let ("title", Some(_)) = (name, argument) {
+        let title = line.trim_start_matches("/title").split_whitespace().collect::<Vec<_>>();
+        return Some(Ok(Command::Title(title.join(" "))));
+    }
     if let (Some(argument), Some(extra), "mode" | "background") = (argument, words.next(), name) {
         return Some(Err(format!(
             "/{name} {argument} takes no further word, and got {extra:?}; /help lists them"
@@ -90,6 +97,10 @@ impl Chat {
                 Err(_) => self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed),
             },
             Command::Diff => self.show_diff(),
+            Command::Title(title) => {
+                self.agent.set_title(title);
+                self.face.say(&format!("this conversation is called {title} from now on"), Style::Dim)
+            }
         }
     }
 
@@ -152,6 +163,7 @@ mod tests {
         assert_eq!(parse("/quit"), Some(Ok(Command::Quit)));
         assert_eq!(parse("/background"), Some(Ok(Command::Background(None))));
         assert_eq!(parse("/background more"), Some(Ok(Command::More)));
+        assert_eq!(parse("/title  the  parser"), Some(Ok(Command::Title("the parser".into()))));
         assert_eq!(parse("/background off"), Some(Ok(Command::Background(Some(Mode::Off)))));
         for (wrong, extra) in
             [("/mode yolo x", "\"x\""), ("/mode fast x", "\"x\""), ("/background off x y", "\"x\"")]

@@ -27,6 +27,7 @@ impl Chat {
             let prompt = shortened(&one_line(&prompt), 40);
             told = format!("{told} · not taken, and gone: {prompt}");
         }
-        self.face.say(&told, Style::Dim)
+        self.face.say(&told, Style::Dim)?;
+        self.how_to_resume().map_or(Ok(()), |how| self.face.say(&how, Style::Dim))
     }
 }

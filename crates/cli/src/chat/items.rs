@@ -70,7 +70,7 @@ impl Chat {
         self.drafted = Some(draft);
     }
 
-    fn show(&mut self, key: usize, item: &Arc<Item>, is_new: bool) -> Result<(), CliError> {
+    pub(super) fn show(&mut self, key: usize, item: &Arc<Item>, is_new: bool) -> Result<(), CliError> {
         match &**item {
             Item::Prompt { text } => {
                 self.parts.begin_index();

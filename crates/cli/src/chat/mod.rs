@@ -10,6 +10,7 @@ mod face;
 mod goodbye;
 mod held_back;
 mod items;
+mod kept;
 mod opening;
 mod question;
 mod show;
@@ -36,6 +37,7 @@ pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
 pub(crate) use held_back::amount;
 use items::Shown;
+pub(crate) use kept::{Kept, Which};
 pub(crate) use opening::Opening;
 use question::Question;
 pub(crate) use waiting::Holds;
@@ -66,6 +68,9 @@ pub(crate) struct Chat {
     opening: Opening,
     /// What is wrong with the files of earlier chats, until it is told.
     trouble: String,
+    id: String,
+    /// Whether it can be gone on with later.
+    is_kept: bool,
     tally: goodbye::Tally,
 }
 
@@ -75,14 +80,17 @@ impl Chat {
         parts: Parts,
         settings: Settings,
         accounts: Accounts,
+        kept: Kept,
         holds: Holds,
         face: Face,
     ) -> Self {
         let Accounts { metering, store, runtime, trouble } = accounts;
+        let Kept { id, restore, store: session, prompts } = kept;
+        let is_kept = session.is_some();
         let options = AgentOptions {
             system: parts.system.clone(),
             model: parts.model_name.clone(),
-            history: Vec::new(),
+            restore,
             metering,
             // Without a terminal nobody could press a key for a suggestion.
             suggestions: settings.suggestions && face.is_terminal(),
@@ -91,13 +99,14 @@ impl Chat {
             parallel: settings.parallel,
             attended: face.is_terminal(),
             events: face.is_json(),
-            id: accounts::conversation_id(),
+            id: id.clone(),
         };
         let works_with = Ports {
             engine: parts.engine.clone(),
             model: Arc::clone(&parts.model),
             runtime: Arc::new(runtime),
             ledger: Arc::new(store),
+            session,
         };
         let (agent, driver, updates) = agent(options, works_with);
         let driver = tokio::spawn(driver.run());
@@ -108,7 +117,7 @@ impl Chat {
             parts,
             settings,
             face,
-            editor: LineEditor::new(Vec::new()),
+            editor: LineEditor::new(prompts),
             inserted_at: None,
             question: None,
             shown: Shown::default(),
@@ -118,6 +127,8 @@ impl Chat {
             holds,
             opening: Opening::default(),
             trouble,
+            id,
+            is_kept,
             tally: goodbye::Tally::default(),
         }
     }
@@ -147,6 +158,7 @@ impl Chat {
             let trouble = std::mem::take(&mut self.trouble);
             self.face.say(&trouble, Style::Removed)?;
         }
+        self.say_restored()?;
         self.open()?;
         while !self.over {
             let view = self.agent.view();

@@ -2,7 +2,7 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use crate::args;
-use crate::chat::{Accounts, Chat, Face, Holds, Opening};
+use crate::chat::{Accounts, Chat, Face, Holds, Kept, Opening, Which};
 use crate::config::{self, Config, Flags};
 use crate::context::Context;
 use crate::demo::{self, After, DemoChat};
@@ -29,13 +29,19 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     }
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     let opening = args.prompt.map(Opening::with).unwrap_or_default();
-    talk(context, config, &workspace, &models, opening).await
+    let which = Which::of(args.resume, args.goes_on);
+    talk(context, config, &workspace, &models, opening, which).await
 }
 
 /// The bundled recording, about a sample project of its own. Files, configuration and state of the user are left alone.
 async fn with_recording(args: args::Chat, flags: Flags, context: &Context) -> Result<ExitStatus, CliError> {
     if args.workspace.path.is_some() {
         return Err(CliError::DemoModel { problem: "brings its own workspace; leave --workspace out" });
+    }
+    if args.resume.is_some() || args.goes_on {
+        return Err(CliError::DemoModel {
+            problem: "begins anew each time; leave --resume and --continue out",
+        });
     }
     if args.model.record.is_some() {
         return Err(CliError::DemoModel { problem: "is a recording; leave --record out" });
@@ -50,7 +56,7 @@ async fn with_recording(args: args::Chat, flags: Flags, context: &Context) -> Re
         state_dir: Some(demo.state()),
     };
     let opening = demo.opening(args.prompt, config.mode);
-    let ended = talk(&apart, config, &demo.workspace()?, &demo.models, opening).await;
+    let ended = talk(&apart, config, &demo.workspace()?, &demo.models, opening, Which::New).await;
     drop(demo);
     if ended.is_ok() && context.output.is_terminal() && !context.output.is_json() {
         output::print(&demo::next_steps(After::Chat, context).await)?;
@@ -64,11 +70,13 @@ async fn talk(
     workspace: &str,
     models: &Models,
     opening: Opening,
+    which: Which,
 ) -> Result<ExitStatus, CliError> {
     // A chat needs no store; without a state folder its accepts cannot be undone.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let parts = setup::parts(&config, workspace, state.as_deref(), models, &context.environment).await?;
     let accounts = Accounts::open(context, &config, workspace)?;
+    let kept = Kept::open(&config, workspace, state.as_deref(), which, &context.environment)?;
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {
         let palette = match context.output.style() {
@@ -81,7 +89,7 @@ async fn talk(
         (Face::lines(context.output), Input::of_pipe())
     };
     let holds = Holds::of(models);
-    let chat = Chat::new(parts, config, accounts, holds, face).opening_with(opening);
+    let chat = Chat::new(parts, config, accounts, kept, holds, face).opening_with(opening);
     models.close_after(chat.run(input).await).await
 }
 

@@ -15,6 +15,7 @@ mod list;
 mod run;
 mod scope;
 mod search;
+mod sessions;
 mod shadow;
 mod show;
 mod speculate;
@@ -38,6 +39,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
     match command {
         Command::Demo(args) => block_on(demo::run(args, context)),
         Command::Chat(args) => block_on(chat::run(args, context)),
+        Command::Sessions(args) => sessions::run(args, context),
         Command::Suggest(args) => block_on(suggest::run(args, context)),
         Command::Speculate(args) => block_on(speculate::run(args, context)),
         Command::Accept(args) => block_on(accept::run(args, context)),

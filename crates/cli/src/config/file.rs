@@ -50,6 +50,7 @@ struct Fields {
     deny_defaults: Option<Spanned<bool>>,
     policy: Vec<Spanned<PolicyRule>>,
     rules: Option<bool>,
+    sessions: Option<bool>,
     suggestions: Option<bool>,
     speculation: Option<bool>,
     at_boundary: Option<Spanned<String>>,
@@ -151,6 +152,10 @@ impl File {
         };
         let line = self.fields.policy.get(*index).map_or(1, |policy| self.line(&policy.span()));
         self.refuse(line, &format!("policy {}.{field}", index + 1), problem)
+    }
+
+    pub(super) fn sessions(&self) -> Option<bool> {
+        self.fields.sessions
     }
 
     pub(super) fn rules(&self) -> Option<bool> {

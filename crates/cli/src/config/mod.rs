@@ -85,6 +85,8 @@ pub(crate) struct Config {
     pub(crate) tool_policies: ToolPolicies,
     /// Whether the project's rules are read.
     pub(crate) rules: bool,
+    /// Whether conversations are kept, to be gone on with.
+    pub(crate) sessions: bool,
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
     /// What an accept does with work that stopped at a call which needs consent.
@@ -157,6 +159,7 @@ impl Config {
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
         config.tool_policies = tools::of_user(&file)?;
         config.rules = file.rules().unwrap_or(config.rules);
+        config.sessions = file.sessions().unwrap_or(config.sessions);
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
         config.speculation = file.speculation().unwrap_or(config.speculation);
         config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);
@@ -193,6 +196,7 @@ impl Config {
 
     fn with_switches(mut self, environment: &Environment) -> Result<Self, CliError> {
         self.rules = environment.switch("HEADSTART_RULES")?.unwrap_or(self.rules);
+        self.sessions = environment.switch("HEADSTART_SESSIONS")?.unwrap_or(self.sessions);
         self.suggestions = environment.switch("HEADSTART_SUGGEST")?.unwrap_or(self.suggestions);
         self.speculation = environment.switch("HEADSTART_SPECULATE")?.unwrap_or(self.speculation);
         shadow::apply_variable(&mut self.shadow, environment)?;
@@ -228,6 +232,7 @@ impl Default for Config {
             policies: Policies::default(),
             tool_policies: ToolPolicies::default(),
             rules: true,
+            sessions: true,
             suggestions: true,
             speculation: true,
             at_boundary: AtBoundary::default(),

@@ -41,6 +41,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
     config.tool_policies = tools::with_projects(&config.tool_policies, &file)?;
     config.rules &= file.rules().unwrap_or(true);
+    config.sessions &= file.sessions().unwrap_or(true);
     config.suggestions &= file.suggestions().unwrap_or(true);
     config.speculation &= file.speculation().unwrap_or(true);
     if let Some(choice) = file.at_boundary()? {

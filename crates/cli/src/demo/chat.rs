@@ -28,6 +28,7 @@ pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
         mode,
         // A recording asks an index nothing, and its folder goes with the chat.
         index: IndexConfig { enabled: false, ..IndexConfig::default() },
+        sessions: false,
         ..users
     }
 }

@@ -13,6 +13,7 @@ const IGNORED: &[u8] = b"/.gitignore
 /ledgers/
 /remote/
 /rules/
+/sessions/
 /shadow/
 /speculations/
 /staging/

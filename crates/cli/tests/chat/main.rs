@@ -24,6 +24,7 @@ mod parallel;
 mod pipe;
 mod prepared;
 mod provider;
+mod sessions;
 mod states;
 mod steps;
 mod turns;

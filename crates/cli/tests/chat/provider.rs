@@ -226,10 +226,10 @@ fn a_turn_that_waits_for_the_server_can_be_interrupted() {
 #[test]
 fn a_server_that_is_not_there_is_told() {
     let mut chat = chat_with(Vec::new());
-    for _ in 0..2 {
-        chat.send("begin\r");
-        chat.wait_for("127.0.0.1");
-        chat.wait_for_row("> begin");
+    for word in ["begin", "again"] {
+        chat.send(&format!("{word}\r"));
+        chat.wait_for(&format!("> {word}\ncannot reach http://127.0.0.1:"));
+        chat.wait_for(&format!("or the base URL\n> {word}"));
         chat.empty_the_prompt();
         chat.send("/clear\r");
         chat.wait_for("forgotten");

@@ -96,10 +96,9 @@ fn an_exhausted_recording_is_told_and_the_chat_goes_on() {
     let mut chat = project().says(0, "Only answer.").chat("auto-edit");
     chat.send("begin\r");
     chat.wait_for("Only answer.");
-    for _ in 0..2 {
-        chat.send("again\r");
-        chat.wait_for("> again\nthe recording");
-        chat.wait_for_row("> again");
+    for word in ["anew", "again"] {
+        chat.send(&format!("{word}\r"));
+        chat.wait_for(&format!("> {word}\nthe recording has no turn left after 1\n> {word}"));
         chat.empty_the_prompt();
         chat.send("/clear\r");
         chat.wait_for("forgotten");

@@ -3,9 +3,10 @@ use std::process::Stdio;
 
 use crate::support::{Session, transcript};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "demo",
     "chat",
+    "sessions",
     "suggest",
     "speculate",
     "list",

@@ -1,0 +1,97 @@
+//! Conversations that are gone on with in another process.
+
+use headstart_agent::{Item, Session};
+
+use crate::world::{Setting, World, lock};
+
+/// The world after this one was closed, or killed.
+fn again(world: World) -> World {
+    let kept = lock(&world.book.kept).clone();
+    drop(world);
+    World::new(&Setting { kept, ..Setting::default() })
+}
+
+#[test]
+fn a_conversation_goes_on_where_it_was() {
+    let mut world = World::new(&Setting::default());
+    for prompt in ["talk", "edit made.txt", "fail now"] {
+        world.say(prompt);
+    }
+    let before = lock(&world.model.turns).last().unwrap().clone();
+    let mut world = again(world);
+    let shown = world.agent.view().items.len();
+    assert_eq!(shown, 5, "two prompts, two answers and a call: {:?}", world.agent.view().items);
+    assert!(world.known.is_empty(), "nothing of it is new");
+    world.say("talk on");
+    let request = lock(&world.model.turns).last().unwrap().clone();
+    let history = &before.messages[..before.messages.len() - 1];
+    assert!(request.messages.starts_with(history), "{request:?}");
+    assert_eq!((request.system, request.tools), (before.system, before.tools));
+    // A prompt of which nothing came is no part of it.
+    assert_eq!(world.prompts(), ["talk", "edit made.txt", "talk on"]);
+    let world = again(world);
+    assert_eq!(world.agent.view().items.len(), 7);
+}
+
+#[test]
+fn work_that_was_taken_is_part_of_it_and_what_was_only_ahead_is_not() {
+    let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
+    world.model.suggest("edit other.txt");
+    world.agent.take("edit made.txt").unwrap();
+    world.pass(1_000);
+    let world = again(world);
+    let prompts: Vec<_> = world
+        .agent
+        .view()
+        .items
+        .iter()
+        .filter_map(|item| match &**item {
+            Item::Prompt { text } => Some(text.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(prompts, ["talk", "talk more", "edit made.txt"]);
+}
+
+#[test]
+fn what_is_forgotten_stays_forgotten() {
+    let mut world = World::new(&Setting::default());
+    world.say("talk");
+    world.agent.clear().unwrap();
+    world.settle();
+    world.say("talk anew");
+    let mut world = again(world);
+    world.say("talk on");
+    assert_eq!(world.prompts(), ["talk anew", "talk on"]);
+}
+
+#[test]
+fn a_turn_that_the_end_of_the_program_interrupts_is_kept_as_far_as_it_came() {
+    let mut world = World::new(&Setting::default());
+    world.model.hold(true);
+    world.agent.submit("read notes.txt").unwrap();
+    world.settle();
+    world.model.release(false);
+    world.settle();
+    let world = world.close();
+    let session = Session::read(lock(&world.book.kept).as_bytes()).unwrap();
+    assert_eq!(session.title, "read notes.txt");
+    assert_eq!(session.history.len(), 3, "the prompt, the call and its result: {:?}", session.history);
+}
+
+#[test]
+fn a_conversation_has_the_title_that_its_user_gave() {
+    for before_the_first in [true, false] {
+        let mut world = World::new(&Setting::default());
+        if before_the_first {
+            world.agent.set_title("the parser");
+        }
+        world.say("talk");
+        if !before_the_first {
+            world.agent.set_title("the parser");
+        }
+        world.settle();
+        let session = Session::read(lock(&world.book.kept).as_bytes()).unwrap();
+        assert_eq!((session.title.as_str(), session.id.as_str()), ("the parser", "chat"));
+    }
+}

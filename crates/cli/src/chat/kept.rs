@@ -1,0 +1,110 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use headstart_agent::{Item, Session, SessionStore};
+
+use super::Chat;
+use super::accounts::conversation_id;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::output;
+use crate::secrets;
+use crate::sessions::Sessions;
+use crate::terminal::Style;
+
+/// Which conversation a chat is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Which {
+    New,
+    /// The one of this workspace that was the last.
+    Last,
+    /// The one whose id begins so.
+    Named(String),
+}
+
+/// How a chat is kept.
+pub(crate) struct Kept {
+    pub(super) id: String,
+    pub(super) restore: Option<Session>,
+    pub(super) store: Option<Arc<dyn SessionStore>>,
+    /// Prompts of earlier chats, oldest first.
+    pub(super) prompts: Vec<String>,
+}
+
+impl Which {
+    pub(crate) fn of(named: Option<String>, last: bool) -> Self {
+        match named {
+            Some(id) => Self::Named(id),
+            None if last => Self::Last,
+            None => Self::New,
+        }
+    }
+}
+
+impl Kept {
+    /// Opens what is kept of a conversation. A new one is kept where there is a place for it.
+    pub(crate) fn open(
+        config: &Config,
+        workspace: &str,
+        state: Option<&Path>,
+        which: Which,
+        environment: &Environment,
+    ) -> Result<Self, CliError> {
+        let new = Self { id: conversation_id(), restore: None, store: None, prompts: Vec::new() };
+        let Some(state) = state.filter(|_| config.sessions) else {
+            return match which {
+                Which::New => Ok(new),
+                _ if config.sessions => Err(CliError::NoStateDir),
+                _ => Err(CliError::SessionsOff),
+            };
+        };
+        let sessions = Sessions::of(state, workspace);
+        let scrubber = secrets::scrubber(environment);
+        let prompts = sessions.prompts();
+        let id = match which {
+            Which::New => None,
+            Which::Last => sessions.newest()?,
+            Which::Named(id) => Some(sessions.find(&id)?),
+        };
+        let Some(id) = id else {
+            let store = Arc::new(sessions.begin(&new.id, scrubber));
+            return Ok(Self { store: Some(store), prompts, ..new });
+        };
+        let (session, store) = sessions.resume(&id, scrubber)?;
+        if 0 < session.torn {
+            output::note(
+                "the end of this conversation was not whole and is left out: headstart was killed while it was written",
+            );
+        }
+        Ok(Self { id, restore: Some(session), store: Some(Arc::new(store)), prompts })
+    }
+}
+
+impl Chat {
+    /// Shows a conversation that is gone on with.
+    pub(super) fn say_restored(&mut self) -> Result<(), CliError> {
+        if !self.face.is_terminal() {
+            return Ok(());
+        }
+        let view = self.agent.view();
+        self.draw(&view)?;
+        let items = &view.items;
+        for (key, item) in items.iter().enumerate() {
+            self.show(key, item, true)?;
+        }
+        if items.iter().any(|item| matches!(**item, Item::Prompt { .. })) {
+            self.face.say(
+                "This conversation goes on here. What was done is done; files may have changed since.",
+                Style::Dim,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// How to go on with this conversation later.
+    pub(super) fn how_to_resume(&self) -> Option<String> {
+        let is_kept = self.is_kept && 0 < self.tally.turns;
+        is_kept.then(|| format!("headstart chat --resume {} goes on with it", self.id))
+    }
+}

@@ -1,0 +1,123 @@
+use std::fmt::Write;
+
+use headstart_agent::{Item, Session};
+use serde::Serialize;
+
+use crate::args::{OfSession, SessionAct, Sessions as Arguments, WorkspaceArg};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::sessions::{Listed, Sessions};
+use crate::terminal::sanitize;
+use crate::workspace;
+
+/// One conversation, without what was said.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "session", rename_all = "camelCase")]
+struct Row<'a> {
+    id: &'a str,
+    title: &'a str,
+    model: &'a str,
+    created_at: u64,
+    last_at: u64,
+    prompts: usize,
+    bytes: u64,
+}
+
+/// A session that could not be read.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "skipped", rename_all = "camelCase")]
+struct Skipped {
+    message: String,
+}
+
+/// Lists the conversations of a workspace, or shows, renames, removes one.
+pub(crate) fn run(args: Arguments, context: &Context) -> Result<ExitStatus, CliError> {
+    let of = |args: &WorkspaceArg| sessions_of(args, context);
+    match args.act {
+        None => list(&of(&args.workspace)?, context),
+        Some(SessionAct::Show(one)) => show(&of(&one.workspace)?, &one, context),
+        Some(SessionAct::Rename { of: one, title }) => {
+            let sessions = of(&one.workspace)?;
+            sessions.rename(&sessions.find(&one.id)?, &title)?;
+            Ok(ExitStatus::Done)
+        }
+        Some(SessionAct::Remove(one)) => {
+            let sessions = of(&one.workspace)?;
+            sessions.remove(&sessions.find(&one.id)?)?;
+            Ok(ExitStatus::Done)
+        }
+    }
+}
+
+fn sessions_of(args: &WorkspaceArg, context: &Context) -> Result<Sessions, CliError> {
+    let workspace = workspace::resolve(args.path.as_deref())?;
+    Ok(Sessions::of(context.store()?.state_folder(), &workspace))
+}
+
+fn list(sessions: &Sessions, context: &Context) -> Result<ExitStatus, CliError> {
+    let listed = sessions.list()?;
+    let mut text = String::new();
+    for Listed { id, session, .. } in &listed {
+        let Err(error) = session else { continue };
+        output::note(&format!("skipped: {error}"));
+        if context.output.is_json() {
+            output::print_json(&Skipped { message: format!("{id}: {error}") })?;
+        }
+    }
+    for listed in &listed {
+        let Ok(session) = &listed.session else { continue };
+        if context.output.is_json() {
+            output::print_json(&row(listed, session))?;
+            continue;
+        }
+        let prompts = session.prompts.len();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<11} {:>7}  {:>3} prompt{}  {}",
+            listed.id,
+            output::age(listed.age_ms()),
+            prompts,
+            if prompts == 1 { " " } else { "s" },
+            output::one_line(&session.title)
+        );
+    }
+    if listed.is_empty() {
+        output::note("no conversations of this workspace are kept; `headstart chat` begins one");
+    }
+    output::print(&text)?;
+    Ok(ExitStatus::Done)
+}
+
+fn row<'a>(listed: &'a Listed, session: &'a Session) -> Row<'a> {
+    Row {
+        id: &listed.id,
+        title: &session.title,
+        model: &session.model,
+        created_at: session.created,
+        last_at: session.last,
+        prompts: session.prompts.len(),
+        bytes: listed.bytes(),
+    }
+}
+
+fn show(sessions: &Sessions, of: &OfSession, context: &Context) -> Result<ExitStatus, CliError> {
+    let session = sessions.read(&sessions.find(&of.id)?)?;
+    if context.output.is_json() {
+        session.history.iter().try_for_each(output::print_json)?;
+        return Ok(ExitStatus::Done);
+    }
+    let mut text = String::new();
+    for item in session.items() {
+        let _ = match item {
+            Item::Prompt { text: said } => writeln!(text, "\n> {}", sanitize(said)),
+            Item::Answer { text: said } => writeln!(text, "{}", sanitize(said.trim_end())),
+            Item::Call(call) => writeln!(text, "• {}", output::call_in_full(&call.call)),
+            _ => Ok(()),
+        };
+    }
+    output::print(text.trim_start())?;
+    Ok(ExitStatus::Done)
+}

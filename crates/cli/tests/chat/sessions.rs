@@ -1,0 +1,144 @@
+//! Conversations that a later chat goes on with.
+
+#![expect(clippy::unwrap_used, reason = "what is not there stops the test")]
+
+use serde_json::Value;
+
+use crate::fixture::{Chat, Project, project};
+use crate::support::Outcome;
+
+fn two_answers() -> Project {
+    project().says(0, "First answer.").says(0, "Second answer.")
+}
+
+fn pipe(project: &Project, input: &str, flags: &[&str]) -> Outcome {
+    let arguments = project.arguments("auto-edit");
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).chain(flags.iter().copied()).collect();
+    project.session.run_with_input(&arguments, input)
+}
+
+fn listed(project: &Project) -> Vec<Value> {
+    project.session.run(&["sessions", "--json"]).json()
+}
+
+/// The folder of the sessions of the only workspace that has any.
+fn folder(project: &Project) -> std::path::PathBuf {
+    let sessions = project.session.home().join(".local/state/headstart/sessions");
+    std::fs::read_dir(sessions).unwrap().next().unwrap().unwrap().path()
+}
+
+#[test]
+fn a_chat_goes_on_where_the_last_one_was_left() {
+    let mut chat = two_answers().chat("auto-edit");
+    chat.send("one\r");
+    chat.wait_for("First answer.");
+    chat.send("/title the parser\r");
+    chat.wait_for("this conversation is called the parser");
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    chat.wait_for("headstart chat --resume ");
+    let project = chat.project;
+    let [row] = &listed(&project)[..] else { panic!("one session") };
+    assert_eq!((row["title"].as_str(), row["prompts"].as_u64()), (Some("the parser"), Some(1)));
+    let id = row["id"].as_str().unwrap().to_owned();
+
+    // The recording begins anew, so the model's first answer is the second one of the conversation.
+    let arguments = [project.arguments("auto-edit"), vec!["--continue".to_owned()]].concat();
+    let mut chat = Chat::spawn(project, &arguments, 72, 40);
+    chat.wait_for("> one\nFirst answer.\n");
+    chat.wait_for("This conversation goes on here.");
+    // Its prompts can be called back.
+    chat.send("\x1b[A");
+    chat.wait_for_row("> one");
+    chat.empty_the_prompt();
+    chat.send("two\r");
+    chat.wait_for("> two\nFirst answer.");
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    let project = chat.project;
+    let shown = project.session.run(&["sessions", "show", &id[..4], "--json"]).json();
+    let roles: Vec<_> = shown.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(roles, ["user", "model", "user", "model"], "one conversation, not two");
+    assert_eq!(listed(&project).len(), 1);
+}
+
+#[test]
+fn a_script_goes_on_as_well_and_reads_only_what_is_new() {
+    let project = two_answers();
+    pipe(&project, "one\n", &[]);
+    let outcome = pipe(&project, "two\n", &["-c"]);
+    assert_eq!((outcome.stdout.as_str(), outcome.code), ("First answer.\n", Some(0)), "{outcome}");
+    let text = project.session.run(&["sessions", "show", listed(&project)[0]["id"].as_str().unwrap()]).stdout;
+    assert_eq!(text, "> one\nFirst answer.\n\n> two\nFirst answer.\n");
+}
+
+#[test]
+fn what_cannot_be_gone_on_with_says_why_and_is_left_as_it_is() {
+    let project = two_answers();
+    for (flags, why) in [
+        (&["--resume", "nothing"][..], "there is no session \"nothing\" in "),
+        (&["--resume", ""], "there is no session \"\" in "),
+    ] {
+        let outcome = pipe(&project, "one\n", flags);
+        assert!(outcome.stderr.contains(why), "{outcome}");
+        assert_eq!(outcome.code, Some(1));
+    }
+    // With none to go on with, a new one begins.
+    assert_eq!(pipe(&project, "one\n", &["--continue"]).code, Some(0));
+    let file = std::fs::read_dir(folder(&project)).unwrap().next().unwrap().unwrap().path();
+    let whole = std::fs::read_to_string(&file).unwrap();
+    for (text, why) in [
+        (whole.replace("\"version\":1", "\"version\":2"), "version 2, and this program knows 1"),
+        (whole.replacen("{\"type\":\"message\"", "{\"type\":message", 1), "line 3 is damaged"),
+        ("hello\n".to_owned(), "does not begin as a session does"),
+    ] {
+        std::fs::write(&file, &text).unwrap();
+        let outcome = pipe(&project, "two\n", &["--continue"]);
+        assert!(outcome.stderr.contains(why) && outcome.stderr.contains("left as it is"), "{outcome}");
+        assert_eq!(outcome.code, Some(1));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        let outcome = project.session.run(&["sessions"]);
+        assert!(outcome.stderr.contains("skipped: ") && outcome.code == Some(0), "{outcome}");
+    }
+    // Killed while it wrote: what is whole goes on.
+    std::fs::write(&file, format!("{whole}{{\"type\":\"mess")).unwrap();
+    let outcome = pipe(&project, "two\n", &["--continue"]);
+    assert!(outcome.stderr.contains("was not whole") && outcome.code == Some(0), "{outcome}");
+}
+
+#[test]
+fn two_chats_do_not_write_into_one_conversation() {
+    let mut chat = two_answers().chat("auto-edit");
+    chat.send("one\r");
+    chat.wait_for("First answer.");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while listed(&chat.project).is_empty() {
+        assert!(std::time::Instant::now() < deadline, "it is not kept");
+    }
+    let outcome = pipe(&chat.project, "two\n", &["--continue"]);
+    assert!(outcome.stderr.contains("is open in another chat"), "{outcome}");
+    assert_eq!(outcome.code, Some(1));
+    let id = listed(&chat.project)[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(chat.project.session.run(&["sessions", "remove", &id]).code, Some(1));
+    // Another one of its own is no trouble.
+    assert_eq!(pipe(&chat.project, "two\n", &[]).code, Some(0));
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    assert_eq!(chat.project.session.run(&["sessions", "rename", &id, "mine"]).code, Some(0));
+    assert_eq!(chat.project.session.run(&["sessions", "remove", &id]).code, Some(0));
+    assert_eq!(listed(&chat.project).len(), 1);
+}
+
+#[test]
+fn whoever_wants_nothing_kept_has_nothing_kept() {
+    for settings in ["sessions = false\n", ""] {
+        let project = two_answers();
+        let project =
+            if settings.is_empty() { project.variable("HEADSTART_SESSIONS", "off") } else { project };
+        project.session.write("home/.config/headstart/config.toml", settings);
+        assert_eq!(pipe(&project, "one\n", &[]).code, Some(0));
+        assert!(!project.session.home().join(".local/state/headstart/sessions").exists());
+        let outcome = pipe(&project, "one\n", &["--continue"]);
+        assert!(outcome.stderr.contains("sessions are off"), "{outcome}");
+    }
+}
