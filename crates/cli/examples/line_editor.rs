@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use terminal::{
-    Action, Answer, Consent, Ghost, Input, InputEvent, LineEditor, Palette, Screen, Size, Style,
+    Action, Answer, Consent, Ghost, Input, InputEvent, LineEditor, Markdown, Palette, Screen, Size, Style,
     TerminalGuard, Turn, View, render, sanitize,
 };
 
@@ -55,7 +55,9 @@ impl Demo {
         let guard = TerminalGuard::new()?;
         let mut editor = LineEditor::new(vec!["an older line".to_owned()]);
         editor.set_ghost(Some(Ghost::only("run the tests")));
-        let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette);
+        let is_raw = std::env::args().any(|argument| argument == "--raw");
+        let markdown = if is_raw { Markdown::Raw } else { Markdown::Rendered };
+        let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette, markdown);
         Ok(Self {
             editor,
             consent: None,
@@ -79,9 +81,9 @@ impl Demo {
                     }
                 }
                 () = tokio::time::sleep(Duration::from_millis(30)), if !self.answer.is_empty() => {
-                    self.screen.stream_above(self.answer.remove(0), Style::Accent)?;
+                    self.screen.stream_above(self.answer.remove(0))?;
                     if self.answer.is_empty() {
-                        self.screen.end_line()?;
+                        self.screen.end_answer()?;
                     }
                 }
             }

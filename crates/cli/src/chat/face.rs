@@ -8,7 +8,7 @@ use super::show::Line;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
 use crate::terminal::{
-    Consent, LineEditor, Palette, Screen, Size, Style, TerminalGuard, View, render, sanitize,
+    Consent, LineEditor, Markdown, Palette, Screen, Size, Style, TerminalGuard, View, render, sanitize,
 };
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
@@ -37,9 +37,9 @@ pub(crate) struct Terminal {
 }
 
 impl Face {
-    pub(crate) fn terminal(palette: Palette) -> io::Result<Self> {
+    pub(crate) fn terminal(palette: Palette, markdown: Markdown) -> io::Result<Self> {
         let guard = TerminalGuard::new()?;
-        let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette);
+        let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette, markdown);
         Ok(Self::Terminal(Box::new(Terminal { screen, palette, _guard: guard })))
     }
 
@@ -69,7 +69,7 @@ impl Face {
         match self {
             Self::Terminal(terminal) => terminal.screen.print_above(text, style).map_err(CliError::Output),
             Self::Lines { .. } => {
-                self.end_line()?;
+                self.end_answer()?;
                 note(text);
                 Ok(())
             }
@@ -87,9 +87,7 @@ impl Face {
     /// More words of an answer.
     pub(super) fn stream(&mut self, text: &str) -> Result<(), CliError> {
         match self {
-            Self::Terminal(terminal) => {
-                terminal.screen.stream_above(text, Style::Plain).map_err(CliError::Output)
-            }
+            Self::Terminal(terminal) => terminal.screen.stream_above(text).map_err(CliError::Output),
             Self::Lines { output, .. } if output.is_json() => Ok(()),
             Self::Lines { open, .. } => {
                 *open = !text.ends_with('\n');
@@ -107,10 +105,10 @@ impl Face {
         }
     }
 
-    /// Ends the line of an answer.
-    pub(super) fn end_line(&mut self) -> Result<(), CliError> {
+    /// Ends an answer.
+    pub(super) fn end_answer(&mut self) -> Result<(), CliError> {
         match self {
-            Self::Terminal(terminal) => terminal.screen.end_line().map_err(CliError::Output),
+            Self::Terminal(terminal) => terminal.screen.end_answer().map_err(CliError::Output),
             Self::Lines { open, .. } => {
                 if std::mem::take(open) {
                     print("\n")?;

@@ -31,6 +31,9 @@ impl Chat {
             self.face.write_event(event)?;
         }
         for change in update.items {
+            if matches!(&change, ItemChange::Added { .. }) {
+                self.face.end_answer()?;
+            }
             if !matches!(&change, ItemChange::Added { item, .. } if matches!(**item, Item::Prompt { .. })) {
                 self.say_rules()?;
             }
@@ -90,7 +93,6 @@ impl Chat {
             Item::Applied(applied) => self.show_applied(applied)?,
             Item::NotTaken { why, anew } => self.show_not_taken(why, *anew)?,
             Item::Declined(judged) => {
-                self.face.end_line()?;
                 self.say_judged(judged)?;
                 let why = "  declined: there is no terminal to ask on; --mode says what may run";
                 self.face.say(why, Style::Removed)?;
@@ -133,7 +135,6 @@ impl Chat {
 
     /// The work ahead is the user's now.
     fn show_applied(&mut self, applied: &Applied) -> Result<(), CliError> {
-        self.face.end_line()?;
         let Applied { changes, merged, git, stale, saved, ending } = applied;
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
@@ -164,7 +165,6 @@ impl Chat {
     }
 
     fn show_not_taken(&mut self, why: &NotTaken, anew: bool) -> Result<(), CliError> {
-        self.face.end_line()?;
         let why = match why {
             NotTaken::Conflict(conflicts) => Some(show::conflicts(conflicts)),
             NotTaken::Withdrawn(judged) => {
@@ -182,7 +182,6 @@ impl Chat {
     }
 
     fn show_end(&mut self, ending: &Ending) -> Result<(), CliError> {
-        self.face.end_line()?;
         if let Some(text) = show::ending(ending) {
             self.face.say(&text, Style::Removed)?;
         }

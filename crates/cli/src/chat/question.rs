@@ -39,7 +39,7 @@ impl Chat {
         }
         self.question = None;
         let Some(Asked { id, about, .. }) = asked else { return Ok(()) };
-        self.face.end_line()?;
+        self.face.end_answer()?;
         let consent = Consent::new("run this?", Instant::now());
         let question =
             Question { id: *id, about: Arc::clone(about), consent, choices: Vec::new(), commits: None };

@@ -83,7 +83,7 @@ async fn talk(
             Style::Plain => Palette::Plain,
             Style::Colored => Palette::Styled,
         };
-        let face = Face::terminal(palette).map_err(CliError::Output)?;
+        let face = Face::terminal(palette, config.markdown).map_err(CliError::Output)?;
         (face, Input::of_terminal())
     } else {
         (Face::lines(context.output), Input::of_pipe())

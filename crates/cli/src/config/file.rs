@@ -19,9 +19,12 @@ use super::requests::RequestField;
 use super::several::SeveralField;
 use super::shadow::ShadowTable;
 use super::tools::ToolsTable;
-use super::{TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab};
+use super::{
+    TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_markdown, parse_mode, parse_tab,
+};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
+use crate::terminal::Markdown;
 
 /// A configuration file is small; a larger one is a mistake or an attack.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -56,6 +59,7 @@ struct Fields {
     at_boundary: Option<Spanned<String>>,
     ahead_writes: Option<Spanned<String>>,
     tab: Option<Spanned<String>>,
+    markdown: Option<Spanned<String>>,
     candidates: Option<Spanned<usize>>,
     parallel: Option<Spanned<usize>>,
     fork_entries: Option<Spanned<usize>>,
@@ -180,6 +184,10 @@ impl File {
 
     pub(super) fn tab(&self) -> Result<Option<Placed<TabKey>>, CliError> {
         self.parsed("tab", self.fields.tab.as_ref(), parse_tab)
+    }
+
+    pub(super) fn markdown(&self) -> Result<Option<Placed<Markdown>>, CliError> {
+        self.parsed("markdown", self.fields.markdown.as_ref(), parse_markdown)
     }
 
     pub(super) fn several(&self) -> Result<Vec<(SeveralField, Placed<usize>)>, CliError> {

@@ -37,6 +37,7 @@ pub(crate) use self::shadow::{CheckSetting, Shadow};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
+use crate::terminal::Markdown;
 
 /// The project's own file, below the workspace.
 pub(crate) const PROJECT_FILE: &str = ".headstart/config.toml";
@@ -95,6 +96,8 @@ pub(crate) struct Config {
     pub(crate) ahead_writes: AheadWrites,
     /// What the Tab key does with a suggestion.
     pub(crate) tab: TabKey,
+    /// How answers look in a terminal.
+    pub(crate) markdown: Markdown,
     /// How many suggestions are asked for at a time.
     pub(crate) candidates: usize,
     /// How many of them run ahead at the same time.
@@ -165,6 +168,7 @@ impl Config {
         config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);
         config.ahead_writes = file.ahead_writes()?.map_or(config.ahead_writes, |choice| choice.value);
         config.tab = file.tab()?.map_or(config.tab, |choice| choice.value);
+        config.markdown = file.markdown()?.map_or(config.markdown, |choice| choice.value);
         for (field, value) in file.several()? {
             *field.of(&mut config) = value.value;
         }
@@ -238,6 +242,7 @@ impl Default for Config {
             at_boundary: AtBoundary::default(),
             ahead_writes: AheadWrites::Ask,
             tab: TabKey::default(),
+            markdown: Markdown::default(),
             candidates: 1,
             parallel: 1,
             fork_entries: ForkLimits::default().entries,
@@ -322,6 +327,15 @@ fn parse_tab(name: &str) -> Result<TabKey, String> {
         "take" => TabKey::Take,
         "insert" => TabKey::Insert,
         _ => return Err(format!("{name:?} is none of take and insert")),
+    })
+}
+
+/// How answers look in a terminal, by its name.
+fn parse_markdown(name: &str) -> Result<Markdown, String> {
+    Ok(match name {
+        "rendered" => Markdown::Rendered,
+        "raw" => Markdown::Raw,
+        _ => return Err(format!("{name:?} is none of rendered and raw")),
     })
 }
 

@@ -93,6 +93,15 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
     let refused = tab("", "tab = 'take'").unwrap_err();
     assert!(refused.contains("a project cannot say what your keys do"), "{refused}");
     assert!(tab("tab = 'both'", "").unwrap_err().contains("none of take and insert"));
+
+    let markdown = |user: &str, project: &str| Case::new(user, project).load().map(|config| config.markdown);
+    assert_eq!(
+        (markdown("", ""), markdown("markdown = 'raw'", "")),
+        (Ok(Markdown::Rendered), Ok(Markdown::Raw))
+    );
+    let refused = markdown("", "markdown = 'raw'").unwrap_err();
+    assert!(refused.contains("a project cannot say what your screen looks like"), "{refused}");
+    assert!(markdown("markdown = 'html'", "").unwrap_err().contains("none of rendered and raw"));
 }
 
 #[test]

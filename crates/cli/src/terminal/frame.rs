@@ -1,5 +1,7 @@
 use std::io;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::editor::LineEditor;
 use super::layout::Wrapper;
 
@@ -41,6 +43,7 @@ pub(crate) struct Span {
 pub(crate) enum Style {
     Plain,
     Strong,
+    Underlined,
     /// Of less weight: ghost text, hints, the status.
     Dim,
     /// Green.
@@ -124,6 +127,26 @@ impl Row {
         match self.spans.last_mut() {
             Some(span) if span.style == style => span.text.push_str(text),
             _ => self.spans.push(Span { text: text.to_owned(), style }),
+        }
+    }
+
+    /// Takes text that is harmless already.
+    pub(super) fn push_span(&mut self, text: &str, style: Style) {
+        if !text.is_empty() {
+            self.push(text, text.width(), style);
+        }
+    }
+
+    /// Leaves out the blanks that it ends with.
+    pub(super) fn trim_end(&mut self) {
+        while let Some(span) = self.spans.last_mut() {
+            let end = span.text.trim_end_matches(' ').len();
+            self.width -= span.text.len() - end;
+            span.text.truncate(end);
+            if 0 < end {
+                return;
+            }
+            self.spans.pop();
         }
     }
 }

@@ -1,18 +1,19 @@
+use textwrap::wrap_algorithms::wrap_first_fit;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::frame::{Position, Row, Style};
+use super::frame::{Position, Row, Span, Style};
 use super::sanitize::sanitize;
 
 /// Narrower terminals get rows of this width.
-const LEAST_COLUMNS: usize = 8;
+const LEAST_COLUMNS: u16 = 8;
 const TAB: &str = "    ";
 
 /// Breaks a line of prose between its words; a word that has no room in a row is broken. Rows after the first stand below the
 /// first word of a list's entry. Every row but the last stays as it is whatever follows the line.
 pub(super) fn fold(line: &str, columns: u16) -> Vec<String> {
-    let columns = usize::from(columns).max(LEAST_COLUMNS);
+    let columns = usize::from(columns.max(LEAST_COLUMNS));
     let line = sanitize(line).replace('\t', TAB);
     let indent = " ".repeat(Some(hanging(&line)).filter(|indent| *indent <= columns / 2).unwrap_or(0));
     let options = Options::new(columns)
@@ -21,6 +22,45 @@ pub(super) fn fold(line: &str, columns: u16) -> Vec<String> {
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation);
     textwrap::wrap(&line, options).into_iter().map(std::borrow::Cow::into_owned).collect()
+}
+
+/// Breaks a line of styled text between its words. A word that has no room in a row has one of its own, which is wider: the terminal
+/// breaks it, so that whoever copies an address gets it whole.
+pub(super) fn fold_spans(line: &[Span], columns: u16) -> Vec<Row> {
+    let text: String = line.iter().map(|span| span.text.as_str()).collect();
+    let words: Vec<_> = WordSeparator::AsciiSpace.find_words(&text).collect();
+    let mut spans = line.iter().map(|span| (span.text.as_str(), span.style));
+    let mut rest: Option<(&str, Style)> = None;
+    let rows = wrap_first_fit(&words, &[f64::from(columns.max(LEAST_COLUMNS))]).into_iter().map(|words| {
+        let mut length: usize = words.iter().map(|word| word.len() + word.whitespace.len()).sum();
+        let mut row = Row::default();
+        while 0 < length {
+            let Some((part, style)) = rest.take().or_else(|| spans.next()) else { break };
+            let (part, left) = part.split_at(length.min(part.len()));
+            rest = Some((left, style)).filter(|_| !left.is_empty());
+            length -= part.len();
+            row.push_span(part, style);
+        }
+        row.trim_end();
+        row
+    });
+    rows.collect()
+}
+
+/// A row as the rows that a terminal makes of it.
+pub(super) fn broken(row: &Row, columns: u16) -> Vec<Row> {
+    let mut wrapper = Wrapper::new(columns, 0);
+    for span in &row.spans {
+        wrapper.push(&span.text, span.style);
+    }
+    wrapper.into_rows()
+}
+
+/// A line as one row, however wide.
+pub(super) fn text_row(line: &str, style: Style) -> Row {
+    let mut row = Row::default();
+    row.push_span(&sanitize(line), style);
+    row
 }
 
 /// How far in the first word stands, behind blanks and the mark of a list's entry.
@@ -47,7 +87,7 @@ pub(super) struct Wrapper {
 
 impl Wrapper {
     pub(super) fn new(columns: u16, indent: usize) -> Self {
-        let columns = usize::from(columns).max(LEAST_COLUMNS);
+        let columns = usize::from(columns.max(LEAST_COLUMNS));
         Self { columns, indent: indent.min(columns - 2), rows: vec![Row::default()] }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! [`LineEditor`] is sans-IO: it takes crossterm's events and says in an [`Action`] what they mean. [`render`] is a
 //! pure function from the editor to a [frame](frame::Frame). [`Screen`] puts frames on a terminal, in place, with other output
-//! scrolling by above; [`Input`] gives events of a terminal, or lines of a pipe. [`TerminalGuard`] changes the
+//! scrolling by above, answers of a model as rendered [`Markdown`]; [`Input`] gives events of a terminal, or lines of a pipe. [`TerminalGuard`] changes the
 //! terminal's mode and gives it back.
 //!
 //! Nothing reaches the terminal but through [`sanitize()`]: neither frames nor [`Screen::print_above`] pass on an escape
@@ -11,7 +11,8 @@
 //!
 //! # Limitations
 //!
-//! Text is laid out from left to right with the widths of Unicode; a terminal that draws a joined emoji wider puts
+//! What is printed is not laid out anew when the terminal's width changes. Of an open block that is higher than half the terminal only
+//! the end is shown until it ends. Text is laid out from left to right with the widths of Unicode; a terminal that draws a joined emoji wider puts
 //! the cursor a few columns off. A terminal without bracketed paste submits at each pasted new line.
 
 mod buffer;
@@ -23,6 +24,7 @@ mod history;
 mod input;
 mod keymap;
 mod layout;
+mod markdown;
 mod sanitize;
 mod screen;
 #[cfg(test)]
@@ -33,5 +35,6 @@ pub(crate) use editor::{Action, Ghost, LineEditor, Turn};
 pub(crate) use frame::{Palette, Size, Style, View, render};
 pub(crate) use guard::TerminalGuard;
 pub(crate) use input::{Input, InputEvent};
+pub(crate) use markdown::Markdown;
 pub(crate) use sanitize::sanitize;
 pub(crate) use screen::Screen;

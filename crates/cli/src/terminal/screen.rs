@@ -8,8 +8,8 @@ use crossterm::terminal::{
 };
 
 use super::frame::{Frame, Palette, Position, Row, Size, Style};
-use super::layout::{Wrapper, fold};
-use super::sanitize::sanitize;
+use super::layout::{broken, fold, text_row};
+use super::markdown::{Answer, Look, Markdown};
 
 /// A terminal whose bottom rows are redrawn in place, while other output scrolls by above them.
 ///
@@ -21,13 +21,9 @@ pub(crate) struct Screen<W: Write> {
     size: Size,
     palette: Palette,
     frame: Frame,
-    /// A line that was begun above the frame and has no end yet.
-    open_line: String,
-    open_style: Style,
-    /// What the open line is, if it is the rest of one whose beginning is printed already.
-    rest_of: Option<Text>,
-    /// Whether the line that comes stands in a block of code.
-    in_code: bool,
+    markdown: Markdown,
+    /// What has come of an answer and has no end yet.
+    answer: Answer,
     /// The widths of the rows that are on the terminal now, of the open line and of the frame.
     drawn: Vec<usize>,
     /// Where the cursor is in them.
@@ -36,16 +32,14 @@ pub(crate) struct Screen<W: Write> {
 
 impl<W: Write> Screen<W> {
     /// Begins below what is on the terminal; the cursor must be in the first column.
-    pub(crate) fn new(out: W, size: Size, palette: Palette) -> Self {
+    pub(crate) fn new(out: W, size: Size, palette: Palette, markdown: Markdown) -> Self {
         Self {
             out,
             size,
             palette,
             frame: Frame::default(),
-            open_line: String::new(),
-            open_style: Style::Plain,
-            rest_of: None,
-            in_code: false,
+            markdown,
+            answer: Answer::default(),
             drawn: Vec::new(),
             cursor: Position::default(),
         }
@@ -66,61 +60,41 @@ impl<W: Write> Screen<W> {
         self.paint(&[])
     }
 
-    /// Prints whole lines above the frame; they stay. A line that was open ends first.
+    /// Prints whole lines above the frame; they stay. An answer that is open goes on below them.
     pub(crate) fn print_above(&mut self, text: &str, style: Style) -> io::Result<()> {
-        let mut lines = self.take_open_line();
-        lines
-            .extend(text.strip_suffix('\n').unwrap_or(text).split('\n').map(|line| (line.to_owned(), style)));
-        self.paint(&lines)
+        let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
+        let rows: Vec<Row> = lines.flat_map(|line| line_rows(line, style, self.size.columns)).collect();
+        self.paint(&rows)
     }
 
-    /// Prints a piece of text above the frame: an answer as it comes. What follows the last line feed is open, the next
-    /// piece goes on there.
-    pub(crate) fn stream_above(&mut self, piece: &str, style: Style) -> io::Result<()> {
-        let mut lines = if self.open_style == style { Vec::new() } else { self.take_open_line() };
-        self.open_style = style;
-        self.open_line.push_str(piece);
-        while let Some(feed) = self.open_line.find('\n') {
-            let rest = self.open_line.split_off(feed + 1);
-            let line = std::mem::replace(&mut self.open_line, rest);
-            lines.push((line.trim_end_matches(['\n', '\r']).to_owned(), style));
-        }
-        self.paint(&lines)
+    /// Prints a piece of an answer above the frame. What has no end yet is open, the next piece goes on there.
+    pub(crate) fn stream_above(&mut self, piece: &str) -> io::Result<()> {
+        let look = self.look();
+        let rows = self.answer.push(piece, look);
+        self.paint(&rows)
     }
 
-    /// Ends an open line, as after the last piece of an answer.
-    pub(crate) fn end_line(&mut self) -> io::Result<()> {
-        let lines = self.take_open_line();
-        if lines.is_empty() { Ok(()) } else { self.paint(&lines) }
+    /// Ends the answer that is open.
+    pub(crate) fn end_answer(&mut self) -> io::Result<()> {
+        let look = self.look();
+        let rows = std::mem::take(&mut self.answer).end(look);
+        if rows.is_empty() { Ok(()) } else { self.paint(&rows) }
     }
 
-    fn take_open_line(&mut self) -> Vec<(String, Style)> {
-        if self.open_line.is_empty() {
-            return Vec::new();
-        }
-        vec![(std::mem::take(&mut self.open_line), self.open_style)]
+    fn look(&self) -> Look {
+        Look { columns: self.size.columns, palette: self.palette, markdown: self.markdown }
     }
 
-    /// Takes away what is drawn, prints lines, and draws the open line and the frame below them, in one write.
-    fn paint(&mut self, lines: &[(String, Style)]) -> io::Result<()> {
+    /// Takes away what is drawn, prints rows that stay, and draws what is open of an answer and the frame below them, in one write.
+    fn paint(&mut self, lasting: &[Row]) -> io::Result<()> {
         let mut codes = Vec::new();
         queue!(codes, BeginSynchronizedUpdate)?;
         self.erase(&mut codes)?;
-        for (line, style) in lines {
-            // An open line that has its end now is the first of them.
-            let text = self.rest_of.take().unwrap_or_else(|| self.reads_as(line));
-            let rows = match text {
-                Text::Prose => fold(line, self.size.columns),
-                // The terminal breaks it, so that whoever copies it gets it whole.
-                Text::Code => vec![sanitize(line).into_owned()],
-            };
-            for row in rows {
-                write_styled(&mut codes, &row, *style, self.palette)?;
-                codes.extend_from_slice(b"\r\n");
-            }
-            self.in_code ^= is_fence(line);
+        for row in lasting {
+            write_row(&mut codes, row, self.palette)?;
+            codes.extend_from_slice(b"\r\n");
         }
-        let mut rows = self.open_rows(&mut codes)?;
+        let mut rows = self.open_rows();
         let cursor = Position { row: rows.len() + self.frame.cursor.row, column: self.frame.cursor.column };
         rows.extend(self.frame.rows.iter().cloned());
 
@@ -130,9 +104,7 @@ impl<W: Write> Screen<W> {
             if 0 < index {
                 codes.extend_from_slice(b"\r\n");
             }
-            for span in &row.spans {
-                write_styled(&mut codes, &span.text, span.style, self.palette)?;
-            }
+            write_row(&mut codes, row, self.palette)?;
         }
         queue!(codes, EnableLineWrap)?;
         move_up(&mut codes, rows.len().saturating_sub(1 + cursor.row))?;
@@ -154,55 +126,23 @@ impl<W: Write> Screen<W> {
         queue!(codes, MoveToColumn(0), Clear(ClearType::FromCursorDown))
     }
 
-    /// What a line that comes now is: code is fenced or indented.
-    fn reads_as(&self, line: &str) -> Text {
-        let is_code = self.in_code || is_fence(line) || line.starts_with("    ") || line.starts_with('\t');
-        if is_code { Text::Code } else { Text::Prose }
-    }
-
-    /// The rows of the open line. Of one that has no room above the frame only the last row stays open.
-    fn open_rows(&mut self, codes: &mut Vec<u8>) -> io::Result<Vec<Row>> {
-        let line = self.open_line.trim_end_matches('\r');
-        if line.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut wrapper = Wrapper::new(self.size.columns, 0);
-        let text = self.rest_of.unwrap_or_else(|| self.reads_as(line));
-        match text {
-            Text::Prose => wrapper.push(&fold(line, self.size.columns).join("\n"), self.open_style),
-            Text::Code => wrapper.push(line, self.open_style),
-        }
-        let mut rows = wrapper.into_rows();
-        let room = usize::from(self.size.rows).saturating_sub(self.frame.rows.len()).max(1);
-        if rows.len() <= room {
-            return Ok(rows);
-        }
-        self.rest_of = Some(text);
-        let last = rows.split_off(rows.len() - 1);
-        for row in rows {
-            for span in row.spans {
-                write_styled(codes, &span.text, span.style, self.palette)?;
-            }
-            codes.extend_from_slice(b"\r\n");
-        }
-        // What prose ends with is in no row of it.
-        let left_out: &[char] = if matches!(text, Text::Prose) { &[' ', '\r'] } else { &['\r'] };
-        let end = self.open_line.split_off(self.open_line.trim_end_matches(left_out).len());
-        self.open_line = last.iter().flat_map(|row| &row.spans).map(|span| span.text.as_str()).collect();
-        self.open_line.push_str(&end);
-        Ok(last)
+    /// What is open of an answer: its last rows, where the terminal has no room for more.
+    fn open_rows(&self) -> Vec<Row> {
+        let columns = self.size.columns;
+        let mut rows: Vec<Row> =
+            self.answer.open_rows(self.look()).iter().flat_map(|row| broken(row, columns)).collect();
+        let room = usize::from(self.size.rows / 2).saturating_sub(self.frame.rows.len()).max(1);
+        rows.split_off(rows.len().saturating_sub(room))
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Text {
-    Prose,
-    Code,
-}
-
-/// The beginning or the end of a block of code.
-fn is_fence(line: &str) -> bool {
-    line.trim_start().starts_with("```")
+/// The rows of a line that is no answer.
+fn line_rows(line: &str, style: Style, columns: u16) -> Vec<Row> {
+    // The terminal breaks code, so that whoever copies it gets it whole.
+    if line.starts_with("    ") || line.starts_with('\t') {
+        return vec![text_row(line, style)];
+    }
+    fold(line, columns).iter().map(|row| text_row(row, style)).collect()
 }
 
 impl<W: Write> Drop for Screen<W> {
@@ -213,9 +153,14 @@ impl<W: Write> Drop for Screen<W> {
             return;
         }
         self.frame = Frame::default();
-        let lines = self.take_open_line();
-        let _ = self.paint(&lines);
+        let look = self.look();
+        let rows = std::mem::take(&mut self.answer).end(look);
+        let _ = self.paint(&rows);
     }
+}
+
+fn write_row(codes: &mut Vec<u8>, row: &Row, palette: Palette) -> io::Result<()> {
+    row.spans.iter().try_for_each(|span| write_styled(codes, &span.text, span.style, palette))
 }
 
 fn write_styled(codes: &mut Vec<u8>, text: &str, style: Style, palette: Palette) -> io::Result<()> {
@@ -225,6 +170,7 @@ fn write_styled(codes: &mut Vec<u8>, text: &str, style: Style, palette: Palette)
     match style {
         Style::Plain => {}
         Style::Strong => queue!(codes, SetAttribute(Attribute::Bold))?,
+        Style::Underlined => queue!(codes, SetAttribute(Attribute::Underlined))?,
         Style::Dim => queue!(codes, SetAttribute(Attribute::Dim))?,
         Style::Added => queue!(codes, SetForegroundColor(Color::DarkGreen))?,
         Style::Removed => queue!(codes, SetForegroundColor(Color::DarkRed))?,

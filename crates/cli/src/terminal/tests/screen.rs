@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proptest::prelude::*;
 
 use super::play;
-use crate::terminal::{Ghost, LineEditor, Palette, Screen, Size, Style, View, render};
+use crate::terminal::{Ghost, LineEditor, Markdown, Palette, Screen, Size, Style, View, render};
 
 const COLUMNS: u16 = 20;
 const SIZE: Size = Size { columns: COLUMNS, rows: 8 };
@@ -73,9 +73,13 @@ struct Terminal {
 
 impl Terminal {
     fn new(palette: Palette) -> Self {
+        Self::showing(palette, Markdown::Rendered)
+    }
+
+    fn showing(palette: Palette, markdown: Markdown) -> Self {
         let wire = Wire::new();
-        let mut terminal =
-            Self { screen: Screen::new(wire.clone(), SIZE, palette), wire, editor: LineEditor::default() };
+        let screen = Screen::new(wire.clone(), SIZE, palette, markdown);
+        let mut terminal = Self { screen, wire, editor: LineEditor::default() };
         terminal.type_in("_ Backspace");
         terminal
     }
@@ -110,32 +114,69 @@ fn output_scrolls_by_above_what_is_typed() {
 }
 
 #[test]
-fn an_answer_streams_in_above_the_prompt() {
+fn an_answer_streams_in_above_the_prompt_and_remarks_above_what_is_open_of_it() {
     let mut terminal = Terminal::new(Palette::Styled);
-    terminal.screen.stream_above("The test", Style::Plain).unwrap();
+    terminal.screen.stream_above("The test").unwrap();
     assert_eq!(terminal.wire.picture(), "The test\n> ‸\n");
     terminal.type_in("hm");
-    terminal.screen.stream_above(" passes now.\nIt was", Style::Plain).unwrap();
-    assert_eq!(terminal.wire.picture(), "The test passes now.\nIt was\n> hm‸\n");
+    terminal.screen.stream_above(" passes **now**.\n\nIt was").unwrap();
+    assert_eq!(terminal.wire.picture(), "The test passes now.\n\nIt was\n> hm‸\n");
     terminal.screen.print_above("[ls]", Style::Dim).unwrap();
-    terminal.screen.stream_above("next", Style::Plain).unwrap();
-    terminal.screen.stream_above("!", Style::Removed).unwrap();
-    terminal.screen.end_line().unwrap();
-    terminal.screen.end_line().unwrap();
-    assert_eq!(terminal.wire.picture(), "The test passes now.\nIt was\n[ls]\nnext\n!\n> hm‸\n");
+    terminal.screen.stream_above(" red").unwrap();
+    assert_eq!(terminal.wire.picture(), "The test passes now.\n[ls]\n\nIt was red\n> hm‸\n");
+    terminal.screen.end_answer().unwrap();
+    terminal.screen.end_answer().unwrap();
+    terminal.screen.stream_above("next").unwrap();
+    terminal.screen.end_answer().unwrap();
+    assert_eq!(terminal.wire.picture(), "The test passes now.\n[ls]\n\nIt was red\nnext\n> hm‸\n");
 }
 
 #[test]
 fn prose_breaks_between_words_and_code_where_the_row_ends() {
-    let mut terminal = Terminal::new(Palette::Styled);
-    let text = "Words that do not fit\n- an entry of a long list\n12. another one of it\n```\nlet long = 1 + 23456789;\n```\nend";
-    for piece in text.split_inclusive(' ') {
-        terminal.screen.stream_above(piece, Style::Plain).unwrap();
-    }
-    let rows = [terminal.wire.scrolled_out(), vec![terminal.wire.picture()]].concat().join("\n");
+    let text = "Words that do not fit\n- an entry of a **long** list\n12. another one of it\n```\nlet long = 1 + 23456789;\n```\nend";
+    let rows = |markdown| {
+        let mut terminal = Terminal::showing(Palette::Styled, markdown);
+        for piece in text.split_inclusive(' ') {
+            terminal.screen.stream_above(piece).unwrap();
+        }
+        terminal.screen.end_answer().unwrap();
+        [terminal.wire.scrolled_out(), vec![terminal.wire.picture()]].concat().join("\n")
+    };
     let expected = "Words that do not\nfit\n- an entry of a long\n  list\n12. another one of\n    it\n```\n\
                     let long = 1 + 23456\n789;\n```\nend\n> ‸\n";
-    assert_eq!(rows, expected);
+    assert_eq!(rows(Markdown::Rendered), expected);
+    let as_written = expected.replace("a long\n  list", "a\n  **long** list");
+    assert_eq!(rows(Markdown::Raw), as_written);
+}
+
+#[test]
+fn of_an_open_block_that_is_higher_than_its_room_the_end_is_shown_and_nothing_is_lost() {
+    let mut terminal = Terminal::new(Palette::Styled);
+    let words: Vec<String> = (0..40).map(|number| format!("word{number}")).collect();
+    for word in &words {
+        terminal.screen.stream_above(&format!("{word} ")).unwrap();
+        assert!(terminal.wire.picture().contains(word.as_str()), "{}", terminal.wire.picture());
+        assert_eq!(terminal.wire.scrolled_out(), Vec::<String>::new());
+    }
+    assert_eq!(terminal.wire.picture().lines().count(), 4);
+    terminal.screen.end_answer().unwrap();
+    let rows = [terminal.wire.scrolled_out(), vec![terminal.wire.picture()]].concat().join("\n");
+    assert_eq!(rows.split_whitespace().collect::<Vec<_>>(), [&words[..], &[">".into(), "‸".into()]].concat());
+}
+
+#[test]
+fn code_of_an_answer_is_copied_as_it_was_written() {
+    let code = "fn main() {\n    let text = \"a line that is longer than the row\";\n\n}";
+    let mut terminal = Terminal::new(Palette::Styled);
+    terminal.screen.stream_above(&format!("So:\n\n```rust\n{code}\n```\n")).unwrap();
+    // The terminal knows which rows it broke itself, and copies them as one line.
+    let wire = terminal.wire.0.borrow();
+    let shown = wire.0.screen().contents();
+    assert!(shown.contains("row\";\n\n}\n```"), "{shown}");
+    drop(wire);
+    let mut large = vt100::Parser::new(20.try_into().unwrap(), COLUMNS.try_into().unwrap(), 0);
+    large.process(&terminal.wire.0.borrow().1);
+    assert!(large.screen().contents().contains(code), "{}", large.screen().contents());
 }
 
 #[test]
@@ -143,7 +184,7 @@ fn a_screen_that_is_dropped_leaves_its_output() {
     let mut terminal = Terminal::new(Palette::Styled);
     terminal.type_in("typed");
     terminal.screen.print_above("printed", Style::Plain).unwrap();
-    terminal.screen.stream_above("open", Style::Plain).unwrap();
+    terminal.screen.stream_above("open").unwrap();
     drop(terminal.screen);
     assert_eq!(terminal.wire.picture(), "printed\nopen\n‸\n");
 }
@@ -168,9 +209,12 @@ fn no_code_of_a_text_reaches_the_terminal() {
     let _ = terminal.editor.set_ghost(Some(Ghost::only("\x1b[2Jghost")));
     terminal.draw();
     terminal.screen.print_above("\x1b[31mred\x07\u{9b}1m", Style::Added).unwrap();
-    terminal.screen.stream_above("\x1b]0;", Style::Added).unwrap();
-    terminal.screen.stream_above("title\x1b\\\r", Style::Added).unwrap();
-    terminal.screen.stream_above("\n", Style::Added).unwrap();
+    terminal.screen.stream_above("\x1b]0;").unwrap();
+    terminal.screen.stream_above("title\x1b\\\r").unwrap();
+    terminal.screen.stream_above("\n\n").unwrap();
+    // Nor one that Markdown has a name for.
+    terminal.screen.stream_above("&#27;]0;x&#x7; [&#155;1m](<http://&#27;[2J>)\n\n").unwrap();
+    terminal.screen.end_answer().unwrap();
     let bytes = terminal.wire.0.borrow().1.clone();
     let text = String::from_utf8(bytes).unwrap();
     assert!(!text.contains(['\x07', '\u{9b}']) && !text.contains("\x1b]") && !text.contains("\x1b[31m"));
@@ -181,8 +225,10 @@ fn no_code_of_a_text_reaches_the_terminal() {
             .skip(1)
             .any(|code| code.trim_start_matches(['0', '1', '2', '3', ';']).starts_with('m'))
     );
-    assert!(terminal.wire.picture().contains("\\u{1b}[31mred\\u{7}"));
-    assert!(terminal.wire.picture().contains("]0;title\\u{1b}"));
+    let rows = [terminal.wire.scrolled_out(), vec![terminal.wire.picture()]].concat().concat();
+    assert!(rows.contains("\\u{1b}[31mred\\u{7}"), "{rows}");
+    assert!(rows.contains("]0;title\\u{1b}"), "{rows}");
+    assert!(rows.contains("\\u{1b}]0;x\\u{7}") && rows.contains("(http://\\u{1b}[2J"), "{rows}");
 }
 
 proptest! {
@@ -190,14 +236,18 @@ proptest! {
 
     #[test]
     fn an_answer_looks_the_same_in_whatever_pieces_it_comes(
-        // Lines, or one line that is taller than the terminal.
-        text in "[a-d 漢é\n]{0,60}|( {4})?[a-d 漢é]{120,400}|(- |  [*] |1[.] |```)?[a-d 漢é-]{0,60}\n[a-d ]{0,30}\n?(```)?[a-d ]{0,30}",
+        lines in proptest::collection::vec(
+            "[a-d 漢é\\\\*`_|&#;]{0,60}|(- |  [*] |1[.] |> |# |    )?[a-d 漢é-]{0,60}|```|---|[|]a[|]b[|]|[|]-[|]-[|]|\\[a\\](:|\\()[a-d]{1,9}\\)?", 0..12),
+        crlf: bool,
+        raw: bool,
         cuts in proptest::collection::vec(0_usize..400, 0..12),
         typed in "[a-d ]{0,30}",
     ) {
-        let mut whole = Terminal::new(Palette::Styled);
+        let text = lines.join(if crlf { "\r\n" } else { "\n" });
+        let markdown = if raw { Markdown::Raw } else { Markdown::Rendered };
+        let mut whole = Terminal::showing(Palette::Styled, markdown);
         let _ = play(&mut whole.editor, &format!("{}_", typed.replace(' ', "_")));
-        let mut pieces = Terminal::new(Palette::Styled);
+        let mut pieces = Terminal::showing(Palette::Styled, markdown);
         pieces.editor = whole.editor.clone();
         whole.draw();
         pieces.draw();
@@ -206,14 +256,18 @@ proptest! {
         cuts.push(text.len());
         cuts.sort_unstable();
         let mut start = 0;
+        let mut lasting = Vec::new();
         for cut in cuts {
-            pieces.screen.stream_above(&text[start..cut], Style::Plain).unwrap();
+            pieces.screen.stream_above(&text[start..cut]).unwrap();
             start = cut;
+            // What scrolled out stays as it is.
+            let scrolled_out = pieces.wire.scrolled_out();
+            prop_assert!(scrolled_out.starts_with(&lasting));
+            lasting = scrolled_out;
         }
-        pieces.screen.end_line().unwrap();
-        if !text.is_empty() {
-            whole.screen.print_above(&text, Style::Plain).unwrap();
-        }
+        pieces.screen.end_answer().unwrap();
+        whole.screen.stream_above(&text).unwrap();
+        whole.screen.end_answer().unwrap();
         prop_assert_eq!(pieces.wire.picture(), whole.wire.picture());
         prop_assert_eq!(pieces.wire.scrolled_out(), whole.wire.scrolled_out());
     }

@@ -1,0 +1,111 @@
+//! The answer of a model, which is Markdown, as rows for a terminal while it comes in.
+//!
+//! [`Blocks`] cuts whole lines into blocks. A block whose end is certain is rendered by itself and goes above the frame,
+//! where nothing changes any more; what has no end yet is shown in the frame. Because only whole lines count, the pieces in which an answer
+//! comes change nothing.
+
+mod blocks;
+mod render;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use blocks::{Block, Blocks};
+
+use super::frame::{Palette, Row, Style};
+use super::layout::{fold, text_row};
+use super::sanitize::sanitize;
+
+/// Longer rows are hard to read.
+const MOST_PROSE_COLUMNS: u16 = 100;
+/// Of an open block no more than this is looked at for the frame, which has room for its end only.
+const MOST_OPEN_BYTES: usize = 8 * 1024;
+
+/// Whether Markdown is rendered or shown as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Markdown {
+    #[default]
+    Rendered,
+    Raw,
+}
+
+/// What rows are made for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    pub(super) columns: u16,
+    pub(super) palette: Palette,
+    pub(super) markdown: Markdown,
+}
+
+/// An answer, as far as it has come and is not above the frame yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Answer {
+    blocks: Blocks,
+    /// The line that has no end yet.
+    line: String,
+}
+
+impl Answer {
+    /// The rows whose end is certain with this piece. One that is wider than the terminal is for the terminal to break.
+    pub(super) fn push(&mut self, piece: &str, look: Look) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for part in piece.split_inclusive('\n') {
+            self.line.push_str(part);
+            if part.ends_with('\n') {
+                let line = std::mem::take(&mut self.line);
+                rows.extend(self.take_line(&line, look));
+            }
+        }
+        rows
+    }
+
+    /// The rest of the rows, as after the last piece.
+    pub(super) fn end(&mut self, look: Look) -> Vec<Row> {
+        let line = std::mem::take(&mut self.line);
+        let mut rows = if line.is_empty() { Vec::new() } else { self.take_line(&line, look) };
+        rows.extend(std::mem::take(&mut self.blocks).end().iter().flat_map(|block| block_rows(block, look)));
+        rows
+    }
+
+    /// What has no end yet, as it would look if it ended now.
+    pub(super) fn open_rows(&self, look: Look) -> Vec<Row> {
+        if self.line.is_empty() && self.blocks.is_empty() {
+            return Vec::new();
+        }
+        if let Some(rows) = self.blocks.table_rows() {
+            let plural = if rows == 1 { "" } else { "s" };
+            return vec![text_row(&format!("table, {rows} row{plural}"), Style::Dim)];
+        }
+        let mut open = Self { blocks: self.blocks.end_within(MOST_OPEN_BYTES), line: String::new() };
+        let mut start = self.line.len().saturating_sub(MOST_OPEN_BYTES);
+        while !self.line.is_char_boundary(start) {
+            start += 1;
+        }
+        self.line[start..].clone_into(&mut open.line);
+        open.end(look)
+    }
+
+    fn take_line(&mut self, line: &str, look: Look) -> Vec<Row> {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let line = sanitize(line.strip_suffix('\r').unwrap_or(line));
+        let blocks = match look.markdown {
+            Markdown::Rendered => self.blocks.push(&line),
+            Markdown::Raw => self.blocks.push_raw(&line),
+        };
+        blocks.iter().flat_map(|block| block_rows(block, look)).collect()
+    }
+}
+
+fn block_rows(block: &Block, look: Look) -> Vec<Row> {
+    match block {
+        Block::Blank => vec![Row::default()],
+        Block::Fence(line) => vec![text_row(line, Style::Dim)],
+        // The terminal breaks it, so that whoever copies it gets it whole.
+        Block::Code(line) => vec![text_row(line, Style::Plain)],
+        Block::Line(line) => fold(line, look.columns).iter().map(|row| text_row(row, Style::Plain)).collect(),
+        Block::Prose(source) => {
+            let columns = look.columns.min(MOST_PROSE_COLUMNS);
+            render::rows(source, columns, look.columns, look.palette)
+        }
+    }
+}

@@ -1,0 +1,338 @@
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use super::super::frame::{Palette, Row, Span, Style};
+use super::super::layout::fold_spans;
+use super::super::sanitize::sanitize;
+use super::table::Table;
+
+const QUOTE: &str = "│ ";
+const RULE_COLUMNS: u16 = 20;
+
+/// The rows of one block. Prose and tables are `columns` wide at most, but for words that are longer; code is as wide as it is.
+pub(super) fn rows(source: &str, columns: u16, table_columns: u16, palette: Palette) -> Vec<Row> {
+    let parser = Parser::new_ext(source, Options::ENABLE_TABLES);
+    // Nothing else would show them.
+    let mut definitions: Vec<_> =
+        parser.reference_definitions().iter().map(|(_, definition)| definition.span.clone()).collect();
+    definitions.sort_unstable_by_key(|span| span.start);
+    let mut page = Page {
+        source,
+        columns,
+        table_columns,
+        palette,
+        rows: Vec::new(),
+        containers: Vec::new(),
+        text: Vec::new(),
+        styles: Vec::new(),
+        links: Vec::new(),
+        code: None,
+        table: None,
+    };
+    for (event, range) in parser.into_offset_iter() {
+        page.take(event, &range);
+    }
+    page.end_text();
+    for span in definitions {
+        page.push_text(source[span].trim_end(), Style::Plain);
+        page.end_text();
+    }
+    page.rows
+}
+
+/// Rows that are being made, and what is open around the text that comes.
+struct Page<'a> {
+    source: &'a str,
+    columns: u16,
+    table_columns: u16,
+    palette: Palette,
+    rows: Vec<Row>,
+    containers: Vec<Container>,
+    /// The text of the paragraph that is open.
+    text: Vec<Span>,
+    styles: Vec<Style>,
+    /// Where the text of each open link begins, and its address.
+    links: Vec<(usize, String)>,
+    /// The fence of the block of code that is open; empty where it is indented.
+    code: Option<String>,
+    table: Option<Table>,
+}
+
+/// What stands before the rows of what is within.
+enum Container {
+    Quote,
+    /// The mark of an entry, until it is shown, and its width.
+    Entry {
+        mark: Option<String>,
+        width: usize,
+    },
+}
+
+impl Page<'_> {
+    fn take(&mut self, event: Event<'_>, range: &Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.code.is_some() => {
+                for line in text.lines() {
+                    self.push_code(line, Style::Plain);
+                }
+            }
+            Event::Text(text) => self.push_text(&text, self.style()),
+            // Its marks are those of the source.
+            Event::Code(_) if self.palette == Palette::Plain => {
+                self.push_text(&self.source[range.clone()].replace('\n', " "), Style::Plain);
+            }
+            Event::Code(text) => self.push_text(&text, Style::Accent),
+            Event::Html(text) | Event::InlineHtml(text) => self.push_lines(&text),
+            Event::SoftBreak | Event::HardBreak => self.push_span("\n", Style::Plain),
+            Event::Rule => {
+                self.separate(range);
+                self.push_text(&"─".repeat(usize::from(self.columns.min(RULE_COLUMNS))), Style::Dim);
+                self.end_text();
+            }
+            // Not asked for.
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
+                self.push_text(&text, Style::Plain);
+            }
+            Event::TaskListMarker(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, range: &Range<usize>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.separate(range),
+            Tag::Heading { level, .. } => {
+                self.separate(range);
+                self.styles.push(Style::Strong);
+                if self.palette == Palette::Plain {
+                    self.push_text(&format!("{} ", "#".repeat(level as usize)), Style::Plain);
+                }
+            }
+            Tag::BlockQuote(_) => {
+                self.separate(range);
+                self.containers.push(Container::Quote);
+            }
+            // The words of an entry have no paragraph around them where no blank line is in the list.
+            Tag::List(_) => self.end_text(),
+            Tag::Item => {
+                self.separate(range);
+                let text = &self.source[range.clone()];
+                let mark = text.split_whitespace().next().unwrap_or("-");
+                // An entry that stands by itself keeps its place in the list.
+                let outer = self.containers.is_empty();
+                let indent = if outer { blanks_before(self.source, range.start) } else { 0 };
+                let mark = format!("{}{mark} ", " ".repeat(indent));
+                self.containers.push(Container::Entry { width: mark.len(), mark: Some(mark) });
+            }
+            Tag::CodeBlock(kind) => {
+                self.separate(range);
+                let text = &self.source[range.clone()];
+                let mark = text.chars().next().unwrap_or('`');
+                let fence = match kind {
+                    CodeBlockKind::Fenced(_) => text.chars().take_while(|c| *c == mark).collect(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                if let CodeBlockKind::Fenced(info) = kind {
+                    self.push_code(&format!("{fence}{info}"), Style::Dim);
+                }
+                self.code = Some(fence);
+            }
+            Tag::Table(alignments) => {
+                self.separate(range);
+                self.table = Some(Table::new(alignments));
+            }
+            Tag::TableHead => self.styles.push(Style::Strong),
+            Tag::Emphasis => self.start_style(Style::Underlined, "*"),
+            Tag::Strong => self.start_style(Style::Strong, "**"),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.links.push((self.text.len(), dest_url.into_string()));
+                // What follows begins a span of its own.
+                self.text.push(Span { text: String::new(), style: self.style() });
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_text(),
+            TagEnd::Heading(_) => {
+                self.styles.pop();
+                self.end_text();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.end_text();
+                self.containers.pop();
+            }
+            TagEnd::Item => {
+                // One without words shows its mark all the same.
+                if !self.text.is_empty()
+                    || matches!(self.containers.last(), Some(Container::Entry { mark: Some(_), .. }))
+                {
+                    self.end_text_of(true);
+                }
+                self.containers.pop();
+            }
+            TagEnd::CodeBlock => {
+                if let Some(fence) = self.code.take().filter(|fence| !fence.is_empty()) {
+                    self.push_code(&fence, Style::Dim);
+                }
+            }
+            TagEnd::Table => {
+                let Some(table) = self.table.take() else { return };
+                let columns = self.table_columns.saturating_sub(self.prefix_width());
+                for row in table.rows(columns) {
+                    self.push_row(row);
+                }
+            }
+            TagEnd::TableHead => {
+                self.styles.pop();
+                self.table.iter_mut().for_each(Table::end_row);
+            }
+            TagEnd::TableRow => self.table.iter_mut().for_each(Table::end_row),
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.text);
+                self.table.iter_mut().for_each(|table| table.push(cell.clone()));
+            }
+            TagEnd::Emphasis => self.end_style("*"),
+            TagEnd::Strong => self.end_style("**"),
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            _ => {}
+        }
+    }
+
+    fn start_style(&mut self, style: Style, mark: &str) {
+        self.styles.push(style);
+        if self.palette == Palette::Plain {
+            self.push_text(mark, Style::Plain);
+        }
+    }
+
+    fn end_style(&mut self, mark: &str) {
+        self.styles.pop();
+        if self.palette == Palette::Plain {
+            self.push_text(mark, Style::Plain);
+        }
+    }
+
+    /// Nobody follows an address that they have not read.
+    fn end_link(&mut self) {
+        let Some((start, address)) = self.links.pop() else { return };
+        let text: String =
+            self.text[start.min(self.text.len())..].iter().map(|span| span.text.as_str()).collect();
+        let is_same = text == *sanitize(&address) || address.strip_prefix("mailto:") == Some(text.as_str());
+        if !is_same && !address.is_empty() {
+            self.push_text(&format!(" ({address})"), Style::Dim);
+        }
+    }
+
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or(Style::Plain)
+    }
+
+    /// Text of one line: what an entity stands for may be a line feed.
+    fn push_text(&mut self, text: &str, style: Style) {
+        let text = text.replace(['\n', '\t'], " ");
+        self.push_span(&sanitize(&text), style);
+    }
+
+    fn push_lines(&mut self, text: &str) {
+        for line in text.split_inclusive('\n') {
+            self.push_text(line.trim_end_matches('\n'), self.style());
+            if line.ends_with('\n') {
+                self.push_span("\n", Style::Plain);
+            }
+        }
+    }
+
+    fn push_span(&mut self, text: &str, style: Style) {
+        self.text.push(Span { text: text.to_owned(), style });
+    }
+
+    /// Keeps the blank line that the source has before a block.
+    fn separate(&mut self, range: &Range<usize>) {
+        self.end_text();
+        let line_start = self.source[..range.start].rfind('\n');
+        let line_before = line_start.map(|end| self.source[..end].rsplit('\n').next().unwrap_or_default());
+        let is_after_blank = line_before.is_some_and(|line| line.trim_matches([' ', '\t', '>']).is_empty());
+        if is_after_blank && !self.has_mark() && !self.rows.is_empty() {
+            self.push_row(Row::default());
+        }
+    }
+
+    fn end_text(&mut self) {
+        if !self.text.is_empty() {
+            self.end_text_of(false);
+        }
+    }
+
+    /// Folds the text that is open into rows.
+    fn end_text_of(&mut self, even_if_empty: bool) {
+        let mut text = std::mem::take(&mut self.text);
+        // A block of HTML ends with a line feed.
+        while text.last().is_some_and(|span| span.text == "\n") {
+            text.pop();
+        }
+        if text.is_empty() && !even_if_empty {
+            return;
+        }
+        let columns = self.columns.saturating_sub(self.prefix_width());
+        for line in text.split(|span| span.text == "\n") {
+            for row in fold_spans(line, columns) {
+                self.push_row(row);
+            }
+        }
+    }
+
+    /// A line of code, and the fence around it, begins in the first column, but for the mark of a quote.
+    fn push_code(&mut self, line: &str, style: Style) {
+        if self.has_mark() {
+            self.push_row(Row::default());
+        }
+        let mut row = Row::default();
+        for _ in self.containers.iter().filter(|container| matches!(container, Container::Quote)) {
+            row.push_span(QUOTE, Style::Dim);
+        }
+        row.push_span(&sanitize(line), style);
+        self.rows.push(row);
+    }
+
+    fn push_row(&mut self, row: Row) {
+        let mut shown = Row::default();
+        for container in &mut self.containers {
+            match container {
+                Container::Quote => shown.push_span(QUOTE, Style::Dim),
+                Container::Entry { mark, width } => {
+                    let mark = mark.take().unwrap_or_else(|| " ".repeat(*width));
+                    shown.push_span(&mark, Style::Plain);
+                }
+            }
+        }
+        for span in row.spans {
+            shown.push_span(&span.text, span.style);
+        }
+        shown.trim_end();
+        self.rows.push(shown);
+    }
+
+    /// Whether an entry has shown nothing of itself by now.
+    fn has_mark(&self) -> bool {
+        self.containers.iter().any(|container| matches!(container, Container::Entry { mark: Some(_), .. }))
+    }
+
+    fn prefix_width(&self) -> u16 {
+        let width = self.containers.iter().map(|container| match container {
+            Container::Quote => 2,
+            Container::Entry { width, .. } => *width,
+        });
+        u16::try_from(width.sum::<usize>()).unwrap_or(u16::MAX)
+    }
+}
+
+/// How many blanks stand before a place in its line.
+fn blanks_before(source: &str, place: usize) -> usize {
+    let line = source[..place].rsplit('\n').next().unwrap_or_default();
+    line.chars().filter(|c| *c == ' ').count()
+}

@@ -1,0 +1,160 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const DOCUMENT: &str = r#"# What is *wrong*
+
+The function `add` **subtracts**. See [lib.rs:2](src/lib.rs#L2), <https://example.org/a> and [https://example.org/b](https://example.org/b).
+A second line of the same paragraph.
+
+Setext
+------
+
+| name | wants | gets |
+|------|------:|:----:|
+| `add(2,2)` | 4 | 0 |
+| a longer name | 1,000 | **none** |
+
+1. first a long entry that is folded at a word and hangs below its first word
+2. second, with code:
+
+   ```sh
+   cargo test --workspace -- --nocapture a_name_that_is_longer_than_any_row_here
+   ```
+
+   and words behind it
+   - within
+     - deeper
+10. tenth
+* another list
+
+- [x] done
+- [ ] open
+
+```rust
+fn add(a: i32, b: i32) -> i32 {
+
+    a + b // a line of code that is longer than forty columns of a terminal
+}
+```
+
+> a quote that goes on for longer than a narrow row has room
+> > and one within
+>
+> ```
+> code in it
+> ```
+
+---
+
+    indented code
+
+https://example.org/an/address/that/is/longer/than/a/row/of/a/narrow/terminal is whole.
+![a picture](shot.png) a hard break\
+follows, <b>HTML</b> &amp; \*marks\*.
+<!-- a remark -->
+
+[name]: https://example.org/c "title"
+1986. was a year
+漢字は二つの列を取る
+
+~~~~
+``` within
+~~~~"#;
+
+fn look(columns: u16, palette: Palette) -> Look {
+    Look { columns, palette, markdown: Markdown::Rendered }
+}
+
+fn all_rows(text: &str, look: Look) -> Vec<Row> {
+    let mut answer = Answer::default();
+    let mut rows = answer.push(text, look);
+    rows.extend(answer.end(look));
+    rows
+}
+
+/// Rows with a letter for each style: `{s:strong}`.
+fn marked(rows: &[Row]) -> String {
+    let span = |span: &super::super::frame::Span| match span.style {
+        Style::Plain => span.text.clone(),
+        style => format!("{{{}:{}}}", format!("{style:?}").to_lowercase().split_at(1).0, span.text),
+    };
+    rows.iter().map(|row| row.spans.iter().map(span).collect::<String>() + "\n").collect()
+}
+
+#[test]
+fn every_construct_has_its_rows_in_four_widths_and_without_styles() {
+    for columns in [20, 40, 80, 120] {
+        let rows = all_rows(DOCUMENT, look(columns, Palette::Styled));
+        insta::assert_snapshot!(format!("markdown_{columns}"), marked(&rows));
+    }
+    insta::assert_snapshot!("markdown_plain_80", marked(&all_rows(DOCUMENT, look(80, Palette::Plain))));
+}
+
+#[test]
+fn a_block_is_above_the_frame_as_soon_as_its_end_is_certain() {
+    let look = look(40, Palette::Styled);
+    // What came, what is above the frame then, and what is in it.
+    let steps = [
+        ("A **wo", "", "A **wo\n"),
+        ("rd**\n", "", "A {s:word}\n"),
+        ("\n", "A {s:word}\n", ""),
+        ("```r", "", "\n{d:```r}\n"),
+        ("s\nlet", "\n{d:```rs}\n", "let\n"),
+        (" x;\n", "let x;\n", ""),
+        ("```\n", "{d:```}\n", ""),
+        ("- one\n", "", "- one\n"),
+        ("- two\n", "- one\n", "- two\n"),
+        ("\n", "", "- two\n"),
+        ("# Head\n", "- two\n\n{s:Head}\n", ""),
+        ("|a|b|\n|-|-|\n|1|2|\n", "", "{d:table, 1 row}\n"),
+        ("|3|4|\n|5|", "", "{d:table, 2 rows}\n"),
+        ("6|\n\nend\n\n", "  {s:a}  {s:b}\n  {d:─}  {d:─}\n  1  2\n  3  4\n  5  6\n\nend\n", ""),
+    ];
+    let mut answer = Answer::default();
+    for (piece, above, open) in steps {
+        assert_eq!(marked(&answer.push(piece, look)), above, "{piece:?}");
+        assert_eq!(marked(&answer.open_rows(look)), open, "{piece:?}");
+    }
+}
+
+#[test]
+fn while_an_answer_comes_no_more_than_its_open_block_is_rendered() {
+    let look = look(80, Palette::Styled);
+    let mut answer = Answer::default();
+    let mut rows = 0;
+    for _ in 0..500 {
+        rows += answer.push("A paragraph of about sixty bytes, as a model writes them.\n\n", look).len();
+        assert_eq!(answer.open_rows(look), []);
+    }
+    assert_eq!(rows, 999);
+    // One that has no end is looked at from the end.
+    for _ in 0..5_000 {
+        assert_eq!(answer.push("word ", look), []);
+    }
+    let shown: usize = answer.open_rows(look).iter().map(|row| row.width).sum();
+    assert!((4_000..=MOST_OPEN_BYTES).contains(&shown), "{shown}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_letter_of_an_answer_is_lost(
+        lines in proptest::collection::vec(
+            "(- |  [*] |12[.] |1[)] |> |## |    |\t)?([a-z]{1,6}[ *_`~]{1,2}){0,9}|```|~~~|---|===|> ```|   ```|<b>|&#35;|\\[a\\]: b", 0..12),
+        plain: bool,
+        columns in 20_u16..90,
+    ) {
+        let text = lines.join("\n");
+        let palette = if plain { Palette::Plain } else { Palette::Styled };
+        let rows = all_rows(&text, look(columns, palette));
+        let letters =
+            |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
+        prop_assert_eq!(letters(&marked_plainly(&rows)), letters(&text));
+    }
+}
+
+fn marked_plainly(rows: &[Row]) -> String {
+    rows.iter().flat_map(|row| &row.spans).map(|span| span.text.as_str()).collect()
+}
