@@ -35,6 +35,7 @@ impl Signals {
 
 /// Ends this process by the signal that ended a child of it, so that whoever waits for this process is told the same.
 pub(crate) fn end_as(signal: i32) {
+    // Where that fails, the exit code says at least that something did.
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
@@ -51,8 +52,7 @@ impl Ending {
 
     /// Ends this process as the signal would have without us, so that a shell's loop ends with it and a script can tell.
     pub(crate) fn end_process(self) {
-        // Where that fails, the exit code says at least that something did.
-        let _ = signal_hook::low_level::emulate_default_handler(self.0.as_raw_value());
+        end_as(self.0.as_raw_value());
     }
 }
 
