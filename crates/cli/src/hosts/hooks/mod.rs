@@ -27,9 +27,9 @@ use self::answer::render;
 use self::contract::Contract;
 use self::judge::Ways;
 use self::message::{MAX_BYTES, Unanswered};
-use self::record::{Records, Told};
+use self::record::{Line, Records};
 use crate::context::Context;
-use crate::output;
+use crate::{clock, output};
 
 /// Answers the message on standard input. Whatever goes wrong is a line on standard error, and no answer: the product then does
 /// as it always did.
@@ -57,15 +57,16 @@ pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool,
     if !judged.is_kept {
         return;
     }
-    let told = Told {
+    let line = Line {
+        at: clock::unix_ms(),
         host: contract.name,
         answer: judged.answer.name(),
         verdict: judged.elsewhere.verdict.decision,
         reason: judged.elsewhere.verdict.reason,
-        took: started.elapsed(),
+        ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         command: with_command.then(|| call.command()),
     };
-    if let Err(error) = Records::of(context).and_then(|records| records.add(&told)) {
+    if let Err(error) = Records::of(context).and_then(|records| records.add(&line)) {
         note(&format!("this answer is not on record: {error}"));
     }
 }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use headstart_budget::ledger::Day;
 use headstart_tool_gate::{Decision, Reason};
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::error::CliError;
-use crate::{clock, ledger, store};
+use crate::{ledger, store};
 
 /// From this size on the file becomes the old one: some 40,000 answers.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -28,27 +27,20 @@ pub(crate) struct Records {
     file: PathBuf,
 }
 
-/// An answer, to be put on record.
-pub(crate) struct Told<'a> {
+/// An answer, as a line of the record.
+#[derive(Serialize)]
+pub(crate) struct Line<'a> {
+    /// When it was given.
+    pub(crate) at: u64,
     pub(crate) host: &'a str,
     pub(crate) answer: &'a str,
     pub(crate) verdict: Decision,
     pub(crate) reason: Reason,
-    pub(crate) took: Duration,
+    /// How long it took.
+    pub(crate) ms: u64,
     /// Only where the user wants it kept.
-    pub(crate) command: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    at: u64,
-    host: &'a str,
-    answer: &'a str,
-    verdict: Decision,
-    reason: Reason,
-    ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'a str>,
+    pub(crate) command: Option<&'a str>,
 }
 
 /// What counts of a line.
@@ -77,20 +69,11 @@ impl Records {
     }
 
     /// Adds an answer at the end.
-    pub(crate) fn add(&self, told: &Told<'_>) -> Result<(), CliError> {
+    pub(crate) fn add(&self, line: &Line<'_>) -> Result<(), CliError> {
         let folder = self.file.parent().expect("works because the file is in a folder of the state folder");
         store::create_private_folder(folder)?;
-        let line = Line {
-            at: clock::unix_ms(),
-            host: told.host,
-            answer: told.answer,
-            verdict: told.verdict,
-            reason: told.reason,
-            ms: u64::try_from(told.took.as_millis()).unwrap_or(u64::MAX),
-            command: told.command,
-        };
         let line =
-            serde_json::to_string(&line).expect("works because a line is an object of plain values") + "\n";
+            serde_json::to_string(line).expect("works because a line is an object of plain values") + "\n";
         if fs::metadata(&self.file).is_ok_and(|file| MAX_BYTES < file.len()) {
             fs::rename(&self.file, self.old()).map_err(CliError::io("rename", &self.file))?;
         }
