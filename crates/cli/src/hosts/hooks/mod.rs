@@ -20,7 +20,8 @@ pub(crate) mod record;
 pub(crate) mod settings;
 mod surroundings;
 
-use std::io::Read;
+use std::io::{self, Read};
+use std::path::Path;
 use std::time::Instant;
 
 use self::answer::render;
@@ -29,6 +30,7 @@ use self::judge::Ways;
 use self::message::{MAX_BYTES, Unanswered};
 use self::record::{Line, Records};
 use crate::context::Context;
+use crate::error::CliError;
 use crate::{clock, output};
 
 /// Answers the message on standard input. Whatever goes wrong is a line on standard error, and no answer: the product then does
@@ -37,7 +39,7 @@ pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool,
     let started = Instant::now();
     let mut bytes = Vec::new();
     let most = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    if let Err(error) = std::io::stdin().lock().take(most).read_to_end(&mut bytes) {
+    if let Err(error) = io::stdin().lock().take(most).read_to_end(&mut bytes) {
         return note(&format!("the message cannot be read: {error}"));
     }
     let call = match message::read(contract, &bytes) {
@@ -68,6 +70,14 @@ pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool,
     };
     if let Err(error) = Records::of(context).and_then(|records| records.add(&line)) {
         note(&format!("this answer is not on record: {error}"));
+    }
+}
+
+/// What a file holds, as `read` gave it. No file: nothing.
+fn or_empty<T: Default>(read: io::Result<T>, file: &Path) -> Result<T, CliError> {
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+        read => read.map_err(CliError::io("read", file)),
     }
 }
 

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use headstart_budget::ledger::Day;
@@ -112,9 +111,6 @@ impl Unasked {
 }
 
 fn read(file: &Path) -> Result<String, CliError> {
-    match fs::read(file) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(CliError::io("read", file)(error)),
-    }
+    let bytes = super::or_empty(fs::read(file), file)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,7 +1,7 @@
 //! The entry of a hook in a product's settings. Everything else in the file stays as it is, comments and blanks among it.
 
 use std::fs::{self, Permissions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -274,11 +274,7 @@ impl Problem {
 
 /// What a file holds. No file: nothing.
 pub(crate) fn read(file: &Path) -> Result<String, CliError> {
-    match fs::read_to_string(file) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(CliError::io("read", file)(error)),
-    }
+    super::or_empty(fs::read_to_string(file), file)
 }
 
 /// Puts `text` in place of what the file held when it was read, whole or not at all. A link stays one. Where somebody has changed the
