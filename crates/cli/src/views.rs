@@ -154,8 +154,7 @@ impl Views {
 
     /// The paths on disk that rules close, without those for which somebody was asked.
     pub(crate) fn closed(&self, deny: &DenyRules) -> std::io::Result<Vec<WorkspacePath>> {
-        let secrets = if deny.closes_secrets() { Secrets::Closed } else { Secrets::Open };
-        self.looks.closed(&self.options.workspace, deny, secrets)
+        self.looks.closed(&self.options.workspace, deny, Secrets::of(deny))
     }
 
     /// What speaks against each better way to keep views apart.

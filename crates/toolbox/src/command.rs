@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::ConditionalCommand;
+use headstart_tool_gate::{ConditionalCommand, DenyRules};
 
 use crate::{Support, ToolError, ViewId, ViewOutput, ViewRequest};
 
@@ -45,6 +45,13 @@ pub enum Secrets {
     Closed,
     /// It may: the user approved the command, or has such files open.
     Open,
+}
+
+impl Secrets {
+    /// What these rules say of a command that nobody was asked about.
+    pub fn of(rules: &DenyRules) -> Self {
+        if rules.closes_secrets() { Self::Closed } else { Self::Open }
+    }
 }
 
 /// What came of a command.

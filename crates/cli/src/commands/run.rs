@@ -35,7 +35,7 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
         command: ConditionalCommand::allowed(&command, verdict.hardened.as_ref()),
         directory,
         surroundings: Surroundings::Clean,
-        secrets: if rules.deny.closes_secrets() { Secrets::Closed } else { Secrets::Open },
+        secrets: Secrets::of(&rules.deny),
         time_limit: Duration::MAX,
         output_limit: usize::MAX,
     };

@@ -138,7 +138,7 @@ async fn asked<'a>(
 }
 
 fn secrets(context: ToolContext<'_>) -> Secrets {
-    if context.consented || !context.gate.deny.closes_secrets() { Secrets::Open } else { Secrets::Closed }
+    if context.consented { Secrets::Open } else { Secrets::of(&context.gate.deny) }
 }
 
 /// Most paths that one remark names.
