@@ -122,8 +122,7 @@ pub(crate) fn without_entry(contract: &Contract, text: &str) -> Result<Option<St
         for own in own_entries(contract, &list) {
             found = true;
             own.entry.remove();
-            if let Some((group, hooks)) = own.group.filter(|(_, hooks)| hooks.elements().is_empty()) {
-                drop(hooks);
+            if let Some((group, _)) = own.group.filter(|(_, hooks)| hooks.elements().is_empty()) {
                 group.remove();
             }
         }
