@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliErro
         output::note(&format!("what hooks answered is unknown: {error}"));
         Unasked::default()
     });
-    let report = Report { unasked, ..Report::of(workspace, book, habits, &config, busy) };
+    let report = Report::of(workspace, book, habits, &config, busy, unasked);
     if let Some(damage) = report.damage() {
         output::note(&format!("{}: {damage}", ledger.file().display()));
     }
@@ -140,7 +140,14 @@ pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliErro
 }
 
 impl Report {
-    fn of(workspace: String, book: Book, habits: Habits, config: &Config, busy: Option<Hold>) -> Self {
+    fn of(
+        workspace: String,
+        book: Book,
+        habits: Habits,
+        config: &Config,
+        busy: Option<Hold>,
+        unasked: Unasked,
+    ) -> Self {
         let now = clock::unix_ms();
         let policy = config.background;
         let experience = Experience::of(config.tariff(), habits, &book.entries);
@@ -154,7 +161,7 @@ impl Report {
             asks: spared(policy.ask(&experience, now)),
             runs: spared(policy.run(&experience, "go on", now).map(drop)),
             experience,
-            unasked: Unasked::default(),
+            unasked,
         }
     }
 
