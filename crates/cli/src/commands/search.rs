@@ -97,7 +97,8 @@ async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec
         let snapshot = index.store.snapshot()?;
         let view = View::new(&snapshot, []);
         let query = query(&view, &args.query);
-        (names_definition(&view, &query)?, needs_translation(&view, &query)?)
+        let names = names_definition(&view, &query)?;
+        (names, !names && needs_translation(&view, &query)?)
     };
     let english = if is_foreign && !args.no_translate { english(index, args, models).await? } else { None };
     if is_foreign && english.is_none() {

@@ -6,10 +6,10 @@ use crate::{IndexError, Language, Query, View};
 /// question that are about it are some third of its pairs: the others are of two words, or of the question alone.
 const PART: usize = 3;
 
-/// Whether a query is in Chinese, Japanese or Korean and the code of the view is not, so that English words may find what it asks for. Of a
-/// query that names a definition nothing needs to be translated.
+/// Whether a query is in Chinese, Japanese or Korean and the code of the view is not, so that English words may find what it asks for. A
+/// query that [names a definition](crate::names_definition) needs none, whatever this says.
 pub fn needs_translation(view: &View<'_>, query: &Query) -> Result<bool, IndexError> {
-    if !query.is_foreign() || super::names_definition(view, query)? {
+    if !query.is_foreign() {
         return Ok(false);
     }
     let terms: Vec<&str> = query.foreign_terms().collect();
@@ -68,7 +68,8 @@ mod tests {
                 MemoryIndex::of(paths.iter().zip(&files).map(|(path, (_, text))| (path, text.as_bytes())));
             let view = View::new(&index, []);
             let query = Query::parse(text, |path| view.has(path));
-            assert_eq!(needs_translation(&view, &query).unwrap(), expected, "{text}: {query:?}");
+            let names = crate::names_definition(&view, &query).unwrap();
+            assert_eq!(!names && needs_translation(&view, &query).unwrap(), expected, "{text}: {query:?}");
         }
     }
 }

@@ -167,7 +167,8 @@ impl Codebase {
             let staged = looks.over(moment, &delta)?;
             let view = View::new(moment.snapshot, [staged.as_ref()]);
             let query = query(&asked, below.as_ref(), |path| view.has(path));
-            Ok((names_definition(&view, &query)?, needs_translation(&view, &query)?))
+            let names = names_definition(&view, &query)?;
+            Ok((names, !names && needs_translation(&view, &query)?))
         });
         let (names, is_foreign) = names.await?.map_err(|error: IndexError| failed(&error.to_string()))?;
         if names {
