@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -124,8 +124,6 @@ impl BashRunner {
 /// A command that can be started.
 struct Ready {
     process: Command,
-    directory: PathBuf,
-    environment: BTreeMap<OsString, OsString>,
     /// Gone with its content when the command is over.
     _scratch: TempDir,
 }
@@ -142,7 +140,7 @@ impl BashRunner {
             tempfile::Builder::new().prefix("headstart-").tempdir().map_err(|error| not_started(&error))?;
         let unasked = request.surroundings == Surroundings::Clean;
         let bash = Self::bash(&environment).map_err(|error| not_started(&error))?;
-        let process = match &self.confiner {
+        let mut process = match &self.confiner {
             Some(confiner) if unasked => {
                 environment.extend(confinement::environment(scratch.path()));
                 let mut process = Command::new(confiner);
@@ -161,7 +159,8 @@ impl BashRunner {
                 process
             }
         };
-        Ok(Ready { process, directory, environment, _scratch: scratch })
+        process.current_dir(directory).env_clear().envs(environment).stdin(Stdio::null());
+        Ok(Ready { process, _scratch: scratch })
     }
 
     /// Runs a command with the output of this process, and as a part of its process group, so that whoever ends that ends the command, too.
@@ -169,7 +168,6 @@ impl BashRunner {
     pub(crate) async fn run_attached(&self, request: &CommandRequest) -> Result<ExitStatus, ToolError> {
         let mut ready = self.ready(request).await?;
         let mut signals = Signals::new().map_err(|error| not_started(&error))?;
-        ready.process.current_dir(&ready.directory).env_clear().envs(&ready.environment).stdin(Stdio::null());
         let mut child = ready.process.spawn().map_err(|error| not_started(&error))?;
         loop {
             tokio::select! {
@@ -197,8 +195,7 @@ impl CommandRunner for BashRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
         let deadline = Instant::now().checked_add(request.time_limit);
         let ready = self.ready(&request).await?;
-        let mut running = start(ready.process, &ready.directory, &ready.environment)
-            .map_err(|error| not_started(&error))?;
+        let mut running = start(ready.process).map_err(|error| not_started(&error))?;
         let done = running.finish(deadline, KeptOutput::new(request.output_limit)).await?;
         match done.output.strip_prefix(NOT_CONFINED_MARK) {
             Some(reason)
@@ -260,22 +257,10 @@ impl Drop for Group {
 }
 
 /// Takes the builder, so that our ends for writing go with it: else the pipe would never end.
-fn start(
-    mut process: Command,
-    directory: &Path,
-    environment: &BTreeMap<OsString, OsString>,
-) -> io::Result<Running> {
+fn start(mut process: Command) -> io::Result<Running> {
     let (reader, writer) = io::pipe()?;
     // One pipe for both, so that what is printed stays in order.
-    process
-        .current_dir(directory)
-        .env_clear()
-        .envs(environment)
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone()?)
-        .stderr(writer)
-        .process_group(0)
-        .kill_on_drop(true);
+    process.stdout(writer.try_clone()?).stderr(writer).process_group(0).kill_on_drop(true);
     let child = process.spawn()?;
     let group = Group::of(&child).ok_or_else(|| io::Error::other("the process has no id"))?;
     drop(process);
