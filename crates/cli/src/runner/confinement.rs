@@ -125,10 +125,10 @@ fn limit(resource: Resource, most: u64) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 fn restrict(workspace: &Path, scratch: &Path, secrets: Secrets) -> io::Result<()> {
     use landlock::{
-        ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
-        RulesetCreatedAttr, Scope, path_beneath_rules,
+        ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, RulesetAttr, RulesetCreatedAttr,
+        Scope, path_beneath_rules,
     };
-    // What newer kernels restrict besides is taken where it is there; the file system is a must.
+    // What newer kernels restrict besides is taken where it is there.
     let newest = ABI::V6;
     let read_only = AccessFs::ReadFile | AccessFs::ReadDir;
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -147,9 +147,7 @@ fn restrict(workspace: &Path, scratch: &Path, secrets: Secrets) -> io::Result<()
         )));
     }
     let restricted = || {
-        Ruleset::default()
-            .set_compatibility(CompatLevel::HardRequirement)
-            .handle_access(AccessFs::from_all(ABI::V1))?
+        file_system_rules()?
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(AccessFs::from_all(newest))?
             .handle_access(AccessNet::from_all(newest))?
@@ -175,11 +173,16 @@ fn restrict(workspace: &Path, scratch: &Path, secrets: Secrets) -> io::Result<()
 /// Whether the kernel can confine a command, as far as can be told without one.
 #[cfg(target_os = "linux")]
 pub(crate) fn can_confine() -> bool {
+    file_system_rules().is_ok_and(|rules| rules.create().is_ok())
+}
+
+/// What the kernel must be able to do: the file system's rules of the first version.
+#[cfg(target_os = "linux")]
+fn file_system_rules() -> Result<landlock::Ruleset, landlock::RulesetError> {
     use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
     Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V1))
-        .is_ok_and(|rules| rules.create().is_ok())
 }
 
 #[cfg(not(target_os = "linux"))]
