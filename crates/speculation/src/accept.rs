@@ -166,13 +166,18 @@ pub async fn accept(
     }
     check_pairing(&transcript.messages)
         .map_err(|error| AcceptError::Damaged { id: finished.id.clone(), message: error.to_string() })?;
-    let withdrawn = withdrawn(finished, gate, context)
+    let mut judged = judged(finished, gate, context);
+    let asks_by_tool = judged.iter().any(|(_, verdict)| verdict.reason == Reason::StagedAsksFirst);
+    let withdrawn = judged.iter().position(|(_, verdict)| verdict.decision == Decision::Boundary);
+    let withdrawn = withdrawn
+        .map(|first| judged.swap_remove(first))
         .or_else(|| withdrawn_path(finished, gate, context))
         .or_else(|| withdrawn_git(finished, context));
     if let Some((call, verdict)) = withdrawn {
         return Ok(Acceptance::Withdrawn { call, verdict });
     }
-    if asks_first(finished, gate, context) && !answers.agree_to(finished) {
+    let asks_by_tool = asks_by_tool && !finished.changes.changes.is_empty();
+    if (asks_by_tool || asks_first(finished, gate, context)) && !answers.agree_to(finished) {
         return Ok(Acceptance::AsksFirst(AsksFirst::of(finished)));
     }
     let choices = answers.choices();
@@ -211,19 +216,8 @@ fn kept(finished: &Finished, choices: &[Choice]) -> Vec<Kept> {
     choices.map(|choice| Kept { path: choice.conflict.path.clone(), keep: choice.keep }).collect()
 }
 
-/// The first call that ran and would not be allowed now. A call that was answered with an error did nothing.
-fn withdrawn(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
-    judged(finished, gate, context)
-        .find(|(_, verdict)| verdict.decision == Decision::Boundary)
-        .map(|(call, verdict)| (call.clone(), verdict))
-}
-
-/// The calls that ran, each with what the gate says of it now.
-fn judged<'a>(
-    finished: &'a Finished,
-    gate: &'a Gate,
-    context: &'a GateContext,
-) -> impl Iterator<Item = (&'a ToolCall, Verdict)> {
+/// The calls that ran, in order, each with what the gate says of it now. A call that was answered with an error did nothing.
+fn judged(finished: &Finished, gate: &Gate, context: &GateContext) -> Vec<(ToolCall, Verdict)> {
     let Transcript { messages, ready, .. } = &finished.transcript;
     let results = messages.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
         Part::ToolResult(result) => Some(result),
@@ -231,9 +225,12 @@ fn judged<'a>(
     });
     let ran: HashSet<&str> = results.chain(ready).filter_map(ran_call).collect();
     let calls = messages.iter().flat_map(Message::tool_calls).chain(finished.transcript.waiting_calls());
-    calls
-        .filter(move |call| ran.contains(call.id.as_str()))
-        .map(|call| (call, gate.judge_ahead(CallRef { name: &call.name, args: &call.args }, context)))
+    let ran = calls.filter(|call| ran.contains(call.id.as_str()));
+    ran.map(|call| {
+        let verdict = gate.judge_ahead(CallRef { name: &call.name, args: &call.args }, context);
+        (call.clone(), verdict)
+    })
+    .collect()
 }
 
 /// The first path that was written or read, by whichever call and behind whichever link, and that the rules close now. It
@@ -262,16 +259,14 @@ fn withdrawn_git(finished: &Finished, context: &GateContext) -> Option<(ToolCall
     Some((call, verdict))
 }
 
-/// Whether the repository changes, or a path that is written is one that the user is asked about, by the mode in force now or for what they say of a
-/// tool that wrote.
+/// Whether the repository changes, or a path that is written is one that the user is asked about, by the mode in force now.
 fn asks_first(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
     let git = finished.git.is_some() && context.asks_when_taken();
-    let by_tool =
-        || judged(finished, gate, context).any(|(_, verdict)| verdict.reason == Reason::StagedAsksFirst);
-    git || by_tool()
-        || finished.changes.changes.iter().any(|change| {
-            gate.judge_path(Access::Write, &change.path, context).reason == Reason::StagedAsksFirst
-        })
+    git || finished
+        .changes
+        .changes
+        .iter()
+        .any(|change| gate.judge_path(Access::Write, &change.path, context).reason == Reason::StagedAsksFirst)
 }
 
 fn ran_call(result: &ToolResult) -> Option<&str> {

@@ -116,38 +116,19 @@ impl Toolbox {
             Some(offered) => {
                 let outcome = offered.tool.run(&call.args, context).await;
                 let limit = context.limits.output_bytes;
-                #[cfg(feature = "more")]
-                if let (Ok(answer), true) = (&outcome, crate::more::edits(&call.name)) {
-                    let path = call.args.get("file_path").and_then(serde_json::Value::as_str);
-                    return self.seen_edit(path, context, answer.clone()).await;
-                }
-                if offered.own {
-                    outcome.map(|text| within(text, limit)).map_err(|error| error_within(error, limit))
-                } else {
-                    self.observed(call, context, outcome?).await
+                match edited(call, offered.own) {
+                    None if offered.own => {
+                        outcome.map(|text| within(text, limit)).map_err(|error| error_within(error, limit))
+                    }
+                    path => self.observed(path, context, outcome?).await,
                 }
             }
             None => Err(self.unknown_tool(&call.name)),
         }
     }
 
-    /// The answer of a built-in tool, with what the observer of edits has to say.
+    /// The answer of a tool of ours, with what the observer of edits has to say of the file that was staged.
     async fn observed(
-        &self,
-        call: &ToolCall,
-        context: ToolContext<'_>,
-        answer: String,
-    ) -> Result<String, ToolError> {
-        match BuiltinTool::from_name(&call.name) {
-            Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
-                self.seen_edit(tool.path_arg(&call.args), context, answer).await
-            }
-            _ => Ok(answer),
-        }
-    }
-
-    /// The answer of a call that staged a file.
-    async fn seen_edit(
         &self,
         path: Option<&str>,
         context: ToolContext<'_>,
@@ -221,4 +202,14 @@ impl fmt::Debug for Toolbox {
 fn same_name(one: &str, other: &str) -> bool {
     one == other
         || BuiltinTool::from_name(one).is_some_and(|tool| BuiltinTool::from_name(other) == Some(tool))
+}
+
+/// The file that a call of a tool of ours stages, as the call names it; `own`: the tool is the host's.
+fn edited(call: &ToolCall, own: bool) -> Option<&str> {
+    match BuiltinTool::from_name(&call.name) {
+        Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) if !own => tool.path_arg(&call.args),
+        #[cfg(feature = "more")]
+        None if crate::more::edits(&call.name) => call.args.get("file_path")?.as_str(),
+        _ => None,
+    }
 }
