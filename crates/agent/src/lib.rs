@@ -7,6 +7,8 @@
 //! to draw. The program around it gives an [`Engine`](headstart_speculation::Engine), whose host has the clock and the rules, and two ports: a
 //! [`Runtime`] and a [`LedgerStore`], and where conversations are to be gone on with later a [`SessionStore`].
 //!
+//! `examples/chat.rs` is an agent for a terminal, on tokio with the feature `native`. Here is the least of it:
+//!
 //! ```
 //! use futures::executor::LocalPool;
 //! use futures::task::LocalSpawnExt;
@@ -91,6 +93,8 @@ mod driver;
 mod handle;
 mod item;
 mod log;
+#[cfg(feature = "native")]
+pub mod native;
 mod options;
 mod ports;
 mod session;

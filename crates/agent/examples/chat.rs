@@ -1,0 +1,142 @@
+//! A coding agent on standard input and output, with work ahead of its user.
+//!
+//! ```sh
+//! cargo run -p headstart-agent --example chat --all-features -- http://localhost:11434/v1 MODEL
+//! ```
+//!
+//! It works in the current folder with any server that speaks OpenAI's Chat Completions; `API_KEY` has the key, if it wants one. An empty line takes
+//! what is suggested, `y` answers a question with yes.
+
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a program of its own, and its output")]
+
+use std::error::Error;
+use std::io::{Write, stdin, stdout};
+use std::sync::Arc;
+
+use futures::{FutureExt, StreamExt};
+use headstart_agent::native::{TokioHost, TokioRuntime};
+use headstart_agent::{AgentOptions, Answer, Item, ItemChange, NoLedger, Phase, Ports, agent};
+use headstart_budget::ledger::Source;
+use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
+use headstart_budget::{EntryBuilder, Metering};
+use headstart_forked_query::{ApiKey, BackgroundModel, HttpModel, Model, Prices, Provider, Timeouts};
+use headstart_overlay_fs::OsTree;
+use headstart_speculation::{Engine, Limits};
+use headstart_tool_gate::{Gate, GateContext};
+use headstart_toolbox::Toolbox;
+use tokio::sync::mpsc;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(url), Some(name)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: chat BASE_URL MODEL".into());
+    };
+    let folder = std::env::current_dir()?;
+    let key = std::env::var("API_KEY").ok().map(ApiKey::new);
+    let model = HttpModel::new(Provider::compatible("the server", url), key, Timeouts::default())?;
+    let model: Arc<dyn Model> = Arc::new(model);
+
+    // By default edits and commands ask. Reads run, in the user's turns and ahead of them.
+    let rules = GateContext { workspace: folder.display().to_string(), ..GateContext::default() };
+    let engine = Engine {
+        background: BackgroundModel::main(Arc::clone(&model), &name),
+        toolbox: Toolbox::standard(None),
+        workspace: Arc::new(OsTree::open(&folder)?),
+        gate: Arc::new(Gate::new()),
+        host: Arc::new(TokioHost::new(rules)),
+        limits: Limits::default(),
+    };
+    let entries = EntryBuilder::new(Source::Chat, Tariff::new(&name, Prices::default()));
+    let policy = Policy { mode: Mode::Always, ..Policy::default() };
+    let options = AgentOptions {
+        system: "You are a coding agent. You work in the user's project through tools.".to_owned(),
+        model: name,
+        restore: None,
+        metering: Metering::new(entries, policy, Habits::default(), &[]),
+        suggestions: true,
+        speculation: true,
+        candidates: 1,
+        parallel: 1,
+        attended: true,
+        events: false,
+        id: "example".to_owned(),
+    };
+    let runtime = Arc::new(TokioRuntime);
+    let ports = Ports { engine, model, runtime, ledger: Arc::new(NoLedger), session: None };
+    let (agent, driver, mut updates) = agent(options, ports);
+    let driver = tokio::spawn(driver.run());
+
+    let mut lines = lines_of_standard_input();
+    let (mut suggested, mut asked) = (None, None);
+    loop {
+        tokio::select! {
+            Some(update) = updates.next() => {
+                update.items.iter().for_each(show);
+                if update.view.suggestion != suggested {
+                    suggested.clone_from(&update.view.suggestion);
+                    if let Some(shown) = &suggested {
+                        println!("[Enter] {}", shown.text);
+                    }
+                }
+                if update.view.question != asked {
+                    asked.clone_from(&update.view.question);
+                    if let Some(question) = &asked {
+                        println!("[y] {:?}", question.about);
+                    }
+                }
+                stdout().flush()?;
+            }
+            line = lines.recv() => {
+                let Some(line) = line else { break };
+                let view = agent.view();
+                // What comes too late, or fits nothing, changes nothing.
+                let _ = match (&view.question, &view.suggestion) {
+                    (Some(question), _) => {
+                        let answer = if line == "y" { Answer::Yes } else { Answer::No };
+                        agent.answer(question.id, answer)
+                    }
+                    (None, Some(shown)) if line.is_empty() && view.phase == Phase::Idle => {
+                        agent.take(&shown.text)
+                    }
+                    _ => agent.submit(&line).map(drop),
+                };
+            }
+        }
+    }
+    // Whoever closes standard input has the last answer still.
+    agent.idle().await;
+    while let Some(Some(update)) = updates.next().now_or_never() {
+        update.items.iter().for_each(show);
+    }
+    agent.close().await;
+    driver.await?;
+    Ok(())
+}
+
+fn show(change: &ItemChange) {
+    match change {
+        ItemChange::Appended { text, .. } => print!("{text}"),
+        ItemChange::Added { item, .. } => match &**item {
+            Item::Answer { text } => print!("{text}"),
+            Item::Call(call) => println!("* {}", call.call.name),
+            Item::Applied(applied) => println!("{} files changed", applied.changes.len()),
+            Item::End { ending } => println!("\n[{:?}]", ending.status()),
+            _ => {}
+        },
+        _ => {}
+    }
+}
+
+/// The lines, read where nobody waits for them.
+fn lines_of_standard_input() -> mpsc::UnboundedReceiver<String> {
+    let (sender, lines) = mpsc::unbounded_channel();
+    tokio::task::spawn_blocking(move || {
+        for line in stdin().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
