@@ -92,6 +92,7 @@ impl Chat {
         let items = &view.items;
         for (key, item) in items.iter().enumerate() {
             self.show(key, item, true)?;
+            self.face.end_answer()?;
         }
         if items.iter().any(|item| matches!(**item, Item::Prompt { .. })) {
             self.face.say(
