@@ -6,13 +6,13 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 955 },
+  "whole module": { goal: 330, limit: 956 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 735 },
-  core: { limit: 550 },
+  "everything else": { goal: 130, limit: 737 },
+  core: { limit: 552 },
   gate: { limit: 490 },
   controller: { limit: 112 },
-  "code index": { limit: 255 },
+  "code index": { limit: 256 },
   "the index, over core": { goal: 60, limit: 42 },
 };
 

@@ -117,8 +117,11 @@ async fn a_git_that_is_too_old_or_missing_runs_nothing() {
     let environment = |path: &str| BTreeMap::from([("PATH".into(), path.into())]);
     let scratch = tempfile::tempdir().unwrap();
     let git = scratch.path().join("git");
-    fs::write(&git, "#!/bin/sh\necho git version 2.44.1\n").unwrap();
-    fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    // Another process writes it: a child that another test starts meanwhile would hold this one's file open, and it could not be run.
+    let writes = r"printf '#!/bin/sh\necho git version 2.44.1\n' > git && chmod +x git";
+    let written =
+        std::process::Command::new("sh").args(["-c", writes]).current_dir(&scratch).status().unwrap();
+    assert!(written.success());
     let here = environment(&format!("{}:/bin", scratch.path().display()));
     let verdict = Gate::new()
         .judge_command("git log", &GateContext { workspace: "/ws".to_owned(), ..GateContext::default() });
