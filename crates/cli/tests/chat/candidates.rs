@@ -1,5 +1,7 @@
 //! Several suggestions in a chat: turning to another one, narrowing them by typing, taking one.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::fixture::{Chat, Project, project};
@@ -43,11 +45,20 @@ fn lines(chat: &Chat, kind: &str) -> Vec<Value> {
 
 /// What became of the suggestions, in the order in which they came.
 fn outcomes(chat: &Chat) -> Vec<String> {
-    let decided = lines(chat, "outcome");
-    let shown = lines(chat, "suggestion").into_iter().filter(|line| line.get("suppressed").is_none());
-    let ids = shown.map(|line| line["id"].clone());
-    let of = |id: Value| decided.iter().rev().find(|line| line["id"] == id);
-    ids.map(|id| of(id).map_or("open", |line| line["outcome"].as_str().expect("a word")).to_owned()).collect()
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let decided = lines(chat, "outcome");
+        let shown = lines(chat, "suggestion").into_iter().filter(|line| line.get("suppressed").is_none());
+        let ids = shown.map(|line| line["id"].clone());
+        let of = |id: Value| decided.iter().rev().find(|line| line["id"] == id);
+        let word = |id| of(id).map_or("open", |line| line["outcome"].as_str().expect("a word")).to_owned();
+        let outcomes: Vec<_> = ids.map(word).collect();
+        // The screen may show what was taken a moment before the ledger has it.
+        if !outcomes.iter().any(|outcome| outcome == "open") || deadline < Instant::now() {
+            return outcomes;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
