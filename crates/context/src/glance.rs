@@ -82,17 +82,7 @@ async fn look(
     rules: &IgnoreRules,
 ) -> (IgnoreRules, Vec<DirEntry>) {
     let Ok(entries) = tree.list(folder).await else { return (rules.clone(), Vec::new()) };
-    let ignore = folder.join(".gitignore").ok().filter(|path| !gate.denies(path));
-    let rules = match ignore {
-        Some(path) => match tree.metadata(&path).await {
-            Ok(found) if found.kind == EntryKind::File && found.len <= IGNORE_BYTES => {
-                let text = tree.read(&path).await.unwrap_or_default();
-                rules.with(folder, &String::from_utf8_lossy(&text))
-            }
-            _ => rules.clone(),
-        },
-        None => rules.clone(),
-    };
+    let rules = rules.enter(folder, &**tree, IGNORE_BYTES, |file| gate.denies(file)).await;
     let is_shown = |entry: &DirEntry| {
         let path = folder.join_bytes(&entry.name).ok();
         entry.name != b".git"

@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use headstart_workspace_path::{Glob, WorkspacePath};
 
-use crate::EntryKind;
+use crate::{EntryKind, Tree};
 
 /// The rules of `.gitignore` files that count in one folder: its own and those above it, the nearest first.
 ///
-/// Only their text is known here: who walks a tree reads the files.
+/// Whoever walks a tree takes them along with [`enter`](Self::enter), or with [`with`](Self::with) where it reads the files itself.
 #[derive(Clone, Default)]
 pub struct IgnoreRules(Option<Arc<Level>>);
 
@@ -37,6 +37,27 @@ impl IgnoreRules {
             text.trim_start_matches('\u{feff}').lines().filter_map(Line::read).collect();
         lines.reverse();
         Self(Some(Arc::new(Level { folder: folder.clone(), lines, above: self.clone() })))
+    }
+
+    /// These rules with those of the folder's own `.gitignore`, if it has one of at most so many bytes that is not closed. A closed file is not even
+    /// looked at.
+    pub async fn enter(
+        &self,
+        folder: &WorkspacePath,
+        tree: &dyn Tree,
+        most_bytes: u64,
+        closes: impl Fn(&WorkspacePath) -> bool + Send,
+    ) -> Self {
+        let Some(file) = folder.join(".gitignore").ok().filter(|file| !closes(file)) else {
+            return self.clone();
+        };
+        // git itself does not follow a link here.
+        match tree.metadata(&file).await {
+            Ok(found) if found.kind == EntryKind::File && found.len <= most_bytes => {}
+            _ => return self.clone(),
+        }
+        let Ok(bytes) = tree.read(&file).await else { return self.clone() };
+        self.with(folder, &String::from_utf8_lossy(&bytes))
     }
 
     /// Whether the path, whose folder these rules belong to, is left out of a search.

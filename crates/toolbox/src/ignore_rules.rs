@@ -1,4 +1,4 @@
-use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
+use headstart_overlay_fs::{EntryKind, WorkspacePath};
 
 use crate::ToolContext;
 
@@ -26,18 +26,9 @@ impl IgnoreRules {
 
     /// These rules with those of the folder's own `.gitignore`, if it has one.
     pub(crate) async fn enter(&self, folder: &WorkspacePath, context: ToolContext<'_>) -> Self {
-        let Ok(file) = folder.join(".gitignore") else { return self.clone() };
-        // A closed file is not even looked at: that would be a read, and the work would be withdrawn for it.
-        if context.closes(&file) {
-            return self.clone();
-        }
-        // git itself does not follow a link here.
-        match context.view.metadata(&file).await {
-            Ok(found) if found.kind == EntryKind::File && found.len <= context.limits.file_bytes => {}
-            _ => return self.clone(),
-        }
-        let Ok(bytes) = context.view.read(&file).await else { return self.clone() };
-        Self(self.0.with(folder, &String::from_utf8_lossy(&bytes)))
+        // A closed file is no read of the work's: else it would be withdrawn for it.
+        let closes = |file: &WorkspacePath| context.closes(file);
+        Self(self.0.enter(folder, &**context.view, context.limits.file_bytes, closes).await)
     }
 
     /// Whether the path, whose folder these rules belong to, is left out of a search.
