@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
-use headstart_overlay_fs::{EntryKind, Tree};
+use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::BuiltinTool;
 use serde_json::{Map, Value, json};
 
@@ -37,8 +37,8 @@ impl Tool for Ls {
         let entries = context.view.list(&folder).await?;
         let rules = IgnoreRules::at_start(&folder, context).await.enter(&folder, context).await;
 
-        let mut output = Output::new(context.limits.output_bytes);
-        let (mut shown, mut ignored, mut left_out) = (0, 0, 0);
+        let mut listing = Listing::new(context.limits.matches, context);
+        let mut ignored = 0;
         for entry in entries {
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
             if entry.name == b".git" || context.closes(&path) {
@@ -48,24 +48,51 @@ impl Tool for Ls {
                 ignored += 1;
                 continue;
             }
-            let mark = mark(entry.kind);
-            let line = format!("{}{mark}", String::from_utf8_lossy(&entry.name));
-            if shown < context.limits.matches && output.push_line(&line) {
-                shown += 1;
-            } else {
-                left_out += 1;
-            }
+            listing.add(&String::from_utf8_lossy(&entry.name), entry.kind);
         }
-        if shown == 0 {
-            output.note(&format!("{folder} has no entries to show"));
-        }
-        if 0 < left_out {
-            output.note(&format!("{left_out} more entries; glob with a narrower pattern shows them"));
-        }
+        let mut output = listing.end(&folder, "glob with a narrower pattern shows them");
         if 0 < ignored {
             output.note(&format!("{ignored} more ignored by .gitignore; name one as path to look into it"));
         }
         Ok(output.finish())
+    }
+}
+
+/// Entries, one a line, as many as there is room for.
+struct Listing {
+    output: Output,
+    most: usize,
+    shown: usize,
+    left_out: usize,
+}
+
+impl Listing {
+    fn new(most: usize, context: ToolContext<'_>) -> Self {
+        Self { output: Output::new(context.limits.output_bytes), most, shown: 0, left_out: 0 }
+    }
+
+    fn add(&mut self, name: &str, kind: EntryKind) {
+        let mark = match kind {
+            EntryKind::Directory => "/",
+            EntryKind::Symlink => "@",
+            EntryKind::File | EntryKind::Other => "",
+        };
+        if self.shown < self.most && self.output.push_line(&format!("{name}{mark}")) {
+            self.shown += 1;
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// With what has to be said of the folder; `advice`: what shows the rest.
+    fn end(mut self, folder: &WorkspacePath, advice: &str) -> Output {
+        if self.shown == 0 {
+            self.output.note(&format!("{folder} has no entries to show"));
+        }
+        if 0 < self.left_out {
+            self.output.note(&format!("{} more entries; {advice}", self.left_out));
+        }
+        self.output
     }
 }
 
@@ -86,39 +113,18 @@ fn properties() -> Value {
     json!({ "path": path })
 }
 
-fn mark(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Directory => "/",
-        EntryKind::Symlink => "@",
-        EntryKind::File | EntryKind::Other => "",
-    }
-}
-
 /// Entries of a listing that goes down.
 #[cfg(feature = "more")]
 const MOST_BELOW: usize = 200;
 
 #[cfg(feature = "more")]
-async fn all_below(
-    folder: headstart_overlay_fs::WorkspacePath,
-    context: ToolContext<'_>,
-) -> Result<String, ToolError> {
-    let mut output = Output::new(context.limits.output_bytes);
+async fn all_below(folder: WorkspacePath, context: ToolContext<'_>) -> Result<String, ToolError> {
     let mut walk = crate::walk::Walk::new(folder.clone(), context).await?;
-    let (mut shown, mut left_out) = (0, 0);
+    let mut listing = Listing::new(MOST_BELOW, context);
     while let Some(found) = walk.next().await {
-        if shown < MOST_BELOW && output.push_line(&format!("{}{}", found.path, mark(found.kind))) {
-            shown += 1;
-        } else {
-            left_out += 1;
-        }
+        listing.add(&found.path.to_string(), found.kind);
     }
-    if shown == 0 {
-        output.note(&format!("{folder} has no entries to show"));
-    }
-    if 0 < left_out {
-        output.note(&format!("{left_out} more entries; name a folder below, or glob"));
-    }
+    let mut output = listing.end(&folder, "name a folder below, or glob");
     walk.notes().iter().for_each(|note| output.note(note));
     Ok(output.finish())
 }
