@@ -170,7 +170,6 @@ pub(crate) struct Core {
     now: Now,
     /// What the line of the front end holds.
     line: String,
-    is_recalled: bool,
     /// Numbers that were given: to requests, questions and suggestions.
     last_number: u64,
     query: Option<SuggestionQuery>,
@@ -207,7 +206,6 @@ impl Core {
             events: Vec::new(),
             now: Now::default(),
             line: String::new(),
-            is_recalled: false,
             last_number: 0,
             query: None,
             pending: Candidates::default(),
@@ -315,7 +313,6 @@ impl Core {
     /// a command, which may be about them; or it was called back and may go again.
     pub(crate) fn edited(&mut self, text: &str, edit: Edit) {
         text.clone_into(&mut self.line);
-        self.is_recalled = edit == Edit::Recalled;
         let is_typing = self.is_typing();
         if edit == Edit::Typed && is_typing {
             self.drop_query();

@@ -101,8 +101,7 @@ impl Core {
             return self.open(&prompt, None);
         };
         let transcript = Transcript::new(&prompt);
-        self.doing = Doing::Turn { prompt };
-        self.end(transcript, ending);
+        self.end(prompt, transcript, ending);
         self.log.push(Item::NotTaken { why, anew: false });
     }
 
@@ -150,21 +149,19 @@ impl Core {
         let prompt = speculation.prompt().to_owned();
         match ending {
             Ending::Completed => {
-                self.doing = Doing::Turn { prompt };
                 if self.queue.is_empty() && !self.interrupted && !self.is_over {
-                    self.end(transcript, Ending::Completed);
+                    self.end(prompt, transcript, Ending::Completed);
                     self.await_next(speculation, meter, above);
                 } else {
                     // Something else follows.
                     self.close_steps(&speculation, above);
                     self.effects.push_back(Effect::Abort(speculation));
-                    self.end(transcript, Ending::Completed);
+                    self.end(prompt, transcript, Ending::Completed);
                 }
             }
             // It would end a turn of the user's as well: whether to go on is for them to say.
             ending @ Ending::Exhausted { limit: Limit::Output } => {
-                self.doing = Doing::Turn { prompt };
-                self.end(transcript, ending);
+                self.end(prompt, transcript, ending);
             }
             _ => self.begin(prompt, transcript),
         }

@@ -43,8 +43,8 @@ impl Core {
             if let Some(mut work) = work {
                 self.give_up(&mut work, Outcome::Aborted);
             }
-            self.doing = Doing::Turn { prompt: prompt.clone() };
-            return self.end(Transcript::new(&prompt), Ending::Aborted);
+            let transcript = Transcript::new(&prompt);
+            return self.end(prompt, transcript, Ending::Aborted);
         }
         match work {
             // It ran ahead in the belief that what its user has undone is there.
@@ -76,12 +76,11 @@ impl Core {
     }
 
     pub(super) fn turn_ended(&mut self, ending: Ending, transcript: Transcript, cost: &Cost) {
-        if !matches!(self.doing, Doing::Turn { .. }) {
-            return;
-        }
+        let Doing::Turn { prompt } = &mut self.doing else { return };
+        let prompt = std::mem::take(prompt);
         self.options.metering.turn(self.now.unix_ms, cost, ending == Ending::Aborted);
         let asks = ending == Ending::Completed && self.queue.is_empty();
-        self.end(transcript, ending);
+        self.end(prompt, transcript, ending);
         if asks && !self.is_over {
             self.ask_for_suggestion();
         }
@@ -89,14 +88,12 @@ impl Core {
 
     /// Ends a turn, wherever it stopped: what was done is part of the conversation from now on. The next prompt of the queue runs where the
     /// turn was completed; else its user decides anew about what was to follow.
-    pub(super) fn end(&mut self, transcript: Transcript, ending: Ending) {
+    pub(super) fn end(&mut self, prompt: String, transcript: Transcript, ending: Ending) {
         let is_answered = transcript.messages.iter().any(|message| message.role == Role::Model);
         self.asking = None;
-        let doing = std::mem::take(&mut self.doing);
-        if let Doing::Turn { prompt } = &doing
-            && is_answered
-        {
-            self.keep_turn(prompt, &transcript.messages);
+        self.doing = Doing::Nothing;
+        if is_answered {
+            self.keep_turn(&prompt, &transcript.messages);
         }
         self.conversation.conclude(transcript, &ending);
         let is_completed = ending == Ending::Completed;
@@ -111,9 +108,7 @@ impl Core {
             }
             return;
         }
-        if let Doing::Turn { prompt } = doing
-            && !is_answered
-        {
+        if !is_answered {
             // Nothing came of it: it can go again as it is.
             self.queue.push_front(prompt);
         }

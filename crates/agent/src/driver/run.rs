@@ -18,20 +18,20 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(speculation: Speculation, events: Events) -> Self {
-        let below = speculation.clone();
-        let above = Some(async move { below.above().await }.boxed());
-        Self { speculation, events: Some(events), finished: None, above }
+        Self::listening(speculation, Some(events))
     }
 
     /// Of a step that the engine started on top of another.
     pub(super) fn of_step(step: Speculation) -> Self {
         // Events that somebody else took are events that are over.
         let events = step.events();
-        Self { events: None, ..Self::new(step, futures::channel::mpsc::unbounded().1) }.with(events)
+        Self::listening(step, events)
     }
 
-    fn with(self, events: Option<Events>) -> Self {
-        Self { events, ..self }
+    fn listening(speculation: Speculation, events: Option<Events>) -> Self {
+        let below = speculation.clone();
+        let above = Some(async move { below.above().await }.boxed());
+        Self { speculation, events, finished: None, above }
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Report> {
