@@ -61,7 +61,6 @@ impl Kept {
         };
         let sessions = Sessions::of(state, workspace);
         let scrubber = secrets::scrubber(environment);
-        let prompts = sessions.prompts();
         let id = match which {
             Which::New => None,
             Which::Last => sessions.newest()?,
@@ -69,7 +68,7 @@ impl Kept {
         };
         let Some(id) = id else {
             let store = Arc::new(sessions.begin(&new.id, scrubber));
-            return Ok(Self { store: Some(store), prompts, ..new });
+            return Ok(Self { store: Some(store), ..new });
         };
         let (session, store) = sessions.resume(&id, scrubber)?;
         if 0 < session.torn {
@@ -77,7 +76,14 @@ impl Kept {
                 "the end of this conversation was not whole and is left out: headstart was killed while it was written",
             );
         }
-        Ok(Self { id, restore: Some(session), store: Some(Arc::new(store)), prompts })
+        Ok(Self { id, restore: Some(session), store: Some(Arc::new(store)), prompts: Vec::new() })
+    }
+
+    /// Reads the prompts of earlier chats, for somebody with keys to call them back.
+    pub(crate) fn recall(&mut self, config: &Config, workspace: &str, state: Option<&Path>) {
+        if let Some(state) = state.filter(|_| config.sessions) {
+            self.prompts = Sessions::of(state, workspace).prompts();
+        }
     }
 }
 

@@ -76,9 +76,10 @@ async fn talk(
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let parts = setup::parts(&config, workspace, state.as_deref(), models, &context.environment).await?;
     let accounts = Accounts::open(context, &config, workspace)?;
-    let kept = Kept::open(&config, workspace, state.as_deref(), which, &context.environment)?;
+    let mut kept = Kept::open(&config, workspace, state.as_deref(), which, &context.environment)?;
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {
+        kept.recall(&config, workspace, state.as_deref());
         let palette = match context.output.style() {
             Style::Plain => Palette::Plain,
             Style::Colored => Palette::Styled,
