@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use headstart_agent::native::TokioHost;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{AtBoundary, Check, Consent, Freshness, Host, PromptOf};
@@ -17,8 +18,8 @@ use crate::views::changed_since;
 
 /// The engine's view of this process: its clock and the rules in force.
 pub(crate) struct NativeHost {
-    started: Instant,
-    rules: Mutex<GateContext>,
+    /// The clock, and the rules.
+    base: TokioHost,
     asks: Mutex<Option<mpsc::UnboundedSender<Ask>>>,
     commit_options: CommitOptions,
     at_boundary: AtBoundary,
@@ -39,8 +40,7 @@ impl NativeHost {
     /// Nobody is there to be asked: a call that needs consent ends the turn.
     pub(crate) fn unattended(rules: GateContext) -> Self {
         Self {
-            started: Instant::now(),
-            rules: Mutex::new(rules),
+            base: TokioHost::new(rules),
             asks: Mutex::default(),
             commit_options: CommitOptions::default(),
             at_boundary: AtBoundary::default(),
@@ -90,22 +90,22 @@ impl NativeHost {
 
     /// Other rules from now on; they count for speculations that have run already, too.
     pub(crate) fn set_rules(&self, rules: GateContext) {
-        *self.rules.lock().unwrap_or_else(PoisonError::into_inner) = rules;
+        self.base.set_rules(rules);
     }
 }
 
 #[async_trait]
 impl Host for NativeHost {
     fn now(&self) -> Duration {
-        self.started.elapsed()
+        self.base.now()
     }
 
     async fn sleep(&self, time: Duration) {
-        tokio::time::sleep(time).await;
+        self.base.sleep(time).await;
     }
 
     fn gate_context(&self) -> GateContext {
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.base.gate_context()
     }
 
     async fn beside_prompt(

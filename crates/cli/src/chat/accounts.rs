@@ -2,6 +2,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use headstart_agent::native::TokioRuntime;
 use headstart_agent::{LedgerStore, Runtime, StoreError};
 use headstart_budget::ledger::{Book, Source};
 use headstart_budget::policy::{Habits, Hold};
@@ -21,7 +22,7 @@ use crate::store::SpeculationId;
 pub(crate) struct Accounts {
     pub(super) metering: Metering,
     pub(super) store: AccountFiles,
-    pub(super) runtime: TokioRuntime,
+    pub(super) runtime: ChatRuntime,
     /// What is wrong with the files; empty where nothing is.
     pub(super) trouble: String,
 }
@@ -32,8 +33,8 @@ pub(crate) struct AccountFiles {
     habits: Mutex<HabitsFile>,
 }
 
-/// The runtime and the machine of this process.
-pub(crate) struct TokioRuntime {
+/// Tokio, and the machine of this process.
+pub(crate) struct ChatRuntime {
     /// The machine that does the background work, where it is this one and costs nothing.
     machine: Option<Machine>,
 }
@@ -62,7 +63,7 @@ impl Accounts {
         Ok(Self {
             metering: Metering::new(entries, config.background, known, &book.entries),
             store: AccountFiles { ledger, habits: Mutex::new(habits) },
-            runtime: TokioRuntime { machine: config.works_here().then(|| Machine::of(&context.environment)) },
+            runtime: ChatRuntime { machine: config.works_here().then(|| Machine::of(&context.environment)) },
             trouble,
         })
     }
@@ -89,9 +90,9 @@ impl LedgerStore for AccountFiles {
     }
 }
 
-impl Runtime for TokioRuntime {
+impl Runtime for ChatRuntime {
     fn unix_ms(&self) -> u64 {
-        clock::unix_ms()
+        TokioRuntime.unix_ms()
     }
 
     fn machine(&self) -> Option<Hold> {
@@ -99,8 +100,7 @@ impl Runtime for TokioRuntime {
     }
 
     fn spawn(&self, work: BoxFuture<'static, ()>) -> Option<BoxFuture<'static, ()>> {
-        tokio::spawn(work);
-        None
+        TokioRuntime.spawn(work)
     }
 }
 
