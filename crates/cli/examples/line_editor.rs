@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use terminal::{
-    Action, Answer, Consent, Ghost, Input, InputEvent, LineEditor, Markdown, Palette, Screen, Size, Style,
-    TerminalGuard, Turn, View, render, sanitize,
+    Action, Answer, Consent, Diff, Ghost, Input, InputEvent, LineEditor, Markdown, Palette, Screen, Size,
+    Style, TerminalGuard, Turn, View, render, sanitize,
 };
 
 const ANSWER: &str = "This answer comes word by word, and is long enough to need a second row on most terminals, \
@@ -111,7 +111,8 @@ impl Demo {
                 Some(Answer::Yes) => self.screen.print_above("you said yes", Style::Added)?,
                 Some(Answer::No) => self.screen.print_above("you said no", Style::Removed)?,
                 Some(Answer::Diff) => {
-                    self.screen.print_above("+all of it", Style::Added)?;
+                    let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,0 +1 @@\n+all of it\n";
+                    self.screen.print_diff_above(&Diff::parse(patch).unnamed(), usize::MAX, "")?;
                     return Ok(true);
                 }
                 Some(other) => self.screen.print_above(&format!("you said {other:?}"), Style::Dim)?,

@@ -121,7 +121,7 @@ fn a_question_waits_for_its_key() {
     pty.wait_for("write this? [y]es / [d]iff / [n]o");
     std::thread::sleep(Duration::from_millis(500));
     pty.send("d");
-    pty.wait_for("+all of it");
+    pty.wait_for("1 + all of it");
     pty.wait_for("write this? [y]es / [d]iff / [n]o");
 }
 

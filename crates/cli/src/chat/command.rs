@@ -140,7 +140,7 @@ impl Chat {
         if changes.diff().is_empty() {
             return self.face.say("nothing is staged", Style::Dim);
         }
-        self.say_diff(&changes, usize::MAX)
+        self.say_diff(&changes, usize::MAX, "")
     }
 }
 

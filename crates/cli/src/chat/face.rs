@@ -8,7 +8,7 @@ use super::show::Line;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
 use crate::terminal::{
-    Consent, LineEditor, Markdown, Palette, Screen, Size, Style, TerminalGuard, View, render, sanitize,
+    Consent, Diff, LineEditor, Markdown, Palette, Screen, Size, Style, TerminalGuard, View, render, sanitize,
 };
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
@@ -73,6 +73,16 @@ impl Face {
                 note(text);
                 Ok(())
             }
+        }
+    }
+
+    /// A diff, for somebody who reads it on a terminal.
+    pub(super) fn say_diff(&mut self, diff: &Diff, room: usize, hint: &str) -> Result<(), CliError> {
+        match self {
+            Self::Terminal(terminal) => {
+                terminal.screen.print_diff_above(diff, room, hint).map_err(CliError::Output)
+            }
+            Self::Lines { .. } => Ok(()),
         }
     }
 

@@ -5,21 +5,27 @@ use std::sync::Arc;
 use headstart_agent::{
     Applied, CallItem, Draft, Edit, Item, ItemChange, JudgedCall, NoSuggestion, NotTaken, Phase, Update,
 };
-use headstart_speculation::{Ending, Limit};
+use headstart_speculation::{Ending, Host, Limit};
 use headstart_tool_gate::Reason;
 
-use super::{Chat, show};
+use super::{Chat, edits, show};
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::terminal::Style;
+use crate::terminal::{Diff, Style};
+
+/// So many lines of an edit are shown at most when it is made.
+const MOST_DIFF_LINES: usize = 30;
 
 /// How much is shown of the last call and of what runs ahead.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says of another thing whether it was shown")]
 pub(super) struct Shown {
     /// The key of its item.
     call: usize,
     view: bool,
     outcome: bool,
+    /// Whether the user has seen, and agreed to, what is written next.
+    pub(super) diff: bool,
     /// Whether work runs ahead, or has run.
     runs_ahead: bool,
 }
@@ -123,14 +129,26 @@ impl Chat {
             && !std::mem::replace(&mut self.shown.outcome, true)
         {
             self.face.say_of_turn(&show::outcome_lines(&item.call.name, outcome))?;
+            let written = self.written.take(&item.call);
+            if let Some(written) = written.filter(|_| self.face.is_terminal() && !self.shown.diff) {
+                let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
+                self.face.say_diff(&Diff::parse(&written.diff()).unnamed(), room, "")?;
+            }
         }
         Ok(())
     }
 
-    /// A call in full, and why it needs consent.
-    pub(super) fn say_judged(&mut self, judged: &JudgedCall) -> Result<(), CliError> {
-        self.face.say(&show::whole_call(&judged.call), Style::Strong)?;
-        self.face.say(&format!("  {}", judged.verdict.detail), Style::Dim)
+    /// A call in full, an edit as what it changes, and why it needs consent. Tells whether it was shown as that.
+    pub(super) fn say_judged(&mut self, judged: &JudgedCall) -> Result<bool, CliError> {
+        let workspace = Arc::clone(&self.parts.engine.workspace);
+        let changes = edits::preview(&judged.call, workspace, &self.parts.host.gate_context());
+        let changes = changes.filter(|_| self.face.is_terminal());
+        match &changes {
+            Some(changes) => self.say_diff(changes, usize::MAX, "")?,
+            None => self.face.say(&show::whole_call(&judged.call), Style::Strong)?,
+        }
+        self.face.say(&format!("  {}", judged.verdict.detail), Style::Dim)?;
+        Ok(changes.is_some())
     }
 
     /// The work ahead is the user's now.
@@ -193,6 +211,8 @@ impl Chat {
             self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
         }
         self.tally.turns += 1;
+        self.written.clear();
+        self.shown.diff = false;
         Ok(())
     }
 }

@@ -6,6 +6,7 @@
 mod accounts;
 mod card;
 mod command;
+mod edits;
 mod face;
 mod goodbye;
 mod held_back;
@@ -60,6 +61,7 @@ pub(crate) struct Chat {
     inserted_at: Option<Instant>,
     question: Option<Question>,
     shown: Shown,
+    written: Arc<edits::Written>,
     /// The draft that was put into the prompt last.
     drafted: Option<Draft>,
     last: ExitStatus,
@@ -77,13 +79,15 @@ pub(crate) struct Chat {
 impl Chat {
     /// Begins the conversation on the runtime around it.
     pub(crate) fn new(
-        parts: Parts,
+        mut parts: Parts,
         settings: Settings,
         accounts: Accounts,
         kept: Kept,
         holds: Holds,
         face: Face,
     ) -> Self {
+        let written = Arc::<edits::Written>::default();
+        parts.engine.workspace = edits::NotedWorkspace::over(&parts.engine.workspace, &written);
         let Accounts { metering, store, runtime, trouble } = accounts;
         let Kept { id, restore, store: session, prompts } = kept;
         let is_kept = session.is_some();
@@ -121,6 +125,7 @@ impl Chat {
             inserted_at: None,
             question: None,
             shown: Shown::default(),
+            written,
             drafted: None,
             last: ExitStatus::Done,
             over: false,

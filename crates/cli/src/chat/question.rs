@@ -45,7 +45,7 @@ impl Chat {
             Question { id: *id, about: Arc::clone(about), consent, choices: Vec::new(), commits: None };
         self.question = Some(match &**about {
             Subject::Call(judged) => {
-                self.say_judged(judged)?;
+                self.shown.diff = self.say_judged(judged)?;
                 question
             }
             Subject::Changes(asks) => self.ask_about_changes(question, asks)?,
@@ -89,11 +89,12 @@ impl Chat {
             (_, Answer::No) => self.decline(question.id),
             (Subject::Changes(_), Answer::Yes) => {
                 self.face.say("  yes", Style::Dim)?;
+                self.shown.diff = true;
                 self.reply(question.id, Reply::Yes);
                 Ok(())
             }
             (Subject::Changes(asks), _) => {
-                self.say_diff(asks.changes(), usize::MAX)?;
+                self.say_diff(asks.changes(), usize::MAX, "")?;
                 self.question = Some(question.asking(Consent::about_changes("write this?", Instant::now())));
                 Ok(())
             }

@@ -106,15 +106,6 @@ pub(super) fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// How a line of a diff looks.
-pub(super) fn diff_style(line: &str) -> Style {
-    match line.as_bytes().first() {
-        Some(b'+') => Style::Added,
-        Some(b'-') => Style::Removed,
-        _ => Style::Dim,
-    }
-}
-
 /// Why nothing was applied.
 pub(super) fn conflicts(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n")

@@ -13,12 +13,14 @@ use super::question::Question;
 use super::{Chat, show};
 use crate::error::CliError;
 use crate::output::{call_title, conflict_line, one_line};
-use crate::terminal::{Answer, Consent, Style};
+use crate::terminal::{Answer, Consent, Diff, Style};
 
 /// Rows that the question itself, its files and the prompt above it take.
 const ROWS_BESIDE_THE_DIFF: usize = 8;
 /// So much of a diff is shown however low the terminal is.
 const LEAST_DIFF_ROWS: usize = 6;
+/// What is said where something is left out.
+const D_SHOWS_ALL: &str = ": d shows all";
 /// Lines of each side that are shown unasked.
 const SIDE_ROWS: usize = 8;
 
@@ -34,7 +36,7 @@ impl Chat {
         self.face.say(&format!("Take what ran ahead?  {counts}"), Style::Strong)?;
         self.face.say(&show::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
         let room = self.face.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
-        self.say_diff(changes, room.max(LEAST_DIFF_ROWS))?;
+        self.say_diff(changes, room.max(LEAST_DIFF_ROWS), D_SHOWS_ALL)?;
         if let Some(call) = asks.pending_call() {
             self.face.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;
         }
@@ -171,30 +173,18 @@ impl Chat {
                 continue;
             };
             let diff = ChangeSet { changes: vec![change], reads: Vec::new() }.diff();
-            let is_of_a_line = |line: &&str| {
-                !["diff ", "index ", "--- ", "+++ ", "old mode", "new "]
-                    .iter()
-                    .any(|start| line.starts_with(start))
-            };
-            self.say_lines(&diff.lines().filter(is_of_a_line).collect::<Vec<_>>(), room)?;
+            self.face.say_diff(&Diff::parse(&diff).unnamed(), room, D_SHOWS_ALL)?;
         }
         Ok(())
     }
 
     /// As many lines of the diff as there is room for, and how many more there are.
-    pub(super) fn say_diff(&mut self, changes: &ChangeSet, room: usize) -> Result<(), CliError> {
-        self.say_lines(&changes.diff().lines().collect::<Vec<_>>(), room)
-    }
-
-    fn say_lines(&mut self, lines: &[&str], room: usize) -> Result<(), CliError> {
-        let shown = if lines.len() <= room { lines.len() } else { room.saturating_sub(1) };
-        for line in &lines[..shown] {
-            self.face.say(line, show::diff_style(line))?;
+    pub(super) fn say_diff(&mut self, changes: &ChangeSet, room: usize, hint: &str) -> Result<(), CliError> {
+        let diff = changes.diff();
+        if self.face.is_terminal() {
+            return self.face.say_diff(&Diff::parse(&diff), room, hint);
         }
-        match lines.len() - shown {
-            0 => Ok(()),
-            left => self.face.say(&format!("… {left} more lines: d shows all"), Style::Dim),
-        }
+        diff.lines().try_for_each(|line| self.face.say(line, Style::Plain))
     }
 }
 

@@ -50,6 +50,9 @@ pub(crate) enum Style {
     Added,
     /// Red.
     Removed,
+    /// What changed in such a line.
+    AddedWord,
+    RemovedWord,
     /// Cyan.
     Accent,
 }

@@ -17,6 +17,7 @@
 
 mod buffer;
 mod consent;
+mod diff;
 mod editor;
 mod frame;
 mod guard;
@@ -31,6 +32,7 @@ mod screen;
 mod tests;
 
 pub(crate) use consent::{Answer, Consent};
+pub(crate) use diff::Diff;
 pub(crate) use editor::{Action, Ghost, LineEditor, Turn};
 pub(crate) use frame::{Palette, Size, Style, View, render};
 pub(crate) use guard::TerminalGuard;

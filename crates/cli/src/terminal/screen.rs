@@ -7,6 +7,7 @@ use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
 };
 
+use super::diff::{Diff, hanging_rows};
 use super::frame::{Frame, Palette, Position, Row, Size, Style};
 use super::layout::{broken, fold, text_row};
 use super::markdown::{Answer, Look, Markdown};
@@ -64,6 +65,13 @@ impl<W: Write> Screen<W> {
     pub(crate) fn print_above(&mut self, text: &str, style: Style) -> io::Result<()> {
         let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
         let rows: Vec<Row> = lines.flat_map(|line| line_rows(line, style, self.size.columns)).collect();
+        self.paint(&rows)
+    }
+
+    /// Prints a diff above the frame, `room` of its lines at most; `hint` says what to do about those that are left out.
+    pub(crate) fn print_diff_above(&mut self, diff: &Diff, room: usize, hint: &str) -> io::Result<()> {
+        let lines = diff.lines(room, hint);
+        let rows: Vec<Row> = lines.iter().flat_map(|line| hanging_rows(line, self.size.columns)).collect();
         self.paint(&rows)
     }
 
@@ -174,6 +182,11 @@ fn write_styled(codes: &mut Vec<u8>, text: &str, style: Style, palette: Palette)
         Style::Dim => queue!(codes, SetAttribute(Attribute::Dim))?,
         Style::Added => queue!(codes, SetForegroundColor(Color::DarkGreen))?,
         Style::Removed => queue!(codes, SetForegroundColor(Color::DarkRed))?,
+        Style::AddedWord | Style::RemovedWord => {
+            let is_added = style == Style::AddedWord;
+            queue!(codes, SetForegroundColor(if is_added { Color::DarkGreen } else { Color::DarkRed }))?;
+            queue!(codes, SetAttribute(Attribute::Bold), SetAttribute(Attribute::Underlined))?;
+        }
         Style::Accent => queue!(codes, SetForegroundColor(Color::DarkCyan))?,
     }
     queue!(codes, Print(text), SetAttribute(Attribute::Reset))

@@ -192,7 +192,7 @@ fn a_command_and_a_prompt_that_is_sent_leave_nothing_half_typed_behind() {
     chat.send("c");
     chat.wait_for_row("> commit this  [Tab] 1/2");
     chat.send("\x01/diff \x0b\r");
-    chat.wait_for("+tests");
+    chat.wait_for("1 + tests");
     chat.wait_for_row("> add tests  [Tab] 1/3");
     chat.leave();
 }

@@ -102,7 +102,7 @@ fn a_command_leaves_the_suggestion_where_it_is() {
         .chat_with_ghost("auto-edit");
     chat.wait_for("ready · 1 file +1 -0");
     chat.send("/diff\r");
-    chat.wait_for("+tests\n");
+    chat.wait_for("    1 + tests\n");
     chat.wait_for_row(GHOST);
     chat.send("/nothing\r");
     chat.wait_for("there is no command /nothing");

@@ -90,7 +90,7 @@ fn no_escape_sequence_of_a_model_or_a_file_reaches_the_terminal() {
         .chat_with_ghost("auto-edit");
     chat.wait_for("ready · 1 file +1 -0");
     chat.send("/diff\r");
-    chat.wait_for("+\\u{1b}]0;owned\\u{7}");
+    chat.wait_for("1 + \\u{1b}]0;owned\\u{7}");
     chat.take();
     chat.wait_for("of this was done ahead");
     chat.wait_for(&format!("• write_file {shown}"));

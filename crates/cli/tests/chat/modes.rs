@@ -11,9 +11,7 @@ fn default_mode_asks_before_an_edit_with_the_call_in_full() {
         .says(0, "Both are tried.")
         .chat("default");
     chat.send("begin\r");
-    chat.wait_for("write_file wants to run\n");
-    chat.wait_for("content: first\n    second\n    third\n");
-    chat.wait_for("file_path: made.txt\n");
+    chat.wait_for("create made.txt  +3\n    1 + first\n    2 + second\n    3 + third\n");
     assert_eq!(chat.read("made.txt"), None);
     chat.answer("y");
     chat.wait_for("shell wants to run\n  command: touch other.txt\n");
@@ -25,13 +23,43 @@ fn default_mode_asks_before_an_edit_with_the_call_in_full() {
 }
 
 #[test]
+fn an_edit_is_asked_about_and_told_as_what_it_changes() {
+    let evil = "t\u{1b}[2Jwo\n";
+    let edit =
+        |from: &str, to: &str| json!({ "file_path": "notes.txt", "old_string": from, "new_string": to });
+    let mut chat = project()
+        .calls(0, "edit", edit("one\n", evil))
+        .calls(0, "edit", edit("not there", "x"))
+        .says(0, "Both are tried.")
+        .calls(0, "edit", edit("wo\n", "wo and more\n"))
+        .says(0, "A third is made.")
+        .chat("default");
+    chat.send("begin\r");
+    chat.wait_for("edit notes.txt  +1 -1\n    1 - one\n    1 + t\\u{1b}[2Jwo\n");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("one\n"), "looking writes nothing");
+    chat.answer("y");
+    // One that fails is shown as it was called.
+    chat.wait_for("edit wants to run\n  file_path: notes.txt\n  old_string: not there\n  new_string: x\n");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some(evil));
+    assert_eq!(chat.count("1 + t"), 1, "what was agreed to is not shown again");
+    chat.answer("y");
+    chat.wait_for("Both are tried.");
+    chat.send("/mode auto-edit\r");
+    chat.send("go on\r");
+    chat.wait_for(
+        "• edit notes.txt\n    1 - t\\u{1b}[2Jwo\n    1 + t\\u{1b}[2Jwo and more\nA third is made.",
+    );
+    chat.leave();
+}
+
+#[test]
 fn where_writes_ahead_are_a_boundary_an_edit_waits_for_the_user() {
     let project = project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Tests are written.");
     project.session.write("home/.config/headstart/config.toml", "ahead_writes = 'boundary'\n");
     let mut chat = project.chat_with_ghost("default");
     chat.wait_for("ahead ! waits for your yes: write_file tests.txt (edit)");
     chat.take();
-    chat.wait_for("write_file wants to run");
+    chat.wait_for("create tests.txt  +1\n    1 + tests\n");
     assert_eq!(chat.read("tests.txt"), None);
     assert_eq!(chat.count("done ahead"), 0);
     chat.answer("y");

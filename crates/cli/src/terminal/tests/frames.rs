@@ -18,7 +18,7 @@ fn picture(frame: &Frame, columns: u16) -> String {
                 Style::Plain => ("", ""),
                 Style::Strong => ("**", "**"),
                 Style::Dim => ("‹", "›"),
-                Style::Underlined | Style::Added | Style::Removed | Style::Accent => ("<", ">"),
+                _ => ("<", ">"),
             };
             picture.push_str(open);
             for c in span.text.chars() {

@@ -1,0 +1,152 @@
+//! What edits change: before somebody agrees to one, and after it was made.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::{
+    ChangeSet, CommitOptions, CommitOutcome, DirEntry, Metadata, Overlay, Quota, Tree, TreeError, Workspace,
+    WorkspacePath,
+};
+use headstart_tool_gate::{BuiltinTool, GateContext};
+use headstart_toolbox::{Limits, ToolContext, Toolbox};
+
+/// So many commits are kept until the result of their call is shown.
+const MOST_COMMITS: usize = 32;
+
+/// What a call of an editing tool would change now. Nothing is written; nothing comes of one that would fail, or of another tool.
+pub(super) fn preview(
+    call: &ToolCall,
+    workspace: Arc<dyn Workspace>,
+    gate: &GateContext,
+) -> Option<ChangeSet> {
+    if !is_edit(&call.name) {
+        return None;
+    }
+    let view = Arc::new(Overlay::new(workspace as Arc<dyn Tree>, Quota::default()));
+    let limits = Limits::default();
+    // Whoever is asked about a file may see what it holds.
+    let context =
+        ToolContext { view: &view, gate, limits: &limits, hardened: None, consented: true, attended: true };
+    // A tree on a disk answers at once.
+    Toolbox::standard(None).run(call, context).now_or_never()?.ok()?;
+    Some(view.change_set()).filter(|changes| !changes.diff().is_empty())
+}
+
+/// Whether a tool changes one file.
+pub(super) fn is_edit(name: &str) -> bool {
+    matches!(BuiltinTool::from_name(name), Some(BuiltinTool::Edit | BuiltinTool::WriteFile))
+}
+
+/// What was committed and is not shown yet.
+#[derive(Default)]
+pub(super) struct Written {
+    commits: Mutex<Vec<ChangeSet>>,
+}
+
+impl Written {
+    /// What the first commit since changed that was of this call's file alone.
+    pub(super) fn take(&self, call: &ToolCall) -> Option<ChangeSet> {
+        let path =
+            BuiltinTool::from_name(&call.name)?.path_arg(&call.args)?.trim_start_matches("./").to_owned();
+        let is_of_call = |changes: &ChangeSet| match changes.changes.as_slice() {
+            [change] => {
+                let changed = change.path.to_string();
+                path.strip_suffix(changed.as_str())
+                    .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            }
+            _ => false,
+        };
+        let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = commits.iter().position(is_of_call)?;
+        Some(commits.remove(place))
+    }
+
+    /// Nobody asks for what was committed before.
+    pub(super) fn clear(&self) {
+        self.commits.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn note(&self, changes: &ChangeSet, outcome: &CommitOutcome) {
+        if !matches!(outcome, CommitOutcome::Committed(_)) {
+            return;
+        }
+        let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        if commits.len() == MOST_COMMITS {
+            commits.remove(0);
+        }
+        commits.push(ChangeSet { changes: changes.changes.clone(), reads: Vec::new() });
+    }
+}
+
+/// A workspace that notes what is committed.
+pub(super) struct NotedWorkspace {
+    workspace: Arc<dyn Workspace>,
+    written: Arc<Written>,
+}
+
+impl NotedWorkspace {
+    pub(super) fn over(workspace: &Arc<dyn Workspace>, written: &Arc<Written>) -> Arc<dyn Workspace> {
+        Arc::new(Self { workspace: Arc::clone(workspace), written: Arc::clone(written) })
+    }
+}
+
+#[async_trait]
+impl Tree for NotedWorkspace {
+    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
+        self.workspace.metadata(path).await
+    }
+
+    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.workspace.read(path).await
+    }
+
+    async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
+        self.workspace.look(path).await
+    }
+
+    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
+        self.workspace.list(path).await
+    }
+
+    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.workspace.read_link(path).await
+    }
+
+    fn is_staged(&self, path: &WorkspacePath) -> bool {
+        self.workspace.is_staged(path)
+    }
+
+    fn staged_changes(&self) -> ChangeSet {
+        self.workspace.staged_changes()
+    }
+}
+
+#[async_trait]
+impl Workspace for NotedWorkspace {
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
+        let outcome = self.workspace.commit(changes, options).await?;
+        self.written.note(changes, &outcome);
+        Ok(outcome)
+    }
+
+    async fn commit_with(
+        &self,
+        changes: &ChangeSet,
+        beside: &str,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
+        let outcome = self.workspace.commit_with(changes, beside, options).await?;
+        self.written.note(changes, &outcome);
+        Ok(outcome)
+    }
+
+    async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
+        self.workspace.prepare(changes).await
+    }
+
+    fn forget(&self, changes: &ChangeSet) {
+        self.workspace.forget(changes);
+    }
+}

@@ -1,0 +1,344 @@
+//! A patch as somebody reads it: one column of numbers, `+` and `-` always there, the words that changed marked.
+
+use similar::{ChangeTag, TextDiff};
+
+use super::frame::{Row, Span, Style};
+use super::layout::Wrapper;
+
+/// Of each of the first two hunks, where not all is shown.
+const HUNK_LINES: usize = 12;
+const SHOWN_HUNKS: usize = 2;
+/// A longer line is one that a program wrote.
+const READABLE_CHARS: usize = 400;
+const NUMBER_COLUMNS: usize = 5;
+/// Lines that have less in common are others, not changed ones.
+const LEAST_RATIO: f32 = 0.5;
+/// What tools write that nobody reads.
+const LOCK_FILES: [&str; 9] = [
+    "Cargo.lock",
+    "Gemfile.lock",
+    "composer.lock",
+    "go.sum",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+
+/// A line whose rows after the first stand behind its margin.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct HangingLine {
+    pub(super) margin: Vec<Span>,
+    pub(super) text: Vec<Span>,
+}
+
+/// The rows of such a line. Where it has no room, it is broken here.
+pub(super) fn hanging_rows(line: &HangingLine, columns: u16) -> Vec<Row> {
+    let indent = line.margin.iter().map(|span| span.text.len()).sum();
+    let mut wrapper = Wrapper::new(columns, indent);
+    for span in line.margin.iter().chain(&line.text) {
+        wrapper.push(&span.text, span.style);
+    }
+    wrapper.into_rows()
+}
+
+/// Files and what changes in them, from a patch in git's form.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Diff {
+    files: Vec<File>,
+    is_unnamed: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct File {
+    verb: &'static str,
+    path: String,
+    notes: Vec<String>,
+    hunks: Vec<Vec<Line>>,
+}
+
+#[derive(Debug, Clone)]
+struct Line {
+    sign: char,
+    number: usize,
+    text: String,
+    is_unended: bool,
+}
+
+impl Diff {
+    /// Reads a patch as [`ChangeSet::diff`](headstart_overlay_fs::ChangeSet::diff) writes it.
+    pub(crate) fn parse(patch: &str) -> Self {
+        let mut files: Vec<File> = Vec::new();
+        let (mut old, mut new) = (Side::default(), Side::default());
+        for line in patch.split_terminator('\n') {
+            let Some(file) = files.last_mut().filter(|_| !line.starts_with("diff --git ")) else {
+                if let Some(names) = line.strip_prefix("diff --git ") {
+                    files.push(File { verb: "edit", path: path_of(names), ..File::default() });
+                }
+                continue;
+            };
+            if line.starts_with('\\') {
+                if let Some(line) = file.hunks.last_mut().and_then(|hunk| hunk.last_mut()) {
+                    line.is_unended = true;
+                }
+            } else if 0 < old.left + new.left {
+                let hunk = file.hunks.last_mut().expect("works because its head was read");
+                hunk.push(read_line(line, &mut old, &mut new));
+            } else if let Some(head) = line.strip_prefix("@@ -") {
+                let (before, after) = head.trim_end_matches(" @@").split_once(" +").unwrap_or((head, ""));
+                (old, new) = (Side::read(before), Side::read(after));
+                file.hunks.push(Vec::new());
+            } else {
+                file.read_head(line);
+            }
+        }
+        for file in &mut files {
+            file.note_line_ends();
+        }
+        Self { files, is_unnamed: false }
+    }
+
+    /// The same without the names of the files, for where they stand above.
+    pub(crate) fn unnamed(self) -> Self {
+        Self { is_unnamed: true, ..self }
+    }
+
+    /// Its lines, with no more than `room` of the files' own: how many are left out is said, and `hint` after it.
+    pub(super) fn lines(&self, room: usize, hint: &str) -> Vec<HangingLine> {
+        let mut lines = Vec::new();
+        let mut left = room;
+        for (index, file) in self.files.iter().enumerate() {
+            if left == 0 {
+                let rest = &self.files[index..];
+                let hidden: usize = rest.iter().map(File::length).sum();
+                let text = format!(
+                    "… {} in {}{hint}",
+                    counted(hidden, "more line"),
+                    counted(rest.len(), "more file")
+                );
+                lines.push(plain(&text, Style::Dim));
+                break;
+            }
+            if !self.is_unnamed {
+                lines.push(file.header());
+            }
+            left -= file.push_lines(left, room != usize::MAX, hint, &mut lines).min(left);
+        }
+        lines
+    }
+}
+
+impl File {
+    /// Reads what stands before the hunks.
+    fn read_head(&mut self, line: &str) {
+        let mode = |mode: &str| mode.trim_start_matches("100").to_owned();
+        if line.starts_with("new file mode ") {
+            self.verb = "create";
+        } else if line.starts_with("deleted file mode ") {
+            self.verb = "delete";
+        } else if let Some(from) = line.strip_prefix("rename from ") {
+            self.verb = "rename";
+            self.notes.push(format!("from {from}"));
+        } else if let Some(to) = line.strip_prefix("rename to ") {
+            to.clone_into(&mut self.path);
+        } else if let Some(old) = line.strip_prefix("old mode ") {
+            self.notes.push(format!("mode {}", mode(old)));
+        } else if let (Some(new), Some(note)) = (line.strip_prefix("new mode "), self.notes.last_mut()) {
+            *note = format!("{note}→{}", mode(new));
+        } else if line.starts_with("Binary files ") {
+            self.notes.push("binary".to_owned());
+        }
+    }
+
+    /// Line ends are said in words, for they cannot be seen.
+    fn note_line_ends(&mut self) {
+        let has_crlf = |sign| {
+            let mut lines = self.hunks.iter().flatten().filter(|line| line.sign == sign).peekable();
+            lines.peek().is_some().then(|| lines.any(|line| line.text.ends_with('\r')))
+        };
+        let note = match (has_crlf('-'), has_crlf('+')) {
+            (Some(true), Some(false)) => "line ends CRLF→LF",
+            (Some(false), Some(true)) => "line ends LF→CRLF",
+            _ => "",
+        };
+        for line in self.hunks.iter_mut().flatten() {
+            line.text.truncate(line.text.trim_end_matches('\r').len());
+        }
+        if !note.is_empty() {
+            self.notes.push(note.to_owned());
+        }
+    }
+
+    fn length(&self) -> usize {
+        self.hunks.iter().map(Vec::len).sum()
+    }
+
+    fn header(&self) -> HangingLine {
+        let count = |sign| self.hunks.iter().flatten().filter(|line| line.sign == sign).count();
+        let counts = [('+', count('+')), ('-', count('-'))].into_iter().filter(|(_, count)| 0 < *count);
+        let counts: Vec<_> = counts.map(|(sign, count)| format!("{sign}{count}")).collect();
+        let counts = if counts.is_empty() { String::new() } else { format!("  {}", counts.join(" ")) };
+        let mut line = plain(&format!("{} {}{counts}", self.verb, self.path), Style::Strong);
+        if !self.notes.is_empty() {
+            let text = format!("  {}", self.notes.join(" · "));
+            line.text.push(Span { text, style: Style::Dim });
+        }
+        line
+    }
+
+    /// Adds lines, and tells how many of the file's own there were.
+    fn push_lines(&self, room: usize, may_hide: bool, hint: &str, lines: &mut Vec<HangingLine>) -> usize {
+        let columns = self.hunks.iter().flatten().map(|line| line.number.to_string().len()).max();
+        let columns = columns.unwrap_or(0).max(NUMBER_COLUMNS);
+        let is_whole = self.length() <= room && !(may_hide && self.is_unreadable());
+        let most_hunks = match (is_whole, may_hide && self.is_unreadable()) {
+            (true, _) => usize::MAX,
+            (false, true) => 0,
+            (false, false) => SHOWN_HUNKS,
+        };
+        let (mut shown, mut hidden_hunks) = (0, 0);
+        for (index, hunk) in self.hunks.iter().enumerate() {
+            let most = if is_whole { usize::MAX } else { HUNK_LINES.min(room - shown) };
+            let taken = if index < most_hunks { hunk.len().min(most) } else { 0 };
+            hidden_hunks += usize::from(taken < hunk.len());
+            if 0 < taken && 0 < index {
+                lines.push(plain(&format!("{:>columns$}", "…"), Style::Dim));
+            }
+            let marks = changed_words(hunk);
+            for (line, words) in hunk[..taken].iter().zip(marks) {
+                lines.push(line.shown(columns, words));
+                if line.is_unended {
+                    let blank = " ".repeat(columns + 3);
+                    lines.push(plain(&format!("{blank}(no newline at the end)"), Style::Dim));
+                }
+            }
+            shown += taken;
+        }
+        if shown < self.length() {
+            let hidden = self.length() - shown;
+            let text =
+                format!("… {} in {}{hint}", counted(hidden, "more line"), counted(hidden_hunks, "hunk"));
+            lines.push(plain(&text, Style::Dim));
+        }
+        shown
+    }
+
+    /// Whether it is what a program wrote.
+    fn is_unreadable(&self) -> bool {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        LOCK_FILES.contains(&name)
+            || self.hunks.iter().flatten().any(|line| READABLE_CHARS < line.text.chars().count())
+    }
+}
+
+impl Line {
+    fn shown(&self, columns: usize, words: Option<Vec<(bool, String)>>) -> HangingLine {
+        let (style, changed) = match self.sign {
+            '+' => (Style::Added, Style::AddedWord),
+            '-' => (Style::Removed, Style::RemovedWord),
+            _ => (Style::Plain, Style::Plain),
+        };
+        let margin = Span { text: format!("{:>columns$} {} ", self.number, self.sign), style };
+        let end =
+            if self.sign == '+' { self.text.trim_end_matches([' ', '\t']).len() } else { self.text.len() };
+        let mut text = Vec::new();
+        let mut left = end;
+        for (is_changed, word) in words.unwrap_or_else(|| vec![(false, self.text.clone())]) {
+            let taken = word.len().min(left);
+            left -= taken;
+            let style = if is_changed { changed } else { style };
+            text.push(Span { text: word[..taken].to_owned(), style });
+        }
+        // Nobody sees blanks at the end of a line that is new.
+        text.push(Span { text: "·".repeat(self.text[end..].chars().count()), style: Style::Dim });
+        text.retain(|span| !span.text.is_empty());
+        HangingLine { margin: vec![margin], text }
+    }
+}
+
+/// The lines of one side of a hunk that are still to come.
+#[derive(Debug, Default)]
+struct Side {
+    next: usize,
+    left: usize,
+}
+
+impl Side {
+    /// From `12,3` or `12`.
+    fn read(span: &str) -> Self {
+        let (start, length) = span.split_once(',').unwrap_or((span, "1"));
+        Self { next: start.parse().unwrap_or(1), left: length.parse().unwrap_or(0) }
+    }
+
+    fn step(&mut self) -> usize {
+        self.left = self.left.saturating_sub(1);
+        self.next += 1;
+        self.next - 1
+    }
+}
+
+fn read_line(line: &str, old: &mut Side, new: &mut Side) -> Line {
+    let sign = line.chars().next().filter(|sign| "+-".contains(*sign)).unwrap_or(' ');
+    let number = match sign {
+        '-' => old.step(),
+        '+' => new.step(),
+        _ => {
+            old.step();
+            new.step()
+        }
+    };
+    Line { sign, number, text: line.get(1..).unwrap_or_default().to_owned(), is_unended: false }
+}
+
+/// For each line of a hunk its words, and which of them changed: where lines that went are like those that came in their place.
+fn changed_words(hunk: &[Line]) -> Vec<Option<Vec<(bool, String)>>> {
+    let mut words = vec![None; hunk.len()];
+    let mut start = 0;
+    while start < hunk.len() {
+        let run = |from: usize, sign| hunk[from..].iter().take_while(|line| line.sign == sign).count();
+        let removed = run(start, '-');
+        let added = run(start + removed, '+');
+        for pair in 0..removed.min(added) {
+            let (old, new) = (start + pair, start + removed + pair);
+            if READABLE_CHARS < hunk[old].text.len().max(hunk[new].text.len()) {
+                continue;
+            }
+            let diff = TextDiff::from_words(hunk[old].text.as_str(), hunk[new].text.as_str());
+            if diff.ratio() < LEAST_RATIO {
+                continue;
+            }
+            let side = |left_out: ChangeTag| {
+                let changes = diff.iter_all_changes().filter(|change| change.tag() != left_out);
+                Some(
+                    changes
+                        .map(|change| (change.tag() != ChangeTag::Equal, change.value().to_owned()))
+                        .collect(),
+                )
+            };
+            (words[old], words[new]) = (side(ChangeTag::Insert), side(ChangeTag::Delete));
+        }
+        start += (removed + added).max(1);
+    }
+    words
+}
+
+/// The path of `a/PATH b/PATH`, with or without quotes: both halves are as long.
+fn path_of(names: &str) -> String {
+    let half = names.get(..names.len() / 2).unwrap_or(names);
+    match half.strip_prefix("\"a/") {
+        Some(quoted) => quoted.strip_suffix('"').unwrap_or(quoted).to_owned(),
+        None => half.strip_prefix("a/").unwrap_or(half).to_owned(),
+    }
+}
+
+fn plain(text: &str, style: Style) -> HangingLine {
+    HangingLine { margin: Vec::new(), text: vec![Span { text: text.to_owned(), style }] }
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const PATCH: &str = "diff --git a/src/parser.rs b/src/parser.rs
+old mode 100644
+new mode 100755
+--- a/src/parser.rs
++++ b/src/parser.rs
+@@ -11,3 +11,4 @@
+ fn add(a: i32, b: i32) -> i32 {
+-    a - b
++    a + b
++    // checked: see the table of operators in docs/grammar.md  
+ }
+@@ -20 +21 @@
+-old
+\\ No newline at end of file
++entirely different
+diff --git a/new name.txt b/new name.txt
+new file mode 100644
+--- /dev/null
++++ b/new name.txt\t
+@@ -0,0 +1,2 @@
++diff --git a/x b/x
+++++ \u{1b}[2J
+diff --git a/gone b/gone
+deleted file mode 100644
+--- a/gone
++++ /dev/null
+@@ -1 +0,0 @@
+--- gone
+diff --git a/from.rs b/to.rs
+rename from from.rs
+rename to to.rs
+diff --git a/shot.png b/shot.png
+Binary files a/shot.png and b/shot.png differ
+diff --git \"a/od\\\"d\" \"b/od\\\"d\"
+--- \"a/od\\\"d\"
++++ \"b/od\\\"d\"
+@@ -1,2 +1,2 @@
+-a\r
+-b\r
++a
++b
+diff --git a/Cargo.lock b/Cargo.lock
+--- a/Cargo.lock
++++ b/Cargo.lock
+@@ -1 +1 @@
+-version = 3
++version = 4
+";
+
+fn shown(lines: &[HangingLine]) -> String {
+    let mut shown = String::new();
+    for line in lines {
+        for span in line.margin.iter().chain(&line.text) {
+            match span.style {
+                Style::AddedWord | Style::RemovedWord => shown.extend(["[", &span.text, "]"]),
+                _ => shown.push_str(&span.text),
+            }
+        }
+        shown.push('\n');
+    }
+    shown.replace('\u{1b}', "ESC")
+}
+
+#[test]
+fn each_kind_of_change_has_its_lines() {
+    insta::assert_snapshot!("diff_whole", shown(&Diff::parse(PATCH).lines(usize::MAX, "")));
+    insta::assert_snapshot!("diff_folded", shown(&Diff::parse(PATCH).lines(10, ": d shows all")));
+}
+
+#[test]
+fn rows_after_the_first_stand_behind_the_numbers_in_three_widths() {
+    let lines = Diff::parse(PATCH).lines(usize::MAX, "");
+    for columns in [40, 80, 120] {
+        let rows: Vec<String> = lines
+            .iter()
+            .flat_map(|line| hanging_rows(line, columns))
+            .map(|row| row.spans.iter().map(|span| span.text.as_str()).collect::<String>() + "\n")
+            .collect();
+        assert!(rows.iter().all(|row| !row.contains('\u{1b}')), "{rows:?}");
+        insta::assert_snapshot!(format!("diff_{columns}"), rows.concat());
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_shown_and_what_is_counted_is_all_there_is(
+        files in proptest::collection::vec(proptest::collection::vec(1_usize..40, 0..5), 1..6),
+        room in 0_usize..120,
+    ) {
+        let mut patch = String::new();
+        for hunks in &files {
+            patch.push_str("diff --git a/a b/a\n--- a/a\n+++ b/a\n");
+            for length in hunks {
+                let lines = "+x\n".repeat(*length);
+                patch.extend(["@@ -1,0 +1,", &length.to_string(), " @@\n", &lines]);
+            }
+        }
+        let shown = shown(&Diff::parse(&patch).lines(room, ""));
+        let lines = shown.lines().filter(|line| line.ends_with(" + x")).count();
+        let counted = shown.lines().filter_map(|line| line.strip_prefix("… ")?.split(' ').next()?.parse::<usize>().ok());
+        let all: usize = files.iter().flatten().sum();
+        prop_assert!(lines <= room);
+        prop_assert_eq!(lines + counted.sum::<usize>(), all);
+    }
+}
