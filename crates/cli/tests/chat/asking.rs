@@ -102,10 +102,10 @@ fn a_long_diff_is_shown_as_far_as_it_fits_and_d_shows_all() {
     chat.wait_for("ready · 1 file +60 -0");
     let before = chat.project.session.tree();
     chat.take();
-    chat.wait_for("more lines: d shows all");
-    assert_eq!(chat.count("+line 59"), 0);
+    chat.wait_for("… 48 more lines in 1 hunk: d shows all");
+    assert_eq!(chat.count("+ line 59"), 0);
     chat.answer_about_changes("d");
-    chat.wait_for("+line 59");
+    chat.wait_for("60 + line 59\n");
     chat.wait_for(QUESTION);
     assert_eq!(chat.project.session.tree(), before);
     chat.answer_about_changes("y");

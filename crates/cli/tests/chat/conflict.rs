@@ -84,7 +84,7 @@ fn an_edit_while_it_asks_is_asked_about_again() {
     let mut chat = asked();
     chat.project.session.write("project/notes.txt", "mine anew\n");
     chat.answer_to(QUESTION, "t");
-    chat.wait_for("+mine anew\n");
+    chat.wait_for("1 + mine anew\n");
     assert_eq!((chat.read("notes.txt").as_deref(), chat.read("tests.txt")), (Some("mine anew\n"), None));
     chat.answer_to(QUESTION, "m");
     chat.wait_for("of this was done ahead");

@@ -37,7 +37,7 @@ fn a_run_that_reached_a_limit_goes_on_in_the_foreground() {
     chat.wait_for("stopped · limit of turns · 1 file +1 -0, goes on when you take");
     chat.take();
     chat.wait_for("the work ahead ended early (stopped at the limit of turns); going on\nfrom there\n");
-    chat.wait_for("• write_file more.txt\nBoth are written.");
+    chat.wait_for("• write_file more.txt\n    1 + more\nBoth are written.");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     assert_eq!(chat.read("more.txt").as_deref(), Some("more\n"));
     chat.leave();

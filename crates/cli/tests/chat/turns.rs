@@ -12,12 +12,12 @@ fn ctrl_c_interrupts_a_turn_and_keeps_what_was_done() {
         .says(0, "We go on.")
         .chat("auto-edit");
     chat.send("begin\r");
-    chat.wait_for("• write_file made.txt\nworking (Ctrl-C interrupts)");
+    chat.wait_for("• write_file made.txt\n    1 + made\nworking (Ctrl-C interrupts)");
     while chat.read("made.txt").is_none() {
         std::thread::yield_now();
     }
     chat.send("\x03");
-    chat.wait_for("• write_file made.txt\ninterrupted\n>");
+    chat.wait_for("• write_file made.txt\n    1 + made\ninterrupted\n>");
     assert_eq!(chat.read("made.txt").as_deref(), Some("made\n"));
     chat.send("go on\r");
     chat.wait_for("We go on.");
@@ -37,7 +37,7 @@ fn how_a_command_failed_is_told() {
     chat.wait_for(
         "• shell echo out; exit 3\n  out\n  [exit code 3]\n• shell kill -9 $$\n  [no output]\n  [ended by a signal]\n• write_file",
     );
-    chat.wait_for("• write_file made.txt\n• read_file made.txt\nAll is well.");
+    chat.wait_for("• write_file made.txt\n    1 + [exit code 4]\n• read_file made.txt\nAll is well.");
     chat.leave();
 }
 
