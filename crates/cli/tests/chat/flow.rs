@@ -137,7 +137,7 @@ fn work_that_still_runs_is_joined() {
     chat.wait_for("I write.\n• write_file tests.txt\nfinishing what runs already (Ctrl-C interrupts)");
     assert_eq!(chat.count("Tests are written."), 0);
     assert_eq!(chat.read("tests.txt"), None);
-    chat.wait_for("• write_file tests.txt\n    1 + tests\nTests are written.\ncreate");
+    chat.wait_for("• write_file tests.txt\nTests are written.\ncreate");
     chat.wait_for("> run the linter  [Tab]");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("t\n"));
     assert_eq!(chat.count("• write_file"), 1);
