@@ -80,6 +80,28 @@ pub(crate) enum Effect {
     WakeAt(u64),
 }
 
+impl Effect {
+    /// Its name in a log.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "open",
+            Self::StartTurn { .. } => "start_turn",
+            Self::StopTurn => "stop_turn",
+            Self::Reply { .. } => "reply",
+            Self::AskSuggestion { .. } => "ask_suggestion",
+            Self::AwaitNext { .. } => "await_next",
+            Self::DropQuery => "drop_query",
+            Self::StartWork { .. } => "start_work",
+            Self::Accept { .. } => "accept",
+            Self::Abort(_) => "abort",
+            Self::Keep(_) => "keep",
+            Self::KeepSession(_) => "keep_session",
+            Self::ReadHabits => "read_habits",
+            Self::WakeAt(_) => "wake_at",
+        }
+    }
+}
+
 /// What has come of it.
 pub(crate) enum Report {
     Opened {

@@ -20,6 +20,8 @@ use headstart_speculation::{
     AcceptError, Acceptance, Consent, Ending, Engine, Events, Finished, PromptOf, Turn, UndoWatch,
 };
 
+use tracing::{debug, warn};
+
 use self::host::{Ask, AskStep};
 pub(crate) use self::host::{Inlet, questioning};
 use self::run::Run;
@@ -148,6 +150,7 @@ impl Driver {
     }
 
     fn carry_out(&mut self, effect: Effect) {
+        debug!(effect = effect.name(), "the conversation goes on");
         match effect {
             Effect::Open { prompt } => {
                 let undone = Arc::clone(&self.undone);
@@ -378,6 +381,7 @@ impl Driver {
             // Told once: the next write would meet the same wall.
             Err(error) => {
                 let error = error.to_string();
+                warn!(error, "something could not be kept");
                 self.troubles.insert(error.clone()).then_some(Report::Trouble(error))
             }
         })

@@ -27,6 +27,7 @@ mod index;
 mod intel;
 mod ledger;
 mod lines;
+mod log;
 mod machine;
 mod model_spec;
 mod models;
@@ -77,8 +78,9 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error).into(),
     };
     let output = Output::new(global.json, &environment);
+    let logged = global.log.begin(secrets::scrubber(&environment));
     let context = Context { output, environment, state_dir: global.state_dir };
-    let status = match commands::run(command, &context) {
+    let status = match logged.and_then(|()| commands::run(command, &context)) {
         Ok(status) => status,
         Err(error) if error.is_broken_pipe() => ExitStatus::Done,
         Err(error) => {
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
             error.exit_status()
         }
     };
+    tracing::info!(?status, "headstart ends");
     status.into()
 }
 

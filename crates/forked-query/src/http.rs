@@ -20,6 +20,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::time::Instant;
+use tracing::debug;
 
 pub use key::ApiKey;
 pub use limiter::Limiter;
@@ -247,7 +248,15 @@ impl HttpModel {
         let sent = tokio::time::timeout(self.first_byte_limit(), request.send()).await;
         let silence =
             |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
-        sent.map_err(silence)?.map_err(|error| self.not_sent(url, error))
+        let response = sent.map_err(silence).and_then(|sent| sent.map_err(|error| self.not_sent(url, error)));
+        debug!(
+            provider = self.provider.name,
+            server = url.host_str(),
+            status = response.as_ref().ok().map(|response| response.status().as_u16()),
+            error = response.as_ref().err().map(ModelError::code),
+            "a server was asked"
+        );
+        response
     }
 
     fn not_sent(&self, url: &Url, error: reqwest::Error) -> ModelError {

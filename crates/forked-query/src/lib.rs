@@ -47,6 +47,11 @@
 //!   need a tokio runtime. Without the feature the crate is pure, and the wire
 //!   formats are there all the same ([`Wire`], [`Decoder`]).
 
+/// The target of `tracing` events that hold what a user, a model or a file says: prompts, answers, arguments and results of calls, words of
+/// errors. All other events of these crates hold names, codes, sizes and times, so a subscriber that leaves this target out keeps no
+/// content. No event holds a key.
+pub const CONTENT: &str = "headstart::content";
+
 pub mod anthropic;
 mod background;
 mod cache_safe;

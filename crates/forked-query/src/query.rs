@@ -1,10 +1,11 @@
 use futures::StreamExt;
 use serde_json::Value;
+use tracing::{Instrument, debug, debug_span, trace};
 
 use crate::wire::ObjectEnd;
 use crate::{
-    BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, ModelEvent, ModelRequest, Part,
-    Role, Usage, with_yields,
+    BackgroundModel, CONTENT, CacheSafeParams, FinishReason, Message, ModelError, ModelEvent, ModelRequest,
+    Part, Role, Usage, with_yields,
 };
 
 /// One question on top of a conversation, which leaves no trace in it.
@@ -57,7 +58,17 @@ pub async fn forked_query(
 ) -> Result<QueryAnswer, QueryError> {
     let request = request(background, params, query);
     let mut answer = Collected::default();
-    match answer.collect(background, &request).await {
+    let span = debug_span!("query", messages = request.messages.len());
+    let collected = answer.collect(background, &request).instrument(span).await;
+    debug!(
+        input_tokens = answer.usage.input_tokens,
+        cached_input_tokens = answer.usage.cached_input_tokens,
+        output_tokens = answer.usage.output_tokens,
+        error = collected.as_ref().err().map(ModelError::code),
+        "the model answered a query"
+    );
+    trace!(target: CONTENT, answer = answer.text, "its answer");
+    match collected {
         Ok(finish) => {
             Ok(QueryAnswer { json: parse_json(&answer.text), text: answer.text, finish, usage: answer.usage })
         }

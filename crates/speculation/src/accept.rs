@@ -40,6 +40,20 @@ pub enum Acceptance {
     Discarded,
 }
 
+impl Acceptance {
+    /// Its name in a log.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Accepted(_) => "accepted",
+            Self::Conflict(_) => "conflict",
+            Self::Withdrawn { .. } => "withdrawn",
+            Self::AsksFirst(_) => "asks_first",
+            Self::Nothing => "nothing",
+            Self::Discarded => "discarded",
+        }
+    }
+}
+
 /// What an accept hands over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Accepted {

@@ -1,15 +1,16 @@
 use std::sync::{Arc, Mutex};
 
-use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, ModelRequest};
+use headstart_forked_query::{BackgroundModel, CONTENT, CacheSafeParams, Model, ModelRequest};
 use headstart_overlay_fs::{Conflict, Overlay, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
+use tracing::{Instrument, info, info_span, trace};
 
 use crate::accept::accept;
 use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::permit::{Committing, Foreground, Speculative, Tools};
-use crate::run::{Progress, Run, lock};
+use crate::run::{Progress, Run, json, lock};
 use crate::seen::Seen;
 use crate::shadow::Shadow;
 use crate::transcript::call_ids;
@@ -75,8 +76,12 @@ impl Engine {
         if !changed.is_empty() && self.host.freshness() == Freshness::Require {
             return Ok(Acceptance::Conflict(changed.into_iter().map(Conflict::stale_read).collect()));
         }
-        let mut acceptance =
-            accept(finished, answers, &*self.workspace, &self.gate, &context, options).await?;
+        let accepted = accept(finished, answers, &*self.workspace, &self.gate, &context, options)
+            .instrument(info_span!("accept", id = finished.id))
+            .await;
+        let outcome = accepted.as_ref().map_or("error", Acceptance::name);
+        info!(id = finished.id, paths = finished.changes.changes.len(), outcome, "an accept ended");
+        let mut acceptance = accepted?;
         if let Acceptance::Accepted(accepted) = &mut acceptance {
             accepted.changed_since_view = changed;
         }
@@ -159,7 +164,10 @@ impl Turn {
             events: &self.events,
             clock: Clock::default(),
         };
-        let ending = run.to_end().await;
+        let span = info_span!("turn");
+        let begins = || json(&lock(&self.progress).transcript.messages);
+        span.in_scope(|| trace!(target: CONTENT, messages = begins(), "what it begins with"));
+        let ending = run.to_end().instrument(span).await;
         self.events.close();
         ending
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use headstart_forked_query::{ToolCall, ToolOutcome, ToolSchema};
+use headstart_forked_query::{CONTENT, ToolCall, ToolOutcome, ToolSchema};
 use headstart_overlay_fs::{
     ChangeSet, CommitOutcome, EntryKind, Overlay, Quota, Savepoint, Tree, Workspace, WorkspacePath,
 };
@@ -15,7 +15,9 @@ use headstart_tool_gate::{
 };
 use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
-use crate::run::output;
+use tracing::{Instrument, Span, debug, debug_span, trace};
+
+use crate::run::{json, output};
 use crate::seen::Seen;
 use crate::shadow::{self, Shadow};
 use crate::{Consent, Ending, Host, Limit};
@@ -121,6 +123,9 @@ impl Tools {
     ) -> (GateContext, Verdict) {
         let context = self.host.gate_context();
         let verdict = judge(&self.gate, CallRef { name: &call.name, args: &call.args }, &context);
+        let (decision, reason) = (verdict.decision.as_str(), verdict.reason.as_str());
+        debug!(tool = call.name, id = call.id, decision, reason, "the gate judged a call");
+        trace!(target: CONTENT, id = call.id, args = json(&call.args), detail = verdict.detail, "the call");
         (context, verdict)
     }
 
@@ -243,7 +248,7 @@ impl Permits for Speculative {
     }
 
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
-        let (this, call) = (self.clone(), call.clone());
+        let (this, call, span) = (self.clone(), call.clone(), span(call));
         let run = async move {
             if is_shell(&call) {
                 this.tools.remember_reads(&permitted.verdict, &this.overlay).await;
@@ -258,10 +263,27 @@ impl Permits for Speculative {
             if let (Some(staging), Ok(ToolOutcome::Output(_))) = (staging, &outcome) {
                 staging.keep();
             }
-            outcome
+            told(outcome)
         };
-        run.boxed()
+        run.instrument(span).boxed()
     }
+}
+
+/// Around what a call does.
+fn span(call: &ToolCall) -> Span {
+    debug_span!("call", tool = call.name, id = call.id)
+}
+
+/// Says what has come of a call.
+fn told(outcome: Result<ToolOutcome, Cut>) -> Result<ToolOutcome, Cut> {
+    match &outcome {
+        Ok(outcome) => {
+            debug!(failed = matches!(outcome, ToolOutcome::Error(_)), "the call is done");
+            trace!(target: CONTENT, outcome = json(outcome), "what it answered");
+        }
+        Err(cut) => debug!(by_limit = matches!(cut, Cut::Limit(_)), "the run ends at the call"),
+    }
+    outcome
 }
 
 /// Takes back what a call staged unless the call succeeds: it may have failed, reached the quota, or been cut by the clock.
@@ -408,8 +430,8 @@ impl Permits for Foreground {
     }
 
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
-        let (this, call) = (self.clone(), call.clone());
-        async move { this.run_and_commit(&call, &permitted).await }.boxed()
+        let (this, call, span) = (self.clone(), call.clone(), span(call));
+        async move { told(this.run_and_commit(&call, &permitted).await) }.instrument(span).boxed()
     }
 
     fn is_committing(&self) -> bool {
@@ -437,7 +459,10 @@ impl Foreground {
             return Ok(changed_meanwhile(&stale));
         }
         let _committing = self.committing.begin();
-        Ok(match self.workspace.commit(&changes, self.tools.host.commit_options()).await {
+        let committed = self.workspace.commit(&changes, self.tools.host.commit_options()).await;
+        let is_committed = matches!(&committed, Ok(CommitOutcome::Committed(_)));
+        debug!(paths = changes.changes.len(), committed = is_committed, "the workspace took its changes");
+        Ok(match committed {
             Ok(CommitOutcome::Committed(_)) => {
                 self.seen.note_reads(&call.name, failed, &changes.reads);
                 self.seen.note_writes(&changes);

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use headstart_forked_query::{
-    FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason, ToolOutcome,
-    Usage, with_yields,
+    CONTENT, FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason,
+    ToolOutcome, Usage, with_yields,
 };
 use headstart_git_ahead::GitChange;
+use serde::Serialize;
 use serde_json::Value;
+use tracing::{Instrument, debug, debug_span, field, info, trace};
 
 use crate::clock::Clock;
 use crate::event::EventSender;
@@ -73,6 +75,14 @@ impl Run<'_> {
         let ending = limited.unwrap_or(Ending::Exhausted { limit: Limit::Time });
         let time = self.host.now().saturating_sub(started).saturating_sub(self.clock.asked());
         lock(self.progress).cost.work_ms += millis(time);
+        let (code, error) = match &ending {
+            Ending::Failed { code, error, .. } => (code.as_deref(), Some(error)),
+            _ => (None, None),
+        };
+        info!(status = ?ending.status(), millis = millis(time), code, "the run ended");
+        if let Some(error) = error {
+            trace!(target: CONTENT, error, "why it failed");
+        }
         ending
     }
 
@@ -113,8 +123,19 @@ impl Run<'_> {
         let mut request = self.base.clone();
         request.messages.extend_from_slice(&lock(self.progress).transcript.messages);
         let mut answer = Answer::default();
-        let asked = self.timed(self.read_answer(&request, &mut answer)).await;
+        let span = debug_span!("model", messages = request.messages.len(), tools = request.tools.len());
+        let asked = self.timed(self.read_answer(&request, &mut answer).instrument(span)).await;
         let (result, time) = asked;
+        debug!(
+            millis = millis(time),
+            input_tokens = answer.usage.input_tokens,
+            cached_input_tokens = answer.usage.cached_input_tokens,
+            output_tokens = answer.usage.output_tokens,
+            finish = answer.finish.map(field::debug),
+            error = result.as_ref().err().map(ModelError::code),
+            "the model answered"
+        );
+        trace!(target: CONTENT, parts = json(&answer.parts), "its answer");
         let mut progress = lock(self.progress);
         progress.cost.model_ms += millis(time);
         progress.cost.turns += 1;
@@ -206,6 +227,11 @@ impl Answer {
     fn is_empty(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Text { text } if text.trim().is_empty()))
     }
+}
+
+/// A value as it is shown in a log.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// A tool's text as a result.

@@ -5,9 +5,10 @@ use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
 use headstart_followup_state::Suggestions;
-use headstart_forked_query::{CacheSafeParams, SuppressionReason};
+use headstart_forked_query::{CONTENT, CacheSafeParams, SuppressionReason};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Overlay, Tree};
+use tracing::{Instrument, debug, info, info_span, trace};
 
 use crate::above::Above;
 use crate::driver::{Driver, Slot};
@@ -98,7 +99,12 @@ impl Speculation {
             above: Arc::clone(&above),
         };
         let tell = Tell { finished: send_finished, next: send_next, decided: send_decided };
-        let slot = Arc::new(Slot::new(work.run(tell).boxed()));
+        let span = info_span!("work ahead", id);
+        span.in_scope(|| {
+            debug!(stands_on = below.len(), "work ahead begins");
+            trace!(target: CONTENT, prompt, "its prompt");
+        });
+        let slot = Arc::new(Slot::new(work.run(tell).instrument(span).boxed()));
         let driver = Driver::new(Arc::clone(&slot));
         let state = State {
             id,
@@ -203,6 +209,7 @@ impl Speculation {
     /// Gives it up, and every step above it: the model's requests are dropped, staged files are forgotten, nothing ever
     /// happened. Work that was accepted before stays.
     pub fn abort(&self) {
+        info!(id = self.shared.id, "work ahead is given up");
         self.shared.slot.abort();
         self.shared.above.abort();
         if self.is_given_up() {

@@ -11,6 +11,7 @@ use headstart_tool_gate::ApprovalMode;
 
 use crate::config::{self, Flags};
 use crate::hosts::hooks::contract::CONTRACTS;
+use crate::log::Log;
 use crate::model_spec::ModelSpec;
 
 /// Predicts the next prompt of a coding agent's user, runs it while they read, hands the work over on Tab.
@@ -31,6 +32,8 @@ pub(crate) struct Global {
     pub(crate) json: bool,
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help = help::STATE_DIR)]
     pub(crate) state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) log: Log,
 }
 
 #[derive(Debug, Subcommand)]

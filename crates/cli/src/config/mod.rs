@@ -152,6 +152,7 @@ impl Config {
         let mut config = Self::default();
         let Some(path) = user_file(environment) else { return Ok(config) };
         let Some(file) = file::read(&path)? else { return Ok(config) };
+        tracing::debug!(path = %path.display(), "the user's configuration is read");
         let folder = path.parent().unwrap_or(Path::new("/"));
         config.model = file.model()?.map(|spec| beside(folder, spec.value));
         config.fast_model = file.fast_model()?.map(|spec| beside(folder, spec.value));

@@ -131,6 +131,7 @@ impl LanguageView for ServerView {
                 let Some(file) = shared.programs.find(&program.name) else {
                     return Err(SpawnError::NoProgram { name: program.name });
                 };
+                tracing::info!(program = program.name, "a language server starts");
                 let command = shared.command(&file, program);
                 place.programs += 1;
                 let number = place.programs;
@@ -181,6 +182,7 @@ impl Drop for StopOnDrop {
             if place.programs == number
                 && let Some(open) = &mut place.open
             {
+                tracing::info!(number, "a language server is ended");
                 // One whose view has ended has ended as well.
                 let _ = open.view.stop_program();
             }

@@ -18,6 +18,7 @@ mod giving_up;
 mod intel;
 mod leaving;
 mod ledger;
+mod log;
 mod looks;
 mod modes;
 mod parallel;

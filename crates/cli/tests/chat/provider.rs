@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::fixture::{Chat, project};
 
 /// What the server does with the next request.
-enum Answer {
+pub(crate) enum Answer {
     /// This status, with a message.
     Refuse(u16),
     /// A rate limit for so many seconds.
@@ -29,7 +29,7 @@ enum Answer {
 }
 
 /// A server on loopback; gives its base URL and what it is asked. After the last answer it takes no connection.
-fn serve(answers: Vec<Answer>) -> (String, mpsc::Receiver<Value>) {
+pub(crate) fn serve(answers: Vec<Answer>) -> (String, mpsc::Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let (sender, requests) = mpsc::channel();

@@ -7,6 +7,7 @@ use futures::future::{Either, select};
 use futures::{FutureExt, StreamExt, stream};
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tracing::info;
 
 use super::limiter::{BackingOff, Limiter, Turn};
 use crate::{EventStream, Model, ModelError, ModelEvent, ModelRequest, Priority, RetryPolicy};
@@ -141,6 +142,7 @@ impl Patient {
             waits.send_replace(Some(Waiting { until: Instant::now() + delay, cause }));
             Told(Arc::clone(waits))
         });
+        info!(error = error.code(), seconds = delay.as_secs_f64(), "a request waits before it is made again");
         tokio::time::sleep(delay).await;
     }
 }

@@ -2,10 +2,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use headstart_forked_query::ToolSchema;
+use headstart_forked_query::{CONTENT, ToolSchema};
 use headstart_overlay_fs::{ChangeSet, EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::{BuiltinTool, ConditionalCommand};
 use serde_json::{Map, Value, json};
+use tracing::{debug, trace};
 
 use super::schema;
 use crate::arguments::Arguments;
@@ -73,7 +74,18 @@ impl Shell {
             time_limit: context.limits.command_time,
             output_limit: limit,
         };
-        let ran = self.runner.run_in_view(request).await.map_err(|error| error_within(error, limit))?;
+        let ran = self.runner.run_in_view(request).await;
+        match &ran {
+            Ok(ran) => debug!(
+                seconds = ran.cost.time.as_secs_f64(),
+                exit_code = ran.output.exit_code,
+                timed_out = ran.output.timed_out,
+                network = ran.refused.network,
+                "a command ran in a view"
+            ),
+            Err(error) => not_run(error),
+        }
+        let ran = ran.map_err(|error| error_within(error, limit))?;
         let text = told(&ran.output, remarks(&ran, &staged), context);
         Ok(InView { text, ran })
     }
@@ -110,9 +122,25 @@ impl Tool for Shell {
             output_limit: context.limits.output_bytes,
         };
         let limit = context.limits.output_bytes;
-        let done = self.runner.run(request).await.map_err(|error| error_within(error, limit))?;
+        let done = self.runner.run(request).await;
+        match &done {
+            Ok(done) => debug!(
+                exit_code = done.exit_code,
+                timed_out = done.timed_out,
+                bytes = done.output.len(),
+                users = context.consented,
+                "a command ran"
+            ),
+            Err(error) => not_run(error),
+        }
+        let done = done.map_err(|error| error_within(error, limit))?;
         Ok(told(&done, Vec::new(), context))
     }
+}
+
+fn not_run(error: &ToolError) {
+    debug!("a command did not run");
+    trace!(target: CONTENT, %error, "why it did not");
 }
 
 /// The command line that a call asks for, and the folder, which is there.

@@ -123,6 +123,7 @@ impl Shared {
     pub(super) fn fail(&self, trouble: &str) {
         self.change(|state| {
             if state.trouble.as_deref() != Some(trouble) {
+                tracing::warn!(trouble, "the index has trouble");
                 state.notices.push(trouble.to_owned());
                 state.trouble = Some(trouble.to_owned());
             }
