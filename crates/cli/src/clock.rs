@@ -6,8 +6,23 @@ pub(crate) fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The clock by which the system writes times at files, in nanoseconds since the Unix epoch.
-pub(crate) fn of_files_ns() -> i64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+/// Whatever is changed from now on shows this time or a later one, in nanoseconds since the Unix epoch: by the clock with which the system stamps
+/// files, which is some milliseconds behind.
+pub(crate) fn since_now_ns() -> i64 {
+    nanoseconds(rustix::time::ClockId::RealtimeCoarse)
+}
+
+/// Whatever was changed until now shows this time or an earlier one: some files are stamped by the exact clock.
+pub(crate) fn until_now_ns() -> i64 {
+    nanoseconds(rustix::time::ClockId::Realtime)
+}
+
+/// As [`since_now_ns`], in milliseconds.
+pub(crate) fn since_now_ms() -> u64 {
+    u64::try_from(since_now_ns() / 1_000_000).unwrap_or_default()
+}
+
+fn nanoseconds(clock: rustix::time::ClockId) -> i64 {
+    let now = rustix::time::clock_gettime(clock);
     now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }

@@ -139,7 +139,7 @@ impl Remote {
 
     /// As the port has it.
     pub(crate) async fn run(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
-        let began_ms = clock::unix_ms();
+        let began_ms = clock::since_now_ms();
         if let Some(change) = request
             .below
             .changes

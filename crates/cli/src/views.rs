@@ -22,7 +22,7 @@ mod warm;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
@@ -36,6 +36,7 @@ use headstart_toolbox::{
     ViewRequest,
 };
 
+use crate::clock;
 use crate::config::Shadow;
 use crate::environment::Environment;
 use ahead::Ahead;
@@ -289,13 +290,13 @@ impl Views {
         let view = &mut opened.view;
         let line = self.command(&request.command, request.time_limit, request.output_limit);
         let command = Command { directory: request.directory.clone(), ..line };
-        let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let began_ms = clock::since_now_ms();
         let started = Instant::now();
         let done = view.run(&command).map_err(of_view)?;
         let time = started.elapsed();
         let output = output(&done);
         let mut ran = ViewOutput::of(output, (*request.staged).clone());
-        ran.began_ms = u64::try_from(began.as_millis()).unwrap_or(u64::MAX);
+        ran.began_ms = began_ms;
         ran.cost = ViewCost { time, processor: done.spent.processor, peak_bytes: done.spent.peak_bytes };
         ran.refused = self.refused(&done);
         let outside = done.refused.outside.iter().filter(|path| !self.is_cache(path));

@@ -58,9 +58,20 @@ fn refused(call: &str, about: impl AsRef<[u8]>, error: impl Into<std::io::Error>
     Refusal { call: call.to_owned(), about, message: error.into().to_string() }
 }
 
-/// The kernel's clock as it is written at files, in nanoseconds.
-fn now() -> i64 {
-    let now = clock_gettime(ClockId::RealtimeCoarse);
+/// Whatever is changed from now on shows this time or a later one, in nanoseconds.
+fn since_now() -> i64 {
+    // The kernel stamps files by this clock, which stands still for some milliseconds at a time.
+    nanoseconds(ClockId::RealtimeCoarse)
+}
+
+/// Whatever was changed until now shows this time or an earlier one, in nanoseconds.
+fn until_now() -> i64 {
+    // Since Linux 6.13 a file whose times somebody has just read gets its next one by the exact clock, which the other one is behind.
+    nanoseconds(ClockId::Realtime)
+}
+
+fn nanoseconds(clock: ClockId) -> i64 {
+    let now = clock_gettime(clock);
     now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 

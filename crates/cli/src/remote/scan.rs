@@ -90,7 +90,7 @@ impl Scan {
 
 /// Looks at the workspace; files that are as they were `before` are not read again.
 pub(super) fn scan(workspace: &Path, rules: &Rules, before: &Scan) -> Result<Scan, String> {
-    let began = clock::of_files_ns();
+    let began = clock::since_now_ns();
     let (root, by) = (workspace.to_owned(), rules.clone());
     let is_closed = move |path: &Path| relative(&root, path).is_none_or(|path| by.close(&path));
     let (found, all) = channel();

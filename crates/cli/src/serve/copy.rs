@@ -177,8 +177,8 @@ impl Locked<'_> {
         let (bytes, digest) = (target.bytes(), target.digest());
         self.copy.log.done(target, digest)?;
         // What begins now is told apart from this by the times of files.
-        let done = clock::of_files_ns();
-        while clock::of_files_ns() <= done {
+        let done = clock::until_now_ns();
+        while clock::since_now_ns() <= done {
             std::thread::sleep(Duration::from_millis(1));
         }
         self.copy.tell(workspace, Some(bytes))

@@ -160,7 +160,7 @@ impl InView {
     /// In a view that is started now, by the clock that the kernel stamps files with.
     pub(super) fn starts_now() -> Self {
         Self {
-            since: clock::of_files_ns(),
+            since: clock::since_now_ns(),
             before: None,
             is_known: false,
             keeps_tracked: false,

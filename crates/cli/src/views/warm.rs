@@ -137,7 +137,7 @@ impl Warm {
         let stamps = folders.iter().map(|folder| (folder.to_string(), stamp(&self.workspace, folder)));
         Ok(Filling {
             _lock: lock,
-            began: clock::of_files_ns(),
+            began: clock::since_now_ns(),
             folders: folders.to_vec(),
             stamps: stamps.collect(),
         })
@@ -180,7 +180,7 @@ impl Warm {
             new.path().file_name().unwrap_or_default().to_string_lossy().replacen(".new-", "layer-", 1);
         let bytes = bytes_below(new.path());
         fs::rename(new.keep(), self.folder.join(&random)).map_err(failed)?;
-        let layer = Layer { id: random, folders, began: filling.began, done: clock::of_files_ns(), bytes };
+        let layer = Layer { id: random, folders, began: filling.began, done: clock::until_now_ns(), bytes };
         let below = over.map(|used| used.record.layers.clone()).unwrap_or_default();
         let layers = [vec![layer], below].concat();
         let record = Record { layers, stamps: filling.stamps.clone(), used: clock::unix_ms() };

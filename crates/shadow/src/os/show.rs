@@ -1,5 +1,6 @@
 //! Writes into a view, through the root of the mounted overlay, so that the kernel alone knows how its layers are kept.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
@@ -8,11 +9,10 @@ use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{Change, ChangeKind, EntryKind};
 use headstart_workspace_path::WorkspacePath;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Timespec, Timestamps};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
 
-use super::again;
+use super::{again, until_now};
 use crate::ShadowError;
 
 const SECOND: i64 = 1_000_000_000;
@@ -31,20 +31,27 @@ enum Wanted<'a> {
 /// Writes into one view.
 pub(super) struct Show<'a> {
     root: BorrowedFd<'a>,
-    /// When the last command ended.
+    /// No file has a later time that a command knows.
     after: Option<i64>,
+    /// The latest time that a file was given.
+    given: Cell<Option<i64>>,
     /// Until when it is tried.
     deadline: Option<Instant>,
 }
 
 impl<'a> Show<'a> {
     pub(super) fn new(root: BorrowedFd<'a>, after: Option<i64>) -> Self {
-        Self { root, after, deadline: None }
+        Self { root, after, given: Cell::new(None), deadline: None }
     }
 
     /// The same in a view in which a program runs, which may change all that is looked at here.
     pub(super) fn beside_a_program(self) -> Self {
         Self { deadline: Instant::now().checked_add(AGAINST_A_PROGRAM), ..self }
+    }
+
+    /// The latest time that a file was given where the kernel's own would not do.
+    pub(super) fn given(&self) -> Option<i64> {
+        self.given.get()
     }
 
     /// Makes `target` of a view that holds `known`, both over the same tree.
@@ -74,16 +81,15 @@ impl<'a> Show<'a> {
 
     /// Gives what is at these paths a time that is later than the last command; that nothing is there is no error.
     pub(super) fn renew(&self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
-        let now = clock_gettime(ClockId::Realtime);
-        let time = later_time(self.after).unwrap_or(now);
-        let times = Timestamps { last_access: time, last_modification: time };
+        let time = until_now();
+        let time = self.later_time(time, None).unwrap_or(time);
         for path in paths {
             let Some((folder, name)) = path.parent().zip(path.file_name()) else { continue };
             let folder = match self.folder(&folder) {
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                 opened => opened.map_err(|error| failed(path, error))?,
             };
-            match rustix::fs::utimensat(&folder, name, &times, AtFlags::SYMLINK_NOFOLLOW) {
+            match rustix::fs::utimensat(&folder, name, &both(time), AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(error) => return Err(failed(path, error)),
             }
@@ -117,7 +123,12 @@ impl<'a> Show<'a> {
             Wanted::Folder => self.make_folder(folder.as_fd(), name).map(drop),
             Wanted::Link(target) => {
                 self.remove_tree(folder.as_fd(), name)?;
-                rustix::fs::symlinkat(*target, &folder, name)
+                rustix::fs::symlinkat(*target, &folder, name)?;
+                let made = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                let later = self.later_time(modified(&made), None);
+                later.map_or(Ok(()), |time| {
+                    rustix::fs::utimensat(&folder, name, &both(time), AtFlags::SYMLINK_NOFOLLOW)
+                })
             }
             Wanted::File { content, executable } => self.write(folder.as_fd(), name, content, *executable),
         }
@@ -154,12 +165,21 @@ impl<'a> Show<'a> {
         let mut file = File::from(file);
         file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         // A cache that knows its source by length and second (Python's) has to see another second than that of the file before.
-        let before = found.map(|found| found.st_mtime.saturating_mul(SECOND));
-        if let Some(time) = later_time(self.after.max(before)) {
-            let times = Timestamps { last_access: time, last_modification: time };
-            rustix::fs::futimens(&file, &times)?;
+        let before = found.map(|found| modified(&found));
+        if let Some(time) = self.later_time(modified(&rustix::fs::fstat(&file)?), before) {
+            rustix::fs::futimens(&file, &both(time))?;
         }
         Ok(())
+    }
+
+    /// What something that was just written has to have for its time where what it got from the kernel would not do: at least one whole second after
+    /// the last command and after what was there before, for there are tools that compare seconds. What it got counts, and not what a clock shows:
+    /// the kernel stamps files by one that may be some milliseconds behind.
+    fn later_time(&self, got: i64, before: Option<i64>) -> Option<i64> {
+        let second = self.after.max(before)?.div_euclid(SECOND) + 1;
+        let time = (got.div_euclid(SECOND) < second).then(|| second.saturating_mul(SECOND));
+        self.given.set(self.given.get().max(time));
+        time
     }
 
     fn folder(&self, path: &WorkspacePath) -> Result<OwnedFd, Errno> {
@@ -200,11 +220,14 @@ impl<'a> Show<'a> {
     }
 }
 
-/// The time for what is written after a moment, where the clock's own would not do: at least one whole second later, for there are tools
-/// that compare seconds.
-fn later_time(after: Option<i64>) -> Option<Timespec> {
-    let second = after?.div_euclid(SECOND) + 1;
-    (clock_gettime(ClockId::Realtime).tv_sec < second).then_some(Timespec { tv_sec: second, tv_nsec: 0 })
+fn modified(stat: &Stat) -> i64 {
+    let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or_default();
+    stat.st_mtime.saturating_mul(SECOND).saturating_add(nanoseconds)
+}
+
+fn both(time: i64) -> Timestamps {
+    let time = Timespec { tv_sec: time.div_euclid(SECOND), tv_nsec: time.rem_euclid(SECOND) };
+    Timestamps { last_access: time, last_modification: time }
 }
 
 fn failed(path: &WorkspacePath, error: Errno) -> ShadowError {

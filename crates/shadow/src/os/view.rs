@@ -19,7 +19,7 @@ use super::collect::{Collected, collect};
 use super::copied::{Listing, Original};
 use super::show::Show;
 use super::watch::Watch;
-use super::{init, mountinfo, now, outside, read, refused, watch, written};
+use super::{init, mountinfo, outside, read, refused, since_now, until_now, watch, written};
 use crate::{
     BuildRoom, Command, End, Limits, Options, Output, Place, ReadBack, ReadRules, Refused, ShadowError,
     Shown, Spent, Standing, Stream, Tier, layout,
@@ -53,8 +53,10 @@ pub struct View {
     root: OwnedFd,
     /// The kernel's clock before the workspace was opened: what is changed from then on shows this time or a later one.
     since: i64,
-    /// When the last command ended, by the same clock.
-    last_command: Option<i64>,
+    /// No file has a later time that a command has seen or written.
+    latest: Option<i64>,
+    /// The latest time that something was given which was shown.
+    given: Option<i64>,
     /// What the view was last told, or was found to hold.
     known: BTreeMap<WorkspacePath, Change>,
     hidden: BTreeSet<WorkspacePath>,
@@ -106,7 +108,7 @@ impl View {
         options: &Options,
         prepared: Option<Prepared>,
     ) -> Result<(Self, Option<Listing>), ShadowError> {
-        let since = now();
+        let since = since_now();
         let workspace = real_workspace(&options.workspace)?;
         let mut options = Options { workspace: workspace.clone(), ..options.clone() };
         // On a disk that is almost full nothing is kept but in memory.
@@ -161,7 +163,8 @@ impl View {
             written,
             root,
             since,
-            last_command: None,
+            latest: None,
+            given: None,
             known: BTreeMap::new(),
             hidden: BTreeSet::new(),
             has_program: false,
@@ -219,9 +222,10 @@ impl View {
         let target: BTreeMap<_, _> =
             staged.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
         self.pass_a_moment();
-        self.writer().change(&self.known, &target)?;
-        self.known = target;
-        Ok(())
+        let known = std::mem::take(&mut self.known);
+        let shown = self.write(|show| show.change(&known, &target));
+        self.known = if shown.is_ok() { target } else { known };
+        shown
     }
 
     /// Writes into the view what the steps below this one staged. It counts as what the view lies over: [`read_back`](Self::read_back) has to
@@ -230,7 +234,7 @@ impl View {
         self.check_alive()?;
         let target = below.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
         self.original.lay(&below.changes);
-        self.writer().change(&BTreeMap::new(), &target)
+        self.write(|show| show.change(&BTreeMap::new(), &target))
     }
 
     /// To be called in a view over finished layers of build output ([`BuildLayer::below`](crate::BuildLayer::below)), which were done at `built`, in nanoseconds
@@ -238,15 +242,15 @@ impl View {
     /// Their content stays what it is, so they are not read back.
     pub fn renew(&mut self, built: i64, changed: &[WorkspacePath]) -> Result<(), ShadowError> {
         self.check_alive()?;
-        self.last_command = self.last_command.max(Some(built));
-        self.writer().renew(changed)
+        self.latest = self.latest.max(Some(built));
+        self.write(|show| show.renew(changed))
     }
 
     /// Takes paths out of the view, with all that is below them: commands do not see them, and they are never read back.
     pub fn hide(&mut self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
         self.check_alive()?;
         for path in paths.iter().filter(|path| !path.is_root()) {
-            self.writer().remove(path)?;
+            self.write(|show| show.remove(path))?;
             self.hidden.insert(path.clone());
         }
         Ok(())
@@ -285,7 +289,7 @@ impl View {
             _ => None,
         };
         let collected = collect(&mut self.channel, &directory, command, sink);
-        self.last_command = Some(now());
+        self.latest = self.latest.max(self.given).max(Some(until_now()));
         if watch.is_some_and(Watch::end) {
             self.end_now();
             return Ok((End::Disk, Refused { quota: true, ..Refused::default() }));
@@ -369,9 +373,12 @@ impl View {
         self.root.as_fd()
     }
 
-    fn writer(&self) -> Show<'_> {
-        let show = Show::new(self.root.as_fd(), self.last_command);
-        if self.has_program { show.beside_a_program() } else { show }
+    fn write<T>(&mut self, write: impl FnOnce(&Show<'_>) -> T) -> T {
+        let show = Show::new(self.root.as_fd(), self.latest);
+        let show = if self.has_program { show.beside_a_program() } else { show };
+        let written = write(&show);
+        self.given = self.given.max(show.given());
+        written
     }
 
     fn is_full(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::process;
 
-use headstart_overlay_fs::ChangeSet;
+use headstart_overlay_fs::{ChangeSet, Overlay};
 use headstart_shadow::{Command, Options, View};
 
 use crate::output::sysroot;
@@ -11,6 +11,9 @@ use crate::place::{PATIENCE, Place, Test, path};
 pub(crate) const TESTS: &[Test] = &[
     ("make_sees_every_content", make_sees_every_content),
     ("a_tool_that_compares_seconds_sees_every_content", a_tool_that_compares_seconds),
+    ("what_is_built_as_a_second_begins_is_older_than_what_is_shown_then", built_as_a_second_begins),
+    ("what_is_shown_as_a_second_begins_is_newer_than_what_was_built", shown_as_a_second_begins),
+    ("what_comes_back_in_another_place_is_newer_than_what_was_built", comes_back_in_another_place),
     ("cargo_sees_every_content", cargo_sees_every_content),
     ("python_sees_every_content", python_sees_every_content),
     ("what_was_built_in_one_view_is_not_in_another", what_was_built_in_one_view),
@@ -21,8 +24,19 @@ const MAKE: &str = "make -s && cat out";
 const SECONDS: &str = "if test ! -e out || test \"$(stat -c %Y value)\" -gt \"$(stat -c %Y out)\"; then cp value out; fi; cat out";
 
 /// Goes through contents, back and forth, and builds after each change of what is staged. An empty one is what is on disk.
-fn goes_through(place: &Place, mut view: View, file: &str, build: &Command, text: fn(&str) -> String) {
-    for value in ["", "2", "", "3", "2", "", "", "2"] {
+fn goes_through(place: &Place, view: View, file: &str, build: &Command, text: fn(&str) -> String) {
+    goes_through_these(&["", "2", "", "3", "2", "", "", "2"], place, view, file, build, text);
+}
+
+fn goes_through_these(
+    values: &[&str],
+    place: &Place,
+    mut view: View,
+    file: &str,
+    build: &Command,
+    text: fn(&str) -> String,
+) {
+    for &value in values {
         let staged = if value.is_empty() {
             ChangeSet::default()
         } else {
@@ -60,6 +74,58 @@ fn make_sees_every_content() {
 fn a_tool_that_compares_seconds() {
     let place = Place::with(&[("value", "1\n")]);
     goes_through(&place, place.view(), "value", &shell(SECONDS), plain);
+}
+
+/// The kernel may stamp a result by the exact clock, while the one by which it stamps most files still shows the second before.
+fn built_as_a_second_begins() {
+    const BUILD: &str = "
+        if test ! -e out || test \"$(stat -c %Y value)\" -gt \"$(stat -c %Y out)\"; then
+            read -r value < value; : > out; test -s out
+            second=${EPOCHREALTIME%.*}; while test ${EPOCHREALTIME%.*} = $second; do :; done
+            echo \"$value\" > out
+        fi
+        read -r value < out; echo \"$value\"";
+    let place = Place::with(&[("value", "1\n")]);
+    let build = Command::new(["/bin/bash", "-c", BUILD], PATIENCE);
+    goes_through_these(&["", "2", ""], &place, place.view(), "value", &build, plain);
+}
+
+/// What is shown may be stamped by a clock that still shows the second before. An empty file is, for nothing is written to it after its times were read.
+fn shown_as_a_second_begins() {
+    const BUILD: &str = "
+        if test ! -e out; then echo without > out; fi
+        if test -e value && test \"$(stat -c %Y value)\" -gt \"$(stat -c %Y out)\"; then echo with > out; fi
+        cat out";
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    let staged = place.staged(async |overlay| overlay.write(&path("value"), Vec::new()).await.unwrap());
+    let second = || rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
+    for _ in 0..2 {
+        assert_eq!(crate::place::ok(&mut view, &format!("rm -f out; {BUILD}")), "without\n");
+        let before = second();
+        while second() == before {}
+        view.show(&staged).unwrap();
+        assert_eq!(crate::place::ok(&mut view, BUILD), "with\n");
+        view.show(&ChangeSet::default()).unwrap();
+    }
+}
+
+/// A result may have the time of its source, which may be in the second to come.
+fn comes_back_in_another_place() {
+    const BUILD: &str = "
+        if test ! -e out || { test -e value && test $(stat -c %Y value) -gt $(stat -c %Y out); }; then
+            cp -p value out
+        fi
+        cat out";
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    for value in ["1", "2", "3", "4"] {
+        let staged =
+            async |overlay: &Overlay| overlay.write(&path("value"), plain(value).into_bytes()).await.unwrap();
+        view.show(&place.staged(staged)).unwrap();
+        assert_eq!(crate::place::ok(&mut view, BUILD).trim(), value);
+        view.show(&ChangeSet::default()).unwrap();
+    }
 }
 
 fn cargo_sees_every_content() {

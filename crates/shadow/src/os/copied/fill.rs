@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::list::{Listed, Listing};
 use super::{Original, Stopped, Was, content, file};
-use crate::os::{again, now};
+use crate::os::{again, since_now, until_now};
 
 pub(super) fn fill(listing: &Listing, workspace: &File, root: BorrowedFd<'_>) -> Result<Original, Stopped> {
     let before = used(root);
@@ -161,11 +161,11 @@ fn used(root: BorrowedFd<'_>) -> (u64, u64) {
     used.unwrap_or_default()
 }
 
-/// Waits until the clock of files is past what was just written, and says what it shows then.
+/// Waits until whatever is changed shows a later time than all that was just written, and says which it shows at least.
 fn next_moment() -> i64 {
-    let written = now();
+    let written = until_now();
     loop {
-        match now() {
+        match since_now() {
             later if written < later => return later,
             _ => std::thread::sleep(Duration::from_micros(500)),
         }

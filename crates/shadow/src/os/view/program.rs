@@ -5,11 +5,9 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use super::super::channel::Message;
 use super::super::collect::{end, is_gone, send};
-use super::super::now;
+use super::super::until_now;
 use super::View;
 use crate::{Command, Program, Running, ShadowError};
-
-const SECOND: i64 = 1_000_000_000;
 
 impl View {
     /// Starts a program with pipes. It runs until it ends, is stopped, or the view ends; a program that runs already is ended first. All that
@@ -42,6 +40,7 @@ impl View {
     /// Ends the program and all that it started, and comes back when none of it is left. That none runs is no error.
     pub fn stop_program(&mut self) -> Result<(), ShadowError> {
         self.request(b"stop")?;
+        self.pass_a_moment();
         self.has_program = false;
         Ok(())
     }
@@ -61,8 +60,7 @@ impl View {
     /// While a program runs, what is shown from now on has to be later than what it made of all that was shown before.
     pub(super) fn pass_a_moment(&mut self) {
         if self.has_program {
-            let shown = self.last_command.map(|last| (last.div_euclid(SECOND) + 1) * SECOND);
-            self.last_command = Some(now().max(shown.unwrap_or(i64::MIN)));
+            self.latest = self.latest.max(self.given).max(Some(until_now()));
         }
     }
 
