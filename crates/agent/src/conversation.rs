@@ -85,6 +85,12 @@ impl Conversation {
         &self.model
     }
 
+    /// Another model answers from now on.
+    pub fn set_model(&mut self, model: &str) {
+        model.clone_into(&mut self.model);
+        self.fork();
+    }
+
     /// What was said, oldest first.
     pub fn history(&self) -> &[Message] {
         &self.history

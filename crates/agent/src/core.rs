@@ -3,6 +3,7 @@
 //! No IO, no clock, no waiting: what is to be done is an [`Effect`], and comes back as a [`Report`]. A report that comes late is legal and
 //! changes nothing.
 
+mod choices;
 mod questions;
 mod steps;
 mod suggesting;
@@ -13,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
-use headstart_budget::policy::{Habits, Hold, Mode};
+use headstart_budget::policy::{Habits, Mode};
 use headstart_budget::{Candidates, Metering, Unwritten};
 use headstart_followup_state::{
     AcceptMethod, Config, Effect as Followed, Event as Followup, FollowupController, RequestId, Suggestions,
@@ -64,6 +65,10 @@ pub(crate) enum Effect {
     AwaitNext { request: RequestId, accepted: Speculation },
     /// Gives up either.
     DropQuery,
+    /// Looks what the user has undone: [`Report::UndoFound`].
+    LookUndone,
+    /// The model of background work is this one from now on.
+    UseModel(String),
     /// Runs a prompt ahead: [`Report::WorkStarted`], then [`Report::WorkEvent`], [`Report::StepStarted`], [`Report::WorkEnded`].
     StartWork { id: String, prompt: String, params: Box<CacheSafeParams>, limits: Limits },
     /// Accepts work: [`Report::Accepted`].
@@ -97,6 +102,8 @@ impl Effect {
             Self::Keep(_) => "keep",
             Self::KeepSession(_) => "keep_session",
             Self::ReadHabits => "read_habits",
+            Self::LookUndone => "look_undone",
+            Self::UseModel(_) => "use_model",
             Self::WakeAt(_) => "wake_at",
         }
     }
@@ -143,6 +150,7 @@ pub(crate) enum Report {
         below: String,
         step: Speculation,
     },
+    UndoFound(News),
     Accepted(Box<Result<Acceptance, String>>),
     HabitsRead(Habits),
     Trouble(String),
@@ -207,6 +215,14 @@ pub(crate) struct Core {
     interrupted: bool,
     is_over: bool,
     header: Header,
+    /// The work that was taken last, for whoever wants to look at what it changed.
+    applied: VecDeque<Arc<Finished>>,
+    /// What the user has undone and the model does not know yet, as of the last look.
+    undone: News,
+    /// The code of why there is no suggestion.
+    unsuggested: Option<String>,
+    /// Whether the suggestion on offer is one that the host gave: nothing runs ahead for it.
+    is_offered_by_host: bool,
     effects: VecDeque<Effect>,
     revision: u64,
 }
@@ -239,6 +255,10 @@ impl Core {
             interrupted: false,
             is_over: false,
             header: Header::default(),
+            applied: VecDeque::new(),
+            undone: News::default(),
+            unsuggested: None,
+            is_offered_by_host: false,
             effects: VecDeque::new(),
             revision: 0,
         };
@@ -307,6 +327,7 @@ impl Core {
             Report::WorkEvent { id, event } => self.work_event(&id, event),
             Report::WorkEnded { id, finished } => self.work_ended(&id, finished),
             Report::StepStarted { below, step } => self.step_started(&below, step),
+            Report::UndoFound(news) => self.undo_found(news),
             Report::Accepted(accepted) => self.accepted(*accepted),
             Report::HabitsRead(habits) => self.options.metering.adopt(habits),
             Report::Trouble(text) => self.log.push(Item::Trouble { text }),
@@ -393,37 +414,6 @@ impl Core {
         }
         self.interrupted = true;
         Ok(())
-    }
-
-    /// The host has other rules from now on. Nothing is suggested in plan mode.
-    pub(crate) fn rules_changed(&mut self) {
-        if self.mode() == ApprovalMode::Plan {
-            self.forget_suggestion();
-        }
-    }
-
-    /// As much is done ahead from now on.
-    pub(crate) fn set_background(&mut self, mode: Mode) {
-        self.options.metering.set_mode(mode);
-        if mode == Mode::Off {
-            self.forget_suggestion();
-        }
-        self.enable();
-    }
-
-    /// The user lets this conversation lose one more start. Says whether that changes anything.
-    pub(crate) fn grant(&mut self) -> bool {
-        let is_limited = self.options.metering.room(self.now.unix_ms).is_some();
-        if is_limited {
-            self.options.metering.grant();
-        }
-        is_limited
-    }
-
-    /// Whether a suggestion would be asked for now.
-    pub(crate) fn may_ask(&mut self) -> Result<(), Hold> {
-        self.look_at_machine();
-        self.options.metering.may_ask(self.now.unix_ms)
     }
 
     /// Forgets what was said.
@@ -514,7 +504,10 @@ impl Core {
             draft: self.draft.clone(),
             suggestion,
             ahead: self.ahead().map(WorkAhead::view),
+            taken: self.taken_id().map(str::to_owned),
             question: self.asking.as_ref().map(Asking::view),
+            is_asking: self.query.is_some(),
+            unsuggested: self.unsuggested.clone(),
         }
     }
 

@@ -17,7 +17,7 @@ use headstart_budget::Unwritten;
 use headstart_budget::policy::Habits;
 use headstart_forked_query::{Model, generate_candidates};
 use headstart_speculation::{
-    AcceptError, Acceptance, Consent, Ending, Engine, Events, Finished, PromptOf, Turn, UndoWatch,
+    AcceptError, Acceptance, Consent, Ending, Engine, Events, Finished, News, PromptOf, Turn, UndoWatch,
 };
 
 use tracing::{debug, warn};
@@ -55,6 +55,7 @@ pub struct Driver {
     runs: Vec<Run>,
     query: Option<Task<Report>>,
     looking: Option<BoxFuture<'static, Report>>,
+    looking_back: Option<BoxFuture<'static, News>>,
     timer: Option<BoxFuture<'static, ()>>,
     /// What the ledger is still to be told, in order, and what it is told now.
     to_keep: VecDeque<Keeping>,
@@ -111,6 +112,7 @@ impl Driver {
             runs: Vec::new(),
             query: None,
             looking: None,
+            looking_back: None,
             timer: None,
             to_keep: VecDeque::new(),
             keeping: None,
@@ -204,6 +206,11 @@ impl Driver {
                     Report::NextKnown { request, next, why_none, above }
                 }));
             }
+            Effect::LookUndone => {
+                let undone = Arc::clone(&self.undone);
+                self.looking_back = Some(async move { undone.news().await }.boxed());
+            }
+            Effect::UseModel(name) => self.engine.background.name = name,
             Effect::DropQuery => {
                 if let Some(query) = self.query.take() {
                     query.stop();
@@ -262,6 +269,12 @@ impl Driver {
         {
             self.looking = None;
             return Poll::Ready(Some(report));
+        }
+        if let Some(looking) = &mut self.looking_back
+            && let Poll::Ready(news) = looking.poll_unpin(context)
+        {
+            self.looking_back = None;
+            return Poll::Ready(Some(Report::UndoFound(news)));
         }
         if let Poll::Ready(report) = self.poll_runs(context) {
             return Poll::Ready(Some(report));

@@ -7,8 +7,8 @@ use futures::Stream;
 use futures::channel::oneshot;
 use futures::task::AtomicWaker;
 use headstart_budget::Metering;
-use headstart_budget::policy::{Hold, Mode};
-use headstart_followup_state::Event as Followup;
+use headstart_budget::policy::{Hold, Mode, Tariff};
+use headstart_followup_state::{Event as Followup, Suggestion};
 use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{Engine, Host};
 
@@ -237,6 +237,43 @@ impl AgentHandle {
     /// Calls the conversation so, where it is kept.
     pub fn set_title(&self, title: &str) {
         self.with(|core| core.set_title(title));
+    }
+
+    /// Asks for a suggestion now, if nothing goes on and none is there. [`View::unsuggested`] tells why there is none.
+    pub fn suggest(&self) {
+        self.with(Core::suggest_now);
+    }
+
+    /// Shows a suggestion of the host's own, as one that begins a conversation. Nothing runs ahead for it.
+    pub fn offer(&self, suggestion: Suggestion) {
+        self.with(|core| core.offer(suggestion));
+    }
+
+    /// Whether suggestions run ahead from now on. What runs is dropped where they do not.
+    pub fn set_speculation(&self, runs: bool) {
+        self.with(|core| core.set_speculation(runs));
+    }
+
+    /// So many suggestions are asked for from now on.
+    pub fn set_candidates(&self, candidates: usize) {
+        self.with(|core| core.set_candidates(candidates));
+    }
+
+    /// What the ports ask is another model from now on, of this name. What the former one did ahead is dropped; a turn under way ends with the
+    /// name that it began with.
+    pub fn set_model(&self, name: &str, tariff: Tariff) {
+        self.with(|core| core.set_model(name, tariff));
+    }
+
+    /// Files were changed, perhaps by somebody who undid work: what rests on that is not offered any more, and the lists of applied files say so.
+    pub fn files_changed(&self) {
+        self.with(Core::files_changed);
+    }
+
+    /// What this work changed, or would: work ahead, work that the user took and is asked about, or that was applied lately.
+    pub fn changes(&self, work: &str) -> Option<ChangeSet> {
+        let found = self.with(|core| core.changes(work))?;
+        Some(found.changes())
     }
 
     /// Looks at what was metered. The closure must not call this handle.

@@ -78,6 +78,8 @@ pub struct JudgedCall {
 /// What an accept changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
+    /// The id of the work ([`AgentHandle::changes`](crate::AgentHandle::changes)).
+    pub id: String,
     /// The files.
     pub changes: Vec<ChangeSummary>,
     /// Those of them that hold an edit of the user's as well.
@@ -86,6 +88,8 @@ pub struct Applied {
     pub git: Option<Box<GitChange>>,
     /// The files that were changed since a command of the work ran in a view.
     pub stale: Vec<WorkspacePath>,
+    /// Of the files those that are as they were before, because the user has put them back.
+    pub undone: Vec<WorkspacePath>,
     /// How long the work took for which the user did not wait; `None` where it had hardly begun.
     pub saved: Option<Duration>,
     /// How the work had ended. Unless completed, a turn goes on from there.

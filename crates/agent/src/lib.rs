@@ -92,6 +92,7 @@ mod core;
 mod driver;
 mod handle;
 mod item;
+mod json;
 mod log;
 #[cfg(feature = "native")]
 pub mod native;

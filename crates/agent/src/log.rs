@@ -4,7 +4,7 @@ use std::sync::Arc;
 use headstart_forked_query::ToolCall;
 use headstart_speculation::Event;
 
-use crate::item::{CallItem, Item};
+use crate::item::{Applied, CallItem, Item};
 
 /// What has changed in the list of items. The key of an item is its place in the conversation, counted from 0 and never given twice.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +94,21 @@ impl Log {
     /// A turn begins that goes on with no call: what was told last without a result stays so.
     pub(crate) fn close_call(&mut self) {
         self.open_call = None;
+    }
+
+    /// Changes the list of applied files that `change` says it has changed, the newest first.
+    pub(crate) fn change_applied(&mut self, mut change: impl FnMut(&mut Applied) -> bool) {
+        for (place, item) in self.items.iter_mut().enumerate().rev() {
+            if !matches!(**item, Item::Applied(_)) {
+                continue;
+            }
+            if let Item::Applied(applied) = Arc::make_mut(item)
+                && change(applied)
+            {
+                self.changed.entry(self.first + place).or_insert(Change::Changed);
+                return;
+            }
+        }
     }
 
     /// Forgets everything.

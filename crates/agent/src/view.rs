@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 
 use headstart_followup_state::Place;
@@ -26,8 +27,14 @@ pub struct View {
     pub suggestion: Option<Suggested>,
     /// The work that runs ahead for it.
     pub ahead: Option<Ahead>,
+    /// The id of work that the user has taken and that is not handed over yet.
+    pub taken: Option<String>,
     /// What the user is asked.
     pub question: Option<Question>,
+    /// Whether a suggestion is asked for at this moment.
+    pub is_asking: bool,
+    /// The code of why there is no suggestion, after the last question for one.
+    pub unsuggested: Option<String>,
 }
 
 /// What goes on.
@@ -74,6 +81,8 @@ pub struct Suggested {
 /// The work that runs ahead for the suggestion on screen. It never tells the prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ahead {
+    /// Its id.
+    pub id: String,
     /// What it has done so far.
     pub progress: WorkProgress,
     /// How it ended, once it has.
@@ -96,6 +105,12 @@ pub struct Question {
 /// The number of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QuestionId(pub(crate) u64);
+
+impl fmt::Display for QuestionId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
 
 /// What the user is asked about.
 #[derive(Debug, Clone, PartialEq)]

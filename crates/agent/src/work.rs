@@ -8,6 +8,7 @@ use headstart_overlay_fs::ChangeSummary;
 use headstart_speculation::{Event, Finished, Speculation, Status};
 use headstart_tool_gate::BuiltinTool;
 
+use crate::item::CallItem;
 use crate::view::Ahead;
 
 /// The work behind a suggestion, with what it has told so far, and the steps on top of it.
@@ -27,6 +28,8 @@ pub(crate) struct WorkAhead {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct WorkProgress {
+    /// Its calls, in order.
+    pub calls: Vec<Arc<CallItem>>,
     /// Calls that only looked and have their result.
     pub looks: usize,
     /// Whether a call did more than look.
@@ -78,6 +81,7 @@ impl WorkAhead {
 
     pub(crate) fn view(&self) -> Ahead {
         Ahead {
+            id: self.speculation.id().to_owned(),
             progress: self.progress.clone(),
             finished: self.finished.clone(),
             above: self.steps().skip(1).count(),
@@ -91,6 +95,8 @@ impl WorkProgress {
     fn take_in(&mut self, event: &Event, staged: impl FnOnce() -> Vec<ChangeSummary>) {
         match event {
             Event::ToolCall { call } => {
+                let item = CallItem { call: call.clone(), view: None, outcome: None };
+                self.calls.push(Arc::new(item));
                 let is_command = BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell);
                 self.command = is_command.then(|| call.clone());
             }
@@ -103,6 +109,10 @@ impl WorkProgress {
             }
             Event::ToolResult { result } => {
                 self.command = None;
+                let open = self.calls.iter_mut().rfind(|item| item.call.id == result.id);
+                if let Some(item) = open.map(Arc::make_mut) {
+                    item.outcome = Some(result.outcome.clone());
+                }
                 match BuiltinTool::from_name(&result.name) {
                     Some(BuiltinTool::ReadFile | BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => {
                         self.looks += 1;

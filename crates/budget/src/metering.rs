@@ -11,7 +11,7 @@ use headstart_speculation::{Cost, Speculation};
 pub use self::entries::{EntryBuilder, NotShown, QueryCost, of_acceptance, outcome};
 pub use self::run::RunMeter;
 use crate::ledger::{Entry, Outcome};
-use crate::policy::{Allowance, Experience, Habits, Hold, Lesson, Mode, Policy, Room};
+use crate::policy::{Allowance, Experience, Habits, Hold, Lesson, Mode, Policy, Room, Tariff};
 
 /// What one conversation knows of costs and outcomes: it is asked before something is done ahead, and told what came of it.
 ///
@@ -71,6 +71,12 @@ impl Metering {
     /// As much is done ahead from now on.
     pub fn set_mode(&mut self, mode: Mode) {
         self.policy.mode = mode;
+    }
+
+    /// Other models are asked from now on.
+    pub fn set_tariff(&mut self, tariff: Tariff) {
+        self.experience.set_tariff(tariff.clone());
+        self.entries.set_tariff(tariff);
     }
 
     /// The limits.

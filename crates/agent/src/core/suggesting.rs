@@ -76,11 +76,13 @@ impl Core {
             return;
         }
         let guards = self.conversation.guards(self.mode() == ApprovalMode::Plan);
-        if guards.against(self.conversation.params(), &[]).is_some() {
+        if let Some(why) = guards.against(self.conversation.params(), &[]) {
+            self.unsuggested = Some(why.as_str().to_owned());
             return;
         }
         self.look_at_machine();
         if let Err(hold) = self.options.metering.ask(self.now.unix_ms) {
+            self.unsuggested = Some(hold.code().to_owned());
             if self.options.metering.should_report(hold) {
                 self.log.push(Item::NoSuggestion(NoSuggestion::Held(hold)));
             }
@@ -179,6 +181,7 @@ impl Core {
             }
             Err(NotSuggested { reason, error }) => {
                 self.attach_step(above);
+                self.unsuggested = Some(reason.clone());
                 self.followup(Followup::Suppressed { request, reason });
                 let is_new = |error: &ModelError| self.options.metering.should_report_error(error);
                 if let Some(error) = error.filter(is_new) {
@@ -226,7 +229,7 @@ impl Core {
         self.close_candidates(given_up);
     }
 
-    fn close_candidates(&mut self, given_up: Vec<(Candidate<WorkAhead>, Outcome)>) {
+    pub(super) fn close_candidates(&mut self, given_up: Vec<(Candidate<WorkAhead>, Outcome)>) {
         for (candidate, outcome) in given_up {
             match candidate.work {
                 Some(mut work) => self.give_up(&mut work, outcome),
@@ -273,7 +276,7 @@ impl Core {
     fn start_ahead(&mut self) {
         self.close_suggestions(Outcome::Replaced);
         self.offers = std::mem::take(&mut self.pending);
-        if !self.options.speculation {
+        if !self.options.speculation || std::mem::take(&mut self.is_offered_by_host) {
             return;
         }
         self.look_at_machine();
@@ -342,8 +345,9 @@ impl Core {
         offered.chain(of_taken).chain(of_query).find_map(|work| work.find(id))
     }
 
-    fn next_request(&mut self) -> RequestId {
+    pub(super) fn next_request(&mut self) -> RequestId {
         let request = RequestId(self.next_number());
+        self.unsuggested = None;
         self.followup(Followup::Requested { request });
         request
     }

@@ -55,6 +55,15 @@ impl Core {
         }
     }
 
+    /// The id of the work that is being taken.
+    pub(super) fn taken_id(&self) -> Option<&str> {
+        match &self.doing {
+            Doing::Opening { work: Some(work), .. } => Some(work.speculation.id()),
+            Doing::Accept(taken) | Doing::Ask(taken) => Some(taken.speculation.id()),
+            _ => None,
+        }
+    }
+
     pub(super) fn accepted(&mut self, accepted: Result<Acceptance, String>) {
         let Doing::Accept(taken) = std::mem::take(&mut self.doing) else { return };
         let mut taken = *taken;
@@ -135,7 +144,10 @@ impl Core {
         let has_saved = 1 < accepted.transcript.messages.len();
         let Accepted { changes, merged, git, changed_since_view, transcript, ending, time_saved_ms, .. } =
             accepted;
+        self.keep_changes(&speculation);
         self.log.push(Item::Applied(Box::new(Applied {
+            id: speculation.id().to_owned(),
+            undone: Vec::new(),
             changes,
             merged,
             git,

@@ -55,6 +55,7 @@ impl Core {
             Some(work) => return self.take_work(*work),
             None => {}
         }
+        self.mark_undone(news.clone());
         let left_out = self.conversation.left_out();
         self.options.metering.left_out(self.now.unix_ms, false, left_out);
         let transcript = self.conversation.open(&prompt, beside, news);
@@ -94,6 +95,7 @@ impl Core {
         self.doing = Doing::Nothing;
         if is_answered {
             self.keep_turn(&prompt, &transcript.messages);
+            self.undone_is_told();
         }
         self.conversation.conclude(transcript, &ending);
         let is_completed = ending == Ending::Completed;

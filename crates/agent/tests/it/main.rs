@@ -1,6 +1,7 @@
 //! A whole conversation over the public API: a model that does what the prompt says, a clock that stands still, and nothing else made up.
 
 mod ahead;
+mod choices;
 mod ports;
 mod random;
 mod sessions;

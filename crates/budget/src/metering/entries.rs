@@ -64,6 +64,11 @@ impl EntryBuilder {
         Self { tariff: self.tariff.with_background(model), ..self }
     }
 
+    /// Other models are asked from now on.
+    pub fn set_tariff(&mut self, tariff: Tariff) {
+        self.tariff = tariff;
+    }
+
     /// The models and their prices.
     pub fn tariff(&self) -> &Tariff {
         &self.tariff

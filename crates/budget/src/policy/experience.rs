@@ -88,6 +88,11 @@ impl Experience {
         self.habits = habits;
     }
 
+    /// Other models are asked from now on.
+    pub fn set_tariff(&mut self, tariff: Tariff) {
+        self.tariff = tariff;
+    }
+
     /// One more start for this session.
     pub fn grant(&mut self) {
         self.session.granted = self.session.granted.saturating_add(1);

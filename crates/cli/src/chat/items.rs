@@ -153,7 +153,7 @@ impl Chat {
 
     /// The work ahead is the user's now.
     fn show_applied(&mut self, applied: &Applied) -> Result<(), CliError> {
-        let Applied { changes, merged, git, stale, saved, ending } = applied;
+        let Applied { changes, merged, git, stale, saved, ending, .. } = applied;
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
             self.face.say(&show::changes(changes, merged, git.as_deref()), Style::Added)?;

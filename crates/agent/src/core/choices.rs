@@ -1,0 +1,185 @@
+//! What the host sets in the middle of a conversation, and asks for beside prompts.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use headstart_budget::Candidates;
+use headstart_budget::ledger::Outcome;
+use headstart_budget::policy::{Hold, Mode, Tariff};
+use headstart_followup_state::{Event as Followup, Suggestion, Suggestions};
+use headstart_overlay_fs::{ChangeSet, WorkspacePath};
+use headstart_speculation::{Finished, News, Speculation};
+use headstart_tool_gate::ApprovalMode;
+
+use super::{Core, Doing, Effect};
+use crate::work::WorkAhead;
+
+/// So much work that was taken can be looked at.
+const MOST_APPLIED: usize = 20;
+
+/// Where the changes of work are.
+pub(crate) enum Changes {
+    Running(Speculation),
+    Finished(Arc<Finished>),
+}
+
+impl Changes {
+    pub(crate) fn changes(&self) -> ChangeSet {
+        match self {
+            Self::Running(speculation) => speculation.changes(),
+            Self::Finished(finished) => finished.changes.clone(),
+        }
+    }
+}
+
+impl Core {
+    /// The host has other rules from now on. Nothing is suggested in plan mode.
+    pub(crate) fn rules_changed(&mut self) {
+        if self.mode() == ApprovalMode::Plan {
+            self.forget_suggestion();
+        }
+    }
+
+    /// As much is done ahead from now on.
+    pub(crate) fn set_background(&mut self, mode: Mode) {
+        self.options.metering.set_mode(mode);
+        if mode == Mode::Off {
+            self.forget_suggestion();
+        }
+        self.enable();
+    }
+
+    /// The user lets this conversation lose one more start. Says whether that changes anything.
+    pub(crate) fn grant(&mut self) -> bool {
+        let is_limited = self.options.metering.room(self.now.unix_ms).is_some();
+        if is_limited {
+            self.options.metering.grant();
+        }
+        is_limited
+    }
+
+    /// Whether a suggestion would be asked for now.
+    pub(crate) fn may_ask(&mut self) -> Result<(), Hold> {
+        self.look_at_machine();
+        self.options.metering.may_ask(self.now.unix_ms)
+    }
+
+    /// Asks for a suggestion, unless something goes on or one is there.
+    pub(crate) fn suggest_now(&mut self) {
+        if !self.is_over && !self.is_busy() && self.query.is_none() && self.offers.is_empty() {
+            self.ask_for_suggestion();
+        }
+    }
+
+    /// Shows a suggestion of the host's own.
+    pub(crate) fn offer(&mut self, suggestion: Suggestion) {
+        if self.is_over || self.is_busy() || !self.controller.is_enabled() {
+            return;
+        }
+        self.forget_suggestion();
+        let (request, id) = (self.next_request(), self.next_id());
+        self.pending = Candidates::new([(id, suggestion.clone())]);
+        self.is_offered_by_host = true;
+        self.followup(Followup::suggested(request, Suggestions::from(suggestion)));
+        self.is_offered_by_host = false;
+        let unused = self.pending.give_up(Outcome::Aborted);
+        self.close_candidates(unused);
+    }
+
+    pub(crate) fn set_speculation(&mut self, runs: bool) {
+        self.options.speculation = runs;
+        if !runs && self.offers.iter().any(|offer| offer.work.is_some()) {
+            self.forget_suggestion();
+        }
+    }
+
+    pub(crate) fn set_candidates(&mut self, candidates: usize) {
+        self.options.candidates = candidates;
+    }
+
+    pub(crate) fn set_model(&mut self, name: &str, tariff: Tariff) {
+        if self.is_over {
+            return;
+        }
+        self.forget_suggestion();
+        self.conversation.set_model(name);
+        self.options.metering.set_tariff(tariff);
+        name.clone_into(&mut self.engine.background.name);
+        self.effects.push_back(Effect::UseModel(name.to_owned()));
+        self.suggest_now();
+    }
+
+    /// While something goes on it is looked anyway before the next prompt runs.
+    pub(crate) fn files_changed(&mut self) {
+        if !self.is_over && !self.is_busy() {
+            self.effects.push_back(Effect::LookUndone);
+        }
+    }
+
+    pub(super) fn undo_found(&mut self, news: News) {
+        if self.is_over || self.is_busy() || news == self.undone {
+            return;
+        }
+        self.mark_undone(news);
+        // What is offered was thought of, and has run, in the belief that the files are as they were.
+        self.forget_suggestion();
+    }
+
+    /// Marks what is undone in the lists of applied files.
+    pub(super) fn mark_undone(&mut self, news: News) {
+        let before = std::mem::replace(&mut self.undone, news);
+        let News { undone, redone } = self.undone.clone();
+        let is_in = |list: &[headstart_speculation::Restored], path: &WorkspacePath| {
+            list.iter().any(|restored| restored.path == *path)
+        };
+        // Of what was news before and is none now, the opposite is true again.
+        let back = before.redone.into_iter().filter(|one| !is_in(&redone, &one.path));
+        let forth = before.undone.into_iter().filter(|one| !is_in(&undone, &one.path));
+        let marked = undone.iter().cloned().chain(back).map(|one| (one.path, true));
+        let unmarked = redone.iter().cloned().chain(forth).map(|one| (one.path, false));
+        for (path, is_undone) in unmarked.chain(marked).collect::<Vec<_>>() {
+            self.log.change_applied(|applied| {
+                let is_listed = applied.changes.iter().any(|change| change.path == path);
+                if is_listed {
+                    applied.undone.retain(|known| *known != path);
+                    if is_undone {
+                        applied.undone.push(path.clone());
+                    }
+                }
+                is_listed
+            });
+        }
+    }
+
+    /// The model knows by now what the user has undone.
+    pub(super) fn undone_is_told(&mut self) {
+        self.undone = News::default();
+    }
+
+    pub(super) fn keep_changes(&mut self, speculation: &Speculation) {
+        if let Some(finished) = speculation.finished().now_or_never() {
+            self.applied.push_back(finished);
+            if MOST_APPLIED < self.applied.len() {
+                self.applied.pop_front();
+            }
+        }
+    }
+
+    /// What this work changed, or would.
+    pub(crate) fn changes(&mut self, id: &str) -> Option<Changes> {
+        if let Doing::Accept(taken) | Doing::Ask(taken) = &self.doing
+            && taken.speculation.id() == id
+        {
+            return Some(Changes::Running(taken.speculation.clone()));
+        }
+        if let Some(work) = self.work(id) {
+            return Some(of_work(work));
+        }
+        let applied = self.applied.iter().find(|finished| finished.id == id);
+        applied.map(|finished| Changes::Finished(Arc::clone(finished)))
+    }
+}
+
+fn of_work(work: &WorkAhead) -> Changes {
+    Changes::Running(work.speculation.clone())
+}

@@ -1,0 +1,301 @@
+//! What a front end in another language draws from, as JSON, tagged by `type`. Fields are only ever added; a reader leaves out what it does not
+//! know.
+
+use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
+use headstart_speculation::{Checked, Ending, Finished};
+use headstart_tool_gate::Verdict;
+use serde::{Serialize, Serializer};
+
+use crate::item::{CallItem, Item, NoSuggestion, NotTaken};
+use crate::log::ItemChange;
+use crate::view::{Ahead, Phase, Question, Subject, View};
+
+/// The view without its items: those are told as changes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ViewFields<'a> {
+    version: u32,
+    revision: u64,
+    phase: &'static str,
+    queued: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft: Option<DraftFields<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestion: Option<SuggestionFields<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ahead: Option<AheadFields<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<QuestionFields<'a>>,
+    is_asking: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsuggested: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct DraftFields<'a> {
+    revision: u64,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct SuggestionFields<'a> {
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rest: Option<&'a str>,
+    number: usize,
+    of: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AheadFields<'a> {
+    id: &'a str,
+    state: &'static str,
+    calls: Vec<CallFields<'a>>,
+    staged: &'a [ChangeSummary],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ending: Option<&'a Ending>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending_call: Option<&'a ToolCall>,
+    above: usize,
+}
+
+#[derive(Serialize)]
+struct QuestionFields<'a> {
+    id: String,
+    #[serde(flatten)]
+    about: AboutFields<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum AboutFields<'a> {
+    Call {
+        call: &'a ToolCall,
+        verdict: &'a Verdict,
+    },
+    Changes {
+        changes: Vec<ChangeSummary>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pending_call: Option<&'a ToolCall>,
+    },
+    Conflicts {
+        conflicts: &'a [Conflict],
+        changes: Vec<ChangeSummary>,
+        tokens: u64,
+    },
+    Commits {
+        conflicts: &'a [Conflict],
+    },
+}
+
+#[derive(Serialize)]
+struct CallFields<'a> {
+    call: &'a ToolCall,
+    state: &'static str,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'a ToolOutcome>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum ItemFields<'a> {
+    Prompt {
+        text: &'a str,
+    },
+    Answer {
+        text: &'a str,
+    },
+    Call(CallFields<'a>),
+    Check(&'a Checked),
+    Applied {
+        id: &'a str,
+        changes: &'a [ChangeSummary],
+        merged: &'a [WorkspacePath],
+        stale: &'a [WorkspacePath],
+        undone: &'a [WorkspacePath],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        saved_ms: Option<u64>,
+        ending: &'a Ending,
+    },
+    NotTaken {
+        why: WhyFields<'a>,
+        anew: bool,
+    },
+    Declined {
+        call: &'a ToolCall,
+        verdict: &'a Verdict,
+    },
+    Note {
+        code: &'a str,
+        text: String,
+    },
+    End {
+        ending: &'a Ending,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum WhyFields<'a> {
+    Conflict { conflicts: &'a [Conflict] },
+    Withdrawn { call: &'a ToolCall, verdict: &'a Verdict },
+    Discarded,
+    Failed { error: &'a str },
+    Interrupted,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum ChangeFields<'a> {
+    Added { key: usize, item: &'a Item },
+    Appended { key: usize, text: &'a str },
+    Changed { key: usize, item: &'a Item },
+    Cleared,
+}
+
+impl Serialize for View {
+    /// Without the items, which [`ItemChange`]s tell.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let suggestion = self.suggestion.as_ref().map(|shown| SuggestionFields {
+            text: &shown.text,
+            rest: shown.rest.as_deref(),
+            number: shown.place.number,
+            of: shown.place.of,
+        });
+        ViewFields {
+            version: 1,
+            revision: self.revision,
+            phase: word(self.phase),
+            queued: &self.queued,
+            draft: self
+                .draft
+                .as_ref()
+                .map(|draft| DraftFields { revision: draft.revision, text: &draft.text }),
+            suggestion,
+            ahead: self.ahead.as_ref().map(AheadFields::of),
+            taken: self.taken.as_deref(),
+            question: self.question.as_ref().map(QuestionFields::of),
+            is_asking: self.is_asking,
+            unsuggested: self.unsuggested.as_deref(),
+        }
+        .serialize(serializer)
+    }
+}
+
+fn word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Idle => "idle",
+        Phase::Opening => "opening",
+        Phase::Turn => "turn",
+        Phase::Accepting => "accepting",
+        Phase::Asking => "asking",
+        Phase::Stopping => "stopping",
+        Phase::Ended => "ended",
+    }
+}
+
+impl<'a> AheadFields<'a> {
+    fn of(ahead: &'a Ahead) -> Self {
+        let finished: Option<&'a Finished> = ahead.finished.as_deref();
+        let ending = finished.map(|finished| &finished.ending);
+        let state = match ending {
+            None => "running",
+            Some(Ending::Completed) => "ready",
+            Some(Ending::Boundary { .. }) => "waits",
+            Some(_) => "stopped",
+        };
+        Self {
+            id: &ahead.id,
+            state,
+            calls: ahead.progress.calls.iter().map(|item| CallFields::of(item)).collect(),
+            staged: &ahead.progress.staged,
+            ending,
+            pending_call: finished.and_then(Finished::pending_call),
+            above: ahead.above,
+        }
+    }
+}
+
+impl<'a> QuestionFields<'a> {
+    fn of(question: &'a Question) -> Self {
+        let about = match &*question.about {
+            Subject::Call(judged) => AboutFields::Call { call: &judged.call, verdict: &judged.verdict },
+            Subject::Changes(asks) => {
+                AboutFields::Changes { changes: asks.changes().summary(), pending_call: asks.pending_call() }
+            }
+            Subject::Conflicts { conflicts, changes, tokens } => {
+                AboutFields::Conflicts { conflicts, changes: changes.summary(), tokens: *tokens }
+            }
+            Subject::Commits { conflicts, .. } => AboutFields::Commits { conflicts },
+        };
+        Self { id: question.id.to_string(), about }
+    }
+}
+
+impl<'a> CallFields<'a> {
+    fn of(item: &'a CallItem) -> Self {
+        let state = match &item.outcome {
+            None => "calling",
+            Some(ToolOutcome::Output(_)) => "done",
+            Some(ToolOutcome::Error(_)) => "errored",
+        };
+        Self { call: &item.call, state, outcome: item.outcome.as_ref() }
+    }
+}
+
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let note = |code, text| ItemFields::Note { code, text };
+        match self {
+            Self::Prompt { text } => ItemFields::Prompt { text },
+            Self::Answer { text } => ItemFields::Answer { text },
+            Self::Call(item) => ItemFields::Call(CallFields::of(item)),
+            Self::Check(checked) => ItemFields::Check(checked),
+            Self::Applied(applied) => ItemFields::Applied {
+                id: &applied.id,
+                changes: &applied.changes,
+                merged: &applied.merged,
+                stale: &applied.stale,
+                undone: &applied.undone,
+                saved_ms: applied.saved.map(|saved| u64::try_from(saved.as_millis()).unwrap_or(u64::MAX)),
+                ending: &applied.ending,
+            },
+            Self::NotTaken { why, anew } => ItemFields::NotTaken { why: WhyFields::of(why), anew: *anew },
+            Self::Declined(judged) => ItemFields::Declined { call: &judged.call, verdict: &judged.verdict },
+            Self::Undone { text } => note("undone", text.clone()),
+            Self::NoSuggestion(NoSuggestion::Held(hold)) => note(hold.code(), hold.to_string()),
+            Self::NoSuggestion(NoSuggestion::Failed(error)) => note(error.code(), error.to_string()),
+            Self::Trouble { text } => note("trouble", text.clone()),
+            Self::End { ending } => ItemFields::End { ending },
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'a> WhyFields<'a> {
+    fn of(why: &'a NotTaken) -> Self {
+        match why {
+            NotTaken::Conflict(conflicts) => Self::Conflict { conflicts },
+            NotTaken::Withdrawn(judged) => Self::Withdrawn { call: &judged.call, verdict: &judged.verdict },
+            NotTaken::Discarded => Self::Discarded,
+            NotTaken::Failed { error } => Self::Failed { error },
+            NotTaken::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+impl Serialize for ItemChange {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Added { key, item } => ChangeFields::Added { key: *key, item },
+            Self::Appended { key, text } => ChangeFields::Appended { key: *key, text },
+            Self::Changed { key, item } => ChangeFields::Changed { key: *key, item },
+            Self::Cleared => ChangeFields::Cleared,
+        }
+        .serialize(serializer)
+    }
+}
