@@ -1,7 +1,6 @@
 //! What a user waits for, with and without work ahead, by a virtual clock.
 //!
-//! The engine, the controller, the policy, the gate, the tools and the overlay are the real ones; the model, the commands and
-//! the user are simulated. `cargo xtask simulate` writes `docs/simulation.md` and its chart.
+//! The conversation is the one of the crate `agent`, and all below it is real; the model, the commands and the user are simulated. `cargo xtask simulate` writes `docs/simulation.md` and its chart.
 
 mod chart;
 mod inputs;
