@@ -23,6 +23,9 @@ const entries = ["headstart", "core", "gate", "controller", "code-index"].map((n
   made: dev ? "headstart" : name,
 }));
 
+/** Entries without a module, one file for all: what they work with is handed to them. */
+const plain = ["attach", "folder", "messages", "react"].map((name) => ({ name, source: `${name}.ts` }));
+
 rmSync(output, { recursive: true, force: true });
 mkdirSync(output, { recursive: true });
 writeTypes();
@@ -32,7 +35,7 @@ const ready = entries.map(async (entry) => {
   copyFileSync(module, join(output, `${entry.name}.wasm`));
   await writeCode(entry, packed(module));
 });
-await Promise.all([...ready, ...(dev ? [] : ["grammar", "core-and-index"].map(shipped))]);
+await Promise.all([...ready, ...plain.map(writePlainCode), ...(dev ? [] : ["grammar", "core-and-index"].map(shipped))]);
 writeRest();
 
 /** The file of a module as it is shipped: for developers as it is, else optimised for size. */
@@ -102,6 +105,33 @@ async function writeCode({ name, source, made }, packed) {
   writeFileSync(join(output, `${node}.js`), `export {\n  ${exports.join(",\n  ")},\n} from "./${node}.cjs";\n`);
 }
 
+/** As {@link writeCode}, without what is about a module. */
+async function writePlainCode({ name, source }) {
+  const write = async (file, options) => {
+    const outfile = join(output, file);
+    const { metafile } = await build({
+      entryPoints: [join(here, "src", source)],
+      bundle: true,
+      charset: "utf8",
+      target: "es2022",
+      metafile: true,
+      sourcemap: true,
+      legalComments: "none",
+      logLevel: "warning",
+      platform: name === "folder" ? "node" : "neutral",
+      external: ["react"],
+      outfile,
+      ...options,
+    });
+    nameSources(`${outfile}.map`);
+    return Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined).exports;
+  };
+  const { browser, node } = filesOf({ name });
+  const exports = await write(browser, { format: "esm" });
+  await write(`${node}.cjs`, { format: "cjs", platform: "node" });
+  writeFileSync(join(output, `${node}.js`), `export {\n  ${exports.join(",\n  ")},\n} from "./${node}.cjs";\n`);
+}
+
 /** A map names its sources, whose text is in it, by where they are in the project, and not on this machine. */
 function nameSources(file) {
   const map = JSON.parse(readFileSync(file, "utf8"));
@@ -123,7 +153,7 @@ function writeTypes() {
   const compilerOptions = { paths, rootDir: join(here, "src"), typeRoots: [join(here, "node_modules/@types")], noEmit: false };
   writeFileSync(config, JSON.stringify({ extends: join(here, "tsconfig.json"), compilerOptions, include: [join(here, "src")] }));
   run(tool("tsc"), ["-p", config, "--declaration", "--emitDeclarationOnly", "--outDir", all]);
-  const reached = new Set(entries.map(({ source }) => source.replace(".ts", ".d.ts")));
+  const reached = new Set([...entries, ...plain].map(({ source }) => source.replace(".ts", ".d.ts")));
   for (const file of reached) {
     const text = readFileSync(join(all, file), "utf8");
     for (const [, specifier] of text.matchAll(/(?:from|import\()\s*"([^"]+)"/g)) {
@@ -143,7 +173,7 @@ function writeTypes() {
 
 function writeRest() {
   const home = process.argv.find((argument) => argument.startsWith("--repository="))?.slice("--repository=".length);
-  writeFileSync(join(output, "package.json"), `${JSON.stringify(published(manifest, entries, home), null, 2)}\n`);
+  writeFileSync(join(output, "package.json"), `${JSON.stringify(published(manifest, entries, plain, home), null, 2)}\n`);
   copyFileSync(join(here, "README.md"), join(output, "README.md"));
   for (const licence of ["LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(repository, licence), join(output, licence));
 }

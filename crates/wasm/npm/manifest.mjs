@@ -6,13 +6,14 @@ export function filesOf({ name }) {
   return { browser: name === "headstart" ? "index.js" : `${name}.js`, node: `node${suffix}`, bundled: `bundled${suffix}.js` };
 }
 
-/** `manifest` is the one of the source, `home` the address of the repository, if it has one yet. */
-export function published({ devDependencies, scripts, ...manifest }, entries, home) {
+/** `manifest` is the one of the source, `plain` are the entries without a module, `home` is the address of the repository, if it has one yet. */
+export function published({ devDependencies, scripts, ...manifest }, entries, plain, home) {
   const exports = {};
   for (const entry of entries) exports[entry.name === "headstart" ? "." : `./${entry.name}`] = conditions(entry);
+  for (const entry of plain) exports[`./${entry.name}`] = plainConditions(entry);
   for (const { name } of entries) exports[`./${name}.wasm`] = typed("packaged", `./${name}.wasm`, `./${name}.wasm`);
   exports["./package.json"] = "./package.json";
-  return { ...manifest, ...(home && places(home)), exports, types: "./types/index.d.ts" };
+  return { ...manifest, ...(home && places(home)), exports, main: "./node.cjs", types: "./types/index.d.cts" };
 }
 
 function conditions(entry) {
@@ -28,8 +29,16 @@ function conditions(entry) {
       module: inCode,
       ...typed(types, `./${node}.js`, `./${node}.cjs`),
     },
-    ...typed(types, `./${browser}`, `./${browser}`),
+    // Bundlers take an ES module for `require`, too.
+    types: `./types/${types}.d.ts`,
+    default: `./${browser}`,
   };
+}
+
+function plainConditions(entry) {
+  const { browser, node } = filesOf(entry);
+  const types = entry.source.replace(".ts", "");
+  return { node: typed(types, `./${node}.js`, `./${node}.cjs`), ...typed(types, `./${browser}`, `./${node}.cjs`) };
 }
 
 function typed(types, imported, required) {

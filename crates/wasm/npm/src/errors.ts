@@ -38,7 +38,8 @@ export function mistyped(path: string, expected: string, value: unknown): InputE
   return new InputError(`${path}: must be ${expected}, and is ${shown(value)}`, path);
 }
 
-function shown(value: unknown): string {
+/** A value in a few words. */
+export function shown(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   if (typeof value === "object" && value !== null) return "an object";
   if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;

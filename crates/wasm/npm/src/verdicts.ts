@@ -1,4 +1,5 @@
 import { call, toJson } from "./call.js";
+import { InputError } from "./errors.js";
 import { type Fields, plainOptions, required } from "./options.js";
 import { unpackClassified, unpackVerdict } from "./packed.js";
 import { raw } from "./raw.js";
@@ -14,6 +15,7 @@ import type { Classified, GateContext, ToolCall, Verdict } from "./types.js";
  * ```
  */
 export function judge(call_: Pick<ToolCall, "name" | "args">, context?: GateContext): Verdict {
+  mustBeOurs(call_);
   return unpackVerdict(call(() => raw.judge(toJson("call", call_), rules(context))));
 }
 
@@ -27,6 +29,22 @@ export function judge(call_: Pick<ToolCall, "name" | "args">, context?: GateCont
  */
 export function classifyShell(command: string, context?: GateContext): Classified {
   return unpackClassified(call(() => raw.classifyShell(required("command", command, "string"), rules(context))));
+}
+
+/** How other libraries write a call: the field that gives it away, and what to give in its place. */
+const OTHERS: [field: string, instead: string][] = [
+  ["function", "{ name: call.function.name, args: JSON.parse(call.function.arguments) }"],
+  ["toolName", "{ name: call.toolName, args: call.input }"],
+  ["arguments", "args, an object: JSON.parse(call.arguments), where it is a text"],
+  ["input", "args"],
+  ["parameters", "args"],
+];
+
+/** A call in another shape would be judged as one without arguments. */
+function mustBeOurs(given: object): void {
+  if (typeof given !== "object" || given === null || Object.hasOwn(given, "args")) return;
+  const other = OTHERS.find(([field]) => Object.hasOwn(given, field));
+  if (other !== undefined) throw new InputError(`call.${other[0]}: there is no such field; did you mean ${other[1]}?`, `call.${other[0]}`);
 }
 
 const CONTEXT: Fields<GateContext> = {

@@ -115,6 +115,10 @@ test("a mistake is an InputError that names the field", () => {
     [() => judge({ args: {} }), "call.name"],
     [() => judge({ name: "ls", args: [] }), "call.args"],
     [() => judge(), "call"],
+    [() => judge({ id: "a", type: "function", function: { name: "ls", arguments: "{}" } }), "call.function"],
+    [() => judge({ name: "ls", arguments: "{}" }), "call.arguments"],
+    [() => judge({ type: "tool-call", toolCallId: "a", toolName: "ls", input: {} }), "call.toolName"],
+    [() => judge({ type: "tool_use", name: "ls", input: {} }), "call.input"],
     [() => judge(shell("ls"), { mode: "fast" }), "context.mode"],
     [() => judge(shell("ls"), { deny: ["!x"] }), "context.deny[0]"],
     [() => judge(shell("ls"), { workspace: "project" }), "context.workspace"],
@@ -126,5 +130,7 @@ test("a mistake is an InputError that names the field", () => {
   for (const [work, path] of cases) {
     assert.throws(work, (error) => error instanceof InputError && error.path === path && error.message.startsWith(`${path}: `), path);
   }
+  assert.throws(() => judge({ name: "ls", arguments: "{}" }), /did you mean args, an object: JSON\.parse\(call\.arguments\)/);
+  assert.equal(judge({ name: "ls", args: {}, input: {} }).decision, "allow", "a field more is none of ours");
   assert.throws(() => judge(shell("ls"), { workspace: "C:\\project" }), /as bash spells it \(\/c\/project for C:\\project\)/);
 });

@@ -2,11 +2,15 @@
 import { Engine, HeadstartError, MemoryTree, type Effect, type Model, FollowupController, classifyShell, init } from "headstart";
 import * as controllerOnly from "headstart/controller";
 import controllerBytes from "headstart/controller.wasm";
+import { attach } from "headstart/attach";
 import * as core from "headstart/core";
 import coreBytes from "headstart/core.wasm";
+import { nodeFolder } from "headstart/folder";
 import * as gate from "headstart/gate";
 import gateBytes from "headstart/gate.wasm";
 import bytes from "headstart/headstart.wasm";
+import { fromOpenAI, toOpenAI } from "headstart/messages";
+import { useFollowup } from "headstart/react";
 
 export async function use(model: Model): Promise<string[]> {
   await init();
@@ -42,6 +46,17 @@ export function everything(model: Model): Engine {
     tools: [{ name: "own", description: "", parameters: {}, run: async (_, view) => view.readText("a.txt") }],
     consent: async () => "run",
   });
+}
+
+/** What needs no module works with what any entry gives. */
+export async function without(model: Model, field: HTMLTextAreaElement): Promise<void> {
+  attach(field, { controller: new FollowupController() }).tell({ type: "clear" });
+  attach(field, { controller: new controllerOnly.FollowupController(), onTab: (text) => text.length }).detach();
+  const { tell } = useFollowup({ controller: undefined, value: "" });
+  tell({ type: "clear" });
+  const engine = new Engine({ model, tree: await nodeFolder(".") });
+  const acceptance = await engine.speculate(fromOpenAI([{ role: "user", content: "hi" }]), "go on").accept();
+  if (acceptance.type === "accepted") for (const { role } of toOpenAI(acceptance.transcript)) console.log(role);
 }
 
 export async function load(): Promise<void> {

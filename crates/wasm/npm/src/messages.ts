@@ -1,0 +1,267 @@
+// `headstart/messages`: conversations as other libraries write them. No module is loaded.
+import { InputError, mistyped, shown } from "./errors.js";
+import type { ToolCall } from "./types-gate.js";
+import type { Conversation, Message, Part, ToolResult } from "./types-model.js";
+
+export { HeadstartError, InputError } from "./errors.js";
+export type { ToolCall } from "./types-gate.js";
+export type { Conversation, Message, Opaque, Part, ToolResult } from "./types-model.js";
+
+/** A message of OpenAI's chat completions, as far as words and calls go. */
+export type OpenAIMessage =
+  | { role: "system" | "developer"; content: string | OpenAIText[] }
+  | { role: "user"; content: string | OpenAIText[] }
+  | { role: "assistant"; content?: string | OpenAIText[] | null; tool_calls?: OpenAICall[] }
+  | { role: "tool"; tool_call_id: string; content: string | OpenAIText[] };
+
+export interface OpenAIText {
+  type: "text";
+  text: string;
+}
+
+export interface OpenAICall {
+  id: string;
+  type: "function";
+  function: { name: string; /** JSON. */ arguments: string };
+}
+
+/** A `ModelMessage` of the AI SDK (version 5 and later), as far as words and calls go. */
+export type ModelMessage =
+  | { role: "system"; content: string }
+  | { role: "user"; content: string | { type: "text"; text: string }[] }
+  | { role: "assistant"; content: string | ({ type: "text"; text: string } | ModelToolCall)[] }
+  | { role: "tool"; content: ModelToolResult[] };
+
+export interface ModelToolCall {
+  type: "tool-call";
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+}
+
+export interface ModelToolResult {
+  type: "tool-result";
+  toolCallId: string;
+  toolName: string;
+  output: { type: "text" | "error-text"; value: string } | { type: "json" | "error-json"; value: unknown };
+}
+
+/**
+ * The conversation that OpenAI's messages hold. Each call has its name and its result by its id. What has no place in a conversation (a picture, a
+ * system message in the middle, a call without its result) is an `InputError` that names the message.
+ */
+export function fromOpenAI(messages: readonly unknown[]): Conversation {
+  return read(messages, (message, at, into) => {
+    const { role, content } = message;
+    if (role === "system" || role === "developer") return into.system(texts(content, `${at}.content`).join(""), at);
+    if (role === "user") return into.says("user", words(texts(content, `${at}.content`)));
+    if (role === "tool") {
+      const output = texts(content, `${at}.content`).join("");
+      return into.result(text(message.tool_call_id, `${at}.tool_call_id`), { output }, at);
+    }
+    if (role !== "assistant") throw unknownRole(role, at, "system, developer, user, assistant and tool");
+    if (message.function_call != null) throw wrong(`${at}.function_call`, "is the older way; give tool_calls");
+    const said = content == null ? [] : texts(content, `${at}.content`);
+    const calls = message.tool_calls == null ? [] : list(message.tool_calls, `${at}.tool_calls`);
+    return into.says("model", [...words(said), ...calls.map((call, index) => openAICall(call, `${at}.tool_calls[${index}]`))]);
+  });
+}
+
+/** The same conversation as OpenAI's messages; also a transcript, which has no system instruction. What a model wants back (`opaque`) is left out. */
+export function toOpenAI(conversation: Conversation): OpenAIMessage[] {
+  const all: OpenAIMessage[] = conversation.system === undefined ? [] : [{ role: "system", content: conversation.system }];
+  for (const message of conversation.messages) {
+    if (message.role === "tool") {
+      for (const result of resultsOf(message)) all.push({ role: "tool", tool_call_id: result.id, content: wordsOf(result) });
+    } else if (message.role === "user") {
+      all.push({ role: "user", content: textOf(message) });
+    } else {
+      const calls = callsOf(message).map(({ id, name, args }): OpenAICall => ({ id, type: "function", function: { name, arguments: JSON.stringify(args) } }));
+      all.push({ role: "assistant", content: textOf(message), ...(calls.length > 0 && { tool_calls: calls }) });
+    }
+  }
+  return all;
+}
+
+/**
+ * The conversation that messages of the AI SDK hold. What a page keeps (`UIMessage`) goes through the SDK's `convertToModelMessages` first. Reasoning is
+ * left out; what else has no place in a conversation is an `InputError` that names the message.
+ */
+export function fromModelMessages(messages: readonly unknown[]): Conversation {
+  return read(messages, (message, at, into) => {
+    const { role, content } = message;
+    if (role === "system") return into.system(text(content, `${at}.content`), at);
+    if (role === "user") return into.says("user", words(texts(content, `${at}.content`)));
+    if (role === "tool") {
+      for (const [index, part] of list(content, `${at}.content`).entries()) {
+        const here = `${at}.content[${index}]`;
+        const { type, toolCallId, output } = object(part, here);
+        if (type !== "tool-result") throw wrong(`${here}.type`, `is ${shown(type)}; a tool's answer is a "tool-result"`);
+        into.result(text(toolCallId, `${here}.toolCallId`), modelOutput(output, `${here}.output`), here);
+      }
+      return;
+    }
+    if (role !== "assistant") throw unknownRole(role, at, "system, user, assistant and tool");
+    if (typeof content === "string") return into.says("model", words([content]));
+    const parts = list(content, `${at}.content`).flatMap((part, index) => modelPart(part, `${at}.content[${index}]`));
+    return into.says("model", parts);
+  });
+}
+
+/** The same conversation as messages of the AI SDK. What a model wants back (`opaque`) is left out. */
+export function toModelMessages(conversation: Conversation): ModelMessage[] {
+  const all: ModelMessage[] = conversation.system === undefined ? [] : [{ role: "system", content: conversation.system }];
+  for (const message of conversation.messages) {
+    if (message.role === "user") {
+      all.push({ role: "user", content: textOf(message) });
+    } else if (message.role === "model") {
+      const calls = callsOf(message).map(({ id, name, args }): ModelToolCall => ({ type: "tool-call", toolCallId: id, toolName: name, input: args }));
+      const said = textOf(message);
+      all.push({ role: "assistant", content: [...(said === "" ? [] : [{ type: "text" as const, text: said }]), ...calls] });
+    } else {
+      all.push({ role: "tool", content: resultsOf(message).map((result) => ({ type: "tool-result", toolCallId: result.id, toolName: result.name, output: outputOf(result) })) });
+    }
+  }
+  return all;
+}
+
+/** Puts a conversation together, message by message. */
+class Reader {
+  readonly messages: Message[] = [];
+  instruction: string | undefined;
+  /** The calls of the last answer that have no result yet, in order, and what came for them. */
+  #open: { call: ToolCall; result?: ToolResult }[] = [];
+
+  system(words: string, at: string): void {
+    if (this.messages.length > 0 || this.#open.length > 0) throw wrong(at, "is a system message in the middle of the conversation; only the first messages may be such");
+    this.instruction = this.instruction === undefined ? words : `${this.instruction}\n\n${words}`;
+  }
+
+  says(role: "user" | "model", parts: Part[]): void {
+    this.settle();
+    this.messages.push({ role, parts });
+    for (const part of parts) {
+      if (part.type === "toolCall") this.#open.push({ call: part });
+    }
+  }
+
+  result(id: string, outcome: { output: unknown } | { error: string }, at: string): void {
+    const open = this.#open.find(({ call }) => call.id === id);
+    if (open === undefined) throw wrong(at, `answers the call ${shown(id)}, which the answer before it does not have`);
+    if (open.result !== undefined) throw wrong(at, `answers the call ${shown(id)} a second time`);
+    open.result = { id, name: open.call.name, ...outcome };
+  }
+
+  /** The results of the last answer's calls, in the order of the calls. */
+  settle(): void {
+    const parts = this.#open.map(({ call, result }, index) => {
+      if (result === undefined) throw wrong(`messages`, `have no result for the call ${shown(call.id)} (${call.name}), number ${index + 1} of its answer`);
+      return { type: "toolResult" as const, ...result };
+    });
+    this.#open = [];
+    if (parts.length > 0) this.messages.push({ role: "tool", parts });
+  }
+}
+
+function read(messages: unknown, take: (message: Record<string, unknown>, at: string, into: Reader) => void): Conversation {
+  const into = new Reader();
+  for (const [index, message] of list(messages, "messages").entries()) take(object(message, `messages[${index}]`), `messages[${index}]`, into);
+  into.settle();
+  return { ...(into.instruction !== undefined && { system: into.instruction }), messages: into.messages };
+}
+
+function openAICall(call: unknown, at: string): Part {
+  const { id, function: called } = object(call, at);
+  const { name, arguments: given } = object(called, `${at}.function`);
+  const written = text(given, `${at}.function.arguments`);
+  let args: unknown;
+  try {
+    args = JSON.parse(written === "" ? "{}" : written);
+  } catch (cause) {
+    throw new InputError(`${at}.function.arguments: is no JSON: ${shown(written)}`, `${at}.function.arguments`, { cause });
+  }
+  return { type: "toolCall", id: text(id, `${at}.id`), name: text(name, `${at}.function.name`), args: object(args, `${at}.function.arguments`) };
+}
+
+function modelPart(part: unknown, at: string): Part[] {
+  const { type, ...rest } = object(part, at);
+  if (type === "text") return words([text(rest.text, `${at}.text`)]);
+  if (type === "reasoning") return [];
+  if (type !== "tool-call") throw wrong(`${at}.type`, `is ${shown(type)}; a conversation holds words and calls only`);
+  if (!("input" in rest) && "args" in rest) throw wrong(`${at}.args`, "is of an AI SDK before version 5; its calls have `input` now");
+  const args = object(rest.input ?? {}, `${at}.input`);
+  return [{ type: "toolCall", id: text(rest.toolCallId, `${at}.toolCallId`), name: text(rest.toolName, `${at}.toolName`), args }];
+}
+
+function modelOutput(output: unknown, at: string): { output: unknown } | { error: string } {
+  const { type, value } = object(output, at);
+  if (type === "text") return { output: text(value, `${at}.value`) };
+  if (type === "json") return { output: value ?? null };
+  if (type === "error-text") return { error: text(value, `${at}.value`) };
+  if (type === "error-json") return { error: JSON.stringify(value) };
+  if (type === "content") return { output: texts(value, `${at}.value`).join("") };
+  throw wrong(`${at}.type`, `is ${shown(type)}; a conversation holds text, JSON and errors`);
+}
+
+function outputOf(result: ToolResult): ModelToolResult["output"] {
+  if ("error" in result) return { type: "error-text", value: result.error };
+  return typeof result.output === "string" ? { type: "text", value: result.output } : { type: "json", value: result.output };
+}
+
+/** As the module writes it to a provider. */
+function wordsOf(result: ToolResult): string {
+  if ("error" in result) return `Error: ${result.error}`;
+  return typeof result.output === "string" ? result.output : JSON.stringify(result.output);
+}
+
+/** The texts of a text, or of a list of parts that are texts. */
+function texts(content: unknown, at: string): string[] {
+  if (typeof content === "string") return [content];
+  if (!Array.isArray(content)) throw mistyped(at, "a string or an array of text parts", content);
+  return Array.from(content, (part: unknown, index) => {
+    const { type, ...rest } = object(part, `${at}[${index}]`);
+    if (type === "refusal") return text(rest.refusal, `${at}[${index}].refusal`);
+    if (type !== "text") throw wrong(`${at}[${index}].type`, `is ${shown(type)}; a conversation holds words and calls only`);
+    return text(rest.text, `${at}[${index}].text`);
+  });
+}
+
+function words(texts: string[]): Part[] {
+  const all = texts.join("");
+  return all === "" ? [] : [{ type: "text", text: all }];
+}
+
+function textOf(message: Message): string {
+  return message.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+function callsOf(message: Message): ToolCall[] {
+  return message.parts.filter((part) => part.type === "toolCall");
+}
+
+function resultsOf(message: Message): ToolResult[] {
+  return message.parts.filter((part) => part.type === "toolResult");
+}
+
+function object(value: unknown, at: string): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw mistyped(at, "an object", value);
+  return value as Record<string, unknown>;
+}
+
+function list(value: unknown, at: string): unknown[] {
+  if (!Array.isArray(value)) throw mistyped(at, "an array", value);
+  return value;
+}
+
+function text(value: unknown, at: string): string {
+  if (typeof value !== "string") throw mistyped(at, "a string", value);
+  return value;
+}
+
+function unknownRole(role: unknown, at: string, known: string): InputError {
+  return wrong(`${at}.role`, `is ${shown(role)}; there are ${known}`);
+}
+
+function wrong(path: string, what: string): InputError {
+  return new InputError(`${path}: ${what}`, path);
+}

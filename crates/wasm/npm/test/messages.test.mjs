@@ -1,0 +1,115 @@
+// Conversations as other libraries write them: there and back, and what has no place in one.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { modelMessageSchema } from "ai";
+import { Wire, init } from "headstart";
+import { InputError, fromModelMessages, fromOpenAI, toModelMessages, toOpenAI } from "headstart/messages";
+
+await init();
+
+const text = (words) => ({ type: "text", text: words });
+const read = { id: "call_1", name: "read_file", args: { file_path: "a.txt" } };
+const list = { id: "call_2", name: "ls", args: {} };
+
+/** A conversation with all that one can hold. */
+const conversation = {
+  system: "You are a coding agent.",
+  messages: [
+    { role: "user", parts: [text("look")] },
+    { role: "model", parts: [text("I look."), { type: "toolCall", ...read }, { type: "toolCall", ...list }] },
+    {
+      role: "tool",
+      parts: [
+        { type: "toolResult", id: "call_1", name: "read_file", output: "one\n" },
+        { type: "toolResult", id: "call_2", name: "ls", error: "no such folder" },
+      ],
+    },
+    { role: "model", parts: [text("It is one.")] },
+    { role: "user", parts: [text("thanks")] },
+  ],
+};
+
+const openAI = [
+  { role: "system", content: "You are a coding agent." },
+  { role: "user", content: "look" },
+  {
+    role: "assistant",
+    content: "I look.",
+    tool_calls: [
+      { id: "call_1", type: "function", function: { name: "read_file", arguments: '{"file_path":"a.txt"}' } },
+      { id: "call_2", type: "function", function: { name: "ls", arguments: "{}" } },
+    ],
+  },
+  { role: "tool", tool_call_id: "call_1", content: "one\n" },
+  { role: "tool", tool_call_id: "call_2", content: "Error: no such folder" },
+  { role: "assistant", content: "It is one." },
+  { role: "user", content: "thanks" },
+];
+
+test("to OpenAI's messages, as the module itself writes them", () => {
+  assert.deepEqual(toOpenAI(conversation), openAI);
+  const wire = new Wire({ provider: "openai", baseUrl: "http://localhost/v1" });
+  const { body } = wire.encode({ model: "m", tools: [], thinking: true, ...conversation });
+  assert.deepEqual(JSON.parse(body).messages, openAI);
+});
+
+test("from OpenAI's messages and back, to the letter", () => {
+  assert.deepEqual(toOpenAI(fromOpenAI(openAI)), openAI);
+  const { messages, system } = fromOpenAI(openAI);
+  assert.equal(system, conversation.system);
+  assert.deepEqual(messages[1], conversation.messages[1]);
+  assert.deepEqual(messages[2].parts[0], conversation.messages[2].parts[0]);
+});
+
+test("parts of text, several instructions, no content, and results in another order", () => {
+  const { system, messages } = fromOpenAI([
+    { role: "system", content: "One." },
+    { role: "developer", content: [{ type: "text", text: "Two." }] },
+    { role: "user", content: [{ type: "text", text: "a" }, { type: "text", text: "b" }] },
+    { ...openAI[2], content: null },
+    openAI[4],
+    openAI[3],
+  ]);
+  assert.equal(system, "One.\n\nTwo.");
+  assert.deepEqual(messages[0].parts, [text("ab")]);
+  assert.deepEqual(messages[1].parts.map(({ type }) => type), ["toolCall", "toolCall"]);
+  assert.deepEqual(messages[2].parts.map(({ id, name }) => [id, name]), [["call_1", "read_file"], ["call_2", "ls"]]);
+});
+
+test("to messages of the AI SDK, which takes them for its own, and back", () => {
+  const messages = toModelMessages(conversation);
+  for (const message of messages) assert.deepEqual(modelMessageSchema.parse(message), message);
+  assert.deepEqual(fromModelMessages(messages), conversation);
+  const json = { role: "tool", content: [{ type: "tool-result", toolCallId: "call_1", toolName: "x", output: { type: "json", value: { a: 1 } } }] };
+  const called = { role: "assistant", content: [{ type: "tool-call", toolCallId: "call_1", toolName: "x", input: {} }] };
+  assert.deepEqual(fromModelMessages([called, json]).messages[1].parts, [{ type: "toolResult", id: "call_1", name: "x", output: { a: 1 } }]);
+  assert.deepEqual(toModelMessages(fromModelMessages([called, json])), [called, json]);
+});
+
+test("an engine takes what comes out", () => {
+  const { messages } = fromOpenAI(openAI.slice(1));
+  assert.deepEqual(JSON.parse(new Wire({ provider: "anthropic" }).encode({ model: "m", messages, tools: [], thinking: false }).body).messages.length, 5);
+});
+
+test("what has no place in a conversation is told by its place", () => {
+  const call = openAI[2];
+  const wrong = [
+    [fromOpenAI, "no", "messages"],
+    [fromOpenAI, [7], "messages[0]"],
+    [fromOpenAI, [{ role: "critic", content: "" }], "messages[0].role"],
+    [fromOpenAI, [{ role: "user", content: [{ type: "image_url", image_url: {} }] }], "messages[0].content[0].type"],
+    [fromOpenAI, [{ role: "user", content: "a" }, { role: "system", content: "b" }], "messages[1]"],
+    [fromOpenAI, [call, openAI[3]], "messages"],
+    [fromOpenAI, [call, openAI[3], openAI[3]], "messages[2]"],
+    [fromOpenAI, [{ role: "tool", tool_call_id: "call_9", content: "" }], "messages[0]"],
+    [fromOpenAI, [{ role: "assistant", content: null, function_call: {} }], "messages[0].function_call"],
+    [fromOpenAI, [{ role: "assistant", tool_calls: [{ id: "a", function: { name: "ls", arguments: "{" } }] }], "messages[0].tool_calls[0].function.arguments"],
+    [fromOpenAI, [{ role: "assistant", tool_calls: [{ id: "a", function: { name: "ls", arguments: "[]" } }] }], "messages[0].tool_calls[0].function.arguments"],
+    [fromModelMessages, [{ role: "assistant", content: [{ type: "file" }] }], "messages[0].content[0].type"],
+    [fromModelMessages, [{ role: "assistant", content: [{ type: "tool-call", toolCallId: "a", toolName: "ls", args: {} }] }], "messages[0].content[0].args"],
+    [fromModelMessages, [{ role: "tool", content: [{ type: "text", text: "" }] }], "messages[0].content[0].type"],
+  ];
+  for (const [from, messages, path] of wrong) {
+    assert.throws(() => from(messages), (error) => error instanceof InputError && error.path === path && error.message.startsWith(path), path);
+  }
+});

@@ -1,0 +1,130 @@
+// Suggestions in fields of a page, with the keys of a browser.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { build } from "vite";
+import { openBrowser, serve } from "./browser.mjs";
+import { viteOptions } from "./runs.mjs";
+
+let browser;
+before(async () => void (browser = await openBrowser()));
+after(() => browser.close());
+
+/** The page of a project, at work. */
+async function opened(context, project, isReady) {
+  const root = join(import.meta.dirname, "projects", project);
+  await build(viteOptions(root));
+  const server = await serve(join(root, "dist"));
+  const page = await browser.newPage();
+  context.after(async () => {
+    await page.close();
+    server.close();
+  });
+  const failures = [];
+  page.on("pageerror", (error) => failures.push(String(error)));
+  await page.goto(server.address);
+  await page.waitForFunction(isReady);
+  return { page, failures };
+}
+
+const ghost = (page) => page.evaluate(() => document.querySelector("[data-headstart=ghost]")?.lastChild.textContent ?? null);
+const suggest = async (page, field, ...suggestions) => {
+  await page.evaluate(([field, suggestions]) => globalThis.page.suggest(field, ...suggestions), [field, suggestions]);
+  await page.waitForFunction((field) => globalThis.page.shown(field) !== undefined, field);
+};
+
+test("a textarea: keys of a suggestion, and where none shows those of the field", async (context) => {
+  const { page, failures } = await opened(context, "attach", () => globalThis.page !== undefined);
+  const field = page.locator("textarea");
+  await field.focus();
+  await suggest(page, 0, "run the tests", "commit this");
+  assert.equal(await ghost(page), "run the tests");
+  assert.match(await field.getAttribute("aria-description"), /^Suggestion: run the tests\./);
+  await page.keyboard.press("Alt+BracketRight");
+  assert.equal(await ghost(page), "commit this");
+  await page.keyboard.type("comm");
+  assert.equal(await ghost(page), "it this");
+  await page.keyboard.press("Tab");
+  assert.equal(await field.inputValue(), "commit this");
+  assert.equal(await ghost(page), null);
+  assert.equal(await field.getAttribute("aria-description"), null);
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "INPUT", "Tab leads on");
+  await field.fill("");
+  await suggest(page, 0, "run the tests");
+  await page.keyboard.press("Shift+Tab");
+  assert.equal(await field.inputValue(), "");
+  await field.focus();
+  await page.keyboard.press("Escape");
+  assert.equal(await ghost(page), null);
+  await suggest(page, 0, "run the linter");
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await field.inputValue(), "run the linter");
+  assert.deepEqual(failures, []);
+});
+
+test("a line whose Tab hands the suggestion over", async (context) => {
+  const { page } = await opened(context, "attach", () => globalThis.page !== undefined);
+  await page.locator("input").focus();
+  await suggest(page, 1, "run the tests");
+  await page.keyboard.press("Tab");
+  assert.deepEqual(await page.evaluate(() => globalThis.page.taken), ["run the tests"]);
+  assert.equal(await page.locator("input").inputValue(), "");
+  const effects = await page.evaluate(() => globalThis.page.effects);
+  assert.ok(effects.includes("startSpeculation") && effects.includes("record") && !effects.includes("insert"), `${effects}`);
+});
+
+test("the ghost stands where the letters would", async (context) => {
+  const { page } = await opened(context, "attach", () => globalThis.page !== undefined);
+  for (const [number, name] of ["textarea", "input"].entries()) {
+    const field = page.locator(name);
+    await field.fill("");
+    await suggest(page, number, "run the tests");
+    const place = () => page.evaluate(() => {
+      const range = document.createRange();
+      range.selectNodeContents(document.querySelector("[data-headstart=ghost]").lastChild);
+      const { left, top, bottom } = range.getBoundingClientRect();
+      return { left, middle: (top + bottom) / 2 };
+    });
+    const empty = await place();
+    const box = await field.boundingBox();
+    assert.ok(Math.abs(empty.left - (box.x + 12)) < 1, `${name}: ${empty.left} in ${box.x}`);
+    if (name === "input") assert.ok(Math.abs(empty.middle - (box.y + box.height / 2)) < 2, `${empty.middle} in ${box.y} ${box.height}`);
+    await field.focus();
+    await page.keyboard.type("run ");
+    const typed = await place();
+    assert.ok(20 < typed.left - empty.left && typed.left - empty.left < 60, `${name}: ${typed.left - empty.left}`);
+    await page.evaluate((number) => globalThis.page.detach(number), number);
+    assert.equal(await ghost(page), null);
+  }
+});
+
+test("what is composed is not cut short, and counts when it is done", async (context) => {
+  const { page } = await opened(context, "attach", () => globalThis.page !== undefined);
+  await page.locator("textarea").focus();
+  await suggest(page, 0, "テストを実行");
+  const session = await page.context().newCDPSession(page);
+  await session.send("Input.imeSetComposition", { text: "て", selectionStart: 1, selectionEnd: 1 });
+  assert.equal(await ghost(page), null, "nothing covers what is composed");
+  await session.send("Input.imeSetComposition", { text: "テスト", selectionStart: 3, selectionEnd: 3 });
+  await session.send("Input.insertText", { text: "テスト" });
+  await page.waitForFunction(() => globalThis.page.shown(0) !== undefined && document.querySelector("[data-headstart=ghost]") !== null);
+  assert.equal(await ghost(page), "を実行");
+});
+
+test("React: a controlled field, in strict mode", async (context) => {
+  const { page, failures } = await opened(context, "react", () => document.querySelector("#suggest") !== null);
+  const said = async () => JSON.parse(await page.locator("output").textContent());
+  await page.click("#suggest");
+  await page.waitForFunction(() => document.querySelector("[data-headstart=ghost]") !== null);
+  assert.equal((await said()).suggestion, "run the tests");
+  await page.locator("input").focus();
+  await page.keyboard.type("run t");
+  assert.equal(await ghost(page), "he tests");
+  await page.keyboard.press("Tab");
+  assert.deepEqual(await said(), { value: "run the tests", sent: [], suggestion: null });
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("[data-headstart=ghost]")?.lastChild.textContent === "commit this");
+  assert.deepEqual(await said(), { value: "", sent: ["run the tests"], suggestion: "commit this" });
+  assert.deepEqual(failures, []);
+});

@@ -1,0 +1,29 @@
+import { FollowupController, init } from "headstart/controller";
+import { useFollowup } from "headstart/react";
+import { StrictMode, createElement, useState } from "react";
+import { createRoot } from "react-dom/client";
+
+await init();
+
+function Prompt() {
+  const [controller] = useState(() => new FollowupController({ showDelayMs: 0, tabDelayMs: 0 }));
+  const [value, setValue] = useState("");
+  const [sent, setSent] = useState([]);
+  const { ref, tell, suggestion } = useFollowup({ controller, value });
+  const send = (event) => {
+    event.preventDefault();
+    setSent([...sent, value]);
+    setValue("");
+    tell({ type: "clear" });
+    tell({ type: "suggested", request: sent.length + 2, suggestion: "commit this" });
+  };
+  return createElement(
+    "form",
+    { onSubmit: send },
+    createElement("input", { ref, value, onChange: ({ target }) => setValue(target.value) }),
+    createElement("button", { type: "button", id: "suggest", onClick: () => tell({ type: "suggested", request: 1, suggestion: "run the tests" }) }, "suggest"),
+    createElement("output", null, JSON.stringify({ value, sent, suggestion: suggestion ?? null })),
+  );
+}
+
+createRoot(document.getElementById("root")).render(createElement(StrictMode, null, createElement(Prompt)));
