@@ -53,6 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         system: "You are a coding agent. You work in the user's project through tools.".to_owned(),
         model: name,
         restore: None,
+        window: None,
         metering: Metering::new(entries, policy, Habits::default(), &[]),
         suggestions: true,
         speculation: true,

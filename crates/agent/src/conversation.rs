@@ -138,16 +138,27 @@ impl Conversation {
             Ending::Aborted => TurnEnd::Aborted,
             _ => TurnEnd::Failed,
         };
-        let telling = std::mem::take(&mut self.telling);
-        let tells_note = std::mem::take(&mut self.tells_note);
-        if !transcript.messages.iter().any(|message| message.role == Role::Model) {
-            return;
+        if transcript.messages.iter().any(|message| message.role == Role::Model) {
+            return self.absorb(transcript.messages);
         }
+        self.telling = News::default();
+        self.tells_note = false;
+    }
+
+    /// A part of the turn that runs is part of the conversation already, so that it can be made shorter with the rest.
+    pub fn absorb(&mut self, messages: Vec<Message>) {
+        let telling = std::mem::take(&mut self.telling);
         self.watch.told(&telling);
-        if tells_note {
+        if std::mem::take(&mut self.tells_note) {
             self.note = None;
         }
-        self.history.extend(transcript.messages);
+        self.history.extend(messages);
+        self.fork();
+    }
+
+    /// The conversation is this from now on: shorter, and with the same said.
+    pub fn replace(&mut self, history: Vec<Message>) {
+        self.history = history;
         self.fork();
     }
 

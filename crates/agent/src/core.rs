@@ -4,6 +4,7 @@
 //! changes nothing.
 
 mod choices;
+mod compacting;
 mod questions;
 mod steps;
 mod suggesting;
@@ -20,7 +21,8 @@ use headstart_followup_state::{
     AcceptMethod, Config, Effect as Followed, Event as Followup, FollowupController, RequestId, Suggestions,
 };
 use headstart_forked_query::{
-    CacheSafeParams, Generated, Guards, Message, ModelRequest, Suppressed, SuppressionReason, ToolCall,
+    CacheSafeParams, Gauge, Generated, Guards, Message, ModelRequest, QueryAnswer, QueryError, Suppressed,
+    SuppressionReason, ToolCall,
 };
 use headstart_speculation::{
     Acceptance, Answers, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Speculation,
@@ -28,6 +30,7 @@ use headstart_speculation::{
 };
 use headstart_tool_gate::{ApprovalMode, Verdict};
 
+use self::compacting::{Compacting, Shortening};
 use self::questions::Asking;
 use self::suggesting::SuggestionQuery;
 use self::taking::Taken;
@@ -69,6 +72,10 @@ pub(crate) enum Effect {
     LookUndone,
     /// The model of background work is this one from now on.
     UseModel(String),
+    /// Asks for a summary of this conversation: [`Report::SummedUp`].
+    SumUp { params: Box<CacheSafeParams>, model: String },
+    /// Gives it up.
+    DropSummary,
     /// Runs a prompt ahead: [`Report::WorkStarted`], then [`Report::WorkEvent`], [`Report::StepStarted`], [`Report::WorkEnded`].
     StartWork { id: String, prompt: String, params: Box<CacheSafeParams>, limits: Limits },
     /// Accepts work: [`Report::Accepted`].
@@ -125,6 +132,11 @@ pub(crate) enum Report {
         ending: Ending,
         transcript: Transcript,
         cost: Cost,
+        gauge: Option<Gauge>,
+    },
+    SummedUp {
+        answer: Result<QueryAnswer, QueryError>,
+        work_ms: u64,
     },
     QueryAnswered {
         request: RequestId,
@@ -166,6 +178,8 @@ enum Doing {
     Opening { prompt: String, work: Option<Box<WorkAhead>> },
     /// A turn in the foreground, which began with this prompt.
     Turn { prompt: String },
+    /// The conversation is made shorter before a turn begins or goes on, or because its user wants it so.
+    Compacting(Box<Compacting>),
     /// An accept, of work that may still be running.
     Accept(Box<Taken>),
     /// Work that is taken, about which the user is asked.
@@ -211,6 +225,8 @@ pub(crate) struct Core {
     asking: Option<Asking>,
     queue: VecDeque<String>,
     draft: Option<Draft>,
+    /// How the conversation is kept shorter than what its model sees at once.
+    shortening: Shortening,
     /// Whether the user stopped what goes on.
     interrupted: bool,
     is_over: bool,
@@ -239,6 +255,7 @@ impl Core {
             engine,
             runtime,
             conversation,
+            shortening: Shortening::new(options.window),
             options,
             log: Log::default(),
             events: Vec::new(),
@@ -316,7 +333,11 @@ impl Core {
             Report::Opened { news, beside } => self.opened(news, beside.as_deref()),
             Report::TurnEvent(event) => self.tell(event),
             Report::Asked { ask, call, verdict } => self.asked(ask, call, verdict),
-            Report::TurnEnded { ending, transcript, cost } => self.turn_ended(ending, transcript, &cost),
+            Report::TurnEnded { ending, transcript, cost, gauge } => {
+                self.shortening.learn(gauge);
+                self.turn_ended(ending, transcript, &cost);
+            }
+            Report::SummedUp { answer, work_ms } => self.summed_up(answer, work_ms),
             Report::QueryAnswered { request, answer, work_ms } => {
                 self.query_answered(request, answer, work_ms);
             }
@@ -406,6 +427,10 @@ impl Core {
                 self.asking = None;
                 self.effects.push_back(Effect::StopTurn);
             }
+            Doing::Compacting(_) => {
+                self.drop_compacting();
+                return Ok(());
+            }
             Doing::Accept(taken) => self.effects.push_back(Effect::Abort(taken.speculation.clone())),
             Doing::Ask(_) => {
                 self.decline();
@@ -424,6 +449,7 @@ impl Core {
         }
         self.forget_suggestion();
         self.conversation.clear();
+        self.shortening = Shortening::new(self.options.window);
         self.log.clear();
         if matches!(self.header, Header::Written) {
             self.effects.push_back(Effect::KeepSession(session::cleared()));
@@ -471,6 +497,7 @@ impl Core {
                 self.effects.push_back(Effect::StopTurn);
                 self.doing = doing;
             }
+            Doing::Compacting(_) => self.effects.push_back(Effect::DropSummary),
             Doing::Accept(taken) | Doing::Ask(taken) => {
                 self.drop_taken(*taken, Outcome::Aborted);
             }
@@ -523,6 +550,7 @@ impl Core {
             _ if self.interrupted || self.is_over => Phase::Stopping,
             Doing::Opening { .. } => Phase::Opening,
             Doing::Turn { .. } => Phase::Turn,
+            Doing::Compacting(_) => Phase::Compacting,
             Doing::Accept(_) => Phase::Accepting,
             Doing::Ask(_) => Phase::Asking,
         }

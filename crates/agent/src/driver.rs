@@ -15,7 +15,11 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use headstart_budget::Unwritten;
 use headstart_budget::policy::Habits;
-use headstart_forked_query::{Model, generate_candidates};
+use headstart_context::{SUMMARY_PROMPT, SUMMARY_TOKENS};
+use headstart_forked_query::{
+    BackgroundModel, CacheSafeParams, Model, ModelError, Query, QueryError, Usage, forked_query,
+    generate_candidates,
+};
 use headstart_speculation::{
     AcceptError, Acceptance, Consent, Ending, Engine, Events, Finished, News, PromptOf, Turn, UndoWatch,
 };
@@ -54,6 +58,7 @@ pub struct Driver {
     accept_ended: Option<Result<Acceptance, String>>,
     runs: Vec<Run>,
     query: Option<Task<Report>>,
+    summary: Option<Task<Report>>,
     looking: Option<BoxFuture<'static, Report>>,
     looking_back: Option<BoxFuture<'static, News>>,
     timer: Option<BoxFuture<'static, ()>>,
@@ -111,6 +116,7 @@ impl Driver {
             accept_ended: None,
             runs: Vec::new(),
             query: None,
+            summary: None,
             looking: None,
             looking_back: None,
             timer: None,
@@ -146,6 +152,7 @@ impl Driver {
             && self.accept.is_none()
             && self.accept_ended.is_none()
             && self.looking.is_none()
+            && self.summary.is_none()
             && self.keeping.is_none()
             && self.to_keep.is_empty()
             && self.leaving.is_empty()
@@ -214,6 +221,12 @@ impl Driver {
             Effect::DropQuery => {
                 if let Some(query) = self.query.take() {
                     query.stop();
+                }
+            }
+            Effect::SumUp { params, model } => self.summary = Some(self.sum_up(*params, model)),
+            Effect::DropSummary => {
+                if let Some(summary) = self.summary.take() {
+                    summary.stop();
                 }
             }
             Effect::StartWork { id, prompt, params, limits } => {
@@ -286,6 +299,12 @@ impl Driver {
             // A query that panicked gives no suggestion, and nothing else is wrong.
             return Poll::Ready(answer.ok());
         }
+        if let Some(summary) = &mut self.summary
+            && let Poll::Ready(answer) = summary.poll(context)
+        {
+            self.summary = None;
+            return Poll::Ready(Some(answer.unwrap_or_else(Into::into)));
+        }
         if let Poll::Ready(report) = self.poll_ledger(context) {
             return Poll::Ready(report);
         }
@@ -318,6 +337,7 @@ impl Driver {
                     ending,
                     transcript: turn.transcript(),
                     cost: turn.cost(),
+                    gauge: turn.gauge(),
                 });
             }
             // Between the look for an event and this one the turn may have told something: it is told first.
@@ -400,6 +420,22 @@ impl Driver {
         })
     }
 
+    fn sum_up(&self, params: CacheSafeParams, model: String) -> Task<Report> {
+        let (host, asked) = (Arc::clone(&self.engine.host), Arc::clone(&self.model));
+        let began = host.now();
+        self.spawn(async move {
+            let model = BackgroundModel::main(asked, model);
+            let query = Query {
+                after: &[],
+                prompt: SUMMARY_PROMPT,
+                schema: serde_json::Value::Null,
+                max_output_tokens: u32::try_from(SUMMARY_TOKENS).ok(),
+            };
+            let answer = forked_query(&model, &params, query).await;
+            Report::SummedUp { answer, work_ms: millis(host.now().saturating_sub(began)) }
+        })
+    }
+
     fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Task<T> {
         let (task, job) = Task::new(work);
         self.beside(job);
@@ -432,6 +468,15 @@ impl From<Broken> for Ending {
             Broken::Stopped => Self::Aborted,
             Broken::Panicked(_) => Self::failed("internal", format!("the turn broke off: {broken}")),
         }
+    }
+}
+
+/// Nobody wrote a summary.
+impl From<Broken> for Report {
+    fn from(broken: Broken) -> Self {
+        let error =
+            ModelError::Other { code: "internal".into(), message: broken.to_string(), retry_after: None };
+        Self::SummedUp { answer: Err(QueryError { error, usage: Usage::NOTHING }), work_ms: 0 }
     }
 }
 

@@ -234,6 +234,11 @@ impl AgentHandle {
         self.with(Core::clear)
     }
 
+    /// Sums up what was said but for the last turns, however long it is.
+    pub fn compact(&self) -> Result<(), Refused> {
+        self.with(Core::compact)
+    }
+
     /// Calls the conversation so, where it is kept.
     pub fn set_title(&self, title: &str) {
         self.with(|core| core.set_title(title));

@@ -43,6 +43,8 @@ pub enum Item {
     },
     /// Why nothing is suggested. It is told once for each reason.
     NoSuggestion(NoSuggestion),
+    /// The conversation was made shorter for its model. What is above is not part of it any more as it was.
+    Compacted(Compacted),
     /// Something could not be kept.
     Trouble {
         /// What, in words.
@@ -73,6 +75,19 @@ pub struct JudgedCall {
     pub call: ToolCall,
     /// What the gate says.
     pub verdict: Verdict,
+}
+
+/// How a conversation was made shorter for its model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compacted {
+    /// How many old outputs of tools gave way to a remark; 0 where its beginning was summed up.
+    pub outputs: usize,
+    /// What stands in place of the beginning; `None` where nobody could sum it up, and where only outputs gave way.
+    pub summary: Option<String>,
+    /// How many tokens it had, about, and how many it has.
+    pub before: u64,
+    /// See `before`.
+    pub after: u64,
 }
 
 /// What an accept changed.

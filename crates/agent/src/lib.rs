@@ -62,6 +62,7 @@
 //! #     system: "Be brief.".into(),
 //! #     model: "echo".into(),
 //! #     restore: None,
+//! #     window: None,
 //! #     metering: Metering::new(entries, Policy::default(), Habits::default(), &[]),
 //! #     suggestions: true,
 //! #     speculation: true,
@@ -105,7 +106,7 @@ mod work;
 pub use conversation::Conversation;
 pub use driver::Driver;
 pub use handle::{AgentHandle, Updates, agent};
-pub use item::{Applied, CallItem, Item, JudgedCall, NoSuggestion, NotTaken};
+pub use item::{Applied, CallItem, Compacted, Item, JudgedCall, NoSuggestion, NotTaken};
 pub use log::ItemChange;
 pub use options::{AgentOptions, Ports};
 pub use ports::{LedgerStore, NoLedger, Runtime, SessionStore, StoreError};

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use headstart_budget::Metering;
+use headstart_context::Window;
 use headstart_forked_query::Model;
 use headstart_speculation::Engine;
 
@@ -17,6 +18,8 @@ pub struct AgentOptions {
     pub model: String,
     /// What was said before, if this conversation goes on with one.
     pub restore: Option<Session>,
+    /// What the model sees at once, where that is known. Where it is not, a conversation is made shorter once its provider says that it is too long.
+    pub window: Option<Window>,
     /// What this conversation knows of costs, and its policy.
     pub metering: Metering,
     /// Whether the next prompt is suggested.

@@ -6,6 +6,7 @@
 //! {"type":"message","message":{"role":"user","parts":[{"type":"text","text":"fix the parser"}]}}
 //! {"type":"message","message":{"role":"model","parts":[{"type":"text","text":"It is fixed."}]}}
 //! {"type":"title","text":"the parser"}
+//! {"type":"compacted","history":[{"role":"user","parts":[{"type":"text","text":"what is left to do?"}]}]}
 //! {"type":"cleared"}
 //! ```
 //!
@@ -90,6 +91,10 @@ enum Line {
         text: String,
     },
     Cleared,
+    /// What was said before is this, for the model, from here on.
+    Compacted {
+        history: Vec<Message>,
+    },
     #[serde(other)]
     Unknown,
 }
@@ -155,6 +160,7 @@ impl Session {
                 self.history.clear();
                 self.items.clear();
             }
+            Line::Compacted { history } => self.history = history,
             Line::Session { .. } | Line::Unknown => {}
         }
     }
@@ -216,6 +222,11 @@ pub(crate) fn turn(prompt: &str, at: u64, messages: &[Message]) -> String {
 /// The line after which nothing of what was said before is known.
 pub(crate) fn cleared() -> String {
     line(&Line::Cleared)
+}
+
+/// The line after which the model knows this of what was said before.
+pub(crate) fn compacted(history: &[Message]) -> String {
+    line(&Line::Compacted { history: history.to_vec() })
 }
 
 fn line(line: &Line) -> String {

@@ -5,7 +5,7 @@ use headstart_followup_state::Place;
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict};
 use headstart_speculation::{AsksFirst, Ending, Event, Finished};
 
-use crate::item::{Item, JudgedCall};
+use crate::item::{Compacted, Item, JudgedCall};
 use crate::log::ItemChange;
 use crate::work::WorkProgress;
 
@@ -48,6 +48,8 @@ pub enum Phase {
     Opening,
     /// The model is at work.
     Turn,
+    /// The beginning of the conversation is summed up, for its model does not see all of it at once.
+    Compacting,
     /// Work ahead that the user took is finished and applied.
     Accepting,
     /// Work ahead that the user took waits for their answer.
@@ -189,7 +191,7 @@ pub enum Refused {
     TooEarly,
     /// Something goes on.
     Busy,
-    /// There is nothing to send.
+    /// There is nothing to send, or to sum up.
     Empty,
 }
 
@@ -212,4 +214,6 @@ pub enum TurnEvent {
     Told(Event),
     /// It is over.
     Ended(Ending),
+    /// The conversation was made shorter for its model.
+    Compacted(Compacted),
 }

@@ -3,7 +3,6 @@
 mod dialect;
 mod one_at_a_time;
 mod tape;
-mod window;
 
 use std::fs;
 use std::path::Path;
@@ -23,8 +22,6 @@ use crate::output;
 use crate::secrets;
 use one_at_a_time::{Lane, OneAtATime};
 use tape::{Place, Tape};
-pub(crate) use window::Notices;
-use window::Watched;
 
 /// The models of one run of a command.
 pub(crate) struct Models {
@@ -36,8 +33,6 @@ pub(crate) struct Models {
     pub(crate) background: BackgroundModel,
     /// Where `main` says that it waits, and where `background` does.
     pub(crate) waits: (Waits, Waits),
-    /// What whoever talks to `main` should know.
-    pub(crate) notices: Notices,
     keepers: Vec<Arc<PrefixKeeper>>,
     tape: Option<Tape>,
 }
@@ -68,9 +63,7 @@ impl Models {
         }
         let open = |spec| open(spec, main_spec, config, environment);
         let main_name = name(main_spec);
-        let notices = Notices::default();
         let (main, keepers) = open(main_spec)?.keeping(config.requests.cache_lifetime)?;
-        let main = main.watched(main_spec, config, &notices);
         // One recording is played once, whoever asks.
         let fast_spec = config.fast_model.as_ref().filter(|fast| *fast != main_spec);
         let fast = fast_spec.map(open).transpose()?;
@@ -98,7 +91,7 @@ impl Models {
         let mut background = background;
         background.limits.entries = config.fork_entries;
         background.limits.window_tokens = dialect::window(main_spec, config).map(u64::from);
-        let models = Self { main: foreground, main_name, background, waits, notices, keepers, tape: None };
+        let models = Self { main: foreground, main_name, background, waits, keepers, tape: None };
         Ok(match place {
             Some(place) => models.recorded(place, secrets::scrubber(environment)),
             None => models,
@@ -136,15 +129,7 @@ impl Models {
         let main_name = "recording".to_owned();
         let background = BackgroundModel::main(Arc::clone(&main), &main_name);
         let waits = (Waits::default(), Waits::default());
-        Self {
-            main,
-            main_name,
-            background,
-            waits,
-            notices: Notices::default(),
-            keepers: Vec::new(),
-            tape: None,
-        }
+        Self { main, main_name, background, waits, keepers: Vec::new(), tape: None }
     }
 
     /// As [`close`](Self::close), after the command has told what came out: an error of its own is told as well.
@@ -214,19 +199,6 @@ impl Opened {
                 Ok((Self::Apart { turns: Arc::clone(&keeper) as _, ahead }, vec![keeper]))
             }
             other => Ok((other, Vec::new())),
-        }
-    }
-
-    /// Tells when a conversation comes near what the model can see, where what is beyond that is lost without a word.
-    fn watched(self, spec: &ModelSpec, config: &Config, notices: &Notices) -> Self {
-        let Some(window) = dialect::silent_window(spec, config) else { return self };
-        match self {
-            Self::Remote(model) => {
-                let ahead = Arc::new((*model).clone());
-                let turns = Arc::new(Watched::new(*model, spec.to_string(), window, notices.clone()));
-                Self::Apart { turns, ahead }
-            }
-            other => other,
         }
     }
 

@@ -27,6 +27,12 @@ pub(crate) fn clean_line(text: &str, longest: usize) -> String {
     }
 }
 
+/// The first bytes of a text, at most so many, with no character cut in two.
+pub(crate) fn head(text: &str, most: usize) -> &str {
+    let ends = (0..=most.min(text.len())).rev();
+    ends.filter(|end| text.is_char_boundary(*end)).map(|end| &text[..end]).next().unwrap_or_default()
+}
+
 /// Marks of direction, signs without width (but the joiner within emoji), and the tags and selectors that can carry a whole text unseen.
 fn hides(sign: char) -> bool {
     matches!(sign,
@@ -52,5 +58,6 @@ mod tests {
             assert_eq!(clean(text), expected);
         }
         assert_eq!(clean_line("ab\ncd", 4), "ab c…");
+        assert_eq!(["", "a", "aü", "aüb"].map(|text| head(text, 2)), ["", "a", "a", "a"]);
     }
 }

@@ -29,6 +29,9 @@
 //! # }).unwrap();
 //! ```
 //!
+//! [`Window`] says what becomes of a conversation that is about to be longer than what its model sees at once: first old outputs of tools give way, then its
+//! beginning is summed up. It only plans; whoever runs the conversation asks for the summary.
+//!
 //! # What rules can do
 //!
 //! They are words for the model, and nothing else reads them: no policy, approval mode, deny rule or question depends on them. They are fenced by the name of
@@ -45,8 +48,10 @@ mod glance;
 mod rules;
 mod surroundings;
 mod system;
+mod window;
 
 pub use glance::glance;
 pub use rules::{Applies, FilePatterns, Problem, ProjectRules, Rule, Told};
 pub use surroundings::Surroundings;
 pub use system::system_text;
+pub use window::{Plan, SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising, Window};

@@ -1,8 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
-
+use crate::gauge::length;
 use crate::{CacheSafeParams, Model, ModelRequest};
 
 /// The model that every background task uses: suggestions, speculations, and the suggestions after them.
@@ -48,25 +47,6 @@ impl ForkLimits {
         let most = self.window_tokens.map_or(LONGEST, |tokens| tokens.saturating_mul(BYTES_PER_TOKEN));
         length(request) <= most
     }
-}
-
-/// The bytes of its JSON.
-fn length(request: &ModelRequest) -> u64 {
-    struct Counted(u64);
-    impl std::io::Write for Counted {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.saturating_add(bytes.len() as u64);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counted = Counted(0);
-    request
-        .serialize(&mut serde_json::Serializer::new(&mut counted))
-        .expect("works because strings, numbers and JSON values are always JSON");
-    counted.0
 }
 
 /// Whether background work and the conversation's own turns go to the same provider.

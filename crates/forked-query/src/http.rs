@@ -132,11 +132,6 @@ impl HttpModel {
         Self { more, ..self }
     }
 
-    /// How many bytes the body of this request has.
-    pub fn encoded_length(&self, request: &ModelRequest) -> u64 {
-        self.provider.wire.encode(request).len() as u64
-    }
-
     /// The body of the answer to a request that is answered at once.
     async fn ask_for(&self, url: Url, body: Vec<u8>) -> Result<String, ModelError> {
         let mut response = self.post(url, "application/json", body).await?;

@@ -57,6 +57,7 @@ mod background;
 mod cache_safe;
 mod cache_slots;
 mod cut;
+mod gauge;
 pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
@@ -85,6 +86,7 @@ mod wire;
 pub use background::{BackgroundModel, ForkLimits, ProviderRelation};
 pub use cache_safe::CacheSafeParams;
 pub use cache_slots::CacheSlots;
+pub use gauge::Gauge;
 pub use history::{HistoryError, parse_history};
 #[cfg(feature = "http")]
 pub use http::{

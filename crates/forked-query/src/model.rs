@@ -208,6 +208,16 @@ pub enum ModelError {
         /// The provider's words, shortened.
         message: String,
     },
+    /// The conversation is longer than what the model sees at once.
+    #[error("{provider} rejected the request ({status}), which is longer than the model's window: {message}")]
+    WindowExceeded {
+        /// Who rejected.
+        provider: String,
+        /// HTTP status.
+        status: u16,
+        /// The provider's words, shortened; they often have both numbers.
+        message: String,
+    },
     /// 5xx.
     #[error("{provider} failed ({status}): {message}; try again later")]
     Server {
@@ -290,6 +300,9 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// The [code](Self::code) of a request that is longer than the window.
+    pub const WINDOW_EXCEEDED: &'static str = "window_exceeded";
+
     /// A stable word for programs.
     pub fn code(&self) -> &str {
         match self {
@@ -297,6 +310,7 @@ impl ModelError {
             Self::Unauthorized { .. } => "unauthorized",
             Self::RateLimited { .. } | Self::Yielded => "rate_limited",
             Self::Rejected { .. } => "rejected",
+            Self::WindowExceeded { .. } => Self::WINDOW_EXCEEDED,
             Self::Server { .. } => "server",
             Self::Unreachable { .. } => "unreachable",
             Self::Timeout { .. } => "timeout",

@@ -77,6 +77,9 @@ impl Provider {
             400..500 if is_used_up(json) => {
                 ModelError::Rejected { provider, status, message: said(json, body, hide) }
             }
+            400 | 413 | 422 | 500 if is_too_long(json, &message) => {
+                ModelError::WindowExceeded { provider, status, message: said(json, body, hide) }
+            }
             401 => ModelError::Unauthorized { provider, status, variable, message },
             403 if is_about_the_key(json, &message) => {
                 ModelError::Unauthorized { provider, status, variable, message }
@@ -208,6 +211,29 @@ fn is_used_up(json: &Value) -> bool {
         "AllocationQuota.FreeTierOnly",
     ];
     codes(json).any(|code| CODES.contains(&code))
+}
+
+/// Whether a request is refused for the length of its conversation. Some servers say so in a code, others in words alone.
+fn is_too_long(json: &Value, message: &str) -> bool {
+    const CODES: [&str; 4] = [
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "request_too_large",
+        "model_max_prompt_tokens_exceeded",
+    ];
+    const WORDS: [&str; 9] = [
+        "maximum context length",
+        "context length exceeded",
+        "context window",
+        "context size",
+        "prompt is too long",
+        "input is too long",
+        "range of input length",
+        "maximum number of tokens allowed",
+        "maximum prompt length",
+    ];
+    let message = message.to_lowercase();
+    codes(json).any(|code| CODES.contains(&code)) || WORDS.iter().any(|words| message.contains(words))
 }
 
 /// Whether a 403 is: it may also be about a country, a model, or what a firewall thinks of the request.

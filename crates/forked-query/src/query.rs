@@ -15,7 +15,7 @@ pub struct Query<'a> {
     pub after: &'a [Message],
     /// The question.
     pub prompt: &'a str,
-    /// JSON schema of the answer.
+    /// JSON schema of the answer; `null`: an answer in words.
     pub schema: Value,
     /// At most so many tokens in the answer.
     pub max_output_tokens: Option<u32>,
@@ -57,7 +57,7 @@ pub async fn forked_query(
     query: Query<'_>,
 ) -> Result<QueryAnswer, QueryError> {
     let request = request(background, params, query);
-    let mut answer = Collected::default();
+    let mut answer = Collected { is_json: request.response_schema.is_some(), ..Collected::default() };
     let span = debug_span!("query", messages = request.messages.len());
     let collected = answer.collect(background, &request).instrument(span).await;
     debug!(
@@ -89,7 +89,7 @@ fn request(background: &BackgroundModel, params: &CacheSafeParams, query: Query<
         }
         _ => request.messages.push(Message::text(Role::User, query.prompt)),
     }
-    request.response_schema = Some(query.schema);
+    request.response_schema = (!query.schema.is_null()).then_some(query.schema);
     request.max_output_tokens = query.max_output_tokens;
     request
 }
@@ -97,6 +97,8 @@ fn request(background: &BackgroundModel, params: &CacheSafeParams, query: Query<
 #[derive(Default)]
 struct Collected {
     text: String,
+    /// Whether an object was asked for, with which the answer ends.
+    is_json: bool,
     object: ObjectEnd,
     usage: Usage,
 }
@@ -120,7 +122,7 @@ impl Collected {
                     break;
                 }
                 ModelEvent::Text(text) => {
-                    let end = self.object.take(&text);
+                    let end = if self.is_json { self.object.take(&text) } else { text.len() };
                     self.text.push_str(&text[..end]);
                 }
                 ModelEvent::Usage(usage) => self.usage = usage,

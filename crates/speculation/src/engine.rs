@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex};
 
-use headstart_forked_query::{BackgroundModel, CONTENT, CacheSafeParams, Model, ModelRequest};
+use headstart_forked_query::{BackgroundModel, CONTENT, CacheSafeParams, Gauge, Model, ModelRequest};
 use headstart_overlay_fs::{Conflict, Overlay, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
@@ -175,6 +175,11 @@ impl Turn {
     /// What the turn adds to the conversation, as far as it has come.
     pub fn transcript(&self) -> Transcript {
         lock(&self.progress).transcript.clone()
+    }
+
+    /// What is known of the tokens of its requests; `None` where [`Limits::window`] sets no limit, or nothing was answered.
+    pub fn gauge(&self) -> Option<Gauge> {
+        lock(&self.progress).gauge
     }
 
     /// What it cost so far.

@@ -102,7 +102,7 @@ pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
 pub use host::{AtBoundary, Consent, Freshness, Host, PromptOf, Step, StepAbove};
-pub use limits::{CostLimit, Limits};
+pub use limits::{CostLimit, Limits, RequestLimit};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use speculation::Speculation;
 pub use transcript::Transcript;

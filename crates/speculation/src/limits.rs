@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use headstart_forked_query::{Money, Price};
+use headstart_forked_query::{Gauge, ModelRequest, Money, Price};
 use headstart_overlay_fs::Quota;
 use headstart_toolbox::Limits as ToolLimits;
 
@@ -18,6 +18,8 @@ pub struct Limits {
     pub tokens: u64,
     /// What the tokens may cost; `None` for no such limit.
     pub cost: Option<CostLimit>,
+    /// How long a request may be; `None` for no such limit.
+    pub window: Option<RequestLimit>,
     /// Wall time, without that in which the user is asked for consent. A commit that has begun is brought to its end.
     pub time: Duration,
     /// How many steps run ahead of the user, each on top of the one before. With 1 a suggestion that comes of work
@@ -44,6 +46,22 @@ pub struct CostLimit {
     pub most: Money,
 }
 
+/// A limit on how many tokens a request has, so that it is not longer than what the model sees at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestLimit {
+    /// The most that a request may come to.
+    pub tokens: u64,
+    /// What is known of the conversation's tokens before the run.
+    pub gauge: Gauge,
+}
+
+impl RequestLimit {
+    /// Whether a request is longer, by what its run has learned since.
+    pub(crate) fn is_passed(self, request: &ModelRequest, learned: Option<Gauge>) -> bool {
+        self.tokens < learned.unwrap_or(self.gauge).tokens(request)
+    }
+}
+
 impl Limits {
     /// The limit that what was spent has reached.
     pub fn spent(&self, cost: &Cost) -> Option<Limit> {
@@ -63,6 +81,7 @@ impl Default for Limits {
             messages: 100,
             tokens: 400_000,
             cost: None,
+            window: None,
             time: Duration::from_secs(300),
             depth: 1,
             candidates: 1,

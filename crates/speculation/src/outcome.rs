@@ -75,6 +75,8 @@ pub enum Limit {
     Time,
     /// The provider's limit on the length of one answer.
     Output,
+    /// What the model sees at once ([`Limits::window`](crate::Limits::window)).
+    Window,
 }
 
 /// What a run cost and how long its work took.

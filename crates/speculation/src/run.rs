@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use headstart_forked_query::{
-    CONTENT, FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason,
+    CONTENT, FinishReason, Gauge, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason,
     ToolOutcome, Usage, with_yields,
 };
 use headstart_git_ahead::GitChange;
@@ -24,6 +24,8 @@ use crate::{Checked, Cost, Ending, Event, Host, Limit, Limits, Transcript};
 pub(crate) struct Progress {
     pub(crate) transcript: Transcript,
     pub(crate) cost: Cost,
+    /// What is known of the tokens of its requests, where there is a limit of them and one was answered.
+    pub(crate) gauge: Option<Gauge>,
     /// Why nothing comes next, once that is known.
     pub(crate) no_next: Option<SuppressionReason>,
     /// When the last command in a view began, in milliseconds since the Unix epoch.
@@ -96,7 +98,11 @@ impl Run<'_> {
             if let Some(limit) = self.limit_before_asking() {
                 return Ending::Exhausted { limit };
             }
-            let answer = match self.ask().await {
+            let request = self.next_request();
+            if self.limits.window.is_some_and(|limit| limit.is_passed(&request, lock(self.progress).gauge)) {
+                return Ending::Exhausted { limit: Limit::Window };
+            }
+            let answer = match self.ask(&request).await {
                 Ok(answer) => answer,
                 Err(error) => return Ending::from(&error),
             };
@@ -118,13 +124,18 @@ impl Run<'_> {
         self.limits.spent(&progress.cost)
     }
 
-    /// One request and its whole answer.
-    async fn ask(&self) -> Result<Answer, ModelError> {
+    /// What is asked next: the conversation, and what the run has added to it.
+    fn next_request(&self) -> ModelRequest {
         let mut request = self.base.clone();
         request.messages.extend_from_slice(&lock(self.progress).transcript.messages);
+        request
+    }
+
+    /// One request and its whole answer.
+    async fn ask(&self, request: &ModelRequest) -> Result<Answer, ModelError> {
         let mut answer = Answer::default();
         let span = debug_span!("model", messages = request.messages.len(), tools = request.tools.len());
-        let asked = self.timed(self.read_answer(&request, &mut answer).instrument(span)).await;
+        let asked = self.timed(self.read_answer(request, &mut answer).instrument(span)).await;
         let (result, time) = asked;
         debug!(
             millis = millis(time),
@@ -140,6 +151,9 @@ impl Run<'_> {
         progress.cost.model_ms += millis(time);
         progress.cost.turns += 1;
         progress.cost.tokens += answer.usage;
+        if let Some(limit) = self.limits.window {
+            progress.gauge = Some(progress.gauge.unwrap_or(limit.gauge).after(request, answer.usage));
+        }
         result.map(|()| answer)
     }
 

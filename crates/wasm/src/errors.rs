@@ -39,6 +39,7 @@ impl From<ModelError> for Failure {
             ModelError::RateLimited { .. } => Some(429),
             ModelError::Unauthorized { status, .. }
             | ModelError::Rejected { status, .. }
+            | ModelError::WindowExceeded { status, .. }
             | ModelError::Server { status, .. } => Some(status),
             _ => None,
         };

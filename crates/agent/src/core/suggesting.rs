@@ -9,7 +9,7 @@ use headstart_followup_state::{
     Suggestions,
 };
 use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
-use headstart_speculation::{Event, Finished, Speculation};
+use headstart_speculation::{Event, Finished, Limits, Speculation};
 use headstart_tool_gate::ApprovalMode;
 
 use super::{Core, Doing, Effect};
@@ -283,13 +283,16 @@ impl Core {
         let texts: Vec<_> =
             self.offers.iter().map(|offer| (offer.id.clone(), offer.suggestion.as_str())).collect();
         let answers = self.options.metering.run(self.now.unix_ms, &texts, self.options.parallel);
+        // Another model sees another end of the conversation.
+        let is_its_own = self.engine.background.shares_cache(self.conversation.params());
+        let window = is_its_own.then(|| self.shortening.limit());
         for (offer, answer) in self.offers.iter().zip(answers) {
             let (Some(allowance), None) = (answer, &offer.work) else { continue };
             self.effects.push_back(Effect::StartWork {
                 id: offer.id.clone(),
                 prompt: offer.suggestion.to_string(),
                 params: Box::new(self.conversation.params().clone()),
-                limits: allowance.under(self.engine.limits),
+                limits: allowance.under(Limits { window, ..self.engine.limits }),
             });
         }
     }

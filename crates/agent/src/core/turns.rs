@@ -66,11 +66,16 @@ impl Core {
         self.begin(prompt, transcript);
     }
 
-    /// Begins a turn in the foreground.
+    /// Begins a turn in the foreground, once the conversation is short enough for it.
     pub(super) fn begin(&mut self, prompt: String, transcript: Transcript) {
         if transcript.pending_call().is_none() {
             self.log.close_call();
         }
+        self.make_room(prompt, transcript);
+    }
+
+    /// Runs a turn, or its next part.
+    pub(super) fn run_turn(&mut self, prompt: String, transcript: Transcript) {
         self.doing = Doing::Turn { prompt };
         let (request, limits) = (Box::new(self.conversation.request()), self.foreground_limits());
         self.effects.push_back(Effect::StartTurn { request, transcript, limits });
@@ -80,6 +85,7 @@ impl Core {
         let Doing::Turn { prompt } = &mut self.doing else { return };
         let prompt = std::mem::take(prompt);
         self.options.metering.turn(self.now.unix_ms, cost, ending == Ending::Aborted);
+        let Some((transcript, ending)) = self.goes_on_shorter(&prompt, transcript, ending) else { return };
         let asks = ending == Ending::Completed && self.queue.is_empty();
         self.end(prompt, transcript, ending);
         if asks && !self.is_over {
@@ -90,14 +96,17 @@ impl Core {
     /// Ends a turn, wherever it stopped: what was done is part of the conversation from now on. The next prompt of the queue runs where the
     /// turn was completed; else its user decides anew about what was to follow.
     pub(super) fn end(&mut self, prompt: String, transcript: Transcript, ending: Ending) {
-        let is_answered = transcript.messages.iter().any(|message| message.role == Role::Model);
+        let before = self.shortening.end_turn();
+        let is_answered =
+            !before.is_empty() || transcript.messages.iter().any(|message| message.role == Role::Model);
         self.asking = None;
         self.doing = Doing::Nothing;
         if is_answered {
-            self.keep_turn(&prompt, &transcript.messages);
+            self.keep_turn(&prompt, &[before.as_slice(), &transcript.messages].concat());
             self.undone_is_told();
         }
         self.conversation.conclude(transcript, &ending);
+        self.keep_compacted();
         let is_completed = ending == Ending::Completed;
         self.tell_end(ending);
         let was_interrupted = std::mem::take(&mut self.interrupted);
@@ -105,16 +114,20 @@ impl Core {
             return;
         }
         if is_completed && !was_interrupted {
-            if let Some(next) = self.queue.pop_front() {
-                self.send(&next);
-            }
-            return;
+            return self.send_queued();
         }
         if !is_answered {
             // Nothing came of it: it can go again as it is.
             self.queue.push_front(prompt);
         }
         self.unqueue();
+    }
+
+    /// The next prompt of the queue runs.
+    pub(super) fn send_queued(&mut self) {
+        if let Some(next) = self.queue.pop_front() {
+            self.send(&next);
+        }
     }
 
     /// What was to follow is in the line again.
@@ -133,6 +146,7 @@ impl Core {
             messages: 1_000,
             tokens: u64::MAX,
             time: Duration::from_secs(24 * 60 * 60),
+            window: Some(self.shortening.limit()),
             ..self.engine.limits
         }
     }

@@ -6,4 +6,5 @@ mod ports;
 mod random;
 mod sessions;
 mod turns;
+mod window;
 mod world;

@@ -19,6 +19,7 @@ use headstart_agent::{
 use headstart_budget::ledger::{Entry, Source};
 use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
 use headstart_budget::{EntryBuilder, Metering, Unwritten};
+use headstart_context::Window;
 use headstart_forked_query::{
     BackgroundModel, EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, Part,
     Prices, Role, ToolCall, Usage, check_pairing,
@@ -39,6 +40,7 @@ pub(crate) struct Setting {
     pub(crate) parallel: usize,
     pub(crate) depth: u32,
     pub(crate) store_fails: bool,
+    pub(crate) window: Option<Window>,
     /// The lines of the conversation that goes on.
     pub(crate) kept: String,
 }
@@ -54,6 +56,7 @@ impl Default for Setting {
             parallel: 1,
             depth: 1,
             store_fails: false,
+            window: None,
             kept: String::new(),
         }
     }
@@ -103,6 +106,7 @@ impl World {
             system: "Do as you are told.".to_owned(),
             model: "m".to_owned(),
             restore: (!setting.kept.is_empty()).then(|| Session::read(setting.kept.as_bytes()).unwrap()),
+            window: setting.window,
             metering: Metering::new(entries, policy, Habits::default(), &[]),
             suggestions: true,
             speculation: true,
@@ -233,6 +237,10 @@ pub(crate) struct Obedient {
     /// Answers wait until they are released.
     pub(crate) holds: AtomicBool,
     held: Mutex<VecDeque<oneshot::Sender<()>>>,
+    /// It counts what it reads, and refuses what is longer than this; 0: it does neither.
+    pub(crate) sees: AtomicU64,
+    /// How many more files it wants to read before it answers `loop FILE`.
+    pub(crate) left: AtomicU64,
 }
 
 impl Obedient {
@@ -271,10 +279,23 @@ impl Obedient {
             };
             vec![ModelEvent::Text(answer.to_string())]
         } else {
-            deed(request)?
+            let wants_more = |left: u64| left.checked_sub(1);
+            match deed(request)? {
+                said if said.iter().any(|event| matches!(event, ModelEvent::ToolCall(_))) => said,
+                _ if self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, wants_more).is_ok() => {
+                    vec![call("read_file", &json!({ "file_path": "big.txt" }))]
+                }
+                said => said,
+            }
         };
-        let usage =
-            Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10, ..Usage::default() };
+        let sees = self.sees.load(Ordering::SeqCst);
+        let tokens = serde_json::to_string(request).unwrap().len() as u64 / 4;
+        if 0 < sees && sees < tokens {
+            let message = format!("prompt is too long: {tokens} tokens > {sees} maximum");
+            return Err(ModelError::WindowExceeded { provider: "a test".to_owned(), status: 400, message });
+        }
+        let input_tokens = if 0 < sees { tokens } else { 100 };
+        let usage = Usage { input_tokens, cached_input_tokens: 80, output_tokens: 10, ..Usage::default() };
         let end = [ModelEvent::Usage(usage), ModelEvent::Finished(FinishReason::Stop)];
         let events = stream::iter(events.into_iter().chain(end).map(Ok));
         let waits = async move {
@@ -288,16 +309,18 @@ impl Obedient {
     }
 }
 
+fn call(name: &str, args: &Value) -> ModelEvent {
+    let args = args.as_object().cloned().unwrap_or_default();
+    ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.to_owned(), args })
+}
+
 /// What the last prompt asks for, until its result is there.
 fn deed(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
     let last = request.messages.last();
     let prompt = request.messages.iter().rev().find(|message| message.role == Role::User).map(text_of);
     let prompt = prompt.unwrap_or_default();
     let prompt = prompt.rsplit("\n\n").next().unwrap_or_default();
-    let call = |name: &str, args: &Value| {
-        let args = args.as_object().cloned().unwrap_or_default();
-        vec![ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.to_owned(), args })]
-    };
+    let call = |name: &str, args: &Value| vec![call(name, args)];
     if last.is_some_and(|message| message.role == Role::Tool) {
         return Ok(vec![ModelEvent::Text(format!("Done: {prompt}."))]);
     }

@@ -1,3 +1,4 @@
+use headstart_agent::Refused;
 use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
 use headstart_tool_gate::ApprovalMode;
@@ -12,6 +13,8 @@ use crate::terminal::Style;
 pub(super) enum Command {
     Help,
     Clear,
+    /// Sums up what was said.
+    Compact,
     Diff,
     /// Calls the conversation so.
     Title(String),
@@ -34,6 +37,7 @@ pub(super) const HELP: &str = "\
 /background  how work ahead stands; with off, auto or always: what is done from now on;
              with more: what it may lose in this session is raised
 /title TEXT  call this conversation so
+/compact     have what was said summed up, all but the last turns
 /clear       forget the conversation
 /quit        leave (also Ctrl-D)
 Tab takes the suggestion and what ran ahead for it; in default mode you are asked before anything is written.
@@ -58,6 +62,7 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
     let command = match (name, argument) {
         ("help", None) => Ok(Command::Help),
         ("clear", None) => Ok(Command::Clear),
+        ("compact", None) => Ok(Command::Compact),
         ("diff", None) => Ok(Command::Diff),
         ("quit" | "exit", None) => Ok(Command::Quit),
         ("background", None) => Ok(Command::Background(None)),
@@ -95,6 +100,13 @@ impl Chat {
             Command::Clear => match self.agent.clear() {
                 Ok(()) => self.face.say("the conversation is forgotten", Style::Dim),
                 Err(_) => self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed),
+            },
+            Command::Compact => match self.agent.compact() {
+                Ok(()) => Ok(()),
+                Err(Refused::Busy) => {
+                    self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed)
+                }
+                Err(_) => self.face.say("there is nothing to sum up yet", Style::Dim),
             },
             Command::Diff => self.show_diff(),
             Command::Title(title) => {

@@ -1,8 +1,9 @@
 use std::io::{self, Stdout};
 
-use headstart_agent::TurnEvent;
+use headstart_agent::{Compacted, TurnEvent};
 use headstart_speculation::Ending;
 use serde::Serialize;
+use serde_json::json;
 
 use super::show::Line;
 use crate::error::CliError;
@@ -111,6 +112,9 @@ impl Face {
         match event {
             _ if !self.is_json() => Ok(()),
             TurnEvent::Told(event) => print_json(event),
+            TurnEvent::Compacted(Compacted { outputs, summary, before, after }) => print_json(&json!({
+                "type": "compacted", "outputs": outputs, "summary": summary, "before": before, "after": after,
+            })),
             TurnEvent::Ended(ending) => print_json(&Finished { r#type: "finished", ending }),
         }
     }

@@ -108,6 +108,7 @@ impl Chat {
             Item::NoSuggestion(NoSuggestion::Failed(error)) => {
                 self.face.say(&format!("no suggestion: {error}"), Style::Dim)?;
             }
+            Item::Compacted(compacted) => self.face.say(&show::compacted(compacted), Style::Dim)?,
             Item::Trouble { text } => self.face.say(text, Style::Removed)?,
             Item::End { ending } => self.show_end(ending)?,
             _ => {}
@@ -203,7 +204,7 @@ impl Chat {
         if let Some(text) = show::ending(ending) {
             self.face.say(&text, Style::Removed)?;
         }
-        for notice in self.holds.notices().into_iter().chain(self.parts.index_notices()) {
+        for notice in self.parts.index_notices() {
             self.face.say(&notice, Style::Dim)?;
         }
         // Somebody who reads the screen has seen it; a script goes by the exit code.

@@ -25,6 +25,7 @@ use futures::{FutureExt, StreamExt};
 use headstart_agent::{
     AgentHandle, AgentOptions, Draft, Edit, Phase, Ports, Submitted, Updates, View, agent,
 };
+use headstart_context::Window;
 use tokio::task::JoinHandle;
 
 use crate::config::{Config as Settings, TabKey};
@@ -95,6 +96,10 @@ impl Chat {
             system: parts.system.clone(),
             model: parts.model_name.clone(),
             restore,
+            window: parts.engine.background.limits.window_tokens.map(|tokens| Window {
+                tokens,
+                compact_at: u8::try_from(settings.compact_at).unwrap_or(100),
+            }),
             metering,
             // Without a terminal nobody could press a key for a suggestion.
             suggestions: settings.suggestions && face.is_terminal(),
@@ -212,6 +217,7 @@ impl Chat {
                 match phase {
                     Phase::Accepting => "finishing what runs already (Ctrl-C interrupts)",
                     Phase::Asking => "asks before it writes",
+                    Phase::Compacting => "summing up what was said (Ctrl-C interrupts)",
                     _ => "working (Ctrl-C interrupts)",
                 }
                 .to_owned()

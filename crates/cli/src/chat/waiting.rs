@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::Chat;
 use crate::error::CliError;
-use crate::models::{Models, Notices};
+use crate::models::Models;
 use crate::terminal::Style;
 
 /// Those whom the user waits for, and who may have to wait for the provider.
@@ -16,19 +16,12 @@ pub(crate) struct Holds {
     turn: Hold,
     /// Work ahead that they have joined.
     ahead: Hold,
-    /// What they should know of the model.
-    notices: Notices,
 }
 
 impl Holds {
     pub(crate) fn of(models: &Models) -> Self {
         let (turn, ahead) = &models.waits;
-        Self { turn: Hold::of(turn), ahead: Hold::of(ahead), notices: models.notices.clone() }
-    }
-
-    /// What of it was not yet told.
-    pub(super) fn notices(&self) -> Vec<String> {
-        self.notices.take()
+        Self { turn: Hold::of(turn), ahead: Hold::of(ahead) }
     }
 
     pub(super) fn of_whom(&mut self, joins: bool) -> &mut Hold {

@@ -63,6 +63,7 @@ struct Fields {
     candidates: Option<Spanned<usize>>,
     parallel: Option<Spanned<usize>>,
     fork_entries: Option<Spanned<usize>>,
+    compact_at: Option<Spanned<usize>>,
     background: Option<Spanned<String>>,
     ledger: Option<Spanned<String>>,
     limits: LimitFields,
@@ -195,6 +196,7 @@ impl File {
             (SeveralField::Candidates, &self.fields.candidates),
             (SeveralField::Parallel, &self.fields.parallel),
             (SeveralField::ForkEntries, &self.fields.fork_entries),
+            (SeveralField::CompactAt, &self.fields.compact_at),
         ];
         let mut several = Vec::new();
         for (field, value) in all {

@@ -21,6 +21,7 @@ mod tools;
 use std::path::{Path, PathBuf};
 
 use headstart_budget::policy::Policy;
+use headstart_context::Window;
 use headstart_forked_query::ForkLimits;
 use headstart_speculation::{AtBoundary, Limits};
 use headstart_tool_gate::{
@@ -104,6 +105,8 @@ pub(crate) struct Config {
     pub(crate) parallel: usize,
     /// How many entries of the conversation a model of its own for background work gets.
     pub(crate) fork_entries: usize,
+    /// From how many hundredths of what its model sees at once on a conversation is made shorter.
+    pub(crate) compact_at: usize,
     pub(crate) limits: Limits,
     /// Whether background work is done, and what it may cost.
     pub(crate) background: Policy,
@@ -247,6 +250,7 @@ impl Default for Config {
             candidates: 1,
             parallel: 1,
             fork_entries: ForkLimits::default().entries,
+            compact_at: usize::from(Window::default().compact_at),
             limits: Limits::default(),
             background: Policy::default(),
             per_model: PerModel::default(),

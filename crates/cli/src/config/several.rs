@@ -4,7 +4,7 @@ use headstart_followup_state::MAX_CANDIDATES;
 
 use super::Config;
 
-/// A setting of how many suggestions there are at a time.
+/// A setting that is a number: how many suggestions there are at a time, and how much of a conversation a model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SeveralField {
     /// How many are asked for.
@@ -13,6 +13,8 @@ pub(super) enum SeveralField {
     Parallel,
     /// How many entries of the conversation a model of its own for background work gets.
     ForkEntries,
+    /// From how many hundredths of the model's window on a conversation is made shorter.
+    CompactAt,
 }
 
 impl SeveralField {
@@ -22,6 +24,7 @@ impl SeveralField {
             Self::Candidates => "candidates",
             Self::Parallel => "parallel",
             Self::ForkEntries => "fork_entries",
+            Self::CompactAt => "compact_at",
         }
     }
 
@@ -30,6 +33,7 @@ impl SeveralField {
             Self::Candidates => &mut config.candidates,
             Self::Parallel => &mut config.parallel,
             Self::ForkEntries => &mut config.fork_entries,
+            Self::CompactAt => &mut config.compact_at,
         }
     }
 
@@ -38,6 +42,8 @@ impl SeveralField {
         match self {
             Self::Candidates | Self::Parallel => 1..=MAX_CANDIDATES,
             Self::ForkEntries => 4..=10_000,
+            // The rest is for the answer; and of less nothing would be left.
+            Self::CompactAt => 40..=95,
         }
     }
 }

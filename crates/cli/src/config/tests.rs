@@ -215,10 +215,19 @@ fn how_many_suggestions_there_are_is_the_users_and_a_project_can_only_lower_it()
     assert_eq!(several("", ""), Ok((1, 1)));
     assert_eq!(several("candidates = 3\nparallel = 2", ""), Ok((3, 2)));
     assert_eq!(Case::new("fork_entries = 12", "").load().map(|config| config.fork_entries), Ok(12));
+    let compact_at =
+        |user: &str, project: &str| Case::new(user, project).load().map(|config| config.compact_at);
+    assert_eq!((compact_at("", ""), compact_at("compact_at = 60", "compact_at = 50")), (Ok(85), Ok(50)));
     assert_eq!(several("candidates = 3\nparallel = 2", "candidates = 2\nparallel = 1"), Ok((2, 1)));
     let refused = [
         ("candidates = 0", "", "user/headstart/config.toml:1: candidates: must be from 1 to 3"),
         ("fork_entries = 3", "", "user/headstart/config.toml:1: fork_entries: must be from 4 to 10000"),
+        ("compact_at = 99", "", "user/headstart/config.toml:1: compact_at: must be from 40 to 95"),
+        (
+            "",
+            "compact_at = 90",
+            "project/.headstart/config.toml:1: compact_at: a project can only lower this, and yours is 85",
+        ),
         ("\nparallel = 4", "", "user/headstart/config.toml:2: parallel: must be from 1 to 3"),
         (
             "",

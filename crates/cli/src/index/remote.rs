@@ -193,7 +193,9 @@ pub(super) fn failure(error: &ModelError) -> ModelFailure {
     let after = error.retry_after_ms().map(Duration::from_millis);
     match error {
         // Too long, or nothing that it reads.
-        ModelError::Rejected { status: 400 | 413 | 422, .. } => ModelFailure::Refused { message },
+        ModelError::WindowExceeded { .. } | ModelError::Rejected { status: 400 | 413 | 422, .. } => {
+            ModelFailure::Refused { message }
+        }
         ModelError::RateLimited { .. }
         | ModelError::Server { .. }
         | ModelError::Timeout { .. }

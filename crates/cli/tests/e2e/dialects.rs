@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::formats::{FORMATS, Format, KEY};
-use crate::support::server::Server;
+use crate::support::server::{Request, Server};
 use crate::support::{Outcome, Session};
 
 const SECRET: &str = "gateway-secret-0123456789";
@@ -104,27 +104,45 @@ fn a_header_that_wants_a_variable_that_is_not_set_is_told_before_anything_is_sen
     assert!(server.requests().is_empty());
 }
 
-/// The server would cut the conversation at its beginning, without a word.
+/// The server would cut the conversation at its beginning, without a word: it is summed up before.
 #[test]
-fn a_conversation_that_comes_near_what_ollama_sees_is_told_once() {
+fn a_conversation_that_ollama_would_cut_is_summed_up() {
     let format = FORMATS.iter().find(|format| format.prefix == "ollama").unwrap();
-    let answer = |tokens: u64| {
-        let said = json!({"message": {"role": "assistant", "content": "Hello."}, "done": false});
-        let done = json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop",
-            "prompt_eval_count": tokens, "eval_count": 10});
+    let said = |text: &str| {
+        let said = json!({"message": {"role": "assistant", "content": text}, "done": false});
+        let done =
+            json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"});
         let lines: Vec<Value> = vec![said, done];
         format.framed(&lines)
     };
     let session = session(format, "context_tokens = 20000");
-    let server = Server::start([10_000, 15_900, 15_995, 16_100].map(answer).to_vec());
+    let server = Server::start(vec![said("They said hello."); 20]);
     let (model, url) = (format.model(), &server.base_url);
-    let mut said = Vec::new();
-    for prompts in ["one\n", "one\ntwo\nthree\n"] {
-        let outcome = session.run_with_input(&["chat", "--model", &model, "--base-url", url], prompts);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
-        said.push(outcome.stderr);
-    }
-    assert!(!said[0].contains("sees at once"), "{said:?}");
-    assert_eq!(said[1].matches("of the 20000 tokens that ollama:").count(), 1, "{said:?}");
-    assert!(said[1].contains("set context_tokens below [models.\"ollama:"), "{said:?}");
+    let prompts: String = (0..8).map(|turn| format!("{turn} {}\n", "hello ".repeat(1_500))).collect();
+    let outcome =
+        session.run_with_input(&["chat", "--json", "--model", &model, "--base-url", url], prompts.as_str());
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let compacted: Vec<_> = outcome.json().into_iter().filter(|line| line["type"] == "compacted").collect();
+    assert!((1..4).contains(&compacted.len()), "{compacted:?}");
+    assert_eq!(compacted[0]["summary"], "They said hello.");
+    assert!(compacted[0]["after"].as_u64() < compacted[0]["before"].as_u64(), "{compacted:?}");
+    let bodies: Vec<_> = server.requests().iter().map(Request::json).collect();
+    let messages = |place: usize| bodies[place]["messages"].as_array().unwrap().clone();
+    let asks = |place: &usize| messages(*place).last().unwrap().to_string().contains("Write the summary");
+    let summing = (1..bodies.len()).find(asks).unwrap();
+    let before = messages(summing - 1);
+    assert_eq!(messages(summing)[..before.len()], before[..], "it is asked in a fork of the conversation");
+    assert_eq!(bodies[summing]["tools"], bodies[summing - 1]["tools"]);
+    let after = messages(summing + 1);
+    assert!(after.len() < before.len());
+    assert!(after[1]["content"].to_string().contains("[Summary so far"), "{}", after[1]);
+    let longest = bodies.iter().map(|body| body.to_string().len() / 4).max();
+    assert!(longest < Some(20_000), "{longest:?}");
+    // A later chat goes on with the shorter one.
+    let outcome =
+        session.run_with_input(&["chat", "--continue", "--model", &model, "--base-url", url], "go on\n");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    let known = messages(bodies.len() - 1);
+    let body = server.requests()[bodies.len()].json();
+    assert_eq!(body["messages"].as_array().unwrap()[..known.len()], known[..]);
 }

@@ -91,6 +91,53 @@ fn a_refusal_has_its_kind_and_its_delay() {
 }
 
 #[test]
+fn a_conversation_that_is_too_long_is_told_from_other_refusals() {
+    let is_too_long = |status, body: &str| {
+        let error = Provider::gemini().error(status, None, body, &Redactor::default());
+        error.code() == ModelError::WINDOW_EXCEEDED
+    };
+    let too_long = [
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}"#,
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000"}"#,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+        ),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":4096}}"#,
+        ),
+        (400, r#"{"message":"Range of input length should be [1, 30720]","code":"InvalidParameter"}"#),
+    ];
+    for (status, body) in too_long {
+        assert!(is_too_long(status, body), "{body}");
+    }
+    let others = [
+        (400, r#"{"error":{"message":"max_tokens is too large: 100000"}}"#),
+        (400, r#"{"error":{"message":"the name of a tool is too long"}}"#),
+        (429, r#"{"error":{"message":"the prompt is too long for your rate of tokens"}}"#),
+        (401, r#"{"error":{"message":"no key for this context window"}}"#),
+    ];
+    for (status, body) in others {
+        assert!(!is_too_long(status, body), "{body}");
+    }
+}
+
+#[test]
 fn errors_within_a_stream_have_their_kind() {
     let provider = Provider::openai();
     let cases = [

@@ -197,6 +197,7 @@ export type ModelErrorCode =
   | "unauthorized"
   | "rate_limited"
   | "rejected"
+  | "window_exceeded"
   | "server"
   | "unreachable"
   | "timeout"
@@ -224,8 +225,8 @@ export type Ending =
   | { status: "completed" }
   /** A call needs the user's consent. */
   | { status: "boundary"; verdict: Verdict }
-  /** A limit was reached; `output` is the provider's limit on one answer. */
-  | { status: "exhausted"; limit: "turns" | "messages" | "tokens" | "cost" | "staged" | "time" | "output" }
+  /** A limit was reached; `output` is the provider's limit on one answer, `window` what the model sees at once. */
+  | { status: "exhausted"; limit: "turns" | "messages" | "tokens" | "cost" | "staged" | "time" | "output" | "window" }
   /** An error. */
   | ({ status: "failed" } & RunFailure)
   | { status: "aborted" };

@@ -243,7 +243,7 @@ const ENDS: &[(&str, &[&str], &str)] = &[
         &[
             r#"{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"too long"}}}"#,
         ],
-        "responses rejected the request (400): too long",
+        "responses rejected the request (400), which is longer than the model's window: too long",
     ),
     (
         "anthropic",

@@ -1,0 +1,226 @@
+//! A conversation stays shorter than what its model sees at once.
+
+use headstart_context::{Plan, Summarising, Window};
+use headstart_forked_query::{CacheSafeParams, Gauge, Message, ModelError, QueryAnswer, QueryError, Role};
+use headstart_speculation::{Cost, Ending, Limit, RequestLimit, Transcript};
+
+use super::{Core, Doing, Effect};
+use crate::item::{Compacted, Item};
+use crate::session;
+use crate::view::{Refused, TurnEvent};
+
+/// How the conversation is kept short.
+pub(super) struct Shortening {
+    /// What its model sees at once, as far as that is known: from the options, or from a provider that refused a request.
+    window: Option<Window>,
+    gauge: Gauge,
+    /// What of the turn that runs is part of the conversation already, as it was.
+    absorbed: Vec<Message>,
+    /// Whether the session is to be told that the conversation is a shorter one.
+    is_unkept: bool,
+    /// Whether the provider has said in this turn that a request was too long.
+    was_refused: bool,
+}
+
+/// What waits for a summary.
+pub(super) struct Compacting {
+    plan: Summarising,
+    /// The turn that begins or goes on then.
+    turn: Option<(String, Transcript)>,
+}
+
+impl Shortening {
+    pub(super) fn new(window: Option<Window>) -> Self {
+        Self { window, gauge: Gauge::default(), absorbed: Vec::new(), is_unkept: false, was_refused: false }
+    }
+
+    pub(super) fn learn(&mut self, gauge: Option<Gauge>) {
+        self.gauge = gauge.unwrap_or(self.gauge);
+    }
+
+    /// For the requests of a run. A turn that reaches it goes on when the conversation is shorter.
+    pub(super) fn limit(&self) -> RequestLimit {
+        // Without a window the run still learns what its requests come to.
+        let tokens = self.window.map_or(u64::MAX, |window| window.most());
+        RequestLimit { tokens, gauge: self.gauge }
+    }
+
+    /// Gives what of the turn was part of the conversation before its end.
+    pub(super) fn end_turn(&mut self) -> Vec<Message> {
+        self.was_refused = false;
+        std::mem::take(&mut self.absorbed)
+    }
+}
+
+impl Core {
+    /// Begins a turn, or its next part; where the conversation is too long for it, that is made shorter first.
+    pub(super) fn make_room(&mut self, prompt: String, mut transcript: Transcript) {
+        let Some(window) = self.shortening.window else { return self.run_turn(prompt, transcript) };
+        let mut plan = self.plan(window, &transcript);
+        if plan != Plan::Keep && is_whole(&transcript) {
+            // What the turn has done so far may be what is too long.
+            transcript = self.absorb(transcript);
+            plan = self.plan(window, &transcript);
+        }
+        match plan {
+            Plan::Keep => self.run_turn(prompt, transcript),
+            Plan::Cut { history, outputs } => {
+                self.compacted(history, outputs, None);
+                self.run_turn(prompt, transcript);
+            }
+            Plan::Summarise(plan) => self.sum_up(plan, Some((prompt, transcript))),
+            Plan::TooLong { tokens } => {
+                let error = format!(
+                    "what cannot be left out of this conversation has about {tokens} tokens, and the model sees {} at once; /clear begins anew",
+                    window.tokens
+                );
+                self.end(prompt, transcript, Ending::failed(ModelError::WINDOW_EXCEEDED, error));
+            }
+        }
+    }
+
+    /// The user wants what was said summed up.
+    pub(crate) fn compact(&mut self) -> Result<(), Refused> {
+        self.is_open()?;
+        if self.is_busy() {
+            return Err(Refused::Busy);
+        }
+        let window = self.shortening.window.unwrap_or_default();
+        match window.plan_summary(&self.conversation.request(), self.shortening.gauge) {
+            Plan::Summarise(plan) => {
+                self.forget_suggestion();
+                self.sum_up(plan, None);
+                Ok(())
+            }
+            _ => Err(Refused::Empty),
+        }
+    }
+
+    /// A part of a turn ended only because the conversation is too long: it goes on when that is shorter. Gives back what ended otherwise.
+    pub(super) fn goes_on_shorter(
+        &mut self,
+        prompt: &str,
+        transcript: Transcript,
+        ending: Ending,
+    ) -> Option<(Transcript, Ending)> {
+        if self.interrupted || self.is_over {
+            return Some((transcript, ending));
+        }
+        match &ending {
+            Ending::Exhausted { limit: Limit::Window } if is_answered(&transcript) => {}
+            Ending::Failed { error, code: Some(code), .. } if code == ModelError::WINDOW_EXCEEDED => {
+                let tokens = self.tokens_with(&transcript);
+                if std::mem::replace(&mut self.shortening.was_refused, true) {
+                    let error =
+                        format!("{error}; it had about {tokens} tokens when it was made shorter already");
+                    return Some((transcript, Ending::failed(ModelError::WINDOW_EXCEEDED, error)));
+                }
+                // In our count that is what the model does not see at once, whatever the provider's own is.
+                let window = self.shortening.window.unwrap_or_default();
+                let tokens = self.shortening.window.map_or(tokens, |window| window.tokens.min(tokens));
+                self.shortening.window = Some(Window { tokens, ..window });
+            }
+            _ => return Some((transcript, ending)),
+        }
+        // Work ahead rests on the conversation as it was.
+        self.forget_suggestion();
+        self.make_room(prompt.to_owned(), transcript);
+        None
+    }
+
+    pub(super) fn summed_up(&mut self, answer: Result<QueryAnswer, QueryError>, work_ms: u64) {
+        if !matches!(self.doing, Doing::Compacting(_)) {
+            return;
+        }
+        let Doing::Compacting(compacting) = std::mem::take(&mut self.doing) else { return };
+        let Compacting { plan, turn } = *compacting;
+        let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
+        let cost = Cost { tokens: usage, turns: 1, model_ms: work_ms, work_ms, ..Cost::default() };
+        self.options.metering.turn(self.now.unix_ms, &cost, false);
+        match answer {
+            Ok(answer) if !answer.text.trim().is_empty() => {
+                let summary = answer.text.trim().to_owned();
+                self.compacted(plan.with(&summary), 0, Some(summary));
+            }
+            Err(QueryError { error, .. }) if error.code() != ModelError::WINDOW_EXCEEDED => {
+                match turn {
+                    Some((prompt, transcript)) => self.end(prompt, transcript, Ending::from(&error)),
+                    None => self.log.push(Item::Trouble { text: format!("nothing was summed up: {error}") }),
+                }
+                return;
+            }
+            _ => self.compacted(plan.without(), 0, None),
+        }
+        match turn {
+            Some((prompt, transcript)) => self.run_turn(prompt, transcript),
+            None => self.send_queued(),
+        }
+    }
+
+    /// The user does not want to wait for the summary: the turn that would go on with it ends.
+    pub(super) fn drop_compacting(&mut self) {
+        let Doing::Compacting(compacting) = std::mem::take(&mut self.doing) else { return };
+        self.effects.push_back(Effect::DropSummary);
+        if let Some((prompt, transcript)) = compacting.turn {
+            self.end(prompt, transcript, Ending::Aborted);
+        }
+    }
+
+    fn plan(&self, window: Window, transcript: &Transcript) -> Plan {
+        window.plan(&self.conversation.request(), &transcript.messages, self.shortening.gauge)
+    }
+
+    fn tokens_with(&self, transcript: &Transcript) -> u64 {
+        let mut request = self.conversation.request();
+        request.messages.extend_from_slice(&transcript.messages);
+        self.shortening.gauge.tokens(&request)
+    }
+
+    /// What the turn has done so far is part of the conversation, which is made shorter as a whole.
+    fn absorb(&mut self, transcript: Transcript) -> Transcript {
+        self.shortening.absorbed.extend_from_slice(&transcript.messages);
+        self.conversation.absorb(transcript.messages);
+        Transcript::default()
+    }
+
+    fn sum_up(&mut self, plan: Summarising, turn: Option<(String, Transcript)>) {
+        let params = self.conversation.params();
+        let (system, tools) = (params.system().map(str::to_owned), params.tools().to_vec());
+        let model = params.model().to_owned();
+        let params = Box::new(CacheSafeParams::new(system, tools, plan.messages(), &model));
+        self.effects.push_back(Effect::SumUp { params, model });
+        self.doing = Doing::Compacting(Box::new(Compacting { plan, turn }));
+    }
+
+    /// The conversation is this from now on.
+    fn compacted(&mut self, history: Vec<Message>, outputs: usize, summary: Option<String>) {
+        let before = self.tokens_with(&Transcript::default());
+        self.conversation.replace(history);
+        let after = self.tokens_with(&Transcript::default());
+        let compacted = Compacted { outputs, summary, before, after };
+        if self.options.events {
+            self.events.push(TurnEvent::Compacted(compacted.clone()));
+        }
+        self.log.push(Item::Compacted(compacted));
+        self.shortening.is_unkept = true;
+        if self.shortening.absorbed.is_empty() {
+            self.keep_compacted();
+        }
+    }
+
+    /// Keeps that the conversation is a shorter one, if it is and that is not kept: behind the turns that it had before.
+    pub(super) fn keep_compacted(&mut self) {
+        if std::mem::take(&mut self.shortening.is_unkept) {
+            self.effects.push_back(Effect::KeepSession(session::compacted(self.conversation.history())));
+        }
+    }
+}
+
+fn is_answered(transcript: &Transcript) -> bool {
+    transcript.messages.iter().any(|message| message.role == Role::Model)
+}
+
+/// Whether no call of it waits for its result.
+fn is_whole(transcript: &Transcript) -> bool {
+    is_answered(transcript) && transcript.rest.is_empty() && transcript.ready.is_empty()
+}

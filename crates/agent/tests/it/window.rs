@@ -1,0 +1,166 @@
+//! A conversation that would be longer than what its model sees at once.
+
+use std::sync::atomic::Ordering;
+
+use headstart_agent::{Compacted, Item, Phase, Refused, Session};
+use headstart_budget::policy::Mode;
+use headstart_context::Window;
+use headstart_forked_query::{Message, ModelRequest, Part, Role, check_pairing};
+use headstart_speculation::Ending;
+
+use crate::world::{Setting, World, lock};
+
+const SEES: u64 = 16_000;
+
+/// A conversation with a model that refuses what is longer than it sees; `knows`: the program around it knows how much that is.
+fn world(knows: bool) -> World {
+    let window = knows.then_some(Window { tokens: SEES, ..Window::default() });
+    let world = World::new(&Setting { window, background: Mode::Off, ..Setting::default() });
+    world.model.sees.store(SEES, Ordering::SeqCst);
+    let line = "a line of a file that is read again and again\n";
+    world.write("big.txt", &line.repeat(120));
+    world.write("huge.txt", &line.repeat(1_000));
+    world
+}
+
+fn compactions(world: &World) -> Vec<&Compacted> {
+    let items = world.known.values().filter_map(|item| match item {
+        Item::Compacted(compacted) => Some(compacted),
+        _ => None,
+    });
+    items.collect()
+}
+
+fn last_ending(world: &World) -> &Ending {
+    let mut endings = world.known.values().filter_map(|item| match item {
+        Item::End { ending } => Some(ending),
+        _ => None,
+    });
+    endings.next_back().expect("a turn has ended")
+}
+
+/// The requests of turns: those for summaries end with the question for one.
+fn turns(world: &World) -> Vec<ModelRequest> {
+    lock(&world.model.turns).iter().filter(|request| request.thinking).cloned().collect()
+}
+
+fn begins_with(longer: &[Message], shorter: &[Message]) -> bool {
+    longer.get(..shorter.len()) == Some(shorter)
+}
+
+#[test]
+fn fifty_turns_fit_into_a_small_window() {
+    turns_fit(50);
+}
+
+#[test]
+#[ignore = "takes several seconds; .ci/long runs it"]
+fn three_hundred_turns_fit_into_a_small_window() {
+    turns_fit(300);
+}
+
+fn turns_fit(count: usize) {
+    let mut world = world(true);
+    let prompts = ["read big.txt", "talk about it", "edit made.txt", "read notes.txt", "read huge.txt"];
+    for turn in 0..count {
+        world.say(prompts[turn % prompts.len()]);
+        assert_eq!(*last_ending(&world), Ending::Completed, "turn {turn}");
+    }
+    let requests = turns(&world);
+    assert!(count < requests.len());
+    let longest = requests.iter().map(|request| serde_json::to_string(request).unwrap_or_default().len() / 4);
+    assert!(longest.max() <= usize::try_from(SEES).ok());
+    let hits = requests.windows(2).filter(|pair| begins_with(&pair[1].messages, &pair[0].messages)).count();
+    // One loss of the cache for each time that it was made shorter, and none between.
+    let losses = requests.len() - 1 - hits;
+    assert!(losses <= compactions(&world).len(), "{losses} of {}", requests.len());
+    assert!(
+        requests.len() * 17 / 20 <= hits,
+        "{hits} of {} requests begin with the one before",
+        requests.len()
+    );
+    assert!(compactions(&world).iter().any(|compacted| compacted.summary.is_some()));
+    assert!(compactions(&world).iter().all(|compacted| compacted.after < compacted.before));
+    // What is kept is the conversation as the model knows it, and everything that was shown.
+    let kept = Session::read(lock(&world.book.kept).as_bytes()).expect("it was kept");
+    assert_eq!(kept.prompts.len(), count);
+    let last = requests.last().expect("there are some");
+    assert!(begins_with(&kept.history, &last.messages));
+    check_pairing(&kept.history).expect("a legal history");
+}
+
+#[test]
+fn one_long_turn_goes_on_with_a_summary_of_itself() {
+    let mut world = world(true);
+    world.model.left.store(60, Ordering::SeqCst);
+    world.say("loop over it");
+    assert_eq!(*last_ending(&world), Ending::Completed);
+    assert!(1 < compactions(&world).len());
+    let requests = turns(&world);
+    assert!(60 < requests.len());
+    for request in &requests {
+        let words = request.messages[0].parts.last();
+        assert_eq!(words, Some(&Part::Text { text: "loop over it".to_owned() }), "the prompt stays");
+    }
+    let hits = requests.windows(2).filter(|pair| begins_with(&pair[1].messages, &pair[0].messages)).count();
+    assert!(requests.len() * 8 / 10 <= hits, "{hits} of {}", requests.len());
+    let kept = Session::read(lock(&world.book.kept).as_bytes()).expect("it was kept");
+    assert_eq!(kept.prompts, ["loop over it"]);
+    let calls = kept.items().iter().filter(|item| matches!(item, Item::Call(_))).count();
+    assert_eq!(calls, 60, "the session has all of it");
+    assert!(begins_with(&kept.history, &requests[requests.len() - 1].messages));
+}
+
+#[test]
+fn a_provider_that_says_it_is_too_long_is_asked_once_more() {
+    let mut world = world(false);
+    for turn in 0..30 {
+        world.say("read big.txt");
+        assert_eq!(*last_ending(&world), Ending::Completed, "turn {turn}");
+    }
+    assert!(!compactions(&world).is_empty());
+    // What cannot be left out is told with both numbers, and the prompt is there again.
+    let words = "word ".repeat(20_000);
+    let view = world.say(&words);
+    let Ending::Failed { error, code, .. } = last_ending(&world) else { panic!("{view:?}") };
+    assert_eq!(code.as_deref(), Some("window_exceeded"));
+    assert!(error.contains("tokens") && error.contains("sees"), "{error}");
+    assert_eq!(view.draft.as_ref().map(|draft| draft.text.as_str()), Some(words.as_str()));
+    world.say("talk on");
+    assert_eq!(*last_ending(&world), Ending::Completed);
+}
+
+#[test]
+fn its_user_may_have_it_summed_up() {
+    let mut world = world(true);
+    assert_eq!(world.agent.compact(), Err(Refused::Empty));
+    for prompt in ["talk 1", "talk 2", "talk 3", "talk 4", "talk 5", "talk 6"] {
+        world.say(prompt);
+    }
+    world.model.hold(true);
+    world.agent.compact().expect("nothing goes on");
+    assert_eq!(world.settle().phase, Phase::Compacting);
+    assert_eq!(world.agent.compact(), Err(Refused::Busy));
+    // A prompt that is sent meanwhile runs behind it.
+    world.agent.submit("talk 7").expect("it waits");
+    world.model.hold(false);
+    world.settle();
+    let all = lock(&world.model.turns).clone();
+    let [.., summing, after] = &all[..] else { panic!("{all:?}") };
+    assert!(!summing.thinking && summing.max_output_tokens == Some(2_000));
+    assert!(begins_with(&summing.messages, &all[5].messages), "the provider has its beginning in the cache");
+    let said: Vec<_> = after.messages.iter().filter(|message| message.role == Role::User).collect();
+    assert_eq!(said.len(), 5);
+    let [Part::Text { text: summary }, Part::Text { text: first }] = &said[0].parts[..] else {
+        panic!("{said:?}")
+    };
+    assert!(summary.starts_with("[Summary so far") && first == "talk 3");
+
+    world.model.hold(true);
+    world.agent.compact().expect("nothing goes on");
+    world.settle();
+    world.agent.interrupt().expect("a summary is being written");
+    world.model.hold(false);
+    assert_eq!(world.settle().phase, Phase::Idle);
+    assert_eq!(compactions(&world).len(), 1);
+}

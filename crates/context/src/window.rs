@@ -1,0 +1,198 @@
+//! A conversation that is about to be longer than what its model sees at once.
+
+mod outputs;
+mod summary;
+
+use headstart_forked_query::{Gauge, Message, ModelRequest, Role};
+
+use self::outputs::{cut_old, shorten};
+pub use self::summary::{SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising};
+
+/// What a model sees at once, and from where on a conversation is made shorter.
+///
+/// ```
+/// use headstart_context::{Plan, Window};
+/// use headstart_forked_query::{Gauge, Message, ModelRequest, Role};
+///
+/// let said = |role, words: usize| Message::text(role, "word ".repeat(words));
+/// let talk = (0..20).flat_map(|_| [said(Role::User, 100), said(Role::Model, 100)]).collect();
+/// let request = ModelRequest {
+///     model: "m".into(), system: None, tools: vec![], messages: talk,
+///     thinking: true, response_schema: None, max_output_tokens: None,
+/// };
+/// let window = Window { tokens: 6_000, ..Window::default() };
+/// let Plan::Summarise(plan) = window.plan(&request, &[], Gauge::default()) else { panic!("it is longer than 85 %") };
+/// // The model is asked for the summary (`plan.messages()`); its words take the place of all but the last turns.
+/// let shorter = plan.with("We talked.");
+/// assert_eq!(shorter.len(), 8);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// What it sees at once: question and answer together.
+    pub tokens: u64,
+    /// A request that has more than this many hundredths of it is not sent as it is.
+    pub compact_at: u8,
+}
+
+impl Default for Window {
+    /// 128,000 tokens, and 85 %: the rest is for the answer.
+    fn default() -> Self {
+        Self { tokens: 128_000, compact_at: 85 }
+    }
+}
+
+/// What is to become of a conversation before its next request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Plan {
+    /// It fits.
+    Keep,
+    /// It fits with the old outputs of tools cut.
+    Cut {
+        /// The conversation with a remark in their place.
+        history: Vec<Message>,
+        /// How many were cut.
+        outputs: usize,
+    },
+    /// Its beginning is summed up.
+    Summarise(Summarising),
+    /// What must not go is longer than the window.
+    TooLong {
+        /// How many tokens it has, about.
+        tokens: u64,
+    },
+}
+
+impl Window {
+    /// The most tokens that a request may have.
+    pub fn most(&self) -> u64 {
+        share(self.tokens, u64::from(self.compact_at.clamp(1, 100)))
+    }
+
+    /// What is to be done before `request`, which holds the conversation so far, is sent with the messages `next` behind it.
+    ///
+    /// What goes is taken out at once and far below the limit, so that the provider's prefix cache is lost seldom. The system instruction, the
+    /// tools, the user's last text and the last answer with its results stay.
+    pub fn plan(&self, request: &ModelRequest, next: &[Message], gauge: Gauge) -> Plan {
+        let count = Counting { request, next, gauge };
+        let history = &request.messages;
+        if count.tokens(history) <= self.most() {
+            return Plan::Keep;
+        }
+        let (cut, outputs) = cut_old(history, last_answer(history));
+        if 0 < outputs && count.tokens(&cut) <= share(self.most(), 60) {
+            return Plan::Cut { history: cut, outputs };
+        }
+        self.shortest(&count)
+    }
+
+    /// The same where its user wants it shorter, however long it is.
+    pub fn plan_summary(&self, request: &ModelRequest, gauge: Gauge) -> Plan {
+        let count = Counting { request, next: &[], gauge };
+        self.summarising(&count).map_or(Plan::Keep, Plan::Summarise)
+    }
+
+    fn shortest(&self, count: &Counting<'_>) -> Plan {
+        let history = &count.request.messages;
+        let Some(plan) = self.summarising(count) else {
+            return match shorten(history, |shorter| count.tokens(shorter) <= self.most()) {
+                Some(history) => Plan::Cut { history, outputs: 1 },
+                None => Plan::TooLong { tokens: count.tokens(history) },
+            };
+        };
+        let fits = |kept: &[Message]| {
+            count.tokens(&plan.clone().keeping(kept.to_vec()).with_the_longest()) <= self.most()
+        };
+        if fits(plan.kept()) {
+            return Plan::Summarise(plan);
+        }
+        match shorten(plan.kept(), fits) {
+            Some(kept) => Plan::Summarise(plan.keeping(kept)),
+            None => Plan::TooLong { tokens: count.tokens(&plan.with_the_longest()) },
+        }
+    }
+
+    /// What is summed up, and what stays as it is: the last turns, as many as take half of the room; of a turn that takes more alone, its
+    /// beginning and its last answer.
+    fn summarising(&self, count: &Counting<'_>) -> Option<Summarising> {
+        /// So many turns stay as they are.
+        const TURNS: usize = 4;
+        let history = &count.request.messages;
+        let turns: Vec<_> = (0..history.len()).filter(|at| history[*at].role == Role::User).collect();
+        let first = turns.len().saturating_sub(TURNS);
+        let fits = |start: &usize| count.tokens(&history[*start..]) <= self.most() / 2;
+        let mut starts = turns[first..].iter().copied().filter(|start| 0 < *start);
+        if let Some(start) = starts.clone().find(fits) {
+            return Some(Summarising::new(self.asked(count, start), history[start..].to_vec()));
+        }
+        let (opening, last) = (turns.last().copied()?, last_answer(history));
+        if opening + 1 < last {
+            let kept = std::iter::once(&history[opening]).chain(&history[last..]).cloned().collect();
+            return Some(Summarising::new(self.asked(count, last), kept));
+        }
+        let start = starts.next_back()?;
+        Some(Summarising::new(self.asked(count, start), history[start..].to_vec()))
+    }
+
+    /// What the model reads to sum it up: the conversation as far as the window holds it, which its provider has in its cache. Where that is not
+    /// all of what is to go, its end, without old outputs.
+    fn asked(&self, count: &Counting<'_>, start: usize) -> Vec<Message> {
+        let history = &count.request.messages;
+        let room = self.tokens.saturating_sub(SUMMARY_TOKENS + 500);
+        let fits = |messages: &[Message]| count.alone(messages) <= room;
+        let mut ends = whole_steps(history).rev().take_while(|end| start <= *end);
+        if let Some(end) = ends.find(|end| fits(&history[..*end])) {
+            return history[..end].to_vec();
+        }
+        let (cut, _) = cut_old(history, start);
+        let from = (0..start).find(|from| cut[*from].role == Role::User && fits(&cut[*from..start]));
+        from.map_or_else(Vec::new, |from| cut[from..start].to_vec())
+    }
+}
+
+/// Counts the tokens of a request with another conversation in it.
+struct Counting<'a> {
+    request: &'a ModelRequest,
+    next: &'a [Message],
+    gauge: Gauge,
+}
+
+impl Counting<'_> {
+    fn tokens(&self, history: &[Message]) -> u64 {
+        self.alone(&[history, self.next].concat())
+    }
+
+    fn alone(&self, messages: &[Message]) -> u64 {
+        self.gauge.tokens(&ModelRequest { messages: messages.to_vec(), ..bare(self.request) })
+    }
+}
+
+/// All of a request but its messages.
+fn bare(request: &ModelRequest) -> ModelRequest {
+    ModelRequest {
+        model: request.model.clone(),
+        system: request.system.clone(),
+        tools: request.tools.clone(),
+        messages: Vec::new(),
+        thinking: request.thinking,
+        response_schema: None,
+        max_output_tokens: None,
+    }
+}
+
+/// Where the last answer begins; its results follow it.
+fn last_answer(history: &[Message]) -> usize {
+    history.iter().rposition(|message| message.role == Role::Model).unwrap_or(history.len())
+}
+
+/// The places at which a conversation may end: no call is without its results there.
+fn whole_steps(history: &[Message]) -> impl DoubleEndedIterator<Item = usize> {
+    (1..=history.len()).filter(|end| {
+        history.get(*end).is_none_or(|next| next.role != Role::Tool)
+            && (history[*end - 1].role != Role::Model || history[*end - 1].tool_calls().next().is_none())
+    })
+}
+
+/// So many hundredths.
+fn share(tokens: u64, hundredths: u64) -> u64 {
+    u64::try_from(u128::from(tokens) * u128::from(hundredths) / 100).unwrap_or(u64::MAX)
+}

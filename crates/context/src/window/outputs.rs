@@ -1,0 +1,73 @@
+//! Outputs of tools that give way.
+
+use headstart_forked_query::{Message, Part, ToolOutcome, ToolResult};
+use serde_json::Value;
+
+use crate::clean::head;
+
+/// An output that is not longer is kept: a remark in its place would save nothing.
+const SHORT_BYTES: usize = 2 * 1024;
+
+/// The conversation with a remark in place of every output before `end` that is longer than a few lines; and how many these were.
+pub(super) fn cut_old(history: &[Message], end: usize) -> (Vec<Message>, usize) {
+    let mut history = history.to_vec();
+    let mut count = 0;
+    for result in history[..end].iter_mut().flat_map(results) {
+        let text = text_of(&result.outcome);
+        if text.len() <= SHORT_BYTES {
+            continue;
+        }
+        let lines = text.lines().count();
+        let remark = format!("[cut: {lines} line{}; call again]", if lines == 1 { "" } else { "s" });
+        set(&mut result.outcome, remark);
+        count += 1;
+    }
+    (history, count)
+}
+
+/// The conversation with no output longer than needed: the most that is left of each is the most with which it fits.
+pub(super) fn shorten(history: &[Message], fits: impl Fn(&[Message]) -> bool) -> Option<Vec<Message>> {
+    let most =
+        std::iter::successors(Some(64 * 1024_usize), |most| Some(most / 2).filter(|most| 256 <= *most));
+    most.map(|most| at_most(history, most)).find(|shorter| fits(shorter))
+}
+
+fn at_most(history: &[Message], most: usize) -> Vec<Message> {
+    let mut history = history.to_vec();
+    for result in history.iter_mut().flat_map(results) {
+        let text = text_of(&result.outcome);
+        if text.len() <= most {
+            continue;
+        }
+        let head = head(&text, most);
+        let lines = text.lines().count();
+        let text = format!(
+            "{head}\n[cut: these are the first {} bytes of {lines} lines, for more does not fit into what you see at once; ask for a part]",
+            head.len()
+        );
+        set(&mut result.outcome, text);
+    }
+    history
+}
+
+fn results(message: &mut Message) -> impl Iterator<Item = &mut ToolResult> {
+    message.parts.iter_mut().filter_map(|part| match part {
+        Part::ToolResult(result) => Some(result),
+        _ => None,
+    })
+}
+
+fn text_of(outcome: &ToolOutcome) -> String {
+    match outcome {
+        ToolOutcome::Output(Value::String(text)) | ToolOutcome::Error(text) => text.clone(),
+        ToolOutcome::Output(other) => other.to_string(),
+    }
+}
+
+/// What went wrong stays something that went wrong.
+fn set(outcome: &mut ToolOutcome, text: String) {
+    match outcome {
+        ToolOutcome::Output(output) => *output = Value::String(text),
+        ToolOutcome::Error(error) => *error = text,
+    }
+}

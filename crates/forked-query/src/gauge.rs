@@ -1,0 +1,91 @@
+use serde::Serialize as _;
+
+use crate::{ModelRequest, Usage};
+
+/// How many tokens requests of one conversation come to, without a tokenizer: what the provider counted of one, and bytes for what is new since.
+///
+/// ```
+/// use headstart_forked_query::{Gauge, Message, ModelRequest, Role, Usage};
+///
+/// let mut request = ModelRequest {
+///     model: "m".into(), system: None, tools: vec![], messages: vec![Message::text(Role::User, "hello")],
+///     thinking: false, response_schema: None, max_output_tokens: None,
+/// };
+/// let counted = Usage { input_tokens: 1_000, ..Usage::default() };
+/// let gauge = Gauge::default().after(&request, counted);
+/// assert_eq!(gauge.tokens(&request), 1_000);
+/// request.messages.push(Message::text(Role::User, "x".repeat(3_500)));
+/// assert!((2_000..2_050).contains(&gauge.tokens(&request)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gauge {
+    /// Bytes and tokens of the request that was counted last.
+    last: Option<(u64, u64)>,
+}
+
+impl Gauge {
+    /// The gauge after a request of which the provider says what it came to. One that says nothing changes nothing.
+    #[must_use]
+    pub fn after(self, request: &ModelRequest, usage: Usage) -> Self {
+        match usage.input_tokens {
+            0 => self,
+            tokens => Self { last: Some((length(request), tokens)) },
+        }
+    }
+
+    /// How many tokens this request will come to, about. What the last one did not have counts a token for 3.5 bytes; one that is shorter, because
+    /// something was taken out, has as many tokens for its bytes as the last one.
+    pub fn tokens(self, request: &ModelRequest) -> u64 {
+        let bytes = length(request);
+        match self.last {
+            None => of_bytes(bytes),
+            Some((known, tokens)) if known <= bytes => tokens.saturating_add(of_bytes(bytes - known)),
+            Some((known, tokens)) => {
+                let share = u128::from(tokens) * u128::from(bytes) / u128::from(known);
+                u64::try_from(share).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+/// How many tokens so many bytes come to, about, in most languages.
+fn of_bytes(bytes: u64) -> u64 {
+    bytes.saturating_mul(2) / 7
+}
+
+/// The bytes of its JSON.
+pub(crate) fn length(request: &ModelRequest) -> u64 {
+    struct Counted(u64);
+    impl std::io::Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len() as u64);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counted = Counted(0);
+    request
+        .serialize(&mut serde_json::Serializer::new(&mut counted))
+        .expect("works because strings, numbers and JSON values are always JSON");
+    counted.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::request;
+    use crate::{Message, Role};
+
+    #[test]
+    fn a_shorter_request_has_its_share_and_silence_changes_nothing() {
+        let mut long = request();
+        long.messages.push(Message::text(Role::User, "x".repeat(10_000)));
+        let gauge = Gauge::default().after(&long, Usage { input_tokens: 10_000, ..Usage::default() });
+        let short = gauge.tokens(&request());
+        assert!((1..2_000).contains(&short), "{short}");
+        assert_eq!(gauge.after(&request(), Usage::default()), gauge);
+        assert!(Gauge::default().tokens(&long) < 4_000);
+    }
+}
