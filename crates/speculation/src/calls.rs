@@ -6,6 +6,7 @@ use headstart_forked_query::{ToolCall, ToolOutcome, ToolResult};
 
 use crate::event::EventSender;
 use crate::permit::{Cut, Permit, Permitted, Running, is_shell};
+use crate::repeated::Repeated;
 use crate::run::{Run, lock, millis};
 use crate::{Ending, Event, Limit};
 
@@ -89,7 +90,7 @@ impl Run<'_> {
     fn reads<'a>(&'a self, calls: &'a [ToolCall]) -> impl Stream<Item: Future<Output = Done> + Send> + Send {
         stream::unfold(0, move |place| async move {
             let call = calls.get(place)?;
-            let permit = match self.permits.permit(call).await {
+            let permit = match self.permit(call).await? {
                 Permit::Run(permitted) if permitted.only_reads() => Ok(permitted),
                 Permit::Refuse(message) => Err(message),
                 Permit::Run(_) | Permit::Ask(_) | Permit::Stop(_) => return None,
@@ -110,6 +111,18 @@ impl Run<'_> {
         })
     }
 
+    /// What becomes of a call; `None` where the run ends, because it goes in a circle.
+    async fn permit(&self, call: &ToolCall) -> Option<Permit> {
+        let context = self.host.gate_context();
+        let attended = self.permits.is_attended();
+        let repeated = Repeated::of(call, &lock(self.progress).transcript.messages, &context, attended);
+        match repeated {
+            Repeated::No => Some(self.permits.permit(call).await),
+            Repeated::Tell => Some(Permit::Refuse(Repeated::message())),
+            Repeated::Ends => None,
+        }
+    }
+
     async fn beside(&self, running: Running) -> Result<ToolOutcome, Cut> {
         let (send, receive) = oneshot::channel();
         // Whoever waits for it is gone only when nobody needs it any more.
@@ -121,7 +134,10 @@ impl Run<'_> {
     /// Runs one call while no other runs. It is judged now, when all before it are done.
     async fn run_alone(&self, call: &ToolCall, telling: &mut Telling<'_>) -> Option<Ending> {
         telling.begin(call);
-        let permit = match self.permits.permit(call).await {
+        let Some(permit) = self.permit(call).await else {
+            return Some(Ending::Exhausted { limit: Limit::Repeated });
+        };
+        let permit = match permit {
             Permit::Ask(asked) => self.clock.ask(self.host, self.permits.ask(call, asked)).await,
             permit => permit,
         };

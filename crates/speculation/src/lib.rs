@@ -87,6 +87,7 @@ mod limits;
 mod outcome;
 mod permit;
 mod pipeline;
+mod repeated;
 mod run;
 mod seen;
 mod shadow;

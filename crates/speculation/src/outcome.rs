@@ -75,6 +75,8 @@ pub enum Limit {
     Time,
     /// The provider's limit on the length of one answer.
     Output,
+    /// Calls that are always answered with the same.
+    Repeated,
     /// What the model sees at once ([`Limits::window`](crate::Limits::window)).
     Window,
 }

@@ -56,6 +56,11 @@ pub(crate) trait Permits: Send + Sync {
     /// Runs a permitted call. The error ends the whole run.
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running;
 
+    /// Whether it is the user's own turn.
+    fn is_attended(&self) -> bool {
+        false
+    }
+
     /// Whether a call's changes are on their way into the workspace. By default none ever are.
     fn is_committing(&self) -> bool {
         false
@@ -393,6 +398,10 @@ impl Committing {
 
 #[async_trait]
 impl Permits for Foreground {
+    fn is_attended(&self) -> bool {
+        true
+    }
+
     async fn permit(&self, call: &ToolCall) -> Permit {
         if let Some(message) = self.tools.nobody_offers(call) {
             return Permit::Refuse(message);

@@ -282,10 +282,13 @@ impl Obedient {
             let wants_more = |left: u64| left.checked_sub(1);
             match deed(request)? {
                 said if said.iter().any(|event| matches!(event, ModelEvent::ToolCall(_))) => said,
-                _ if self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, wants_more).is_ok() => {
-                    vec![call("read_file", &json!({ "file_path": "big.txt" }))]
-                }
-                said => said,
+                said => match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, wants_more) {
+                    // Each of another length: one that is always the same is stopped.
+                    Ok(left) => {
+                        vec![call("read_file", &json!({ "file_path": "big.txt", "limit": 200 + left }))]
+                    }
+                    Err(_) => said,
+                },
             }
         };
         let sees = self.sees.load(Ordering::SeqCst);

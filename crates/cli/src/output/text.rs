@@ -54,6 +54,7 @@ pub(crate) fn limit_name(limit: Limit) -> &'static str {
         Limit::Staged => "what may be staged",
         Limit::Time => "time",
         Limit::Output => "the length of an answer",
+        Limit::Repeated => "calls that are answered with the same again and again",
         Limit::Window => "what the model sees at once",
         _ => "its work",
     }

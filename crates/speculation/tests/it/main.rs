@@ -9,6 +9,7 @@ mod differential;
 mod engine;
 mod foreground;
 mod limits;
+mod repeated;
 mod same_history;
 mod shadow;
 mod staging;

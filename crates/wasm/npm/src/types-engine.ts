@@ -225,8 +225,9 @@ export type Ending =
   | { status: "completed" }
   /** A call needs the user's consent. */
   | { status: "boundary"; verdict: Verdict }
-  /** A limit was reached; `output` is the provider's limit on one answer, `window` what the model sees at once. */
-  | { status: "exhausted"; limit: "turns" | "messages" | "tokens" | "cost" | "staged" | "time" | "output" | "window" }
+  /** A limit was reached; `output` is the provider's limit on one answer, `window` what the model sees at once, `repeated` a call that is always answered
+   * with the same. */
+  | { status: "exhausted"; limit: "turns" | "messages" | "tokens" | "cost" | "staged" | "time" | "output" | "window" | "repeated" }
   /** An error. */
   | ({ status: "failed" } & RunFailure)
   | { status: "aborted" };

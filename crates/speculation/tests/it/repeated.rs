@@ -1,0 +1,94 @@
+//! A model that makes the same call again and again.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use futures::executor::block_on;
+use headstart_forked_query::{Part, ToolOutcome, check_pairing};
+use headstart_speculation::{Ending, Limit, Limits, Transcript};
+use headstart_tool_gate::ApprovalMode;
+use serde_json::json;
+
+use crate::support::{Answer, Bench, call, calls, says, write};
+
+fn look() -> Answer {
+    calls([call("read_file", &json!({ "file_path": "src/lib.rs" }))])
+}
+
+/// The same call with its arguments in another order.
+fn search(first: &str) -> Answer {
+    let (pattern, path) = (json!("nothing like it"), json!("src"));
+    let args = match first {
+        "pattern" => json!({ "pattern": pattern, "path": path }),
+        _ => json!({ "path": path, "pattern": pattern }),
+    };
+    calls([call("grep", &args)])
+}
+
+/// Runs the answers as a turn; gives how it ended and which results were errors.
+fn turn(answers: Vec<Answer>) -> (Ending, Vec<bool>) {
+    let bench = Bench::new(ApprovalMode::Yolo, answers);
+    let (turn, _events) =
+        bench.engine.turn(bench.model.clone(), bench.request(), Transcript::new("do it"), Limits::default());
+    let ending = block_on(turn.run());
+    let messages = turn.transcript().messages;
+    check_pairing(&messages).unwrap();
+    let parts = messages.iter().flat_map(|message| &message.parts);
+    let errors = parts.filter_map(|part| match part {
+        Part::ToolResult(result) => Some(matches!(result.outcome, ToolOutcome::Error(_))),
+        _ => None,
+    });
+    (ending, errors.collect())
+}
+
+#[test]
+fn the_fourth_call_is_told_and_the_fifth_ends_the_turn() {
+    let (ending, errors) = turn((0..8).map(|_| look()).collect());
+    assert_eq!(ending, Ending::Exhausted { limit: Limit::Repeated });
+    assert_eq!(errors, [false, false, false, true]);
+}
+
+#[test]
+fn a_model_that_is_told_may_do_something_else() {
+    let mut answers: Vec<_> = (0..4).map(|_| look()).collect();
+    answers.extend([search("path"), says("Done.")]);
+    let (ending, errors) = turn(answers);
+    assert_eq!((ending, errors), (Ending::Completed, vec![false, false, false, true, false]));
+}
+
+#[test]
+fn other_reads_in_between_and_another_order_of_arguments_change_nothing() {
+    let answers = vec![
+        search("path"),
+        look(),
+        search("pattern"),
+        look(),
+        search("path"),
+        look(),
+        search("pattern"),
+        look(),
+        search("path"),
+    ];
+    let (ending, errors) = turn(answers);
+    assert_eq!(ending, Ending::Exhausted { limit: Limit::Repeated });
+    assert_eq!(errors.iter().filter(|error| **error).count(), 2);
+}
+
+#[test]
+fn what_may_have_changed_something_begins_anew() {
+    let mut answers = Vec::new();
+    for round in 0..6 {
+        answers.extend([search("path"), calls([write("made.txt", &format!("{round}"))])]);
+    }
+    answers.push(says("Done."));
+    let (ending, errors) = turn(answers);
+    assert_eq!(ending, Ending::Completed);
+    assert!(errors.iter().all(|error| !error), "{errors:?}");
+}
+
+#[test]
+fn ahead_of_the_user_it_ends_after_three_same_answers() {
+    let bench = Bench::new(ApprovalMode::AutoEdit, (0..8).map(|_| look()));
+    let (_speculation, finished) = bench.speculate("do it");
+    assert_eq!(finished.ending, Ending::Exhausted { limit: Limit::Repeated });
+    let results = finished.transcript.messages.iter().flat_map(|message| &message.parts);
+    assert_eq!(results.filter(|part| matches!(part, Part::ToolResult(_))).count(), 3);
+}
