@@ -5,6 +5,7 @@
 
 mod choices;
 mod compacting;
+mod keeping;
 mod questions;
 mod steps;
 mod suggesting;
@@ -21,7 +22,7 @@ use headstart_followup_state::{
     AcceptMethod, Config, Effect as Followed, Event as Followup, FollowupController, RequestId, Suggestions,
 };
 use headstart_forked_query::{
-    CacheSafeParams, Gauge, Generated, Guards, Message, ModelRequest, QueryAnswer, QueryError, Suppressed,
+    CacheSafeParams, Gauge, Generated, Guards, ModelRequest, QueryAnswer, QueryError, Suppressed,
     SuppressionReason, ToolCall,
 };
 use headstart_speculation::{
@@ -31,6 +32,7 @@ use headstart_speculation::{
 use headstart_tool_gate::{ApprovalMode, Verdict};
 
 use self::compacting::{Compacting, Shortening};
+use self::keeping::Header;
 use self::questions::Asking;
 use self::suggesting::SuggestionQuery;
 use self::taking::Taken;
@@ -39,7 +41,7 @@ use crate::item::Item;
 use crate::log::Log;
 use crate::options::AgentOptions;
 use crate::ports::Runtime;
-use crate::session::{self, Session};
+use crate::session;
 use crate::view::{Draft, Edit, Phase, Refused, Submitted, Suggested, TurnEvent, View};
 use crate::work::WorkAhead;
 
@@ -103,6 +105,8 @@ impl Effect {
             Self::AskSuggestion { .. } => "ask_suggestion",
             Self::AwaitNext { .. } => "await_next",
             Self::DropQuery => "drop_query",
+            Self::SumUp { .. } => "sum_up",
+            Self::DropSummary => "drop_summary",
             Self::StartWork { .. } => "start_work",
             Self::Accept { .. } => "accept",
             Self::Abort(_) => "abort",
@@ -184,21 +188,6 @@ enum Doing {
     Accept(Box<Taken>),
     /// Work that is taken, about which the user is asked.
     Ask(Box<Taken>),
-}
-
-/// The first line of what is kept of the conversation.
-enum Header {
-    /// It is written with the first turn; until then the title may change.
-    ToCome {
-        title: Option<String>,
-    },
-    Written,
-}
-
-impl Default for Header {
-    fn default() -> Self {
-        Self::ToCome { title: None }
-    }
 }
 
 /// See the module.
@@ -455,25 +444,6 @@ impl Core {
             self.effects.push_back(Effect::KeepSession(session::cleared()));
         }
         Ok(())
-    }
-
-    /// Calls the conversation so from now on.
-    pub(crate) fn set_title(&mut self, title: &str) {
-        match &mut self.header {
-            Header::Written => self.effects.push_back(Effect::KeepSession(Session::title_line(title))),
-            Header::ToCome { title: known } => *known = Some(title.to_owned()),
-        }
-    }
-
-    /// Keeps a turn that is part of the conversation from now on.
-    fn keep_turn(&mut self, prompt: &str, messages: &[Message]) {
-        let at = self.now.unix_ms;
-        let mut lines = session::turn(prompt, at, messages);
-        if let Header::ToCome { title } = std::mem::replace(&mut self.header, Header::Written) {
-            let title = title.unwrap_or_else(|| prompt.to_owned());
-            lines.insert_str(0, &session::header(&self.options.id, &title, &self.options.model, at));
-        }
-        self.effects.push_back(Effect::KeepSession(lines));
     }
 
     /// Ends the conversation: what goes on is stopped, work ahead is dropped, and the ledger is told.

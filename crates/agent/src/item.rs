@@ -1,3 +1,4 @@
+use std::fmt;
 use std::time::Duration;
 
 use headstart_budget::policy::Hold;
@@ -88,6 +89,19 @@ pub struct Compacted {
     pub before: u64,
     /// See `before`.
     pub after: u64,
+}
+
+impl fmt::Display for Compacted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { outputs, summary, before, after } = self;
+        let what = match (outputs, summary) {
+            (0, Some(_)) => "what was said before is summed up for the model".to_owned(),
+            (0, None) => "the beginning is left out for the model, and nobody could sum it up".to_owned(),
+            (1, _) => "1 long output is cut for the model".to_owned(),
+            (outputs, _) => format!("{outputs} long outputs are cut for the model"),
+        };
+        write!(f, "{what}: about {after} tokens instead of {before}")
+    }
 }
 
 /// What an accept changed.

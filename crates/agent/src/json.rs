@@ -191,6 +191,7 @@ fn word(phase: Phase) -> &'static str {
         Phase::Idle => "idle",
         Phase::Opening => "opening",
         Phase::Turn => "turn",
+        Phase::Compacting => "compacting",
         Phase::Accepting => "accepting",
         Phase::Asking => "asking",
         Phase::Stopping => "stopping",
@@ -269,6 +270,7 @@ impl Serialize for Item {
             Self::Undone { text } => note("undone", text.clone()),
             Self::NoSuggestion(NoSuggestion::Held(hold)) => note(hold.code(), hold.to_string()),
             Self::NoSuggestion(NoSuggestion::Failed(error)) => note(error.code(), error.to_string()),
+            Self::Compacted(compacted) => note("compacted", compacted.to_string()),
             Self::Trouble { text } => note("trouble", text.clone()),
             Self::End { ending } => ItemFields::End { ending },
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use headstart_forked_query::{
-    CONTENT, FinishReason, Gauge, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason,
-    ToolOutcome, Usage, with_yields,
+    CONTENT, FinishReason, Gauge, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part,
+    SuppressionReason, ToolOutcome, Usage, with_yields,
 };
 use headstart_git_ahead::GitChange;
 use serde::Serialize;

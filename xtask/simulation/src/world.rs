@@ -242,6 +242,7 @@ impl World<'_> {
             system: String::new(),
             model: "simulated".into(),
             restore: None,
+            window: None,
             metering: Metering::new(entries, policy, self.habits, &self.book.entries()),
             suggestions: self.setting.way != Way::Without,
             speculation: true,

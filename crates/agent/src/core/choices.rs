@@ -11,6 +11,7 @@ use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_speculation::{Finished, News, Speculation};
 use headstart_tool_gate::ApprovalMode;
 
+use super::compacting::Shortening;
 use super::{Core, Doing, Effect};
 use crate::work::WorkAhead;
 
@@ -103,6 +104,8 @@ impl Core {
         }
         self.forget_suggestion();
         self.conversation.set_model(name);
+        // What this one sees at once is not known.
+        self.shortening = Shortening::new(None);
         self.options.metering.set_tariff(tariff);
         name.clone_into(&mut self.engine.background.name);
         self.effects.push_back(Effect::UseModel(name.to_owned()));

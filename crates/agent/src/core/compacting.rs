@@ -6,7 +6,6 @@ use headstart_speculation::{Cost, Ending, Limit, RequestLimit, Transcript};
 
 use super::{Core, Doing, Effect};
 use crate::item::{Compacted, Item};
-use crate::session;
 use crate::view::{Refused, TurnEvent};
 
 /// How the conversation is kept short.
@@ -17,7 +16,7 @@ pub(super) struct Shortening {
     /// What of the turn that runs is part of the conversation already, as it was.
     absorbed: Vec<Message>,
     /// Whether the session is to be told that the conversation is a shorter one.
-    is_unkept: bool,
+    pub(super) is_unkept: bool,
     /// Whether the provider has said in this turn that a request was too long.
     was_refused: bool,
 }
@@ -205,13 +204,6 @@ impl Core {
         self.shortening.is_unkept = true;
         if self.shortening.absorbed.is_empty() {
             self.keep_compacted();
-        }
-    }
-
-    /// Keeps that the conversation is a shorter one, if it is and that is not kept: behind the turns that it had before.
-    pub(super) fn keep_compacted(&mut self) {
-        if std::mem::take(&mut self.shortening.is_unkept) {
-            self.effects.push_back(Effect::KeepSession(session::compacted(self.conversation.history())));
         }
     }
 }

@@ -108,7 +108,7 @@ impl Chat {
             Item::NoSuggestion(NoSuggestion::Failed(error)) => {
                 self.face.say(&format!("no suggestion: {error}"), Style::Dim)?;
             }
-            Item::Compacted(compacted) => self.face.say(&show::compacted(compacted), Style::Dim)?,
+            Item::Compacted(compacted) => self.face.say(&compacted.to_string(), Style::Dim)?,
             Item::Trouble { text } => self.face.say(text, Style::Removed)?,
             Item::End { ending } => self.show_end(ending)?,
             _ => {}

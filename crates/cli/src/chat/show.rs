@@ -1,4 +1,3 @@
-use headstart_agent::Compacted;
 use headstart_code_intel::told_after_edit;
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_git_ahead::GitChange;
@@ -105,17 +104,6 @@ pub(super) fn counts(changes: &[ChangeSummary]) -> String {
 /// A number of things, in words.
 pub(super) fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
-
-/// How the conversation was made shorter for its model.
-pub(super) fn compacted(compacted: &Compacted) -> String {
-    let Compacted { outputs, summary, before, after } = compacted;
-    let what = match (outputs, summary) {
-        (0, Some(_)) => "what was said before is summed up for the model".to_owned(),
-        (0, None) => "the beginning is left out for the model, and nobody could sum it up".to_owned(),
-        (outputs, _) => format!("{} cut for the model", counted(*outputs, "old output")),
-    };
-    format!("{what}: about {after} tokens instead of {before}")
 }
 
 /// Why nothing was applied.

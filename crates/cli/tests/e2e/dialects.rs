@@ -118,7 +118,7 @@ fn a_conversation_that_ollama_would_cut_is_summed_up() {
     let session = session(format, "context_tokens = 20000");
     let server = Server::start(vec![said("They said hello."); 20]);
     let (model, url) = (format.model(), &server.base_url);
-    let prompts: String = (0..8).map(|turn| format!("{turn} {}\n", "hello ".repeat(1_500))).collect();
+    let prompts = format!("{}\n", "hello ".repeat(1_500)).repeat(8);
     let outcome =
         session.run_with_input(&["chat", "--json", "--model", &model, "--base-url", url], prompts.as_str());
     assert_eq!(outcome.code, Some(0), "{outcome}");

@@ -68,7 +68,7 @@ pub(crate) fn answers(script: &[Vec<(&'static str, Value)>]) -> Vec<Answer> {
 pub(crate) fn script() -> impl Strategy<Value = Script> {
     prop::collection::vec(prop::collection::vec(a_call(), 1..4), 0..5)
         .prop_filter("a path outside is judged differently", |script| stays_inside(script))
-        .prop_filter("a call that goes in a circle ends the run", |script| goes_in_no_circle(script))
+        .prop_filter("a call that goes in a circle ends the run", goes_in_no_circle)
 }
 
 /// Whether no call is made more often than a run lets it be made.

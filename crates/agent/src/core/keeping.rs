@@ -1,0 +1,49 @@
+//! What is kept of the conversation, so that a later one can go on with it.
+
+use headstart_forked_query::Message;
+
+use super::{Core, Effect};
+use crate::session::{self, Session};
+
+/// The first line of what is kept of the conversation.
+pub(super) enum Header {
+    /// It is written with the first turn; until then the title may change.
+    ToCome {
+        title: Option<String>,
+    },
+    Written,
+}
+
+impl Default for Header {
+    fn default() -> Self {
+        Self::ToCome { title: None }
+    }
+}
+
+impl Core {
+    /// Calls the conversation so from now on.
+    pub(crate) fn set_title(&mut self, title: &str) {
+        match &mut self.header {
+            Header::Written => self.effects.push_back(Effect::KeepSession(Session::title_line(title))),
+            Header::ToCome { title: known } => *known = Some(title.to_owned()),
+        }
+    }
+
+    /// Keeps a turn that is part of the conversation from now on.
+    pub(super) fn keep_turn(&mut self, prompt: &str, messages: &[Message]) {
+        let at = self.now.unix_ms;
+        let mut lines = session::turn(prompt, at, messages);
+        if let Header::ToCome { title } = std::mem::replace(&mut self.header, Header::Written) {
+            let title = title.unwrap_or_else(|| prompt.to_owned());
+            lines.insert_str(0, &session::header(&self.options.id, &title, &self.options.model, at));
+        }
+        self.effects.push_back(Effect::KeepSession(lines));
+    }
+
+    /// Keeps that the conversation is a shorter one, if it is and that is not kept: behind the turns that it had before.
+    pub(super) fn keep_compacted(&mut self) {
+        if std::mem::take(&mut self.shortening.is_unkept) {
+            self.effects.push_back(Effect::KeepSession(session::compacted(self.conversation.history())));
+        }
+    }
+}
