@@ -63,7 +63,7 @@ const RULES: &[(FilterReason, Rule)] = &[
 /// | `control_chars` | C0, DEL, C1, line and paragraph separators | |
 /// | `invisible_chars` | bidi controls, zero-width, private-use, non-characters, fillers | a joiner is fine inside an emoji and between Arabic or Indic letters; a variation selector after the character it selects |
 /// | `destructive` | commands and orders that destroy | quotes, case, spacing and look-alike letters do not hide one; holds for slash commands too |
-/// | `done` | "done" | and its like in other languages, as in every rule below |
+/// | `done` | "done" | and its like in Chinese, Japanese and Korean, as in every rule below |
 /// | `meta_text` | "nothing found", "no suggestion…", "silence" | |
 /// | `meta_wrapped` | the whole text in brackets | |
 /// | `error_message` | "api error: …" and four more | |

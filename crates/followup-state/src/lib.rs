@@ -26,7 +26,7 @@
 //! # Limitations
 //!
 //! - One suggestion on screen at a time, of at most three.
-//! - The filter knows languages by word lists (see the table at [`filter`]); a language without a list is judged by
+//! - The filter knows English, Chinese, Japanese and Korean by word lists (see the table at [`filter`]); a text in another language is judged by
 //!   its script, its length and the marks it uses. It refuses destructive texts it recognises, and it is not
 //!   what keeps a workspace safe: the tool gate is.
 //! - Times are whole milliseconds on one clock of the host's choice. A clock that jumps back shortens or repeats

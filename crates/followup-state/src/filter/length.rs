@@ -49,9 +49,7 @@ fn is_order(word: &str) -> bool {
     }
     let letters = word.chars().filter(|c| c.is_alphabetic()).count();
     let other_script = word.chars().all(|c| !is_latin(c) && !is_unspaced(c) && !c.is_ascii_digit());
-    other_script
-        && 2 <= letters
-        && !lexicon::any(|language| language.hesitation, |hesitation| word == hesitation)
+    other_script && 2 <= letters
 }
 
 pub(super) fn has_too_many_words(reading: &Reading<'_>) -> bool {
