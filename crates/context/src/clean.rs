@@ -33,12 +33,15 @@ pub(crate) fn head(text: &str, most: usize) -> &str {
     ends.filter(|end| text.is_char_boundary(*end)).map(|end| &text[..end]).next().unwrap_or_default()
 }
 
-/// Marks of direction, signs without width (but the joiner within emoji), and the tags and selectors that can carry a whole text unseen.
+/// Marks of direction, signs without width (but the joiner within emoji), fillers that look like a space or like nothing, and the tags and selectors that can
+/// carry a whole text unseen (but the two that choose how an emoji looks).
 fn hides(sign: char) -> bool {
     matches!(sign,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}')
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -52,6 +55,8 @@ mod tests {
             ("\u{feff}a\r\nb\rc", "a\nb\nc"),
             ("\u{1b}[31mred\u{7}\0", "[31mred"),
             ("x\u{e0041}", "x<U+E0041>"),
+            ("run\u{3164}it\u{2800}now\u{fe01}", "run<U+3164>it<U+2800>now<U+FE01>"),
+            ("☀\u{fe0f}", "☀\u{fe0f}"),
             ("für 日本 👩\u{200d}💻", "für 日本 👩\u{200d}💻"),
         ];
         for (text, expected) in cases {
