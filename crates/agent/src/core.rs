@@ -26,8 +26,8 @@ use headstart_forked_query::{
     SuppressionReason, ToolCall,
 };
 use headstart_speculation::{
-    Acceptance, Answers, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Speculation,
-    Transcript,
+    Acceptance, Answers, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Origin, Prepared,
+    Speculation, Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, Verdict};
 
@@ -131,6 +131,7 @@ pub(crate) enum Report {
         ask: u64,
         call: ToolCall,
         verdict: Verdict,
+        prepared: Prepared,
     },
     TurnEnded {
         ending: Ending,
@@ -241,12 +242,13 @@ impl Core {
     ) -> Self {
         let mut core = Self {
             controller: FollowupController::new(Config::default()),
-            engine,
+
             runtime,
             conversation,
             shortening: Shortening::new(options.window),
             options,
-            log: Log::default(),
+            log: Log::new(engine.toolbox.clone()),
+            engine,
             events: Vec::new(),
             now: Now::default(),
             line: String::new(),
@@ -320,8 +322,8 @@ impl Core {
     pub(crate) fn report(&mut self, report: Report) {
         match report {
             Report::Opened { news, beside } => self.opened(news, beside.as_deref()),
-            Report::TurnEvent(event) => self.tell(event),
-            Report::Asked { ask, call, verdict } => self.asked(ask, call, verdict),
+            Report::TurnEvent(event) => self.tell(event, Origin::Turn),
+            Report::Asked { ask, call, verdict, prepared } => self.asked(ask, call, verdict, prepared),
             Report::TurnEnded { ending, transcript, cost, gauge } => {
                 self.shortening.learn(gauge);
                 self.turn_ended(ending, transcript, &cost);
@@ -568,14 +570,17 @@ impl Core {
         if self.options.events {
             self.events.push(TurnEvent::Ended(ending.clone()));
         }
+        self.log.hear(self.now.ms, Origin::Turn);
+        self.log.end_calls();
         self.log.push(Item::End { ending });
     }
 
     /// Makes an item of what a run tells.
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: Event, origin: Origin) {
         if self.options.events {
             self.events.push(TurnEvent::Told(event.clone()));
         }
+        self.log.hear(self.now.ms, origin);
         self.log.tell(event);
     }
 }

@@ -324,10 +324,10 @@ impl Driver {
             {
                 return Poll::Ready(Report::TurnEvent(event));
             }
-            if let Some(Ask { call, verdict, answer }) = self.held_ask.take() {
+            if let Some(Ask { call, verdict, prepared, answer }) = self.held_ask.take() {
                 self.last_ask += 1;
                 self.asked.insert(self.last_ask, answer);
-                return Poll::Ready(Report::Asked { ask: self.last_ask, call, verdict });
+                return Poll::Ready(Report::Asked { ask: self.last_ask, call, verdict, prepared });
             }
             if let Some(ending) = self.turn.as_mut().and_then(|turn| turn.ended.take())
                 && let Some(Foreground { turn, .. }) = self.turn.take()

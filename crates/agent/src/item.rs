@@ -4,9 +4,10 @@ use std::time::Duration;
 use headstart_budget::policy::Hold;
 use headstart_forked_query::{ModelError, ToolCall, ToolOutcome};
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
-use headstart_speculation::{Checked, Ending, Event};
+use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
+use headstart_speculation::{CallStage, Checked, Ending, Event, Origin};
 use headstart_tool_gate::Verdict;
+use headstart_toolbox::Wording;
 
 /// One thing in the conversation, as a front end shows it. What it says is data; the words are the front end's.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,12 +62,54 @@ pub enum Item {
 /// A call of a tool and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallItem {
-    /// The call, as the model wrote it.
+    /// The call, as the model wrote it. While it writes, the id is empty and of the arguments those are there that are complete.
     pub call: ToolCall,
+    /// How far it is.
+    pub stage: CallStage,
+    /// Whether it waits for the user's answer.
+    pub waiting: bool,
+    /// Whose work it is of.
+    pub origin: Origin,
+    /// What to tell of it, behind "the agent": `wants to run cargo test`.
+    pub sentence: String,
+    /// The end of what its command has printed so far, while it runs.
+    pub printed: Option<String>,
+    /// How long it ran, once it has ended.
+    pub took: Option<Duration>,
+    /// When it began, on the host's clock.
+    pub(crate) began_ms: Option<u64>,
     /// That it ran in a view, and what it did there ([`Event::ShadowRan`]).
     pub view: Option<Event>,
     /// Its result, once it is there.
     pub outcome: Option<ToolOutcome>,
+}
+
+impl CallItem {
+    /// A call of which nothing else is known.
+    pub(crate) fn new(call: ToolCall, stage: CallStage, origin: Origin, wording: &Wording) -> Self {
+        Self {
+            sentence: stage.sentence(wording, &call.args),
+            call,
+            stage,
+            waiting: false,
+            origin,
+            printed: None,
+            took: None,
+            began_ms: None,
+            view: None,
+            outcome: None,
+        }
+    }
+
+    /// The result is there.
+    pub(crate) fn end(&mut self, outcome: ToolOutcome, wording: &Wording) {
+        if !self.stage.is_end() {
+            let failed = matches!(outcome, ToolOutcome::Error(_));
+            self.stage = if failed { CallStage::Errored } else { CallStage::Done };
+            self.sentence = self.stage.sentence(wording, &self.call.args);
+        }
+        (self.outcome, self.waiting, self.printed) = (Some(outcome), false, None);
+    }
 }
 
 /// A call, and what the gate says of it.
@@ -76,6 +119,8 @@ pub struct JudgedCall {
     pub call: ToolCall,
     /// What the gate says.
     pub verdict: Verdict,
+    /// What it would change, where it is an edit about which the user is asked.
+    pub changes: Option<ChangeSet>,
 }
 
 /// How a conversation was made shorter for its model.

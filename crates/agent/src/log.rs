@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
-use headstart_speculation::Event;
+use headstart_speculation::{CallStage, CallState, Event, Origin};
+use headstart_toolbox::Toolbox;
 
 use crate::item::{Applied, CallItem, Item};
 
@@ -41,8 +43,17 @@ pub(crate) struct Log {
     items: Vec<Arc<Item>>,
     /// The key of the first item.
     first: usize,
-    /// The id of the call that was told last, until its result is told.
-    open_call: Option<String>,
+    /// The key of the call that was told last, until its result is told.
+    open_call: Option<usize>,
+    /// From this key on a call without a result is one that may go on.
+    open_from: usize,
+    /// The keys of the calls of the run that is told, by their numbers.
+    numbers: BTreeMap<usize, usize>,
+    /// Of what is told now: when, and whose work it is of.
+    now_ms: u64,
+    origin: Origin,
+    /// Has the words for calls.
+    toolbox: Toolbox,
     changed: BTreeMap<usize, Change>,
     cleared: bool,
 }
@@ -56,6 +67,11 @@ enum Change {
 }
 
 impl Log {
+    /// Without items; the toolbox has the words for calls.
+    pub(crate) fn new(toolbox: Toolbox) -> Self {
+        Self { toolbox, ..Self::default() }
+    }
+
     pub(crate) fn items(&self) -> &[Arc<Item>] {
         &self.items
     }
@@ -76,24 +92,108 @@ impl Log {
             Event::Text { text } => self.append(text),
             Event::ToolCall { call } => self.begin_call(call),
             Event::ToolResult { result } => {
+                let known = self.find_open(&result.id).or(self.open_call);
                 self.open_call = None;
-                self.change_call(|item| item.outcome = Some(result.outcome));
+                let (now_ms, wording) = (self.now_ms, self.toolbox.wording(&result.name));
+                self.change_call(known, |item| {
+                    item.took = item.took.or_else(|| time_since(item.began_ms, now_ms));
+                    item.end(result.outcome, &wording);
+                });
+            }
+            Event::CallState(state) => self.change_state(state),
+            Event::CallOutput { id, end } => {
+                let known = self.find_open(&id);
+                self.change_call(known, |item| {
+                    if item.stage == CallStage::Calling {
+                        item.printed = Some(end);
+                    }
+                });
             }
             Event::Checked(checked) => self.push(Item::Check(checked)),
-            Event::ShadowRan { .. } => self.change_call(|item| item.view = Some(event)),
+            Event::ShadowRan { .. } => self.change_call(self.open_call, |item| item.view = Some(event)),
             _ => {}
         }
     }
 
+    /// What is told from now on is of this time, and of the work of this origin.
+    pub(crate) fn hear(&mut self, now_ms: u64, origin: Origin) {
+        (self.now_ms, self.origin) = (now_ms, origin);
+    }
+
     fn begin_call(&mut self, call: ToolCall) {
-        if self.open_call.replace(call.id.clone()).as_ref() != Some(&call.id) {
-            self.push(Item::Call(Box::new(CallItem { call, view: None, outcome: None })));
-        }
+        let key = match self.find_open(&call.id) {
+            Some(key) => key,
+            None => self.push_call(call.clone(), CallStage::Calling),
+        };
+        self.open_call = Some(key);
+        let now_ms = self.now_ms;
+        self.change_call(Some(key), |item| {
+            if item.stage == CallStage::Calling {
+                item.began_ms = item.began_ms.or(Some(now_ms));
+            }
+            item.call = call;
+        });
+    }
+
+    /// A call is in another state. One of which only that is told, and not what it is, is not known yet: it is told with its arguments.
+    fn change_state(&mut self, state: CallState) {
+        let is_whole = matches!(state.stage, CallStage::Generating | CallStage::Generated);
+        let known = self.numbers.get(&state.number).copied().or_else(|| self.find_open(&state.id));
+        let key = match known {
+            Some(key) => key,
+            None if is_whole => {
+                let call =
+                    ToolCall { id: state.id.clone(), name: state.name.clone(), args: state.args.clone() };
+                self.push_call(call, state.stage)
+            }
+            None => return,
+        };
+        self.numbers.insert(state.number, key);
+        let (now_ms, wording) = (self.now_ms, self.toolbox.wording(&state.name));
+        self.change_call(Some(key), |item| {
+            if !state.id.is_empty() {
+                item.call.id = state.id;
+            }
+            if is_whole && !state.waiting {
+                item.call.args = state.args;
+            }
+            (item.stage, item.waiting, item.origin) = (state.stage, state.waiting, state.origin);
+            if state.stage == CallStage::Calling {
+                item.began_ms = Some(now_ms);
+            } else if state.stage.is_end() {
+                item.took = time_since(item.began_ms, now_ms);
+                item.printed = None;
+            }
+            item.sentence = state.stage.sentence(&wording, &item.call.args);
+        });
+    }
+
+    /// A run begins: its calls have numbers of their own.
+    pub(crate) fn begin_run(&mut self) {
+        self.numbers.clear();
     }
 
     /// A turn begins that goes on with no call: what was told last without a result stays so.
     pub(crate) fn close_call(&mut self) {
         self.open_call = None;
+        self.open_from = self.first + self.items.len();
+    }
+
+    /// A turn is over: what has no end ends here.
+    pub(crate) fn end_calls(&mut self) {
+        let is_open = |item: &Arc<Item>| matches!(&**item, Item::Call(call) if !call.stage.is_end());
+        let from = self.open_from.saturating_sub(self.first).min(self.items.len());
+        let open = (from..self.items.len()).filter(|place| is_open(&self.items[*place]));
+        let keys: Vec<_> = open.map(|place| self.first + place).collect();
+        for key in keys {
+            let (toolbox, now_ms) = (self.toolbox.clone(), self.now_ms);
+            self.change_call(Some(key), |item| {
+                (item.stage, item.waiting, item.printed) = (CallStage::Canceled, false, None);
+                item.took = time_since(item.began_ms, now_ms);
+                item.sentence = item.stage.sentence(&toolbox.wording(&item.call.name), &item.call.args);
+            });
+        }
+        self.close_call();
     }
 
     /// Changes the list of applied files that `change` says it has changed, the newest first.
@@ -114,6 +214,7 @@ impl Log {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.first += self.items.len();
+        self.close_call();
         self.items.clear();
         self.changed.clear();
         self.cleared = true;
@@ -147,14 +248,33 @@ impl Log {
         }
     }
 
-    /// Changes the last call: calls and their results come in pairs.
-    fn change_call(&mut self, change: impl FnOnce(&mut CallItem)) {
-        let Some(place) = self.items.iter().rposition(|item| matches!(**item, Item::Call(_))) else { return };
-        if let Item::Call(item) = Arc::make_mut(&mut self.items[place]) {
+    fn push_call(&mut self, call: ToolCall, stage: CallStage) -> usize {
+        let wording = self.toolbox.wording(&call.name);
+        self.push(Item::Call(Box::new(CallItem::new(call, stage, self.origin, &wording))));
+        self.first + self.items.len() - 1
+    }
+
+    /// The call with this id that has no result yet.
+    fn find_open(&self, id: &str) -> Option<usize> {
+        let from = self.open_from.saturating_sub(self.first).min(self.items.len());
+        let is_it = |item: &Arc<Item>| matches!(&**item, Item::Call(call) if call.call.id == id && call.outcome.is_none());
+        let place = self.items[from..].iter().rposition(is_it).filter(|_| !id.is_empty())?;
+        Some(self.first + from + place)
+    }
+
+    fn change_call(&mut self, key: Option<usize>, change: impl FnOnce(&mut CallItem)) {
+        let Some(place) = key.and_then(|key| key.checked_sub(self.first)) else { return };
+        if let Some(item) = self.items.get_mut(place)
+            && let Item::Call(item) = Arc::make_mut(item)
+        {
             change(item);
             self.changed.entry(self.first + place).or_insert(Change::Changed);
         }
     }
+}
+
+fn time_since(began_ms: Option<u64>, now_ms: u64) -> Option<Duration> {
+    Some(Duration::from_millis(now_ms.saturating_sub(began_ms?)))
 }
 
 #[cfg(test)]

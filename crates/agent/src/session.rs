@@ -14,6 +14,8 @@
 //! version may add some; what it may not do without a new number in `version` is change these.
 
 use headstart_forked_query::{Message, Part, Role, repair_pairing};
+use headstart_speculation::{CallStage, Origin};
+use headstart_toolbox::Wording;
 use serde::{Deserialize, Serialize};
 
 use crate::item::{CallItem, Item};
@@ -173,7 +175,9 @@ impl Session {
                     self.items.push(Item::Answer { text: text.clone() });
                 }
                 Part::ToolCall(call) => {
-                    let call = CallItem { call: call.clone(), view: None, outcome: None };
+                    let wording = Wording::of(&call.name);
+                    // One without a result was not let run to its end.
+                    let call = CallItem::new(call.clone(), CallStage::Canceled, Origin::Turn, &wording);
                     self.items.push(Item::Call(Box::new(call)));
                 }
                 Part::ToolResult(result) => {
@@ -182,7 +186,8 @@ impl Session {
                         _ => None,
                     });
                     if let Some(item) = open {
-                        item.outcome = Some(result.outcome.clone());
+                        item.stage = CallStage::Calling;
+                        item.end(result.outcome.clone(), &Wording::of(&result.name));
                     }
                 }
                 _ => {}

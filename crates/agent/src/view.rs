@@ -151,6 +151,8 @@ pub enum Answer {
     Yes,
     /// No. Of work that they took the prompt is in the line again.
     No,
+    /// No to a call, and the model is told why in these words.
+    NoBecause(String),
     /// What is kept of each conflict, in their order.
     Choices(Vec<Choice>),
     /// The work is dropped, and its prompt runs anew.

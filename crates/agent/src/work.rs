@@ -59,7 +59,10 @@ impl WorkAhead {
 
     pub(crate) fn report(&mut self, event: Event) {
         self.progress.take_in(&event, || self.speculation.changes().summary());
-        self.reported.push(event);
+        // What was on its way then is over when it is told.
+        if !matches!(event, Event::CallState(_) | Event::CallOutput { .. }) {
+            self.reported.push(event);
+        }
     }
 
     pub(crate) fn is_running(&self) -> bool {

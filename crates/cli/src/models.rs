@@ -284,7 +284,7 @@ fn remote(
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
     }
     let more = dialect::thinking(spec, config);
-    Ok(HttpModel::new(service, key, config.requests.timeouts)?.with_fields(more))
+    Ok(HttpModel::new(service, key, config.requests.timeouts)?.with_fields(more).telling_fragments())
 }
 
 /// The key of a provider, from its variable or the other name that people know it by.

@@ -19,8 +19,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, Support, Surroundings, ToolError, ViewId, ViewOutput,
-    ViewRequest,
+    CommandOutput, CommandRequest, CommandRunner, PartialOutput, Support, Surroundings, ToolError, ViewId,
+    ViewOutput, ViewRequest,
 };
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
@@ -40,6 +40,10 @@ use machine::InstalledGit;
 
 /// When the command is over, what a process that left its group still prints is waited for no longer than this.
 const DRAIN: Duration = Duration::from_millis(100);
+
+/// Whoever sees the output while it comes is told no more often, and no more of its end.
+const TOLD_EVERY: Duration = Duration::from_millis(100);
+const TOLD_BYTES: usize = 4 * 1024;
 
 /// Nobody sits at a terminal, whoever approved the command: nothing may page or ask.
 const WITHOUT_TERMINAL: [(&str, &str); 4] =
@@ -193,10 +197,40 @@ fn lost(error: &io::Error) -> ToolError {
 #[async_trait]
 impl CommandRunner for BashRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        self.run_heard(request, None).await
+    }
+
+    async fn run_telling(
+        &self,
+        request: CommandRequest,
+        hears: &dyn PartialOutput,
+    ) -> Result<CommandOutput, ToolError> {
+        self.run_heard(request, Some(hears)).await
+    }
+
+    fn views(&self) -> Support {
+        self.views.support()
+    }
+
+    async fn run_in_view(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
+        self.views.run(request).await
+    }
+
+    fn end_view(&self, view: &ViewId) {
+        self.views.end(view);
+    }
+}
+
+impl BashRunner {
+    async fn run_heard(
+        &self,
+        request: CommandRequest,
+        hears: Option<&dyn PartialOutput>,
+    ) -> Result<CommandOutput, ToolError> {
         let deadline = Instant::now().checked_add(request.time_limit);
         let ready = self.ready(&request).await?;
         let mut running = start(ready.process).map_err(|error| not_started(&error))?;
-        let done = running.finish(deadline, KeptOutput::new(request.output_limit)).await?;
+        let done = running.finish(deadline, KeptOutput::new(request.output_limit), Told::to(hears)).await?;
         match done.output.strip_prefix(NOT_CONFINED_MARK) {
             Some(reason)
                 if request.surroundings == Surroundings::Clean
@@ -211,18 +245,6 @@ impl CommandRunner for BashRunner {
             }
             _ => Ok(done),
         }
-    }
-
-    fn views(&self) -> Support {
-        self.views.support()
-    }
-
-    async fn run_in_view(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
-        self.views.run(request).await
-    }
-
-    fn end_view(&self, view: &ViewId) {
-        self.views.end(view);
     }
 }
 
@@ -282,6 +304,7 @@ impl Running {
         &mut self,
         deadline: Option<Instant>,
         mut kept: KeptOutput,
+        mut told: Told<'_>,
     ) -> Result<CommandOutput, ToolError> {
         let failed = |error: io::Error| lost(&error);
         let Self { group, child, output } = self;
@@ -302,8 +325,12 @@ impl Running {
                 }
                 read = output.read(&mut buffer), if open => match read.map_err(failed)? {
                     0 => open = false,
-                    length => kept.push(&buffer[..length]),
+                    length => {
+                        kept.push(&buffer[..length]);
+                        told.more();
+                    }
                 },
+                () = told.is_due() => told.tell(&kept),
                 () = &mut alarm => {
                     if status.is_some() {
                         break;
@@ -317,6 +344,38 @@ impl Running {
         let exit_code = if timed_out { None } else { status.and_then(|status| status.code()) };
         let (output, truncated) = kept.finish();
         Ok(CommandOutput { output, exit_code, timed_out, truncated })
+    }
+}
+
+/// Somebody who sees the output while it comes.
+struct Told<'a> {
+    hears: Option<&'a dyn PartialOutput>,
+    /// When they are to be told, where there is something new.
+    due: Option<Instant>,
+    last: Option<Instant>,
+}
+
+impl<'a> Told<'a> {
+    fn to(hears: Option<&'a dyn PartialOutput>) -> Self {
+        Self { hears, due: None, last: None }
+    }
+
+    fn more(&mut self) {
+        if self.hears.is_some() && self.due.is_none() {
+            let now = Instant::now();
+            self.due = Some(self.last.map_or(now, |last| now.max(last + TOLD_EVERY)));
+        }
+    }
+
+    fn is_due(&self) -> impl Future<Output = ()> + use<> {
+        wait_until(self.due)
+    }
+
+    fn tell(&mut self, kept: &KeptOutput) {
+        (self.due, self.last) = (None, Some(Instant::now()));
+        if let Some(hears) = self.hears {
+            hears.printed(&kept.end(TOLD_BYTES));
+        }
     }
 }
 

@@ -52,6 +52,7 @@ pub struct HttpModel {
     /// Those that the host adds.
     headers: HeaderMap,
     more: MoreFields,
+    tells_fragments: bool,
     /// All that is in no error.
     hide: Redactor,
 }
@@ -122,6 +123,7 @@ impl HttpModel {
             refusals: refusals::Refusals::default(),
             headers,
             more: MoreFields::default(),
+            tells_fragments: false,
             hide,
         })
     }
@@ -130,6 +132,12 @@ impl HttpModel {
     #[must_use]
     pub fn with_fields(self, more: MoreFields) -> Self {
         Self { more, ..self }
+    }
+
+    /// The same client; its answers have the letters of calls as they come, too ([`ModelEvent::CallFragment`](crate::ModelEvent::CallFragment)).
+    #[must_use]
+    pub fn telling_fragments(self) -> Self {
+        Self { tells_fragments: true, ..self }
     }
 
     /// The body of the answer to a request that is answered at once.
@@ -335,6 +343,9 @@ impl Model for HttpModel {
             return Err(self.page(response).await);
         }
         let mut decoder = Decoder::new(&self.provider, request).redacted(self.hide.clone());
+        if self.tells_fragments {
+            decoder = decoder.telling_fragments();
+        }
         // Lines of JSON are such documents, too.
         if is(b"application/json") && self.provider.wire.accept() == "text/event-stream" {
             decoder = decoder.unstreamed();

@@ -150,6 +150,15 @@ pub enum ModelEvent {
     Text(String),
     /// The model's thinking, to show. What of it has to go back comes as [`Opaque`](Self::Opaque).
     Thought(String),
+    /// The next letters of the arguments of a call, for whoever shows them while they come. The call follows whole.
+    CallFragment {
+        /// Which call of the answer, counted from 0.
+        index: usize,
+        /// Its name, as far as it is known.
+        name: String,
+        /// The letters, of JSON.
+        letters: String,
+    },
     /// A call, whole: providers' fragments are put together before.
     ToolCall(ToolCall),
     /// What the model wants back with this answer: part of the conversation, before everything else in the message. At most one.

@@ -127,7 +127,10 @@ impl Collected {
                 }
                 ModelEvent::Usage(usage) => self.usage = usage,
                 ModelEvent::Finished(reason) => finish = Some(reason),
-                ModelEvent::Thought(_) | ModelEvent::ToolCall(_) | ModelEvent::Opaque(_) => {}
+                ModelEvent::Thought(_)
+                | ModelEvent::CallFragment { .. }
+                | ModelEvent::ToolCall(_)
+                | ModelEvent::Opaque(_) => {}
             }
         }
         finish.ok_or_else(|| {

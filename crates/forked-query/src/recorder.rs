@@ -148,7 +148,7 @@ impl Taped {
             }
             ModelEvent::Usage(usage) => answer.usage = Some(*usage),
             // Whoever plays it needs no thoughts, and no other model understands them.
-            ModelEvent::Thought(_) | ModelEvent::Opaque(_) => {}
+            ModelEvent::Thought(_) | ModelEvent::Opaque(_) | ModelEvent::CallFragment { .. } => {}
             ModelEvent::Finished(_) => {
                 let answer = self.answer.take().unwrap_or_default();
                 let mut tape = lock(&self.tape);

@@ -8,7 +8,7 @@ use crate::event::EventSender;
 use crate::permit::{Cut, Permit, Permitted, Running, is_shell};
 use crate::repeated::Repeated;
 use crate::run::{Run, lock, millis};
-use crate::{Ending, Event, Limit};
+use crate::{CallInput, Ending, Event, Limit};
 
 /// What came of one of several calls that ran at the same time.
 struct Done {
@@ -65,6 +65,7 @@ impl Run<'_> {
             }
             let Some(Done { place, ran, outcome }) = reads.next().await else { return Ok(done) };
             done += 1;
+            self.tell_end(&calls[place].id, &outcome);
             let passed_ms = millis(self.host.now().saturating_sub(started));
             let mut progress = lock(self.progress);
             if ran {
@@ -98,6 +99,7 @@ impl Run<'_> {
             let run = async move {
                 match permit {
                     Ok(permitted) => {
+                        self.call(|| CallInput::Begun(call.id.clone()));
                         let running = self.permits.run(call, permitted);
                         // A command has a process of its own, and a single call nobody to wait for it.
                         let in_place = is_shell(call) || calls.len() == 1;
@@ -138,28 +140,61 @@ impl Run<'_> {
             return Some(Ending::Exhausted { limit: Limit::Repeated });
         };
         let permit = match permit {
-            Permit::Ask(asked) => self.clock.ask(self.host, self.permits.ask(call, asked)).await,
+            Permit::Ask(asked) => self.ask_user(call, asked).await,
             permit => permit,
         };
         let outcome = match permit {
             Permit::Run(permitted) => {
+                self.call(|| CallInput::Begun(call.id.clone()));
                 let (ran, time) = self.timed(self.permits.run(call, permitted)).await;
                 let mut progress = lock(self.progress);
                 progress.cost.tool_ms += millis(time);
                 progress.cost.tool_calls += 1;
                 match ran {
                     Ok(outcome) => outcome,
-                    Err(cut) => return Some(cut.into()),
+                    Err(cut) => {
+                        self.call(|| CallInput::Stopped(call.id.clone()));
+                        return Some(cut.into());
+                    }
                 }
             }
             Permit::Refuse(message) => ToolOutcome::Error(message),
             Permit::Stop(verdict) | Permit::Ask(Permitted { verdict, .. }) => {
+                self.call(|| CallInput::Stopped(call.id.clone()));
                 return Some(Ending::Boundary { verdict });
             }
         };
+        // What was declined has ended already.
+        self.tell_end(&call.id, &Ok(outcome.clone()));
         let tell = |call: &ToolCall, result: &ToolResult| telling.done(call, result);
         lock(self.progress).transcript.resolve_and_tell(&call.id, outcome, tell);
         self.clock.is_up().then_some(Ending::Exhausted { limit: Limit::Time })
+    }
+}
+
+impl Run<'_> {
+    /// Asks the user about a call, unless it is one that could not be done anyway.
+    async fn ask_user(&self, call: &ToolCall, asked: Permitted) -> Permit {
+        let prepared = match self.permits.prepare(call, &asked).await {
+            Ok(prepared) => prepared,
+            Err(message) => return Permit::Refuse(message),
+        };
+        self.call(|| CallInput::Asked(call.id.clone()));
+        let answer = self.clock.ask(self.host, self.permits.ask(call, asked, prepared)).await;
+        if matches!(answer, Permit::Refuse(_)) {
+            self.call(|| CallInput::Declined(call.id.clone()));
+        }
+        answer
+    }
+
+    fn tell_end(&self, id: &str, outcome: &Result<ToolOutcome, Cut>) {
+        let input = match outcome {
+            Ok(outcome) => {
+                CallInput::Ended { id: id.to_owned(), failed: matches!(outcome, ToolOutcome::Error(_)) }
+            }
+            Err(_) => CallInput::Stopped(id.to_owned()),
+        };
+        self.call(|| input);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::shadow::Shadow;
 use crate::transcript::call_ids;
 use crate::{
     AcceptError, Acceptance, Answers, AtBoundary, Cost, Driver, Ending, Events, Finished, Freshness, Host,
-    Limits, Speculation, StartError, Status, Transcript,
+    Limits, Origin, Speculation, StartError, Status, Transcript,
 };
 
 /// Everything that a speculation and a foreground turn run with. Cheap to clone.
@@ -101,9 +101,10 @@ impl Engine {
         transcript: Transcript,
         limits: Limits,
     ) -> (Turn, Events) {
-        let (events, receiver) = EventSender::channel();
+        let tells_calls = self.host.tells_calls().then_some(Origin::Turn);
+        let (events, receiver) = EventSender::channel(tells_calls);
         let permits = Foreground {
-            tools: self.tools(&request),
+            tools: self.tools(&request, &events),
             workspace: Arc::clone(&self.workspace),
             quota: limits.staged,
             committing: Committing::default(),
@@ -118,17 +119,23 @@ impl Engine {
         request: &ModelRequest,
         overlay: &Arc<Overlay>,
         shadow: Shadow,
+        events: &EventSender,
     ) -> Speculative {
-        Speculative { tools: self.tools(request), overlay: Arc::clone(overlay), shadow: Arc::new(shadow) }
+        Speculative {
+            tools: self.tools(request, events),
+            overlay: Arc::clone(overlay),
+            shadow: Arc::new(shadow),
+        }
     }
 
-    fn tools(&self, request: &ModelRequest) -> Arc<Tools> {
+    fn tools(&self, request: &ModelRequest, events: &EventSender) -> Arc<Tools> {
         Arc::new(Tools {
             toolbox: self.toolbox.clone(),
             offered: request.tools.clone(),
             gate: Arc::clone(&self.gate),
             host: Arc::clone(&self.host),
             limits: self.limits.tools,
+            events: events.clone(),
         })
     }
 }

@@ -1,10 +1,12 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
 use futures::channel::mpsc;
 use headstart_forked_query::{ToolCall, ToolResult};
 use headstart_overlay_fs::WorkspacePath;
-use headstart_toolbox::Tier;
+use headstart_toolbox::{PartialOutput, Tier};
 use serde::Serialize;
 
-use crate::Checked;
+use crate::{CallInput, CallState, CallStates, Checked, Origin};
 
 /// What happens while a run is at work, for whoever shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,6 +50,16 @@ pub enum Event {
     },
     /// The project's own check ran over completed work. Where it failed the work may go on after it.
     Checked(Checked),
+    /// A call is in another state. Told where the host asks for it ([`Host::tells_calls`](crate::Host::tells_calls)), and as it happens: of calls that run
+    /// at the same time also in between the others of these events.
+    CallState(CallState),
+    /// What the command of a call has printed so far, told likewise, at most every 100 ms. It is no part of the conversation.
+    CallOutput {
+        /// The call's id.
+        id: String,
+        /// The end of it, 4 KiB at most.
+        end: String,
+    },
     /// A call has its result.
     ToolResult {
         /// The result, as the model will read it.
@@ -60,21 +72,54 @@ pub type Events = mpsc::UnboundedReceiver<Event>;
 
 /// Sends events to whoever listens; nobody listening is fine.
 #[derive(Clone)]
-pub(crate) struct EventSender(mpsc::UnboundedSender<Event>);
+pub(crate) struct EventSender {
+    sender: mpsc::UnboundedSender<Event>,
+    /// The states of the run's calls, where somebody wants to know them.
+    states: Option<Arc<Mutex<CallStates>>>,
+}
 
 impl EventSender {
-    pub(crate) fn channel() -> (Self, Events) {
+    /// `tells_calls`: whose calls they are, where their states are told.
+    pub(crate) fn channel(tells_calls: Option<Origin>) -> (Self, Events) {
         let (sender, receiver) = mpsc::unbounded();
-        (Self(sender), receiver)
+        let states = tells_calls.map(|origin| Arc::new(Mutex::new(CallStates::new(origin))));
+        (Self { sender, states }, receiver)
     }
 
     pub(crate) fn send(&self, event: Event) {
         // A closed channel means that nobody watches; the work goes on all the same.
-        let _ = self.0.unbounded_send(event);
+        let _ = self.sender.unbounded_send(event);
+    }
+
+    /// Something happens to calls. What does not fit their states is told to nobody.
+    pub(crate) fn call(&self, now_ms: impl FnOnce() -> u64, input: impl FnOnce() -> CallInput) {
+        let Some(states) = &self.states else { return };
+        let told = states.lock().unwrap_or_else(PoisonError::into_inner).handle(now_ms(), input());
+        for state in told.unwrap_or_default() {
+            self.send(Event::CallState(state));
+        }
+    }
+
+    /// Hears what the command of a call prints, where somebody wants to know it.
+    pub(crate) fn output_of(&self, id: &str) -> Option<CallPrints> {
+        self.states.as_ref().map(|_| CallPrints { id: id.to_owned(), events: self.clone() })
     }
 
     /// Ends the stream.
     pub(crate) fn close(&self) {
-        self.0.close_channel();
+        self.call(|| 0, || CallInput::Over);
+        self.sender.close_channel();
+    }
+}
+
+/// Tells what the command of a call prints.
+pub(crate) struct CallPrints {
+    id: String,
+    events: EventSender,
+}
+
+impl PartialOutput for CallPrints {
+    fn printed(&self, end: &str) {
+        self.events.send(Event::CallOutput { id: self.id.clone(), end: end.to_owned() });
     }
 }

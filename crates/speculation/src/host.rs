@@ -4,7 +4,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
-use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, CommitOptions, Tree, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
 use crate::{Check, Limits};
@@ -95,8 +95,18 @@ pub trait Host: Send + Sync {
         Some(StepAbove { id: format!("{}+", step.below), limits: step.limits })
     }
 
+    /// Whether the states of calls and what commands print are among the [events](crate::Event). By default they are not.
+    fn tells_calls(&self) -> bool {
+        false
+    }
+
     /// Whether a call that the mode does not allow by itself may run.
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent;
+
+    /// The same, with what is known of the call before it runs. By default nobody looks at that.
+    async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, _prepared: Prepared) -> Consent {
+        self.consent(call, verdict).await
+    }
 }
 
 /// A step that could run on top of completed work.
@@ -139,13 +149,23 @@ pub enum Freshness {
     Require,
 }
 
+/// What is known of a call about which the user is asked.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Prepared {
+    /// What it would change, where it is an edit that can be made now.
+    pub changes: Option<ChangeSet>,
+}
+
 /// The user's answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Consent {
     /// Run it.
     Run,
     /// Do not run it; the model is told.
     Decline,
+    /// Do not run it; the model is told why, in the user's words.
+    DeclineBecause(String),
     /// Do not run it, and end the turn here.
     Stop,
 }

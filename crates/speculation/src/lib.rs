@@ -75,6 +75,7 @@
 mod above;
 mod accept;
 mod answers;
+mod call_state;
 mod calls;
 mod check;
 mod clock;
@@ -98,11 +99,12 @@ mod work;
 
 pub use accept::{AcceptError, Acceptance, Accepted, Kept, StartError, accept};
 pub use answers::{Answers, AsksFirst};
+pub use call_state::{CallInput, CallStage, CallState, CallStates, Origin, Stale};
 pub use check::{Check, Checked};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
-pub use host::{AtBoundary, Consent, Freshness, Host, PromptOf, Step, StepAbove};
+pub use host::{AtBoundary, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove};
 pub use limits::{CostLimit, Limits, RequestLimit};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use speculation::Speculation;

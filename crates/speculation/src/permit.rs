@@ -17,10 +17,11 @@ use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, Too
 
 use tracing::{Instrument, Span, debug, debug_span, trace};
 
+use crate::event::EventSender;
 use crate::run::{json, output};
 use crate::seen::Seen;
 use crate::shadow::{self, Shadow};
-use crate::{Consent, Ending, Host, Limit};
+use crate::{Consent, Ending, Host, Limit, Prepared};
 
 /// A call at work, which whoever has a thread for it may poll.
 pub(crate) type Running = BoxFuture<'static, Result<ToolOutcome, Cut>>;
@@ -49,8 +50,13 @@ pub(crate) trait Permits: Send + Sync {
     async fn permit(&self, call: &ToolCall) -> Permit;
 
     /// Asks the user where [`permit`](Self::permit) wants that. By default there is nobody to ask.
-    async fn ask(&self, _call: &ToolCall, asked: Permitted) -> Permit {
+    async fn ask(&self, _call: &ToolCall, asked: Permitted, _prepared: Prepared) -> Permit {
         Permit::Stop(asked.verdict)
+    }
+
+    /// Looks at a call about which the user would be asked. An error is what the model reads: it cannot be done, so nobody is asked.
+    async fn prepare(&self, _call: &ToolCall, _asked: &Permitted) -> Result<Prepared, String> {
+        Ok(Prepared::default())
     }
 
     /// Runs a permitted call. The error ends the whole run.
@@ -103,6 +109,8 @@ pub(crate) struct Tools {
     pub(crate) gate: Arc<Gate>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) limits: ToolLimits,
+    /// Hear what commands print.
+    pub(crate) events: EventSender,
 }
 
 impl Tools {
@@ -148,7 +156,13 @@ impl Tools {
         permitted: &Permitted,
     ) -> Result<ToolOutcome, Cut> {
         let declared = permitted.context.declaration(&call.name).map(|tool| (tool, view.change_set()));
-        match self.toolbox.run(call, self.context(view, permitted)).await {
+        let prints = self.events.output_of(&call.id);
+        let context = self.context(view, permitted);
+        let ran = match &prints {
+            Some(prints) => self.toolbox.run_telling(call, context, prints).await,
+            None => self.toolbox.run(call, context).await,
+        };
+        match ran {
             Ok(text) => {
                 let against =
                     declared.and_then(|(tool, before)| self.against(tool, call, &before, view, permitted));
@@ -430,10 +444,32 @@ impl Permits for Foreground {
         }
     }
 
-    async fn ask(&self, call: &ToolCall, asked: Permitted) -> Permit {
-        match self.tools.host.consent(call, &asked.verdict).await {
+    async fn prepare(&self, call: &ToolCall, asked: &Permitted) -> Result<Prepared, String> {
+        if !self.tools.toolbox.is_edit(&call.name) {
+            return Ok(Prepared::default());
+        }
+        let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
+        let view = Arc::new(Overlay::new(base, self.quota));
+        let toolbox = self.tools.toolbox.unobserved();
+        match toolbox.run(call, self.tools.context(&view, asked)).await {
+            Ok(_) => {
+                let changes = view.change_set();
+                let changes = (!changes.is_empty()).then_some(changes);
+                Ok(Prepared { changes })
+            }
+            // What such an error says of a file that is closed, the model reads only after a yes.
+            Err(_) if asked.verdict.reason != Reason::WriteToolNoAuto => Ok(Prepared::default()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    async fn ask(&self, call: &ToolCall, asked: Permitted, prepared: Prepared) -> Permit {
+        match self.tools.host.consent_to(call, &asked.verdict, prepared).await {
             Consent::Run => Permit::Run(asked),
             Consent::Decline => Permit::Refuse("the user declined this call".into()),
+            Consent::DeclineBecause(why) => {
+                Permit::Refuse(format!("the user declined this call, and says: {why}"))
+            }
             Consent::Stop => Permit::Stop(asked.verdict),
         }
     }

@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::permit::Permits;
 use crate::transcript::make_ids_unique;
-use crate::{Checked, Cost, Ending, Event, Host, Limit, Limits, Transcript};
+use crate::{CallInput, Checked, Cost, Ending, Event, Host, Limit, Limits, Transcript};
 
 /// What a run has come to so far; read by others while it is at work, and after it is dropped.
 #[derive(Debug, Default)]
@@ -91,6 +91,7 @@ impl Run<'_> {
     async fn work(&self) -> Ending {
         let mut ids = self.call_ids.clone();
         ids.extend(lock(self.progress).transcript.call_ids());
+        self.tell_pending();
         loop {
             if let Some(ending) = self.run_pending_calls().await {
                 return ending;
@@ -154,6 +155,10 @@ impl Run<'_> {
         if let Some(limit) = self.limits.window {
             progress.gauge = Some(progress.gauge.unwrap_or(limit.gauge).after(request, answer.usage));
         }
+        drop(progress);
+        if result.is_err() {
+            self.call(|| CallInput::Cut);
+        }
         result.map(|()| answer)
     }
 
@@ -165,6 +170,9 @@ impl Run<'_> {
                 ModelEvent::Text(text) => {
                     self.events.send(Event::Text { text: text.clone() });
                     answer.push_text(text);
+                }
+                ModelEvent::CallFragment { index, name, letters } => {
+                    self.call(|| CallInput::Fragment { index, name, letters });
                 }
                 ModelEvent::ToolCall(call) => answer.parts.push(Part::ToolCall(call)),
                 ModelEvent::Opaque(opaque) => answer.opaque = Some(opaque),
@@ -180,7 +188,28 @@ impl Run<'_> {
     }
 
     /// Puts an answer into the transcript; an ending where the run is over with it.
-    fn take(&self, mut answer: Answer, ids: &mut HashSet<String>) -> Option<Ending> {
+    fn take(&self, answer: Answer, ids: &mut HashSet<String>) -> Option<Ending> {
+        let ending = self.take_in(answer, ids);
+        match &ending {
+            Some(Ending::Exhausted { limit: Limit::Output } | Ending::Failed { .. }) => {
+                self.call(|| CallInput::Cut);
+            }
+            _ => self.tell_pending(),
+        }
+        ending
+    }
+
+    /// Tells of the calls that are to run.
+    fn tell_pending(&self) {
+        self.call(|| CallInput::Answered(lock(self.progress).transcript.pending_calls().cloned().collect()));
+    }
+
+    /// Something happens to calls.
+    pub(crate) fn call(&self, input: impl FnOnce() -> CallInput) {
+        self.events.call(|| millis(self.host.now()), input);
+    }
+
+    fn take_in(&self, mut answer: Answer, ids: &mut HashSet<String>) -> Option<Ending> {
         let mut progress = lock(self.progress);
         match answer.finish {
             Some(FinishReason::Length) => {

@@ -17,7 +17,8 @@ use crate::footing::Footing;
 use crate::run::{Progress, SharedProgress, lock, millis};
 use crate::work::{Tell, Work};
 use crate::{
-    AcceptError, Acceptance, Answers, Cost, Ending, Engine, Events, Finished, StartError, Status, Transcript,
+    AcceptError, Acceptance, Answers, Cost, Ending, Engine, Events, Finished, Origin, StartError, Status,
+    Transcript,
 };
 
 /// A prompt that runs ahead of the user. Cheap to clone; every clone is the same speculation.
@@ -83,7 +84,7 @@ impl Speculation {
         let (staged, workspace) = (Arc::clone(&overlay), Arc::clone(&engine.workspace));
         let footing = Arc::new(Footing::new(id.clone(), staged, Arc::clone(&progress), workspace));
         let above = Arc::<Above>::default();
-        let (events, told) = EventSender::channel();
+        let (events, told) = EventSender::channel(engine.host.tells_calls().then_some(Origin::Ahead));
         let (send_finished, finished) = oneshot::channel();
         let (send_next, next) = oneshot::channel();
         let (send_decided, decided) = oneshot::channel();

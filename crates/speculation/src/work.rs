@@ -77,7 +77,7 @@ impl Work {
         let below = self.steps.split_last().map(|(_, below)| below.to_vec()).unwrap_or_default();
         let (toolbox, progress) = (self.engine.toolbox.clone(), Arc::clone(&self.progress));
         let shadow = Shadow::new(&self.id, toolbox, below, progress, self.events.clone());
-        let permits = self.engine.speculative(&request, &self.overlay, shadow);
+        let permits = self.engine.speculative(&request, &self.overlay, shadow, &self.events);
         let run = Run {
             model: &*self.engine.background.model,
             base: &request,

@@ -54,6 +54,12 @@ impl Secrets {
     }
 }
 
+/// Hears what a command prints while it runs.
+pub trait PartialOutput: Send + Sync {
+    /// The end of what was printed so far, 4 KiB at most. It returns at once.
+    fn printed(&self, end: &str);
+}
+
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutput {
@@ -144,6 +150,15 @@ pub struct CommandOutput {
 pub trait CommandRunner: Send + Sync {
     /// Runs a command to its end.
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError>;
+
+    /// The same for somebody who sees what it prints meanwhile: told no more often than every 100 ms, and never after its end. By default nothing is told.
+    async fn run_telling(
+        &self,
+        request: CommandRequest,
+        _hears: &dyn PartialOutput,
+    ) -> Result<CommandOutput, ToolError> {
+        self.run(request).await
+    }
 
     /// Whether [`run_in_view`](Self::run_in_view) runs anything. By default it does not.
     fn views(&self) -> Support {

@@ -82,13 +82,14 @@ mod toolbox;
 mod tools;
 mod views;
 mod walk;
+mod wording;
 
 #[cfg(feature = "codebase")]
 pub use codebase::{
     EnglishWords, IndexMoment, IndexStanding, IndexWork, ProjectIndex, ProjectSearch, Served, codebase_tools,
     english_words,
 };
-pub use command::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings};
+pub use command::{CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Surroundings};
 pub use limits::Limits;
 #[cfg(feature = "more")]
 pub use more::{more_declarations, more_tools};
@@ -98,3 +99,4 @@ pub use views::{
     GitSoFar, MemoryViews, Played, Refused, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput,
     ViewRequest,
 };
+pub use wording::Wording;

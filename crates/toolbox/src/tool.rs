@@ -6,8 +6,8 @@ use headstart_overlay_fs::{Overlay, TreeError, WorkspacePath};
 use headstart_tool_gate::{GateContext, Hardened};
 use serde_json::{Map, Value};
 
-use crate::Limits;
 use crate::location::locate;
+use crate::{Limits, Wording};
 
 /// What a tool works on, and under which rules.
 #[derive(Clone, Copy)]
@@ -113,6 +113,11 @@ impl From<TreeError> for ToolError {
 pub trait Tool: Send + Sync {
     /// How it is offered to the model.
     fn schema(&self) -> ToolSchema;
+
+    /// It and its calls in words, for the user.
+    fn wording(&self) -> Wording {
+        Wording::of(&self.schema().name)
+    }
 
     /// Runs it. Everything it writes goes to `context.view`.
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError>;

@@ -8,7 +8,8 @@ use headstart_tool_gate::BuiltinTool;
 use crate::output::{error_within, within};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
 use crate::{
-    CommandRunner, EditObserver, GitSoFar, Support, Tool, ToolContext, ToolError, ViewId, ViewOutput,
+    CommandRunner, EditObserver, GitSoFar, PartialOutput, Support, Tool, ToolContext, ToolError, ViewId,
+    ViewOutput, Wording,
 };
 
 /// The tools of one agent.
@@ -110,6 +111,40 @@ impl Toolbox {
         ToolError::UnknownTool { name: name.to_owned(), known: known.join(", ") }
     }
 
+    /// A tool of this name and its calls in words.
+    pub fn wording(&self, name: &str) -> Wording {
+        self.find(name).map_or_else(|| Wording::of_title(name), |offered| offered.tool.wording())
+    }
+
+    /// The same tools, without whoever looks at edits.
+    #[must_use]
+    pub fn unobserved(&self) -> Self {
+        Self { observer: None, ..self.clone() }
+    }
+
+    /// Whether a call of this name is one of our editing tools: it stages what it changes, does nothing else, and may run for a look at that alone.
+    pub fn is_edit(&self, name: &str) -> bool {
+        let ours = self.find(name).filter(|offered| !offered.own);
+        ours.is_some_and(|_| {
+            matches!(BuiltinTool::from_name(name), Some(BuiltinTool::Edit | BuiltinTool::WriteFile))
+        }) || is_more_edit(name) && self.offers(name)
+    }
+
+    /// As [`run`](Self::run), and tells what a command of the built-in `shell` prints meanwhile.
+    pub async fn run_telling(
+        &self,
+        call: &ToolCall,
+        context: ToolContext<'_>,
+        hears: &dyn PartialOutput,
+    ) -> Result<String, ToolError> {
+        match &self.shell {
+            Some(shell) if same_name(&shell.schema().name, &call.name) => {
+                shell.run_telling(&call.args, context, Some(hears)).await
+            }
+            _ => self.run(call, context).await,
+        }
+    }
+
     /// Runs one call; the name may be an alias (`Read`, `run_shell_command`, …), as the gate takes it.
     pub async fn run(&self, call: &ToolCall, context: ToolContext<'_>) -> Result<String, ToolError> {
         match self.find(&call.name) {
@@ -196,6 +231,16 @@ impl fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.tools.iter().map(|offered| &offered.schema.name)).finish()
     }
+}
+
+#[cfg(feature = "more")]
+fn is_more_edit(name: &str) -> bool {
+    crate::more::edits(name)
+}
+
+#[cfg(not(feature = "more"))]
+fn is_more_edit(_name: &str) -> bool {
+    false
 }
 
 /// Two names of one built-in tool are the same name, so that the tool which runs is the one that was judged.

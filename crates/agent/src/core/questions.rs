@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headstart_budget::ledger::Outcome;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Conflict, ConflictKind};
-use headstart_speculation::{AsksFirst, Consent};
+use headstart_speculation::{AsksFirst, Consent, Prepared};
 use headstart_tool_gate::Verdict;
 
 use super::taking::Taken;
@@ -29,16 +29,17 @@ impl Asking {
 
 impl Core {
     /// A call of the turn needs the user's consent.
-    pub(super) fn asked(&mut self, ask: u64, call: ToolCall, verdict: Verdict) {
+    pub(super) fn asked(&mut self, ask: u64, call: ToolCall, verdict: Verdict, prepared: Prepared) {
         let declines = Effect::Reply { ask, consent: Consent::Decline };
         if !matches!(self.doing, Doing::Turn { .. }) || self.interrupted || self.is_over {
             return self.effects.push_back(declines);
         }
+        let judged = JudgedCall { call, verdict, changes: prepared.changes };
         if !self.options.attended {
-            self.log.push(Item::Declined(Box::new(JudgedCall { call, verdict })));
+            self.log.push(Item::Declined(Box::new(judged)));
             return self.effects.push_back(declines);
         }
-        self.ask(Some(ask), Subject::Call(JudgedCall { call, verdict }));
+        self.ask(Some(ask), Subject::Call(judged));
     }
 
     pub(super) fn ask_about_changes(&mut self, taken: Taken, asks: AsksFirst) {
@@ -68,8 +69,12 @@ impl Core {
             return Err(Refused::Stale);
         };
         match (&*asking.about, answer) {
-            (Subject::Call(_), answer @ (Answer::Yes | Answer::No)) => {
-                let consent = if answer == Answer::Yes { Consent::Run } else { Consent::Decline };
+            (Subject::Call(_), answer @ (Answer::Yes | Answer::No | Answer::NoBecause(_))) => {
+                let consent = match answer {
+                    Answer::Yes => Consent::Run,
+                    Answer::NoBecause(why) => Consent::DeclineBecause(why),
+                    _ => Consent::Decline,
+                };
                 if let Some(ask) = asking.ask {
                     self.effects.push_back(Effect::Reply { ask, consent });
                 }

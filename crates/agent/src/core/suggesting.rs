@@ -9,7 +9,7 @@ use headstart_followup_state::{
     Suggestions,
 };
 use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
-use headstart_speculation::{Event, Finished, Limits, Speculation};
+use headstart_speculation::{Event, Finished, Limits, Origin, Speculation};
 use headstart_tool_gate::ApprovalMode;
 
 use super::{Core, Doing, Effect};
@@ -310,8 +310,8 @@ impl Core {
         match self.taken() {
             Some(taken) if taken.speculation.id() == id => {
                 if taken.is_live {
-                    self.tell(event);
-                } else {
+                    self.tell(event, Origin::Ahead);
+                } else if !matches!(event, Event::CallState(_) | Event::CallOutput { .. }) {
                     taken.reported.push(event);
                 }
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use headstart_budget::ledger::Outcome;
 use headstart_budget::{RunMeter, of_acceptance};
 use headstart_speculation::{
-    Acceptance, Accepted, Answers, Ending, Event, Limit, Speculation, Status, Transcript,
+    Acceptance, Accepted, Answers, Ending, Event, Limit, Origin, Speculation, Status, Transcript,
 };
 
 use super::{Core, Doing, Effect};
@@ -34,9 +34,10 @@ impl Core {
         let WorkAhead { speculation, mut reported, mut meter, above, .. } = work;
         meter.joined = joined;
         self.log.close_call();
+        self.log.begin_run();
         if is_live {
             for event in reported.drain(..) {
-                self.tell(event);
+                self.tell(event, Origin::Ahead);
             }
         }
         self.accept(Taken { speculation, reported, is_live, meter, above, answers: Answers::default() });
@@ -84,7 +85,10 @@ impl Core {
             _ if given_up => self.not_taken(taken, NotTaken::Interrupted),
             Ok(Acceptance::Conflict(conflicts)) => self.not_taken(taken, NotTaken::Conflict(conflicts)),
             Ok(Acceptance::Withdrawn { call, verdict }) => {
-                self.not_taken(taken, NotTaken::Withdrawn(Box::new(JudgedCall { call, verdict })));
+                self.not_taken(
+                    taken,
+                    NotTaken::Withdrawn(Box::new(JudgedCall { call, verdict, changes: None })),
+                );
             }
             Ok(Acceptance::Discarded) => self.not_taken(taken, NotTaken::Discarded),
             // Nothing was done ahead: the prompt runs as if it had been typed.
@@ -137,7 +141,7 @@ impl Core {
     fn hand_over(&mut self, taken: Taken, accepted: Accepted) {
         let Taken { speculation, reported, meter, above, .. } = taken;
         for event in reported {
-            self.tell(event);
+            self.tell(event, Origin::Ahead);
         }
         let note = accepted.note();
         // Work that stopped at its first call saved nothing to speak of.

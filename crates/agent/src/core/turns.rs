@@ -68,6 +68,7 @@ impl Core {
 
     /// Begins a turn in the foreground, once the conversation is short enough for it.
     pub(super) fn begin(&mut self, prompt: String, transcript: Transcript) {
+        self.log.begin_run();
         if transcript.pending_call().is_none() {
             self.log.close_call();
         }

@@ -6,13 +6,16 @@ use futures::channel::{mpsc, oneshot};
 use futures::future::BoxFuture;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
-use headstart_speculation::{AtBoundary, Check, Consent, Freshness, Host, PromptOf, Step, StepAbove};
+use headstart_speculation::{
+    AtBoundary, Check, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove,
+};
 use headstart_tool_gate::{GateContext, Verdict};
 
 /// A call that waits for the user's answer. Dropping it declines.
 pub(crate) struct Ask {
     pub(super) call: ToolCall,
     pub(super) verdict: Verdict,
+    pub(super) prepared: Prepared,
     pub(super) answer: oneshot::Sender<Consent>,
 }
 
@@ -95,9 +98,17 @@ impl Host for Questioning {
         answered.await.ok().flatten()
     }
 
+    fn tells_calls(&self) -> bool {
+        true
+    }
+
     async fn consent(&self, call: &ToolCall, verdict: &Verdict) -> Consent {
+        self.consent_to(call, verdict, Prepared::default()).await
+    }
+
+    async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, prepared: Prepared) -> Consent {
         let (answer, answered) = oneshot::channel();
-        let ask = Ask { call: call.clone(), verdict: verdict.clone(), answer };
+        let ask = Ask { call: call.clone(), verdict: verdict.clone(), prepared, answer };
         if self.asks.unbounded_send(ask).is_err() {
             return Consent::Stop;
         }

@@ -1,4 +1,5 @@
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolResult};
+use headstart_speculation::{CallInput, CallStates};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -60,6 +61,73 @@ fn a_call_with_the_id_of_one_before_is_another_one() {
     log.close_call();
     log.tell(began("2"));
     assert_eq!(log.items().len(), 4, "a turn that goes on with no call has another one");
+}
+
+/// As an engine tells them: `states` are those of the engine's own machine.
+fn states(log: &mut Log, states: &mut CallStates, now_ms: u64, input: CallInput) {
+    log.hear(now_ms, Origin::Turn);
+    for state in states.handle(now_ms, input).unwrap_or_default() {
+        log.tell(Event::CallState(state));
+    }
+}
+
+fn call_at(log: &Log, key: usize) -> CallItem {
+    let Item::Call(call) = &*log.items()[key] else { panic!("{:?}", log.items()) };
+    (**call).clone()
+}
+
+#[test]
+fn a_call_is_an_item_from_its_first_letter_on_and_keeps_its_place() {
+    let (mut log, mut machine) = (Log::new(Toolbox::standard(None)), CallStates::new(Origin::Turn));
+    let letters = r#"{"pattern":"fn","#.to_owned();
+    states(&mut log, &mut machine, 0, CallInput::Fragment { index: 0, name: "grep".into(), letters });
+    assert_eq!(call_at(&log, 0).sentence, "is generating output to search for fn");
+    let call = |id: &str| ToolCall { id: id.into(), name: "grep".into(), args: serde_json::Map::new() };
+    states(&mut log, &mut machine, 5, CallInput::Answered(vec![call("1"), call("2")]));
+    states(&mut log, &mut machine, 10, CallInput::Begun("1".into()));
+    states(&mut log, &mut machine, 11, CallInput::Begun("2".into()));
+    log.tell(Event::CallOutput { id: "2".into(), end: "half".into() });
+    assert_eq!(call_at(&log, 1).printed.as_deref(), Some("half"));
+    states(&mut log, &mut machine, 111, CallInput::Ended { id: "2".into(), failed: true });
+    for event in [began("1"), ended("1"), began("2"), ended("2")] {
+        log.tell(event);
+    }
+    assert_eq!(log.items().len(), 2);
+    let second = call_at(&log, 1);
+    assert_eq!(
+        (second.stage, second.took, second.printed),
+        (CallStage::Errored, Some(Duration::from_millis(100)), None)
+    );
+    assert_eq!(second.outcome, Some(ToolOutcome::Output(Value::from("2"))));
+    assert_eq!(call_at(&log, 0).stage, CallStage::Done);
+}
+
+#[test]
+fn what_waits_or_runs_when_a_turn_ends_is_canceled_and_the_next_run_counts_anew() {
+    let (mut log, mut machine) = (Log::default(), CallStates::new(Origin::Turn));
+    let call = |id: &str| ToolCall { id: id.into(), name: "shell".into(), args: serde_json::Map::new() };
+    states(&mut log, &mut machine, 0, CallInput::Answered(vec![call("1"), call("2")]));
+    states(&mut log, &mut machine, 0, CallInput::Begun("1".into()));
+    log.end_calls();
+    assert_eq!([0, 1].map(|key| call_at(&log, key).stage), [CallStage::Canceled; 2]);
+    log.begin_run();
+    states(&mut log, &mut CallStates::new(Origin::Turn), 0, CallInput::Answered(vec![call("3")]));
+    assert_eq!((log.items().len(), call_at(&log, 2).stage), (3, CallStage::Generated));
+}
+
+/// Work that stopped at a call tells it, and the turn that goes on with it asks about it: one item.
+#[test]
+fn a_call_at_which_work_stopped_goes_on_as_the_same_item() {
+    let mut log = Log::default();
+    log.hear(0, Origin::Ahead);
+    log.tell(began("1"));
+    log.begin_run();
+    let call = ToolCall { id: "1".into(), name: "grep".into(), args: serde_json::Map::new() };
+    let mut machine = CallStates::new(Origin::Turn);
+    states(&mut log, &mut machine, 1, CallInput::Answered(vec![call]));
+    states(&mut log, &mut machine, 2, CallInput::Asked("1".into()));
+    let item = call_at(&log, 0);
+    assert_eq!((log.items().len(), item.stage, item.waiting), (1, CallStage::Generated, true));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Turns, the queue, questions, and what an interrupt leaves.
 
 use headstart_agent::{Answer, Edit, Item, Phase, Refused, Subject, Submitted};
-use headstart_speculation::Ending;
+use headstart_speculation::{CallStage, Ending};
 use headstart_tool_gate::ApprovalMode;
 
 use crate::world::{Setting, World};
@@ -84,11 +84,16 @@ fn an_interrupted_turn_gives_back_what_was_to_follow_and_nothing_runs_by_itself(
 
 #[test]
 fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
-    for (answer, ran) in [(Answer::Yes, true), (Answer::No, false)] {
+    let because = Answer::NoBecause("use another name".to_owned());
+    for (answer, ran) in [(Answer::Yes, true), (Answer::No, false), (because, false)] {
         let mut world = World::new(&Setting { mode: ApprovalMode::Default, ..Setting::default() });
         let view = world.say("edit made.txt");
         let question = view.question.clone().expect("a question");
-        assert!(matches!(&*question.about, Subject::Call(judged) if judged.call.name == "write_file"));
+        let Subject::Call(judged) = &*question.about else { panic!("{question:?}") };
+        assert_eq!(judged.call.name, "write_file");
+        let diff = judged.changes.as_ref().expect("what it would change").diff();
+        assert!(diff.contains("+edit made.txt"), "{diff}");
+        assert!(world.known.values().any(|item| matches!(item, Item::Call(call) if call.waiting)));
         for wrong in [Answer::Anew, Answer::Settled, Answer::Choices(Vec::new())] {
             assert_eq!(world.agent.answer(question.id, wrong), Err(Refused::Stale));
         }
@@ -98,6 +103,16 @@ fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
         let view = world.settle();
         assert_eq!((view.question.as_ref(), view.phase), (None, Phase::Idle));
         assert_eq!(world.file("made.txt").is_some(), ran);
+        let call = world.known.values().find_map(|item| match item {
+            Item::Call(call) => Some(call.clone()),
+            _ => None,
+        });
+        let call = call.expect("a call");
+        let (stage, sentence) = match ran {
+            true => (CallStage::Done, "wrote made.txt"),
+            false => (CallStage::Canceled, "tried to write made.txt"),
+        };
+        assert_eq!((call.stage, call.sentence.as_str(), call.waiting), (stage, sentence, false));
     }
 }
 

@@ -33,6 +33,18 @@ impl KeptOutput {
         self.left_out += skipped + dropped;
     }
 
+    /// The last bytes of what has come, as text.
+    pub(super) fn end(&self, most: usize) -> String {
+        let from_head = most.saturating_sub(self.tail.len()).min(self.head.len());
+        let from_tail = most.min(self.tail.len());
+        let head = &self.head[self.head.len() - from_head..];
+        // Between the two something is missing.
+        let head = if self.left_out == 0 { head } else { &[] };
+        let tail = self.tail.iter().skip(self.tail.len() - from_tail);
+        let end: Vec<u8> = head.iter().chain(tail).copied().collect();
+        String::from_utf8_lossy(whole_start(whole_end(&end))).into_owned()
+    }
+
     /// The text, and whether something is missing from it; bytes that are not UTF-8 become U+FFFD.
     pub(super) fn finish(self) -> (String, bool) {
         let Self { mut head, tail, left_out, .. } = self;

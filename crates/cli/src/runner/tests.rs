@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::{ConditionalCommand, Hardened};
-use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, ToolError};
+use headstart_toolbox::{
+    CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Surroundings, ToolError,
+};
 use serde_json::{Value, json};
 
 use super::BashRunner;
@@ -248,4 +250,34 @@ fn the_same_bytes_are_kept_however_they_arrive() {
         assert!(!whole(limit).0.contains('\u{fffd}'), "limit {limit}");
         assert_eq!(whole(limit).1, limit < text.len());
     }
+}
+
+/// What a command prints, as it was told.
+#[derive(Default)]
+struct Heard(std::sync::Mutex<Vec<String>>);
+
+impl PartialOutput for Heard {
+    fn printed(&self, end: &str) {
+        self.0.lock().unwrap().push(end.to_owned());
+    }
+}
+
+#[tokio::test]
+async fn what_is_printed_is_told_while_the_command_runs_but_not_too_often() {
+    let root = tempfile::tempdir().unwrap();
+    let heard = Heard::default();
+    let runner = BashRunner::with_environment(root.path().to_owned(), environment(root.path()));
+    let command =
+        "echo first; sleep 0.4; for i in {1..50}; do echo line $i; sleep 0.005; done; yes ä | head -c 100000";
+    let begun = Instant::now();
+    let done = runner.run_telling(request(command), &heard).await.unwrap();
+    let heard = heard.0.into_inner().unwrap();
+    assert_eq!(heard[0], "first\n", "at once");
+    assert!(
+        3 <= heard.len() && heard.len() <= 2 + (begun.elapsed().as_millis() / 100) as usize,
+        "{}",
+        heard.len()
+    );
+    assert!(heard.iter().all(|end| end.len() <= 4 * 1024 && !end.contains('\u{fffd}')), "{heard:?}");
+    assert!(done.output.starts_with("first\nline 1\n") && done.exit_code == Some(0));
 }

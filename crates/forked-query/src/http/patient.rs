@@ -48,6 +48,9 @@ pub enum WaitCause {
     Trouble,
 }
 
+/// So long the first letters of a call are held.
+const HELD_LETTERS: Duration = Duration::from_secs(1);
+
 impl Patient {
     /// Retries for this model, as suits the priority.
     pub fn new(model: Arc<dyn Model>, priority: Priority, limiter: Arc<Limiter>) -> Self {
@@ -71,10 +74,20 @@ impl Patient {
         let mut events =
             self.model.stream(request).await.map_err(|error| Failed { error, costs: Vec::new() })?;
         let mut held = Vec::new();
+        let mut first_letters = None;
         loop {
             match events.next().await {
                 Some(Ok(event @ ModelEvent::Usage(_))) => held.push(event),
-                Some(Err(error)) => return Err(Failed { error, costs: held }),
+                // Of a call that is whole soon, nobody needs the letters; and as long as they are held, the request can be made again.
+                Some(Ok(event @ ModelEvent::CallFragment { .. }))
+                    if first_letters.get_or_insert_with(Instant::now).elapsed() < HELD_LETTERS =>
+                {
+                    held.push(event);
+                }
+                Some(Err(error)) => {
+                    held.retain(|event| matches!(event, ModelEvent::Usage(_)));
+                    return Err(Failed { error, costs: held });
+                }
                 Some(Ok(event)) => {
                     held.push(event);
                     break;

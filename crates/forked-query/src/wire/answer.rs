@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::calls::{Calls, Fragment};
+use super::calls::{Arguments, Calls, Fragment};
 use super::fields::FromJson;
 use super::layout::Layout;
 use crate::{FinishReason, ModelEvent, Opaque, ToolCall, Usage};
@@ -32,6 +32,8 @@ pub(crate) struct Answer {
     events: Vec<ModelEvent>,
     calls: Calls,
     layout: Layout,
+    /// Whether the letters of calls are told as they come.
+    tells_fragments: bool,
     finish: Option<FinishReason>,
     ended: bool,
     /// How often it grew.
@@ -39,6 +41,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Tells the letters of calls as they come.
+    pub(super) fn tell_fragments(&mut self) {
+        self.tells_fragments = true;
+    }
+
     pub(crate) fn text(&mut self, text: Option<String>) {
         self.layout.text(text.as_deref().unwrap_or_default());
         self.say(text);
@@ -101,7 +108,17 @@ impl Answer {
     pub(crate) fn call(&mut self, mut fragment: Fragment) {
         self.steps += u64::from(!fragment.is_empty());
         let with = fragment.with.take();
+        let letters = match &fragment.arguments {
+            Arguments::More(letters) => Some(letters.clone()),
+            Arguments::None => Some(String::new()),
+            Arguments::Whole(_) => None,
+        };
+        let letters = letters.filter(|_| self.tells_fragments && !fragment.is_whole);
         let place = self.calls.add(fragment);
+        if let Some(letters) = letters {
+            let name = self.calls.name(place).to_owned();
+            self.events.push(ModelEvent::CallFragment { index: place, name, letters });
+        }
         self.layout.call(place, with);
     }
 

@@ -91,6 +91,11 @@ impl Calls {
         place
     }
 
+    /// The name of a call, as far as it is known.
+    pub(super) fn name(&self, place: usize) -> &str {
+        &self.calls[place].name
+    }
+
     /// The call that a fragment belongs to: the latest with its index, or the latest where it has none. A fragment
     /// with another id begins a new call all the same, for some servers number every call 0; so does a name behind
     /// arguments that are complete, for some gateways leave the ids out, too.

@@ -72,6 +72,13 @@ impl Decoder {
         Self { frames: Frames::new(Framing::Document), ..self }
     }
 
+    /// Gives the letters of calls as they come, too ([`ModelEvent::CallFragment`]).
+    #[must_use]
+    pub fn telling_fragments(mut self) -> Self {
+        self.answer.tell_fragments();
+        self
+    }
+
     /// Keeps this key, and every larger piece of it, out of the errors: some servers show the key that they refuse.
     #[must_use]
     pub fn hiding(self, key: &str) -> Self {

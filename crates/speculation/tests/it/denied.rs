@@ -72,7 +72,7 @@ fn in_a_turn_the_user_says_whether_a_secret_is_read() {
             for secret in [read(".env"), call("grep", &json!({ "pattern": "KEY", "path": ".env" }))] {
                 let bench = Bench::new(mode, [calls([secret]), says("Done.")]);
                 bench.tree.write(&path(".env"), "KEY=hush\n");
-                bench.host.consents.lock().unwrap().push_back(consent);
+                bench.host.consents.lock().unwrap().push_back(consent.clone());
                 let (turn, _events) = bench.engine.turn(
                     bench.model.clone(),
                     bench.request(),

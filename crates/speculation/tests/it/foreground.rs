@@ -40,7 +40,7 @@ impl Model for Meddled {
 fn play(steps: &[(Meanwhile, ModelEvent)]) -> (Vec<Result<(), String>>, Option<String>) {
     let answers = steps.iter().map(|(_, step)| calls([step.clone()])).chain([says("Done.")]);
     let bench = Bench::new(ApprovalMode::AutoEdit, answers);
-    bench.host.consents.lock().unwrap().extend([Consent::Run; 9]);
+    bench.host.consents.lock().unwrap().extend([const { Consent::Run }; 9]);
     bench.tree.write(&path("a.txt"), "one\n");
     let meanwhile = steps.iter().map(|(meanwhile, _)| *meanwhile).collect();
     let model = Meddled {

@@ -1,6 +1,7 @@
 //! The engine against a scripted model, over trees in memory and on disk.
 
 mod asking;
+mod call_states;
 mod candidates;
 mod check;
 mod declared;

@@ -39,7 +39,7 @@ fn asked_for_answers(bench: &Bench) -> usize {
 /// The same prompt and answers, all in the foreground.
 fn in_foreground(answers: Vec<Answer>, consents: &[Consent]) -> (Transcript, Bench) {
     let bench = Bench::new(ApprovalMode::AutoEdit, answers);
-    bench.host.consents.lock().unwrap().extend(consents);
+    bench.host.consents.lock().unwrap().extend(consents.iter().cloned());
     let transcript = Transcript::new("do it");
     let (turn, _events) =
         bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
@@ -60,7 +60,7 @@ fn at_a_boundary_the_turn_goes_on_without_asking_the_model_again() {
     let given = accepted(block_on(speculation.accept()).unwrap());
     assert_eq!(bench.tree.snapshot()["src/lib.rs"], EDITED, "the finished part is there before the question");
     assert_eq!(asked_for_answers(&bench), 1);
-    bench.host.consents.lock().unwrap().extend(consents);
+    bench.host.consents.lock().unwrap().extend(consents.clone());
     let whole = go_on(&bench, &given);
     assert_eq!(asked_for_answers(&bench), 3);
 

@@ -18,10 +18,10 @@ use headstart_forked_query::{
 use headstart_overlay_fs::{MemoryTree, Workspace, WorkspacePath};
 use headstart_speculation::{
     Acceptance, Accepted, AtBoundary, Check, Consent, Engine, Events, Finished, Freshness, Host, Limits,
-    Speculation, Step, StepAbove,
+    Prepared, Speculation, Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict, no_repository};
-use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
+use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, PartialOutput, ToolError, Toolbox};
 use serde_json::{Value, json};
 
 /// One answer of the scripted model.
@@ -140,6 +140,9 @@ pub(crate) struct TestHost {
     pub(crate) changed_since: Mutex<(u64, Vec<WorkspacePath>)>,
     pub(crate) freshness: Mutex<Freshness>,
     pub(crate) check: Mutex<Option<Check>>,
+    pub(crate) tells_calls: AtomicBool,
+    /// What was known of the calls that it was asked about.
+    pub(crate) prepared: Mutex<Vec<Prepared>>,
 }
 
 impl TestHost {
@@ -159,6 +162,8 @@ impl TestHost {
             changed_since: Mutex::default(),
             freshness: Mutex::default(),
             check: Mutex::default(),
+            tells_calls: AtomicBool::new(false),
+            prepared: Mutex::default(),
         })
     }
 
@@ -226,6 +231,15 @@ impl Host for TestHost {
         (!refuses).then(|| StepAbove { id: format!("{}+", step.below), limits })
     }
 
+    fn tells_calls(&self) -> bool {
+        self.tells_calls.load(Ordering::SeqCst)
+    }
+
+    async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, prepared: Prepared) -> Consent {
+        self.prepared.lock().unwrap().push(prepared);
+        self.consent(call, verdict).await
+    }
+
     async fn consent(&self, call: &ToolCall, _verdict: &Verdict) -> Consent {
         self.asked.lock().unwrap().push(call.clone());
         self.consents.lock().unwrap().pop_front().unwrap_or(Consent::Stop)
@@ -237,6 +251,15 @@ pub(crate) struct EchoRunner;
 
 #[async_trait]
 impl CommandRunner for EchoRunner {
+    async fn run_telling(
+        &self,
+        request: CommandRequest,
+        hears: &dyn PartialOutput,
+    ) -> Result<CommandOutput, ToolError> {
+        hears.printed("ran");
+        self.run(request).await
+    }
+
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
         Ok(CommandOutput {
             output: format!("ran {}\n", request.command.prove_by(no_repository).unwrap().line),

@@ -14,8 +14,8 @@ use crate::content::cut;
 use crate::location::locate;
 use crate::output::error_within;
 use crate::{
-    CommandOutput, CommandRequest, CommandRunner, GitSoFar, InView, Secrets, Support, Surroundings, Tool,
-    ToolContext, ToolError, ViewId, ViewOutput, ViewRequest,
+    CommandOutput, CommandRequest, CommandRunner, GitSoFar, InView, PartialOutput, Secrets, Support,
+    Surroundings, Tool, ToolContext, ToolError, ViewId, ViewOutput, ViewRequest,
 };
 
 /// Runs a command through the host's runner, in the real tree. Whether it may run was decided before.
@@ -26,6 +26,41 @@ pub(crate) struct Shell {
 impl Shell {
     pub(crate) fn new(runner: Arc<dyn CommandRunner>) -> Self {
         Self { runner }
+    }
+
+    /// Runs a command in the workspace, and tells what it prints meanwhile.
+    pub(crate) async fn run_telling(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+        hears: Option<&dyn PartialOutput>,
+    ) -> Result<String, ToolError> {
+        let (command, directory) = asked(args, context).await?;
+        let request = CommandRequest {
+            command: ConditionalCommand::allowed(command, context.hardened),
+            directory,
+            surroundings: if context.consented { Surroundings::Users } else { Surroundings::Clean },
+            secrets: secrets(context),
+            time_limit: context.limits.command_time,
+            output_limit: context.limits.output_bytes,
+        };
+        let limit = context.limits.output_bytes;
+        let done = match hears {
+            Some(hears) => self.runner.run_telling(request, hears).await,
+            None => self.runner.run(request).await,
+        };
+        match &done {
+            Ok(done) => debug!(
+                exit_code = done.exit_code,
+                timed_out = done.timed_out,
+                bytes = done.output.len(),
+                users = context.consented,
+                "a command ran"
+            ),
+            Err(error) => not_run(error),
+        }
+        let done = done.map_err(|error| error_within(error, limit))?;
+        Ok(told(&done, Vec::new(), context))
     }
 
     pub(crate) fn views(&self) -> Support {
@@ -112,29 +147,7 @@ impl Tool for Shell {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let (command, directory) = asked(args, context).await?;
-        let request = CommandRequest {
-            command: ConditionalCommand::allowed(command, context.hardened),
-            directory,
-            surroundings: if context.consented { Surroundings::Users } else { Surroundings::Clean },
-            secrets: secrets(context),
-            time_limit: context.limits.command_time,
-            output_limit: context.limits.output_bytes,
-        };
-        let limit = context.limits.output_bytes;
-        let done = self.runner.run(request).await;
-        match &done {
-            Ok(done) => debug!(
-                exit_code = done.exit_code,
-                timed_out = done.timed_out,
-                bytes = done.output.len(),
-                users = context.consented,
-                "a command ran"
-            ),
-            Err(error) => not_run(error),
-        }
-        let done = done.map_err(|error| error_within(error, limit))?;
-        Ok(told(&done, Vec::new(), context))
+        self.run_telling(args, context, None).await
     }
 }
 

@@ -307,3 +307,17 @@ async fn a_wait_is_told_while_it_lasts() {
     assert!(tokio::time::timeout(Duration::from_secs(1), ask(&model)).await.is_err());
     assert_eq!(*waits.borrow(), None);
 }
+
+/// Letters of a call that are on no screen yet keep no request from being made again.
+#[tokio::test(start_paused = true)]
+async fn a_failure_behind_the_first_letters_of_a_call_is_tried_again() {
+    let letters = || Ok(ModelEvent::CallFragment { index: 0, name: "ls".into(), letters: "{".into() });
+    let tries = Tries::new([
+        vec![letters(), letters(), Err(overloaded())],
+        vec![letters(), Ok(text()), Ok(ModelEvent::Finished(FinishReason::Stop))],
+    ]);
+    let model = Patient::new(Arc::clone(&tries) as Arc<dyn Model>, Priority::Foreground, Arc::default());
+    let events: Events = model.stream(&request()).await.unwrap().collect().await;
+    assert_eq!(tries.asked_at().len(), 2);
+    assert_eq!(events, [letters(), Ok(text()), Ok(ModelEvent::Finished(FinishReason::Stop))]);
+}

@@ -475,3 +475,39 @@ proptest! {
         }
     }
 }
+
+/// Whoever shows the letters of calls while they come gets them all, and the calls none the less.
+#[test]
+fn the_letters_of_a_call_are_told_on_demand() {
+    let mut streamed = 0;
+    for (provider, stream) in recorded() {
+        let plain = decode(&provider, [stream.as_bytes()]);
+        let mut decoder = Decoder::new(&provider, &request()).telling_fragments();
+        let mut events: Events = stream.as_bytes().chunks(7).flat_map(|bytes| decoder.bytes(bytes)).collect();
+        events.extend(decoder.end());
+        let mut letters: Vec<(String, String)> = Vec::new();
+        for event in &events {
+            if let Ok(ModelEvent::CallFragment { index, name, letters: more }) = event {
+                letters.resize(letters.len().max(index + 1), Default::default());
+                letters[*index].0.clone_from(name);
+                letters[*index].1.push_str(more);
+            }
+        }
+        events.retain(|event| !matches!(event, Ok(ModelEvent::CallFragment { .. })));
+        assert_eq!(events.len(), plain.len(), "{}", provider.wire.id());
+        let calls: Vec<_> = plain
+            .iter()
+            .filter_map(|event| match event {
+                Ok(ModelEvent::ToolCall(call)) => Some(call),
+                _ => None,
+            })
+            .collect();
+        for ((name, letters), call) in letters.iter().zip(&calls) {
+            assert_eq!(*name, call.name);
+            let args: serde_json::Value = serde_json::from_str(letters).unwrap_or_default();
+            assert_eq!(args, serde_json::Value::Object(call.args.clone()), "{letters}");
+            streamed += 1;
+        }
+    }
+    assert!(2 <= streamed, "the recordings hold calls whose letters come one by one");
+}

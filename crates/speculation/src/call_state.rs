@@ -1,0 +1,330 @@
+//! How far each call of a run is, from the first letter of its arguments to its result.
+
+use headstart_forked_query::ToolCall;
+use headstart_toolbox::Wording;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Arguments that are still being written are told no more often than this.
+const TOLD_EVERY_MS: u64 = 100;
+
+/// How far a call is. All from [`Done`](Self::Done) on are ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum CallStage {
+    /// The model writes its arguments.
+    Generating,
+    /// The arguments are whole. It waits: for the calls before it, or for the user's answer.
+    Generated,
+    /// It runs.
+    Calling,
+    /// It has a result.
+    Done,
+    /// It failed, or was refused by a rule; the model reads why.
+    Errored,
+    /// It did not run, or not to its end: cut, declined or interrupted.
+    Canceled,
+    /// The run stopped before it. Whoever takes the work goes on with it, and it is generated again.
+    Boundary,
+}
+
+impl CallStage {
+    /// What to tell of a call, in words behind "the agent": `wants to run cargo test`.
+    pub fn sentence(self, wording: &Wording, args: &Map<String, Value>) -> String {
+        let (intro, words) = match self {
+            Self::Generating => ("is generating output to ", &wording.would_like_to),
+            Self::Generated | Self::Boundary => ("wants to ", &wording.would_like_to),
+            Self::Calling => ("is ", &wording.is_currently),
+            Self::Done => ("", &wording.has_already),
+            Self::Errored | Self::Canceled => ("tried to ", &wording.would_like_to),
+        };
+        format!("{intro}{}", Wording::filled(words, args))
+    }
+
+    /// Whether nothing follows.
+    pub fn is_end(self) -> bool {
+        Self::Done <= self
+    }
+}
+
+/// Whose work a call is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub enum Origin {
+    /// A turn of the user's.
+    #[default]
+    Turn,
+    /// Work that ran ahead of them.
+    Ahead,
+}
+
+/// A call in a new state.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CallState {
+    /// Counts the calls of one run from 0, in the order in which the model began them.
+    pub number: usize,
+    /// The call's id, which is known once its arguments are whole; before, it is empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// How far it is.
+    #[serde(rename = "state")]
+    pub stage: CallStage,
+    /// While they are written, the arguments that are complete so far, texts and numbers alone; all of them once they are whole.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub args: Map<String, Value>,
+    /// Whether it waits for the user's answer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub waiting: bool,
+    /// Whose work it is of.
+    pub origin: Origin,
+}
+
+/// What happens to calls.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum CallInput {
+    /// The next letters of the arguments of a call, counted from 0 in the answer that comes.
+    Fragment {
+        /// Which call.
+        index: usize,
+        /// Its name, as far as it is known.
+        name: String,
+        /// The letters.
+        letters: String,
+    },
+    /// The answer is whole, and these are its calls.
+    Answered(Vec<ToolCall>),
+    /// The answer was cut: none of its calls runs.
+    Cut,
+    /// The user is asked about the call of this id.
+    Asked(String),
+    /// They said no.
+    Declined(String),
+    /// It begins.
+    Begun(String),
+    /// It has its result.
+    Ended {
+        /// Which call.
+        id: String,
+        /// Whether the result is an error.
+        failed: bool,
+    },
+    /// The run stops before it.
+    Stopped(String),
+    /// The run is over.
+    Over,
+}
+
+/// An input that does not fit the state of its call; nothing has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the call is not in a state in which this can happen")]
+pub struct Stale;
+
+/// The states of the calls of one run.
+///
+/// Each call ends once: whatever comes after that is [`Stale`]. Without a clock: time is an argument.
+///
+/// ```
+/// use headstart_speculation::{CallInput, CallStage, CallStates, Origin, Stale};
+///
+/// let mut states = CallStates::new(Origin::Turn);
+/// let fragment = CallInput::Fragment { index: 0, name: "edit".into(), letters: r#"{"file_path":"a.rs","old"#.into() };
+/// let told = states.handle(0, fragment)?;
+/// assert_eq!((told[0].stage, &told[0].args["file_path"]), (CallStage::Generating, &"a.rs".into()));
+/// let told = states.handle(5, CallInput::Cut)?;
+/// assert_eq!(told[0].stage, CallStage::Canceled);
+/// assert_eq!(states.handle(6, CallInput::Begun("edit_0".into())), Err(Stale));
+/// # Ok::<(), Stale>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CallStates {
+    origin: Origin,
+    calls: Vec<Call>,
+    /// The number of the first call of the answer that comes.
+    answer: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Call {
+    id: String,
+    name: String,
+    stage: CallStage,
+    waiting: bool,
+    /// Its place in the answer that comes.
+    index: usize,
+    /// What is written of its arguments, until they are whole.
+    letters: String,
+    /// When its arguments were told last, and how many there were.
+    told: Option<(u64, usize)>,
+}
+
+impl CallStates {
+    /// Without calls.
+    pub fn new(origin: Origin) -> Self {
+        Self { origin, calls: Vec::new(), answer: 0 }
+    }
+
+    /// Takes in what happened at this time of the host's clock, and gives the calls that are in another state now, in order.
+    pub fn handle(&mut self, now_ms: u64, input: CallInput) -> Result<Vec<CallState>, Stale> {
+        match input {
+            CallInput::Fragment { index, name, letters } => Ok(self.fragment(now_ms, index, &name, &letters)),
+            CallInput::Answered(calls) => Ok(self.answered(calls)),
+            CallInput::Cut => Ok(self.cut()),
+            CallInput::Over => Ok(self.end_all(0, CallStage::Canceled, |stage| !stage.is_end())),
+            CallInput::Asked(id) => {
+                let place = self.find(&id, |call| call.stage == CallStage::Generated && !call.waiting)?;
+                self.calls[place].waiting = true;
+                Ok(vec![self.state(place)])
+            }
+            CallInput::Declined(id) => self.go(&id, CallStage::Canceled, |call| call.waiting),
+            CallInput::Begun(id) => {
+                self.go(&id, CallStage::Calling, |call| call.stage == CallStage::Generated)
+            }
+            CallInput::Ended { id, failed } => {
+                let stage = if failed { CallStage::Errored } else { CallStage::Done };
+                self.go(&id, stage, |call| matches!(call.stage, CallStage::Generated | CallStage::Calling))
+            }
+            CallInput::Stopped(id) => self.go(&id, CallStage::Boundary, |call| {
+                matches!(call.stage, CallStage::Generated | CallStage::Calling)
+            }),
+        }
+    }
+
+    fn fragment(&mut self, now_ms: u64, index: usize, name: &str, letters: &str) -> Vec<CallState> {
+        let known = self.calls[self.answer..].iter().position(|call| call.index == index);
+        let place = known.map_or(self.calls.len(), |place| self.answer + place);
+        if known.is_none() {
+            self.calls.push(Call {
+                id: String::new(),
+                name: String::new(),
+                stage: CallStage::Generating,
+                waiting: false,
+                index,
+                letters: String::new(),
+                told: None,
+            });
+        }
+        let call = &mut self.calls[place];
+        if call.name.is_empty() {
+            name.clone_into(&mut call.name);
+        }
+        call.letters.push_str(letters);
+        let is_due = call.told.is_none_or(|(at, _)| at + TOLD_EVERY_MS <= now_ms);
+        if call.name.is_empty() || !is_due {
+            return Vec::new();
+        }
+        let args = closed_prefix(&call.letters);
+        let is_new = call.told.is_none_or(|(_, known)| known < args.len());
+        call.told = Some((now_ms, args.len()));
+        if is_new { vec![CallState { args, ..self.state(place) }] } else { Vec::new() }
+    }
+
+    /// The calls that were begun are found again in their order and by their names: only now each has its id.
+    fn answered(&mut self, calls: Vec<ToolCall>) -> Vec<CallState> {
+        let mut told = Vec::new();
+        let mut begun = self.answer;
+        for ToolCall { id, name, args } in calls {
+            if self.calls[..self.answer].iter().any(|call| call.id == id) {
+                continue;
+            }
+            let is_it = |call: &Call| call.stage == CallStage::Generating && call.name == name;
+            let found = self.calls[begun..].iter().position(is_it).map(|place| begun + place);
+            let place = found.unwrap_or(self.calls.len());
+            if found.is_none() {
+                let index = self.calls.len() - self.answer;
+                let (stage, letters, told) = (CallStage::Generated, String::new(), None);
+                let new = Call { id: String::new(), name, stage, waiting: false, index, letters, told };
+                self.calls.push(new);
+            } else {
+                begun = place + 1;
+            }
+            let call = &mut self.calls[place];
+            (call.id, call.stage, call.letters) = (id, CallStage::Generated, String::new());
+            told.push(CallState { args, ..self.state(place) });
+        }
+        told.extend(self.end_all(self.answer, CallStage::Canceled, |stage| stage == CallStage::Generating));
+        self.answer = self.calls.len();
+        told.sort_by_key(|state| state.number);
+        told
+    }
+
+    fn cut(&mut self) -> Vec<CallState> {
+        let told = self.end_all(self.answer, CallStage::Canceled, |stage| stage == CallStage::Generating);
+        self.answer = self.calls.len();
+        told
+    }
+
+    fn end_all(&mut self, from: usize, end: CallStage, which: impl Fn(CallStage) -> bool) -> Vec<CallState> {
+        let open: Vec<_> = (from..self.calls.len()).filter(|place| which(self.calls[*place].stage)).collect();
+        open.into_iter().map(|place| self.to(place, end)).collect()
+    }
+
+    fn go(
+        &mut self,
+        id: &str,
+        stage: CallStage,
+        fits: impl Fn(&Call) -> bool,
+    ) -> Result<Vec<CallState>, Stale> {
+        let place = self.find(id, fits)?;
+        Ok(vec![self.to(place, stage)])
+    }
+
+    fn to(&mut self, place: usize, stage: CallStage) -> CallState {
+        let call = &mut self.calls[place];
+        (call.stage, call.waiting, call.letters) = (stage, false, String::new());
+        self.state(place)
+    }
+
+    /// Ids are unique in a conversation, so the last call with this one is the only one.
+    fn find(&self, id: &str, fits: impl Fn(&Call) -> bool) -> Result<usize, Stale> {
+        let place = self.calls.iter().rposition(|call| !call.id.is_empty() && call.id == id).ok_or(Stale)?;
+        if fits(&self.calls[place]) { Ok(place) } else { Err(Stale) }
+    }
+
+    fn state(&self, place: usize) -> CallState {
+        let Call { id, name, stage, waiting, .. } = &self.calls[place];
+        CallState {
+            number: place,
+            id: id.clone(),
+            name: name.clone(),
+            stage: *stage,
+            args: Map::new(),
+            waiting: *waiting,
+            origin: self.origin,
+        }
+    }
+}
+
+/// The texts and numbers of an object that are complete, where its letters end somewhere.
+fn closed_prefix(letters: &str) -> Map<String, Value> {
+    let mut args = Map::new();
+    let Some(mut rest) = letters.trim_start().strip_prefix('{') else { return args };
+    loop {
+        rest = rest.trim_start().trim_start_matches(',').trim_start();
+        let Some((Value::String(name), behind)) = next_value(rest) else { return args };
+        let Some(value) = behind.trim_start().strip_prefix(':') else { return args };
+        let Some((value, behind)) = next_value(value) else { return args };
+        // A number may have more digits.
+        if value.is_number() && behind.is_empty() {
+            return args;
+        }
+        if value.is_string() || value.is_number() {
+            args.insert(name, value);
+        }
+        rest = behind;
+    }
+}
+
+/// The value at the beginning of a text, and what is behind it; `None` where it has no end.
+fn next_value(text: &str) -> Option<(Value, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    Some((value, &text[values.byte_offset()..]))
+}
+
+#[cfg(test)]
+mod tests;

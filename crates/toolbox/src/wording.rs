@@ -1,0 +1,155 @@
+use serde_json::{Map, Value};
+
+/// So much of an argument is in a sentence.
+const MOST_CHARS: usize = 80;
+
+/// A tool and its calls in words, for the user. `{name}` stands for the argument of that name, `{one|other}` for the first of several that is there.
+///
+/// ```
+/// use headstart_toolbox::Wording;
+/// use serde_json::json;
+///
+/// let wording = Wording::of("edit");
+/// let args = json!({ "file_path": "src/lib.rs" });
+/// assert_eq!(Wording::filled(&wording.would_like_to, args.as_object().unwrap()), "edit src/lib.rs");
+/// assert_eq!(Wording::of("deploy").would_like_to, "use the deploy tool");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wording {
+    /// The tool itself: `Edit a file`.
+    pub title: String,
+    /// Behind "wants to".
+    pub would_like_to: String,
+    /// Behind "is".
+    pub is_currently: String,
+    /// What is said of a call that is done.
+    pub has_already: String,
+}
+
+/// Name, title, verb, its form of now, its form of then, and what it is done to.
+const TOOLS: [[&str; 6]; 13] = [
+    ["read_file", "Read a file", "read", "reading", "read", "{file_path|path|filePath|absolute_path}"],
+    ["grep", "Search in files", "search for", "searching for", "searched for", "{pattern}"],
+    ["glob", "Find files", "find files named", "finding files named", "found files named", "{pattern}"],
+    ["ls", "List a folder", "list", "listing", "listed", "{path|dir_path|.}"],
+    ["edit", "Edit a file", "edit", "editing", "edited", "{file_path|path|filePath|absolute_path}"],
+    ["multi_edit", "Edit a file", "edit", "editing", "edited", "{file_path}"],
+    ["write_file", "Write a file", "write", "writing", "wrote", "{file_path|path|filePath|absolute_path}"],
+    ["create_file", "Create a file", "create", "creating", "created", "{file_path}"],
+    ["shell", "Run a command", "run", "running", "ran", "{command|cmd}"],
+    [
+        "codebase",
+        "Search the project",
+        "search the project for",
+        "searching the project for",
+        "searched the project for",
+        "{query}",
+    ],
+    ["repo_map", "Look at the project", "look at", "looking at", "looked at", "{path|the project}"],
+    ["fetch_url", "Fetch a page", "fetch", "fetching", "fetched", "{url}"],
+    [
+        "search_web",
+        "Search the web",
+        "search the web for",
+        "searching the web for",
+        "searched the web for",
+        "{query}",
+    ],
+];
+
+impl Wording {
+    /// The words for the built-in tool of this name; for any other, its name.
+    pub fn of(name: &str) -> Self {
+        let canonical = headstart_tool_gate::BuiltinTool::from_name(name).map_or(name, |tool| tool.name());
+        match TOOLS.iter().find(|[known, ..]| *known == canonical) {
+            Some([_, title, verb, now, then, what]) => Self {
+                title: (*title).to_owned(),
+                would_like_to: format!("{verb} {what}"),
+                is_currently: format!("{now} {what}"),
+                has_already: format!("{then} {what}"),
+            },
+            None => Self::of_title(name),
+        }
+    }
+
+    /// The words for a tool of which only a title is known.
+    pub fn of_title(title: &str) -> Self {
+        let title = shown(title);
+        Self {
+            would_like_to: format!("use the {title} tool"),
+            is_currently: format!("using the {title} tool"),
+            has_already: format!("used the {title} tool"),
+            title,
+        }
+    }
+
+    /// A text with its arguments: on one line, cut where one is long, control characters as escapes. One that is not there (yet) is `…`, or the last of the
+    /// names between the bars where that is none of an argument.
+    pub fn filled(text: &str, args: &Map<String, Value>) -> String {
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some((before, (names, behind))) =
+            rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+        {
+            filled.push_str(before);
+            let value = names.split('|').find_map(|name| args.get(name).filter(|value| !value.is_null()));
+            filled.push_str(&match (value, names.rsplit_once('|')) {
+                (Some(Value::String(text)), _) => shown(text),
+                (Some(value), _) => shown(&value.to_string()),
+                (None, Some((_, last))) if !last.contains('_') && last.contains(['.', ' ']) => {
+                    last.to_owned()
+                }
+                (None, _) => "…".to_owned(),
+            });
+            rest = behind;
+        }
+        filled + rest
+    }
+}
+
+/// A text on one line that nobody takes for another one.
+fn shown(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_harmful = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+    };
+    let mut shown = String::new();
+    for (place, c) in text.chars().enumerate() {
+        if place == MOST_CHARS {
+            shown.push('…');
+            break;
+        }
+        if is_harmful(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_put_where_they_belong_and_drive_nothing() {
+        let long = "x".repeat(200);
+        let cases = [
+            ("shell", json!({ "command": "cargo\n test" }), "run cargo test"),
+            ("Bash", json!({ "cmd": "ls" }), "run ls"),
+            ("shell", json!({}), "run …"),
+            ("read_file", json!({ "path": "a\u{202e}b\u{1b}[2J" }), "read a\\u{202e}b\\u{1b}[2J"),
+            ("ls", json!({}), "list ."),
+            ("ls", json!({ "path": "src" }), "list src"),
+            ("repo_map", json!({}), "look at the project"),
+            ("edit", json!({ "file_path": 5 }), "edit 5"),
+            ("mcp__git__log", json!({}), "use the mcp__git__log tool"),
+            ("grep", json!({ "pattern": long }), &format!("search for {}…", "x".repeat(80))),
+        ];
+        for (tool, args, expected) in cases {
+            let words = Wording::of(tool).would_like_to;
+            assert_eq!(Wording::filled(&words, args.as_object().unwrap()), expected, "{tool}");
+        }
+        assert_eq!(Wording::filled("no {end", &Map::new()), "no {end");
+    }
+}
