@@ -23,7 +23,7 @@ pub enum Item {
         /// Its words.
         text: String,
     },
-    /// A call of a tool.
+    /// A call of a tool. One at which work ahead stopped ([`CallStage::Boundary`]) is told again, as another item, by the turn that goes on with it.
     Call(Box<CallItem>),
     /// The project's own check of completed work ahead.
     Check(Checked),

@@ -257,7 +257,10 @@ impl Log {
     /// The call with this id that has no result yet.
     fn find_open(&self, id: &str) -> Option<usize> {
         let from = self.open_from.saturating_sub(self.first).min(self.items.len());
-        let is_it = |item: &Arc<Item>| matches!(&**item, Item::Call(call) if call.call.id == id && call.outcome.is_none());
+        let is_it = |item: &Arc<Item>| {
+            matches!(&**item, Item::Call(call)
+                if call.call.id == id && call.outcome.is_none() && call.stage != CallStage::Boundary)
+        };
         let place = self.items[from..].iter().rposition(is_it).filter(|_| !id.is_empty())?;
         Some(self.first + from + place)
     }

@@ -11,12 +11,15 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use terminal::{
-    Action, Answer, Consent, Diff, Ghost, Input, InputEvent, LineEditor, Markdown, Palette, Screen, Size,
-    Style, TerminalGuard, Turn, View, render, sanitize,
+    Action, Answer, Consent, Diff, Ghost, Input, InputEvent, LineEditor, LiveRow, Markdown, Palette, Screen,
+    Size, Style, TerminalGuard, Turn, View, render, sanitize,
 };
 
 const ANSWER: &str = "This answer comes word by word, and is long enough to need a second row on most terminals, \
     while the prompt below stays where it is and takes what you type.\nIt has a second line.";
+
+/// Nothing goes on here.
+const LIVE: [LiveRow; 0] = [];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> io::Result<()> {
@@ -96,7 +99,8 @@ impl Demo {
             0 => self.editor.is_recalled().then(|| "from the history".to_owned()),
             left => Some(format!("answering: {left} words left")),
         };
-        let view = View { size: self.screen.size(), palette: self.palette, status: status.as_deref() };
+        let view =
+            View { size: self.screen.size(), palette: self.palette, live: &LIVE, status: status.as_deref() };
         let frame = match &self.consent {
             Some(consent) => consent.render(&view),
             None => render(&self.editor, &view),
@@ -150,7 +154,7 @@ impl Demo {
     fn submit(&mut self, text: &str) -> io::Result<()> {
         self.screen.print_above(&format!("> {text}"), Style::Strong)?;
         match text {
-            "ask" => self.consent = Some(Consent::new("run this?", Instant::now())),
+            "ask" => self.consent = Some(Consent::about_call("run this?", None, Instant::now())),
             "write" => self.consent = Some(Consent::about_changes("write this?", Instant::now())),
             "conflict" => self.consent = Some(Consent::about_conflict("a.txt:", true, Instant::now())),
             "stale" => self.consent = Some(Consent::about_stale("a.txt:", Instant::now())),

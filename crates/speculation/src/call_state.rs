@@ -25,7 +25,7 @@ pub enum CallStage {
     Errored,
     /// It did not run, or not to its end: cut, declined or interrupted.
     Canceled,
-    /// The run stopped before it. Whoever takes the work goes on with it, and it is generated again.
+    /// Work that runs ahead stopped before it. Whoever takes the work goes on with it, and there it is generated anew.
     Boundary,
 }
 
@@ -174,7 +174,12 @@ impl CallStates {
             CallInput::Fragment { index, name, letters } => Ok(self.fragment(now_ms, index, &name, &letters)),
             CallInput::Answered(calls) => Ok(self.answered(calls)),
             CallInput::Cut => Ok(self.cut()),
-            CallInput::Over => Ok(self.end_all(0, CallStage::Canceled, |stage| !stage.is_end())),
+            CallInput::Over => {
+                // Whoever takes work that ran ahead goes on with what it left.
+                let end =
+                    if self.origin == Origin::Ahead { CallStage::Boundary } else { CallStage::Canceled };
+                Ok(self.end_all(0, end, |stage| !stage.is_end()))
+            }
             CallInput::Asked(id) => {
                 let place = self.find(&id, |call| call.stage == CallStage::Generated && !call.waiting)?;
                 self.calls[place].waiting = true;

@@ -83,5 +83,7 @@ pub use gate::{ElsewhereVerdict, Gate, SaidBefore};
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
 pub use secrets::{FORM_ENDINGS, SECRET_FILES, SecretFiles};
 #[cfg(feature = "tool-policies")]
-pub use tool_policy::{ToolDecision, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable};
+pub use tool_policy::{
+    SessionRule, ToolDecision, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable,
+};
 pub use verdict::{Decision, Effect, EffectKind, GitNeeds, Hardened, Reason, Verdict};

@@ -3,6 +3,7 @@
 mod apply;
 mod decide;
 mod pattern;
+mod session;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::apply::{ahead, now, said_before};
 pub use self::decide::ToolDecision;
 use self::pattern::{Pattern, Words};
+pub use self::session::SessionRule;
 use crate::{BuiltinTool, PolicyOrigin};
 
 /// Most rules of one origin.
@@ -84,6 +86,8 @@ pub struct ToolPolicyError {
 #[derive(Clone, Default)]
 pub struct ToolPolicies {
     layers: Arc<[Layer; 2]>,
+    /// What the user said for the rest of the session.
+    session: Arc<Layer>,
 }
 
 #[derive(Default)]
@@ -128,12 +132,13 @@ impl ToolPolicies {
     /// A project can only tighten: `automatic` in its table is an error. So is a name that nobody has, with the nearest one that there is.
     pub fn new(user: ToolTable, project: ToolTable, known: &[&str]) -> Result<Self, ToolPolicyError> {
         let user = Layer::new(user, PolicyOrigin::User, known)?;
-        Ok(Self { layers: Arc::new([user, Layer::new(project, PolicyOrigin::Project, known)?]) })
+        let layers = Arc::new([user, Layer::new(project, PolicyOrigin::Project, known)?]);
+        Ok(Self { layers, session: Arc::default() })
     }
 
     /// Whether nothing is said of any tool.
     pub fn is_empty(&self) -> bool {
-        self.layers.iter().all(|layer| layer.source == ToolTable::default())
+        self.layers.iter().chain([&*self.session]).all(|layer| layer.source == ToolTable::default())
     }
 
     /// The table of one origin, as it was given.
@@ -233,7 +238,8 @@ impl fmt::Debug for ToolPolicies {
 
 impl PartialEq for ToolPolicies {
     fn eq(&self, other: &Self) -> bool {
-        self.layers.iter().zip(other.layers.iter()).all(|(one, other)| one.source == other.source)
+        self.session.source == other.session.source
+            && self.layers.iter().zip(other.layers.iter()).all(|(one, other)| one.source == other.source)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use headstart_tool_gate::{
     AheadWrites, ApprovalMode, CallRef, Decision, DenyRules, Gate, GateContext, Policies, PolicyRule, Reason,
-    SaidBefore, ToolPolicies, ToolPolicy, ToolRule, ToolTable, Verdict,
+    SaidBefore, SessionRule, ToolPolicies, ToolPolicy, ToolRule, ToolTable, Verdict,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -360,4 +360,115 @@ proptest! {
             prop_assert!(freedom(&ours) <= freedom(&plain), "{} {}: {:?} {:?}", name, value, ours, plain);
         }
     }
+}
+
+/// The rule that is offered with the question about a call, in words.
+fn offered(name: &str, args: &Map<String, Value>, context: &GateContext) -> Option<SessionRule> {
+    let call = CallRef { name, args };
+    SessionRule::of(call, &Gate::new().judge(call, context), context)
+}
+
+#[test]
+fn what_is_offered_for_the_rest_of_a_session() {
+    let context = context(ToolTable::default(), ToolTable::default());
+    let commands = [
+        ("cargo test --workspace", Some("`cargo test *`")),
+        ("cargo test parser -- --nocapture", Some("`cargo test *`")),
+        ("cargo install ripgrep", None),
+        ("npm run build", Some("`npm run build *`")),
+        ("npm install left-pad", None),
+        ("make all", Some("`make all *`")),
+        ("pytest -q tests", Some("`pytest *`")),
+        ("touch made.txt", Some("`touch made.txt`")),
+        ("touch made.txt && rm -rf src", None),
+        ("cargo test | tee log", None),
+        ("cargo test > log", None),
+        ("cargo test $(rm -rf src)", None),
+        ("X=1 cargo test", None),
+        ("./cargo test", None),
+        ("/tmp/cargo test", None),
+        ("sh -c 'cargo test'", None),
+        ("python3 run.py", None),
+        ("python3.12 run.py", None),
+        ("env cargo test", None),
+        ("rm made.txt", None),
+        ("curl https://example.com", None),
+        ("touch '*'", None),
+        ("touch /etc/passwd", None),
+        ("touch ../made.txt", None),
+        ("make --directory=/etc", None),
+        ("git push", None),
+    ];
+    for (command, expected) in commands {
+        let rule = offered("shell", &args(&json!({ "command": command })), &context);
+        assert_eq!(rule.map(|rule| rule.to_string()).as_deref(), expected, "{command}");
+    }
+    let edits = [
+        ("src/deep/a.rs", Some("edits in src/deep/")),
+        ("a.rs", Some("edits in the top folder")),
+        ("src/[a].rs", None),
+        (".git/config", None),
+        (".env", None),
+        ("../a.rs", None),
+    ];
+    for (path, expected) in edits {
+        let edit = args(&json!({ "file_path": path, "old_string": "a", "new_string": "b" }));
+        let rule = offered("edit", &edit, &context);
+        assert_eq!(rule.map(|rule| rule.to_string()).as_deref(), expected, "{path}");
+    }
+}
+
+/// What was shown is what is kept, and what is kept lets run that and nothing else; never ahead, and never what is excluded or closed.
+#[test]
+fn a_yes_for_the_session_counts_for_such_calls_in_turns_alone() {
+    let shell = |command: &str| args(&json!({ "command": command }));
+    let edit = |path: &str| args(&json!({ "file_path": path, "old_string": "a", "new_string": "b" }));
+    let plain = context(ToolTable::default(), ToolTable::default());
+    let yes = |context: &GateContext, name: &str, asked: &Map<String, Value>| {
+        let rule = offered(name, asked, context).unwrap();
+        let with = context.tool_policies.with_session_rule(&rule);
+        assert_eq!(with.without_session_rule(&rule), context.tool_policies);
+        GateContext { tool_policies: with, ..context.clone() }
+    };
+    let tests = yes(&plain, "shell", &shell("cargo test a"));
+    for (command, expected) in [
+        ("cargo test", "runs"),
+        ("cargo test b -- c", "runs"),
+        ("cargo test && cargo test b", "runs"),
+        ("cargo test; rm -rf src", "asks"),
+        ("cargo run", "asks"),
+        ("cargo test $(rm -rf src)", "asks"),
+        ("cargo test > a", "asks"),
+    ] {
+        assert_eq!(in_turn("shell", &shell(command), &tests), expected, "{command}");
+        let args = shell(command);
+        let call = CallRef { name: "shell", args: &args };
+        assert_eq!(Gate::new().judge_ahead(call, &tests), Gate::new().judge_ahead(call, &plain), "{command}");
+    }
+    let edits = yes(&plain, "edit", &edit("src/a.rs"));
+    for (name, path, expected) in [
+        ("edit", "src/deep/b.rs", "runs"),
+        ("write_file", "src/b.rs", "runs"),
+        ("edit", "b.rs", "asks"),
+        ("edit", "src/.env", "asks"),
+        ("edit", "src/../b.rs", "asks"),
+    ] {
+        let args =
+            if name == "edit" { edit(path) } else { args(&json!({ "file_path": path, "content": "" })) };
+        assert_eq!(in_turn(name, &args, &edits), expected, "{name} {path}");
+        let call = CallRef { name, args: &args };
+        assert_eq!(
+            Gate::new().judge_ahead(call, &edits),
+            Gate::new().judge_ahead(call, &plain),
+            "{name} {path}"
+        );
+    }
+    // Who wants to be asked was asked; what is excluded is not asked about at all.
+    let asks = context(table(&[("shell", Ask)], &[]), ToolTable::default());
+    assert_eq!(in_turn("shell", &shell("cargo test"), &yes(&asks, "shell", &shell("cargo test"))), "runs");
+    let rule = offered("shell", &shell("cargo test"), &plain).unwrap();
+    let excludes = context(table(&[("shell", Exclude)], &[]), ToolTable::default());
+    let with = excludes.tool_policies.with_session_rule(&rule);
+    let excludes = GateContext { tool_policies: with, ..excludes };
+    assert_eq!(in_turn("shell", &shell("cargo test"), &excludes), "refused");
 }

@@ -140,7 +140,7 @@ impl Core {
     /// The work ahead is the user's now; a turn goes on where it had stopped.
     fn hand_over(&mut self, taken: Taken, accepted: Accepted) {
         let Taken { speculation, reported, meter, above, .. } = taken;
-        for event in reported {
+        for event in without_pending(reported) {
             self.tell(event, Origin::Ahead);
         }
         let note = accepted.note();
@@ -182,6 +182,18 @@ impl Core {
             _ => self.begin(prompt, transcript),
         }
     }
+}
+
+/// What the work told, without the call that has no result: the turn that goes on with it tells it.
+fn without_pending(mut events: Vec<Event>) -> Vec<Event> {
+    let last =
+        events.iter().rposition(|event| matches!(event, Event::ToolCall { .. } | Event::ToolResult { .. }));
+    if let Some(last) = last
+        && matches!(events[last], Event::ToolCall { .. })
+    {
+        events.remove(last);
+    }
+    events
 }
 
 /// What the ledger is told of an accept.

@@ -1,7 +1,7 @@
 use headstart_agent::Refused;
 use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
-use headstart_tool_gate::ApprovalMode;
+use headstart_tool_gate::{ApprovalMode, SessionRule};
 
 use super::Chat;
 use crate::config::{background_name, parse_background, parse_mode};
@@ -23,6 +23,8 @@ pub(super) enum Command {
     Background(Option<Mode>),
     /// One more start for this parts.
     More,
+    /// Lists what runs without a question in this session; with a number: takes that back.
+    Permissions(Option<usize>),
     Quit,
 }
 
@@ -36,6 +38,7 @@ pub(super) const HELP: &str = "\
 /mode MODE   how much runs without a question: plan, default, auto-edit or yolo
 /background  how work ahead stands; with off, auto or always: what is done from now on;
              with more: what it may lose in this session is raised
+/permissions  what you said yes to for this session; with a number: that is asked about again
 /title TEXT  call this conversation so
 /compact     have what was said summed up, all but the last turns
 /clear       forget the conversation
@@ -64,6 +67,11 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         ("clear", None) => Ok(Command::Clear),
         ("compact", None) => Ok(Command::Compact),
         ("diff", None) => Ok(Command::Diff),
+        ("permissions", None) => Ok(Command::Permissions(None)),
+        ("permissions", Some(number)) => number
+            .parse()
+            .map(|number| Command::Permissions(Some(number)))
+            .map_err(|_| format!("/permissions takes the number of a line of its list, and got {number:?}")),
         ("quit" | "exit", None) => Ok(Command::Quit),
         ("background", None) => Ok(Command::Background(None)),
         ("background", Some("more")) => Ok(Command::More),
@@ -95,6 +103,7 @@ impl Chat {
                 Ok(())
             }
             Command::Mode(mode) => self.change_mode(*mode),
+            Command::Permissions(number) => self.on_permissions(*number),
             Command::Background(mode) => self.change_background(*mode),
             Command::More => self.grant(),
             Command::Clear => match self.agent.clear() {
@@ -125,6 +134,33 @@ impl Chat {
             _ => ", also for work that ran ahead",
         };
         self.face.say(&format!("the mode is {name} from now on{work}"), Style::Dim)
+    }
+
+    /// The user says yes to such calls for the rest of the session.
+    pub(super) fn allow(&mut self, rule: SessionRule) {
+        self.parts.allow(&rule);
+        if !self.allowed.contains(&rule) {
+            self.allowed.push(rule);
+        }
+    }
+
+    fn on_permissions(&mut self, number: Option<usize>) -> Result<(), CliError> {
+        let Some(number) = number else {
+            if self.allowed.is_empty() {
+                let none = "nothing runs without a question beyond the mode and your configuration; [a]lways in a question changes that for this session";
+                return self.face.say(none, Style::Dim);
+            }
+            let lines = self.allowed.iter().enumerate().map(|(place, rule)| format!("{}  {rule}", place + 1));
+            let lines = lines.collect::<Vec<_>>().join("\n");
+            return self.face.say(&lines, Style::Plain);
+        };
+        let Some(place) = number.checked_sub(1).filter(|place| *place < self.allowed.len()) else {
+            let text = format!("there is no line {number} in the list of /permissions");
+            return self.face.say(&text, Style::Removed);
+        };
+        let rule = self.allowed.remove(place);
+        self.parts.allow_no_more(&rule);
+        self.face.say(&format!("{rule}: you are asked again"), Style::Dim)
     }
 
     fn change_background(&mut self, mode: Option<Mode>) -> Result<(), CliError> {

@@ -1,43 +1,17 @@
-//! What edits change: before somebody agrees to one, and after it was made.
+//! What was written into the workspace, for whoever shows it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use futures::FutureExt;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{
-    ChangeSet, CommitOptions, CommitOutcome, DirEntry, Metadata, Overlay, Quota, Tree, TreeError, Workspace,
+    ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, DirEntry, Metadata, Tree, TreeError, Workspace,
     WorkspacePath,
 };
-use headstart_tool_gate::{BuiltinTool, GateContext};
-use headstart_toolbox::{Limits, ToolContext, Toolbox};
+use headstart_tool_gate::BuiltinTool;
 
 /// So many commits are kept until the result of their call is shown.
 const MOST_COMMITS: usize = 32;
-
-/// What a call of an editing tool would change now. Nothing is written; nothing comes of one that would fail, or of another tool.
-pub(super) fn preview(
-    call: &ToolCall,
-    workspace: Arc<dyn Workspace>,
-    gate: &GateContext,
-) -> Option<ChangeSet> {
-    if !is_edit(&call.name) {
-        return None;
-    }
-    let view = Arc::new(Overlay::new(workspace as Arc<dyn Tree>, Quota::default()));
-    let limits = Limits::default();
-    // Whoever is asked about a file may see what it holds.
-    let context =
-        ToolContext { view: &view, gate, limits: &limits, hardened: None, consented: true, attended: true };
-    // A tree on a disk answers at once.
-    Toolbox::standard(None).run(call, context).now_or_never()?.ok()?;
-    Some(view.change_set()).filter(|changes| !changes.diff().is_empty())
-}
-
-/// Whether a tool changes one file.
-pub(super) fn is_edit(name: &str) -> bool {
-    matches!(BuiltinTool::from_name(name), Some(BuiltinTool::Edit | BuiltinTool::WriteFile))
-}
 
 /// What was committed and is not shown yet.
 #[derive(Default)]
@@ -60,6 +34,20 @@ impl Written {
         };
         let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
         let place = commits.iter().position(is_of_call)?;
+        Some(commits.remove(place))
+    }
+
+    /// What the last commit changed that was of these files.
+    pub(super) fn take_all(&self, applied: &[ChangeSummary]) -> Option<ChangeSet> {
+        let is_it = |changes: &ChangeSet| {
+            changes.changes.len() == applied.len()
+                && changes
+                    .changes
+                    .iter()
+                    .all(|change| applied.iter().any(|summary| summary.path == change.path))
+        };
+        let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = commits.iter().rposition(is_it)?;
         Some(commits.remove(place))
     }
 

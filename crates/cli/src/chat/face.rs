@@ -9,7 +9,8 @@ use super::show::Line;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
 use crate::terminal::{
-    Consent, Diff, LineEditor, Markdown, Palette, Screen, Size, Style, TerminalGuard, View, render, sanitize,
+    Consent, Diff, LineEditor, LiveRow, Markdown, Palette, Screen, Size, Style, TerminalGuard, View, render,
+    sanitize,
 };
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
@@ -137,11 +138,12 @@ impl Face {
         &mut self,
         editor: &LineEditor,
         question: Option<&Consent>,
+        live: &[LiveRow],
         status: Option<&str>,
     ) -> Result<(), CliError> {
         let Self::Terminal(terminal) = self else { return Ok(()) };
         terminal.screen.resize(Size::of_terminal().map_err(CliError::Output)?);
-        let view = View { size: terminal.screen.size(), palette: terminal.palette, status };
+        let view = View { size: terminal.screen.size(), palette: terminal.palette, live, status };
         let frame = match question {
             Some(question) => question.render(&view),
             None => render(editor, &view),

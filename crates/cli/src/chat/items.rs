@@ -1,33 +1,46 @@
 //! What a conversation tells, in lines from top to bottom.
 
-use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use headstart_agent::{
-    Applied, CallItem, Draft, Edit, Item, ItemChange, JudgedCall, NoSuggestion, NotTaken, Phase, Update,
+    Applied, CallItem, Draft, Edit, Item, ItemChange, JudgedCall, NoSuggestion, NotTaken, Phase, Update, View,
 };
-use headstart_speculation::{Ending, Host, Limit};
+use headstart_forked_query::ToolCall;
+use headstart_speculation::{CallStage, Ending, Limit, Origin};
 use headstart_tool_gate::Reason;
 
-use super::{Chat, edits, show};
+use super::{Chat, calls, show};
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::terminal::{Diff, Style};
+use crate::terminal::{Diff, LiveRow, Style};
 
 /// So many lines of an edit are shown at most when it is made.
 const MOST_DIFF_LINES: usize = 30;
 
-/// How much is shown of the last call and of what runs ahead.
-#[derive(Debug, Clone, Copy, Default)]
+/// How much is shown of the conversation.
+#[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says of another thing whether it was shown")]
 pub(super) struct Shown {
-    /// The key of its item.
-    call: usize,
+    /// So many items stand above the frame.
+    items: usize,
+    /// And so many bytes of the next one, an answer.
+    answer: usize,
+    /// Whether a line tells that the next one, a call, has begun, and what it did in a view: for whoever reads a pipe.
+    begun: bool,
     view: bool,
-    outcome: bool,
     /// Whether the user has seen, and agreed to, what is written next.
     pub(super) diff: bool,
+    /// The id of the call of which they saw what it changes.
+    pub(super) judged: Option<String>,
     /// Whether work runs ahead, or has run.
     runs_ahead: bool,
+}
+
+impl Shown {
+    /// What there is need not be shown.
+    pub(super) fn skip(&mut self, view: &View) {
+        self.items = view.items.len();
+    }
 }
 
 impl Chat {
@@ -36,20 +49,13 @@ impl Chat {
         for event in &update.events {
             self.face.write_event(event)?;
         }
-        for change in update.items {
-            if matches!(&change, ItemChange::Added { .. }) {
-                self.face.end_answer()?;
-            }
-            if !matches!(&change, ItemChange::Added { item, .. } if matches!(**item, Item::Prompt { .. })) {
-                self.say_rules()?;
-            }
-            match change {
-                ItemChange::Added { key, item } => self.show(key, &item, true)?,
-                ItemChange::Changed { key, item } => self.show(key, &item, false)?,
-                ItemChange::Appended { text, .. } => self.face.stream(&text)?,
-                _ => {}
-            }
+        if update.items.iter().any(|change| matches!(change, ItemChange::Cleared)) {
+            self.face.end_answer()?;
+            self.shown =
+                Shown { diff: self.shown.diff, runs_ahead: self.shown.runs_ahead, ..Shown::default() };
+            self.running.clear();
         }
+        self.show_items(&update.view)?;
         let runs_ahead = update.view.ahead.is_some();
         if !std::mem::replace(&mut self.shown.runs_ahead, runs_ahead) && runs_ahead {
             self.parts.views.prepare();
@@ -79,21 +85,54 @@ impl Chat {
         self.drafted = Some(draft);
     }
 
-    pub(super) fn show(&mut self, key: usize, item: &Arc<Item>, is_new: bool) -> Result<(), CliError> {
-        match &**item {
+    /// Shows the items that are whole and not shown yet, in order, and what there is of an answer. What stands behind a call that has not ended waits
+    /// for it.
+    pub(super) fn show_items(&mut self, view: &View) -> Result<(), CliError> {
+        self.note_running(view);
+        while let Some(item) = view.items.get(self.shown.items) {
+            if !matches!(**item, Item::Prompt { .. }) {
+                self.say_rules()?;
+            }
+            let done = match &**item {
+                Item::Answer { text } => {
+                    let is_last = self.shown.items + 1 == view.items.len();
+                    let more = text.get(self.shown.answer..).unwrap_or_default().to_owned();
+                    if !more.is_empty() {
+                        self.face.stream(&more)?;
+                        self.shown.answer = text.len();
+                    }
+                    if is_last {
+                        return Ok(());
+                    }
+                    self.face.end_answer()?;
+                    1
+                }
+                Item::Call(call) if self.face.is_terminal() => self.show_calls(view, call)?,
+                Item::Call(call) => {
+                    let declined = view.items.get(self.shown.items + 1);
+                    self.tell_call(call, declined.map(AsRef::as_ref))?
+                }
+                item => {
+                    self.show(item)?;
+                    1
+                }
+            };
+            if done == 0 {
+                return Ok(());
+            }
+            self.shown.items += done;
+            (self.shown.answer, self.shown.begun, self.shown.view) = (0, false, false);
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, item: &Item) -> Result<(), CliError> {
+        match item {
             Item::Prompt { text } => {
                 self.parts.begin_index();
                 if self.face.is_terminal() {
                     self.face.say(&format!("\n> {text}"), Style::Strong)?;
                 }
-            }
-            Item::Answer { text } => self.face.stream(text)?,
-            Item::Call(call) => {
-                if is_new {
-                    self.shown = Shown { call: key, view: false, outcome: false, ..self.shown };
-                    self.face.say_of_turn(&[show::call_line(&call.call)])?;
-                }
-                self.show_call(key, call)?;
             }
             Item::Check(checked) => self.face.say_of_turn(&[show::check_line(checked)])?,
             Item::Applied(applied) => self.show_applied(applied)?,
@@ -116,35 +155,113 @@ impl Chat {
         Ok(())
     }
 
-    /// Shows what has come of a call and is not shown yet.
-    fn show_call(&mut self, key: usize, item: &CallItem) -> Result<(), CliError> {
-        if self.shown.call != key {
-            return Ok(());
+    /// Shows a call that has ended, and the reads behind it with it; gives how many items that are. None while it has not, or while another read
+    /// may follow.
+    fn show_calls(&mut self, view: &View, call: &CallItem) -> Result<usize, CliError> {
+        if !call.stage.is_end() {
+            return Ok(0);
         }
-        if let Some(view) = &item.view
+        // The turn that goes on with it tells it.
+        if call.stage == CallStage::Boundary {
+            return Ok(1);
+        }
+        let reads = reads_from(view, self.shown.items);
+        if reads.is_empty() {
+            let written = (call.origin == Origin::Turn).then(|| self.written.take(&call.call)).flatten();
+            self.face.say_of_turn(&calls::ended(call, written.as_ref()))?;
+            let is_known = self.shown.judged.as_ref() == Some(&call.call.id);
+            if let Some(written) = written.filter(|_| !is_known) {
+                let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
+                self.face.say_diff(&Diff::parse(&written.diff()).unnamed(), room, "")?;
+            }
+            return Ok(1);
+        }
+        let next = view.items.get(self.shown.items + reads.len());
+        let may_go_on = match next.map(AsRef::as_ref) {
+            None => view.phase != Phase::Idle && view.phase != Phase::Ended,
+            Some(Item::Call(next)) => calls::is_read(&next.call) && !next.stage.is_end(),
+            Some(_) => false,
+        };
+        if may_go_on {
+            return Ok(0);
+        }
+        self.face.say_of_turn(&[calls::reads(&reads)])?;
+        Ok(reads.len())
+    }
+
+    /// Tells whoever reads a pipe of a call: that it begins, and what came of it. Gives how many items are told with it.
+    fn tell_call(&mut self, call: &CallItem, next: Option<&Item>) -> Result<usize, CliError> {
+        let has_begun = call.stage == CallStage::Calling || call.stage.is_end();
+        if has_begun && !std::mem::replace(&mut self.shown.begun, true) {
+            self.face.say_of_turn(&[show::call_line(&call.call)])?;
+        }
+        if let Some(view) = &call.view
             && !std::mem::replace(&mut self.shown.view, true)
         {
             self.face.say_of_turn(&[show::view_line(view)])?;
         }
-        if let Some(outcome) = &item.outcome
-            && !std::mem::replace(&mut self.shown.outcome, true)
-        {
-            self.face.say_of_turn(&show::outcome_lines(&item.call.name, outcome))?;
-            let written = self.written.take(&item.call);
-            if let Some(written) = written.filter(|_| self.face.is_terminal() && !self.shown.diff) {
-                let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
-                self.face.say_diff(&Diff::parse(&written.diff()).unnamed(), room, "")?;
+        let Some(outcome) = call.outcome.as_ref().filter(|_| call.stage.is_end()) else {
+            return Ok(usize::from(call.stage.is_end()));
+        };
+        // Why it was declined is said before what the model reads of it.
+        let declined = next.filter(|next| matches!(next, Item::Declined(_)));
+        if let Some(declined) = declined {
+            self.show(declined)?;
+        }
+        self.face.say_of_turn(&show::outcome_lines(&call.call.name, outcome))?;
+        Ok(1 + usize::from(declined.is_some()))
+    }
+
+    /// Keeps since when the calls run that are at work.
+    fn note_running(&mut self, view: &View) {
+        let is_running = |key: usize| matches!(view.items.get(key).map(AsRef::as_ref), Some(Item::Call(call)) if call.stage == CallStage::Calling);
+        self.running.retain(|key, _| is_running(*key));
+        for key in (self.shown.items..view.items.len()).filter(|key| is_running(*key)) {
+            self.running.entry(key).or_insert_with(Instant::now);
+        }
+    }
+
+    /// The rows of the calls that are not above the frame yet.
+    pub(super) fn live_rows(&self, view: &View) -> Vec<LiveRow> {
+        let mut rows = Vec::new();
+        let mut key = self.shown.items;
+        while let Some(item) = view.items.get(key) {
+            let reads = reads_from(view, key);
+            key += reads.len().max(1);
+            match &**item {
+                Item::Call(_) if !reads.is_empty() => {
+                    let (text, style) = calls::reads(&reads);
+                    rows.push(LiveRow { text, end: String::new(), style });
+                }
+                Item::Call(call) if !call.stage.is_end() && !call.waiting => {
+                    let ran = self.running.get(&(key - 1)).map(Instant::elapsed);
+                    rows.extend(calls::open(call, ran));
+                }
+                _ => {}
             }
         }
-        Ok(())
+        rows
+    }
+
+    /// Ends when a call that runs has run for another second.
+    pub(super) fn next_second(&self) -> impl Future<Output = ()> + use<> {
+        let left = self.running.values().map(|began| {
+            let ran = began.elapsed();
+            Duration::from_secs(ran.as_secs() + 1).saturating_sub(ran)
+        });
+        let left = left.min();
+        async move {
+            match left {
+                Some(left) => tokio::time::sleep(left).await,
+                None => std::future::pending().await,
+            }
+        }
     }
 
     /// A call in full, an edit as what it changes, and why it needs consent. Tells whether it was shown as that.
     pub(super) fn say_judged(&mut self, judged: &JudgedCall) -> Result<bool, CliError> {
-        let workspace = Arc::clone(&self.parts.engine.workspace);
-        let changes = edits::preview(&judged.call, workspace, &self.parts.host.gate_context());
-        let changes = changes.filter(|_| self.face.is_terminal());
-        match &changes {
+        let changes = judged.changes.as_ref().filter(|_| self.face.is_terminal());
+        match changes {
             Some(changes) => self.say_diff(changes, usize::MAX, "")?,
             None => self.face.say(&show::whole_call(&judged.call), Style::Strong)?,
         }
@@ -158,6 +275,12 @@ impl Chat {
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
             self.face.say(&show::changes(changes, merged, git.as_deref()), Style::Added)?;
+            let written = self.written.take_all(changes).filter(|_| self.face.is_terminal());
+            if let Some(written) = written.filter(|_| !self.shown.diff) {
+                let diff = Diff::parse(&written.diff());
+                let diff = if changes.len() == 1 { diff.unnamed() } else { diff };
+                self.face.say_diff(&diff, MOST_DIFF_LINES.min(self.face.rows() / 2), "")?;
+            }
         }
         if let Some(line) = crate::output::stale_line(stale.len()) {
             self.face.say(&line, Style::Removed)?;
@@ -213,9 +336,19 @@ impl Chat {
         }
         self.tally.turns += 1;
         self.written.clear();
-        self.shown.diff = false;
+        (self.shown.diff, self.shown.judged) = (false, None);
         Ok(())
     }
+}
+
+/// The reads that are done from an item on.
+fn reads_from(view: &View, from: usize) -> Vec<&ToolCall> {
+    let items = view.items.get(from..).unwrap_or_default().iter();
+    let reads = items.map_while(|item| match &**item {
+        Item::Call(call) if call.stage == CallStage::Done && calls::is_read(&call.call) => Some(&call.call),
+        _ => None,
+    });
+    reads.collect()
 }
 
 /// Whether a call stopped for what it did, or could not do, where it ran.

@@ -90,17 +90,15 @@ impl Kept {
 impl Chat {
     /// Shows a conversation that is gone on with.
     pub(super) fn say_restored(&mut self) -> Result<(), CliError> {
+        let view = self.agent.view();
         if !self.face.is_terminal() {
+            self.shown.skip(&view);
             return Ok(());
         }
-        let view = self.agent.view();
         self.draw(&view)?;
-        let items = &view.items;
-        for (key, item) in items.iter().enumerate() {
-            self.show(key, item, true)?;
-            self.face.end_answer()?;
-        }
-        if items.iter().any(|item| matches!(**item, Item::Prompt { .. })) {
+        self.show_items(&view)?;
+        self.face.end_answer()?;
+        if view.items.iter().any(|item| matches!(**item, Item::Prompt { .. })) {
             self.face.say(
                 "This conversation goes on here. What was done is done; files may have changed since.",
                 Style::Dim,

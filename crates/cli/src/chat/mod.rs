@@ -4,6 +4,7 @@
 //! something new to show.
 
 mod accounts;
+mod calls;
 mod card;
 mod command;
 mod edits;
@@ -18,6 +19,7 @@ mod show;
 mod waiting;
 mod work_question;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,7 @@ use headstart_agent::{
     AgentHandle, AgentOptions, Draft, Edit, Phase, Ports, Submitted, Updates, View, agent,
 };
 use headstart_context::Window;
+use headstart_tool_gate::SessionRule;
 use tokio::task::JoinHandle;
 
 use crate::config::{Config as Settings, TabKey};
@@ -62,6 +65,10 @@ pub(crate) struct Chat {
     inserted_at: Option<Instant>,
     question: Option<Question>,
     shown: Shown,
+    /// Since when the calls run that are at work, by their places in the conversation.
+    running: BTreeMap<usize, Instant>,
+    /// What they said yes to for the rest of the session.
+    allowed: Vec<SessionRule>,
     written: Arc<edits::Written>,
     /// The draft that was put into the prompt last.
     drafted: Option<Draft>,
@@ -130,6 +137,8 @@ impl Chat {
             inserted_at: None,
             question: None,
             shown: Shown::default(),
+            running: BTreeMap::new(),
+            allowed: Vec::new(),
             written,
             drafted: None,
             last: ExitStatus::Done,
@@ -176,6 +185,7 @@ impl Chat {
             // A pipe is read line by line, each when the one before is done.
             let listens = !input_ended && (self.face.is_terminal() || view.phase == Phase::Idle);
             let joins = view.phase == Phase::Accepting;
+            let second = self.next_second();
             tokio::select! {
                 biased;
                 signal = signals.next() => {
@@ -190,6 +200,7 @@ impl Chat {
                     None => input_ended = true,
                 },
                 Some(update) = self.updates.next() => self.on_update(update)?,
+                () = second => {}
                 news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
             if input_ended && self.agent.view().phase == Phase::Idle {
@@ -230,7 +241,11 @@ impl Chat {
         });
         self.editor.set_ghost(ghost);
         let question = self.question.as_ref().map(Question::consent);
-        self.face.draw(&self.editor, question, status.as_deref())
+        if let Some(why) = self.question.as_ref().and_then(|question| question.why.as_ref()) {
+            return self.face.draw(why, None, &[], Some(question::WHY_NOT));
+        }
+        let live = self.live_rows(view);
+        self.face.draw(&self.editor, question, &live, status.as_deref())
     }
 
     fn on_input(&mut self, event: InputEvent) -> Result<(), CliError> {

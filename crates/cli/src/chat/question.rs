@@ -2,13 +2,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
-use headstart_agent::{Answer as Reply, Question as Asked, QuestionId, Subject};
+use headstart_agent::{Answer as Reply, JudgedCall, Question as Asked, QuestionId, Subject};
 use headstart_overlay_fs::Choice;
+use headstart_speculation::Host;
+use headstart_tool_gate::{CallRef, SessionRule};
 
 use super::Chat;
 use crate::error::CliError;
 use crate::offered::{Commits, Way};
-use crate::terminal::{Answer, Consent, Style};
+use crate::output::one_line;
+use crate::terminal::{Action, Answer, Consent, LineEditor, Style};
+
+/// Above the line in which a user says why not.
+pub(super) const WHY_NOT: &str = "why not? Enter tells the model, Esc goes back to the question";
 
 /// What the user is asked, in place of the prompt.
 pub(super) struct Question {
@@ -17,6 +23,10 @@ pub(super) struct Question {
     pub(super) consent: Consent,
     /// What they have said of the first files, where it is about several.
     pub(super) choices: Vec<Choice>,
+    /// What a yes for the rest of the session would let run.
+    pub(super) always: Option<SessionRule>,
+    /// Why not, while they write it.
+    pub(super) why: Option<LineEditor>,
     /// Commits that can be kept, and where.
     pub(super) commits: Option<(Commits, Way)>,
 }
@@ -40,12 +50,23 @@ impl Chat {
         self.question = None;
         let Some(Asked { id, about, .. }) = asked else { return Ok(()) };
         self.face.end_answer()?;
-        let consent = Consent::new("run this?", Instant::now());
-        let question =
-            Question { id: *id, about: Arc::clone(about), consent, choices: Vec::new(), commits: None };
+        let always = match &**about {
+            Subject::Call(judged) => self.session_rule(judged),
+            _ => None,
+        };
+        let question = Question {
+            id: *id,
+            about: Arc::clone(about),
+            consent: about_call(always.as_ref()),
+            choices: Vec::new(),
+            always,
+            why: None,
+            commits: None,
+        };
         self.question = Some(match &**about {
             Subject::Call(judged) => {
-                self.shown.diff = self.say_judged(judged)?;
+                let shown = self.say_judged(judged)?;
+                self.shown.judged = shown.then(|| judged.call.id.clone());
                 question
             }
             Subject::Changes(asks) => self.ask_about_changes(question, asks)?,
@@ -68,16 +89,30 @@ impl Chat {
     /// Ctrl-C says no to the call and interrupts the turn.
     pub(super) fn on_key_of_question(&mut self, event: &Event) -> Result<(), CliError> {
         let Some(question) = &mut self.question else { return Ok(()) };
+        if question.why.is_some() && !is_interrupt(event) {
+            return self.on_key_of_why(event);
+        }
         let Some(answer) = question.consent.handle(Instant::now(), event) else { return Ok(()) };
         let Some(question) = self.question.take() else { return Ok(()) };
         let about = Arc::clone(&question.about);
         match (&*about, answer) {
             (Subject::Call(_), answer) => {
-                let (reply, told) = match answer {
-                    Answer::Yes => (Reply::Yes, "  yes"),
-                    _ => (Reply::No, "  no"),
+                let (reply, told) = match (answer, &question.always) {
+                    (Answer::Yes, _) => (Reply::Yes, "  yes".to_owned()),
+                    (Answer::Always, Some(rule)) => {
+                        self.allow(rule.clone());
+                        (
+                            Reply::Yes,
+                            format!("  always: {rule}, until this session ends; /permissions lists it"),
+                        )
+                    }
+                    (Answer::Why, _) => {
+                        self.question = Some(Question { why: Some(LineEditor::default()), ..question });
+                        return Ok(());
+                    }
+                    _ => (Reply::No, "  no".to_owned()),
                 };
-                self.face.say(told, Style::Dim)?;
+                self.face.say(&told, Style::Dim)?;
                 if is_interrupt(event) {
                     // The question goes with its turn.
                     let _ = self.agent.interrupt();
@@ -103,6 +138,28 @@ impl Chat {
         }
     }
 
+    /// The user writes why they say no. Esc leads back to the question.
+    fn on_key_of_why(&mut self, event: &Event) -> Result<(), CliError> {
+        let Some(question) = &mut self.question else { return Ok(()) };
+        let Some(why) = &mut question.why else { return Ok(()) };
+        if matches!(event, Event::Key(key) if key.code == KeyCode::Esc && key.kind != KeyEventKind::Release) {
+            question.why = None;
+            question.consent = about_call(question.always.as_ref());
+            return Ok(());
+        }
+        let Action::Submit(text) = why.handle(event) else { return Ok(()) };
+        let id = question.id;
+        self.question = None;
+        self.face.say(&format!("  no: {text}"), Style::Dim)?;
+        self.reply(id, Reply::NoBecause(text));
+        Ok(())
+    }
+
+    fn session_rule(&self, judged: &JudgedCall) -> Option<SessionRule> {
+        let call = CallRef { name: &judged.call.name, args: &judged.call.args };
+        SessionRule::of(call, &judged.verdict, &self.parts.host.gate_context())
+    }
+
     /// Answers. A question that does not stand any more is no question any more.
     pub(super) fn reply(&self, question: QuestionId, reply: Reply) {
         let _ = self.agent.answer(question, reply);
@@ -121,6 +178,10 @@ impl Chat {
         self.reply(question, Reply::Anew);
         Ok(())
     }
+}
+
+fn about_call(always: Option<&SessionRule>) -> Consent {
+    Consent::about_call("run this?", always.map(|rule| one_line(&rule.to_string())), Instant::now())
 }
 
 /// Whether it is Ctrl-C.

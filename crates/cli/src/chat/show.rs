@@ -41,26 +41,25 @@ pub(super) fn outcome_lines(name: &str, outcome: &ToolOutcome) -> Vec<Line> {
                 return vec![(format!("  {told}"), Style::Removed)];
             }
             let is_command = tool == Some(BuiltinTool::Shell);
-            let rows = output.as_str().filter(|_| is_command).map(excerpt).unwrap_or_default();
+            let lines = output.as_str().filter(|_| is_command).unwrap_or_default();
+            let lines: Vec<_> = lines.trim_end().lines().map(str::to_owned).collect();
+            let rows = excerpt(&lines, 3, 4);
             rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect()
         }
     }
 }
 
-/// The beginning and the end of what a command printed.
-fn excerpt(output: &str) -> Vec<String> {
-    const BEGINNING: usize = 3;
-    const END: usize = 4;
+/// The beginning and the end of what a command printed, so many lines of each.
+pub(super) fn excerpt(lines: &[String], beginning: usize, end: usize) -> Vec<String> {
     // Two or three rows of a terminal.
     const CHARS: usize = 200;
-    let shown = |lines: &[&str]| lines.iter().map(|line| shortened(line, CHARS)).collect::<Vec<_>>();
-    let lines: Vec<&str> = output.trim_end().lines().collect();
-    let Some(left_out) = lines.len().checked_sub(BEGINNING + END).filter(|left_out| 1 < *left_out) else {
-        return shown(&lines);
+    let shown = |lines: &[String]| lines.iter().map(|line| shortened(line, CHARS)).collect::<Vec<_>>();
+    let Some(left_out) = lines.len().checked_sub(beginning + end).filter(|left_out| 1 < *left_out) else {
+        return shown(lines);
     };
-    let (beginning, end) = (&lines[..BEGINNING], &lines[lines.len() - END..]);
+    let (first, last) = (&lines[..beginning], &lines[lines.len() - end..]);
     let middle = format!("… {left_out} more lines");
-    [shown(beginning), vec![middle], shown(end)].concat()
+    [shown(first), vec![middle], shown(last)].concat()
 }
 
 /// A call in full, for the question whether it may run.

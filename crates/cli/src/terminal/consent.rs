@@ -13,6 +13,10 @@ const DEAF: Duration = Duration::from_millis(400);
 pub(crate) enum Answer {
     Yes,
     No,
+    /// Yes, also to calls like this for the rest of the session.
+    Always,
+    /// No, and here is why.
+    Why,
     /// Show all of what is asked about; the question stands.
     Diff,
     /// What the user has stays, here or in all that is left to ask about.
@@ -27,7 +31,7 @@ pub(crate) enum Answer {
     Again,
 }
 
-/// A question that one key answers: `run this? [y]es / [n]o`.
+/// A question that one key answers: `run this? [y]es / [n]o / [w]hy not`.
 ///
 /// Only the letter of an answer gives it; n, Esc, Ctrl-C and Ctrl-D say no; Enter, pasted text and all other keys say
 /// nothing. No letter counts before the keyboard was quiet for a moment, from the question on: the user may have been
@@ -35,6 +39,8 @@ pub(crate) enum Answer {
 #[derive(Debug, Clone)]
 pub(crate) struct Consent {
     question: String,
+    /// What is let run for the rest of the session, where that is offered.
+    always: Option<String>,
     answers: &'static [Answer],
     /// Since when no letter came.
     quiet_from: Instant,
@@ -45,6 +51,8 @@ impl Answer {
         match self {
             Self::Yes => "[y]es",
             Self::No => "[n]o",
+            Self::Always => "[a]lways",
+            Self::Why => "[w]hy not",
             Self::Diff => "[d]iff",
             Self::Mine => "[m]ine",
             Self::Theirs => "[t]heirs",
@@ -58,6 +66,8 @@ impl Answer {
         match self {
             Self::Yes => 'y',
             Self::No => 'n',
+            Self::Always => 'a',
+            Self::Why => 'w',
             Self::Diff => 'd',
             Self::Mine => 'm',
             Self::AllMine => 'M',
@@ -70,9 +80,13 @@ impl Answer {
 }
 
 impl Consent {
-    /// Asks `question`, such as `run this?`, from now on.
-    pub(crate) fn new(question: &str, now: Instant) -> Self {
-        Self::with_answers(question, &[Answer::Yes, Answer::No], now)
+    /// Asks `question` about a call of a turn, such as `run this?`, from now on: once, or for the rest of the session where `always` says to what that would be.
+    pub(crate) fn about_call(question: &str, always: Option<String>, now: Instant) -> Self {
+        let answers: &[Answer] = match always {
+            Some(_) => &[Answer::Yes, Answer::Always, Answer::No, Answer::Why],
+            None => &[Answer::Yes, Answer::No, Answer::Why],
+        };
+        Self { always, ..Self::with_answers(question, answers, now) }
     }
 
     /// The same about changes, of which the user may want to see all.
@@ -102,7 +116,7 @@ impl Consent {
     }
 
     fn with_answers(question: &str, answers: &'static [Answer], now: Instant) -> Self {
-        Self { question: question.to_owned(), answers, quiet_from: now }
+        Self { question: question.to_owned(), always: None, answers, quiet_from: now }
     }
 
     /// The answer, if the event is one.
@@ -131,8 +145,13 @@ impl Consent {
     pub(crate) fn render(&self, view: &View) -> Frame {
         let mut wrapper = Wrapper::new(view.size.columns, 0);
         wrapper.push(&self.question, Style::Strong);
-        let labels = self.answers.iter().map(|answer| answer.label()).filter(|label| !label.is_empty());
-        let labels: Vec<_> = labels.collect();
+        let labels = self.answers.iter().filter(|answer| !answer.label().is_empty());
+        let labels: Vec<_> = labels
+            .map(|answer| match (&self.always, answer) {
+                (Some(always), Answer::Always) => format!("{} {always} this session", answer.label()),
+                _ => answer.label().to_owned(),
+            })
+            .collect();
         let keys = labels.join(" / ");
         // Keys that have no room behind the question stand below it, in one piece where they can.
         let fits = keys.len() + 2 <= wrapper.left();
@@ -155,7 +174,7 @@ mod tests {
     #[test]
     fn only_a_deliberate_y_says_yes() {
         let asked = Instant::now();
-        let consent = Consent::new("run this?", asked);
+        let consent = Consent::about_call("run this?", None, asked);
         let handle = |now, event: &Event| consent.clone().handle(now, event);
         let later = asked + DEAF;
         let too_early = asked + DEAF / 2;

@@ -84,8 +84,20 @@ impl Size {
 pub(crate) struct View<'a> {
     pub(crate) size: Size,
     pub(crate) palette: Palette,
+    /// What goes on, a row each, above everything else. Where there is no room for all, the last ones count.
+    pub(crate) live: &'a [LiveRow],
     /// A line above the prompt: what goes on in the background. Cut to one row.
     pub(crate) status: Option<&'a str>,
+}
+
+/// A row of something that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LiveRow {
+    /// Cut where it is long.
+    pub(crate) text: String,
+    /// Stands behind it, dim, and is not cut.
+    pub(crate) end: String,
+    pub(crate) style: Style,
 }
 
 /// The prompt with what is typed, or with ghost text. A text that is taller than the terminal is shown around the
@@ -120,7 +132,28 @@ impl Frame {
             self.rows.insert(0, one_row(status, view.size.columns, Style::Dim));
             self.cursor.row += 1;
         }
+        let room = usize::from(view.size.rows / 2).saturating_sub(self.rows.len());
+        let live = &view.live[view.live.len().saturating_sub(room)..];
+        let rows = live.iter().map(|row| row.shown(view.size.columns));
+        self.rows.splice(0..0, rows);
+        self.cursor.row += live.len();
         self
+    }
+}
+
+impl LiveRow {
+    fn shown(&self, columns: u16) -> Row {
+        let end = u16::try_from(self.end.width()).unwrap_or(u16::MAX);
+        // Blanks at the beginning set a command's output apart.
+        let blanks = self.text.len() - self.text.trim_start().len();
+        let left = columns.saturating_sub(end).saturating_sub(u16::try_from(blanks).unwrap_or(0));
+        let mut row = Row::default();
+        row.push_span(&self.text[..blanks], Style::Plain);
+        for span in one_row(&self.text, left, self.style).spans {
+            row.push_span(&span.text, span.style);
+        }
+        row.push_span(&self.end, Style::Dim);
+        row
     }
 }
 

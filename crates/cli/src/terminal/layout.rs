@@ -70,7 +70,7 @@ fn hanging(line: &str) -> usize {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = text.len() - digits.len();
     let mark = match number {
-        0 => ["- ", "* ", "• "].iter().find(|mark| text.starts_with(**mark)).map(|_| 2),
+        0 => ["- ", "* ", "• ", "✓ ", "✗ ", "– "].iter().find(|mark| text.starts_with(**mark)).map(|_| 2),
         1..=3 => [". ", ") "].iter().any(|mark| digits.starts_with(mark)).then_some(number + 2),
         _ => None,
     };

@@ -34,7 +34,7 @@ mod tests;
 pub(crate) use consent::{Answer, Consent};
 pub(crate) use diff::Diff;
 pub(crate) use editor::{Action, Ghost, LineEditor, Turn};
-pub(crate) use frame::{Palette, Size, Style, View, render};
+pub(crate) use frame::{LiveRow, Palette, Size, Style, View, render};
 pub(crate) use guard::TerminalGuard;
 pub(crate) use input::{Input, InputEvent};
 pub(crate) use markdown::Markdown;

@@ -43,7 +43,7 @@ fn yes_writes_all_that_was_shown() {
     chat.wait_for("create tests.txt  +1\n    1 + tests\n");
     assert_eq!(chat.count("Tests are written."), 0, "what it says is said when it is so");
     chat.answer_about_changes("y");
-    chat.wait_for("  yes\n• edit notes.txt\n• write_file tests.txt\nTests are written.\n");
+    chat.wait_for("  yes\n✓ edit notes.txt\n✓ write tests.txt\nTests are written.\n");
     chat.wait_for("of this was done ahead");
     assert_eq!(chat.read("notes.txt").as_deref(), Some("two\nthree\n"));
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));

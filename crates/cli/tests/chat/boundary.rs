@@ -15,11 +15,11 @@ fn asked_for_the_command() -> Chat {
     assert_eq!(chat.project.session.tree(), before);
     chat.take();
     chat.wait_for("shell wants to run\n  command: touch made.txt && echo done\n");
-    chat.wait_for("run this? [y]es / [n]o");
+    chat.wait_for("run this?");
     // What was finished is applied, the command did not run, and it is shown once.
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     assert_eq!(chat.read("made.txt"), None);
-    assert_eq!(chat.count("• shell"), 1);
+    assert_eq!(chat.count("✓ shell"), 0);
     assert_eq!(chat.count("asked once more"), 0);
     chat
 }
@@ -30,7 +30,7 @@ fn yes_runs_the_call_and_goes_on() {
     chat.answer("y");
     chat.wait_for("The model was asked once more.");
     assert_eq!(chat.read("made.txt").as_deref(), Some(""));
-    assert_eq!(chat.count("• shell"), 1);
+    assert_eq!(chat.count("✓ shell"), 1);
     chat.leave();
 }
 
@@ -38,7 +38,7 @@ fn yes_runs_the_call_and_goes_on() {
 fn no_tells_the_model() {
     let mut chat = asked_for_the_command();
     chat.answer("n");
-    chat.wait_for("  no\n  shell: the user declined this call\nThe model was asked once more.");
+    chat.wait_for("  no\n– shell touch made.txt && echo done\nThe model was asked once more.");
     assert_eq!(chat.read("made.txt"), None);
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     chat.leave();
@@ -51,9 +51,9 @@ fn enter_and_early_keys_answer_nothing_and_ctrl_c_interrupts() {
     chat.send("\ry\r");
     chat.answer("\r\t x");
     chat.settle();
-    chat.wait_for("run this? [y]es / [n]o");
+    chat.wait_for("run this?");
     chat.send("\x03");
-    chat.wait_for("  no\ninterrupted\n>");
+    chat.wait_for("  no\n– shell touch made.txt && echo done\ninterrupted\n>");
     chat.settle();
     assert_eq!(chat.count("asked once more"), 0);
     assert_eq!(chat.read("made.txt"), None);

@@ -186,7 +186,7 @@ impl Chat {
 
     /// Sends a key to a question, when it is no longer deaf to keys that were typed for something else.
     pub(crate) fn answer(&mut self, key: &str) {
-        self.answer_to("run this? [y]es / [n]o", key);
+        self.answer_to("run this?", key);
     }
 
     /// The same to the question about the changes of work ahead.

@@ -16,7 +16,7 @@ fn a_turn_shows_its_calls_as_they_run_and_then_suggests_and_works_ahead() {
     chat.send("begin\r");
     chat.wait_until("the call while the turn runs", |screen| {
         let text = screen.contents();
-        text.contains("I look first.\n• read_file notes.txt\nworking (Ctrl-C interrupts)\n>")
+        text.contains("I look first.\n✓ read notes.txt\nworking (Ctrl-C interrupts)\n>")
     });
     assert_eq!(chat.count("[Tab]"), 0);
     chat.wait_for("First answer.");
@@ -44,7 +44,7 @@ fn tab_hands_the_work_over_and_right_with_enter_does_and_the_next_suggestion_is_
     chat.wait_for("ready · 1 file +1 -0");
     assert_eq!(chat.project.session.tree(), before);
     chat.take();
-    chat.wait_for("• write_file tests.txt\n    1 + tests\nTests are written.\ncreate");
+    chat.wait_for("✓ write tests.txt\nTests are written.\ncreate");
     chat.wait_for("of this was done ahead");
     chat.wait_for("> run the linter  [Tab]");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
@@ -134,12 +134,12 @@ fn work_that_still_runs_is_joined() {
         .chat_with_ghost("auto-edit");
     chat.wait_for("working · 1 file +1 -0");
     chat.take();
-    chat.wait_for("I write.\n• write_file tests.txt\nfinishing what runs already (Ctrl-C interrupts)");
+    chat.wait_for("I write.\n✓ write tests.txt\nfinishing what runs already (Ctrl-C interrupts)");
     assert_eq!(chat.count("Tests are written."), 0);
     assert_eq!(chat.read("tests.txt"), None);
-    chat.wait_for("• write_file tests.txt\nTests are written.\ncreate");
+    chat.wait_for("✓ write tests.txt\nTests are written.\ncreate");
     chat.wait_for("> run the linter  [Tab]");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("t\n"));
-    assert_eq!(chat.count("• write_file"), 1);
+    assert_eq!(chat.count("✓ write"), 1);
     chat.leave();
 }

@@ -93,7 +93,7 @@ fn no_escape_sequence_of_a_model_or_a_file_reaches_the_terminal() {
     chat.wait_for("1 + \\u{1b}]0;owned\\u{7}");
     chat.take();
     chat.wait_for("of this was done ahead");
-    chat.wait_for(&format!("• write_file {shown}"));
+    chat.wait_for(&format!("✓ write {shown}"));
     chat.wait_for(&format!("Written {shown}"));
     chat.wait_until("nothing was cleared, nothing is colored by it", |screen| {
         let first_is_there = screen.contents().contains("> begin");

@@ -2,11 +2,15 @@
 
 #[path = "../support/pty.rs"]
 mod pty;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../support/server.rs"]
+mod server;
 #[path = "../support/mod.rs"]
 mod support;
 
 mod asking;
 mod boundary;
+mod calls;
 mod candidates;
 mod commits;
 mod conflict;

@@ -38,16 +38,15 @@ fn an_edit_is_asked_about_and_told_as_what_it_changes() {
     chat.wait_for("edit notes.txt  +1 -1\n    1 - one\n    1 + t\\u{1b}[2Jwo\n");
     assert_eq!(chat.read("notes.txt").as_deref(), Some("one\n"), "looking writes nothing");
     chat.answer("y");
-    // One that fails is shown as it was called.
-    chat.wait_for("edit wants to run\n  file_path: notes.txt\n  old_string: not there\n  new_string: x\n");
+    // One that cannot be made is not asked about.
+    chat.wait_for("  yes\n✓ edit notes.txt  +1 -1\n✗ edit notes.txt\n  ");
+    chat.wait_for("Both are tried.");
     assert_eq!(chat.read("notes.txt").as_deref(), Some(evil));
     assert_eq!(chat.count("1 + t"), 1, "what was agreed to is not shown again");
-    chat.answer("y");
-    chat.wait_for("Both are tried.");
     chat.send("/mode auto-edit\r");
     chat.send("go on\r");
     chat.wait_for(
-        "• edit notes.txt\n    1 - t\\u{1b}[2Jwo\n    1 + t\\u{1b}[2Jwo and more\nA third is made.",
+        "✓ edit notes.txt  +1 -1\n    1 - t\\u{1b}[2Jwo\n    1 + t\\u{1b}[2Jwo and more\nA third is made.",
     );
     chat.leave();
 }
@@ -79,7 +78,7 @@ fn plan_mode_writes_nothing_and_suggests_nothing() {
         .chat("plan");
     let before = chat.project.session.tree();
     chat.send("begin\r");
-    chat.wait_for("write_file: plan mode runs nothing that may write");
+    chat.wait_for("✗ write made.txt\n  plan mode runs nothing that may write");
     chat.wait_for("This is the plan.");
     chat.settle();
     assert_eq!(chat.count("[Tab]") + chat.count("ahead") + chat.count("run this?"), 0);
@@ -176,7 +175,7 @@ fn a_denied_path_is_not_even_asked_for() {
     let mut chat = project.chat("yolo");
     chat.send("begin\r");
     chat.wait_for("I may not read it.");
-    chat.wait_for("  read_file: ");
+    chat.wait_for("✗ read secret.key\n  the deny rule");
     assert_eq!(chat.count("run this?") + chat.count("s3cret"), 0);
     chat.leave();
 }

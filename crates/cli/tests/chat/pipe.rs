@@ -55,9 +55,20 @@ fn every_line_is_a_prompt_and_the_last_one_needs_no_end() {
 fn json_is_all_there_is_on_standard_output() {
     let outcome = pipe(&tried(), "default", "begin\nagain\n/help\nand again\n", &["--json"]);
     let types: Vec<_> = outcome.json().iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect();
+    let states = outcome.json().into_iter().filter(|line| line["type"] == "callState");
+    let states: Vec<_> = states
+        .map(|line| (line["state"].as_str().unwrap().to_owned(), line["waiting"].is_boolean()))
+        .collect();
+    let state = |name: &str, waits| (name.to_owned(), waits);
+    assert_eq!(
+        states,
+        [state("generated", false), state("generated", true), state("canceled", false)],
+        "{outcome}"
+    );
+    let types: Vec<_> = types.into_iter().filter(|name| name != "callState").collect();
     let turn = ["text", "toolCall", "toolResult", "text", "finished"];
     assert_eq!(types, [turn.as_slice(), &["text", "finished", "finished"]].concat(), "{outcome}");
-    let lines = outcome.json();
+    let lines: Vec<_> = outcome.json().into_iter().filter(|line| line["type"] != "callState").collect();
     assert_eq!(lines[4]["status"], "completed");
     assert_eq!(lines[7]["status"], "failed");
     assert!(lines[7]["error"].as_str().unwrap().contains("recording"), "{outcome}");

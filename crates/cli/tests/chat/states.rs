@@ -18,10 +18,10 @@ fn a_joined_run_that_comes_to_a_boundary_asks_in_place_and_goes_on() {
     chat.wait_for("working · 1 file +1 -0");
     chat.take();
     // What is done already is shown at once, and the rest as it comes.
-    chat.wait_for("• write_file tests.txt\nfinishing what runs already");
+    chat.wait_for("✓ write tests.txt\nfinishing what runs already");
     chat.answer("y");
-    chat.wait_for("  yes\n  [no output]\nThe model was asked once more.");
-    assert_eq!(chat.count("• shell"), 1);
+    chat.wait_for("  yes\n✓ shell touch made.txt\nThe model was asked once more.");
+    assert_eq!(chat.count("✓ shell"), 1);
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     assert_eq!(chat.read("made.txt").as_deref(), Some(""));
     chat.leave();
@@ -37,7 +37,7 @@ fn a_run_that_reached_a_limit_goes_on_in_the_foreground() {
     chat.wait_for("stopped · limit of turns · 1 file +1 -0, goes on when you take");
     chat.take();
     chat.wait_for("the work ahead ended early (stopped at the limit of turns); going on\nfrom there\n");
-    chat.wait_for("• write_file more.txt\n    1 + more\nBoth are written.");
+    chat.wait_for("✓ write more.txt  +1\n    1 + more\nBoth are written.");
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
     assert_eq!(chat.read("more.txt").as_deref(), Some("more\n"));
     chat.leave();

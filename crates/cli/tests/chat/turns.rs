@@ -12,12 +12,12 @@ fn ctrl_c_interrupts_a_turn_and_keeps_what_was_done() {
         .says(0, "We go on.")
         .chat("auto-edit");
     chat.send("begin\r");
-    chat.wait_for("• write_file made.txt\n    1 + made\nworking (Ctrl-C interrupts)");
+    chat.wait_for("✓ write made.txt  +1\n    1 + made\nworking (Ctrl-C interrupts)");
     while chat.read("made.txt").is_none() {
         std::thread::yield_now();
     }
     chat.send("\x03");
-    chat.wait_for("• write_file made.txt\n    1 + made\ninterrupted\n>");
+    chat.wait_for("✓ write made.txt  +1\n    1 + made\ninterrupted\n>");
     assert_eq!(chat.read("made.txt").as_deref(), Some("made\n"));
     chat.send("go on\r");
     chat.wait_for("We go on.");
@@ -34,10 +34,8 @@ fn how_a_command_failed_is_told() {
         .says(0, "All is well.")
         .chat("yolo");
     chat.send("begin\r");
-    chat.wait_for(
-        "• shell echo out; exit 3\n  out\n  [exit code 3]\n• shell kill -9 $$\n  [no output]\n  [ended by a signal]\n• write_file",
-    );
-    chat.wait_for("• write_file made.txt\n    1 + [exit code 4]\n• read_file made.txt\nAll is well.");
+    chat.wait_for("✗ shell echo out; exit 3  exit 3\n  out\n✗ shell kill -9 $$  ended by a signal\n✓ write");
+    chat.wait_for("✓ write made.txt  +1\n    1 + [exit code 4]\n✓ read made.txt\nAll is well.");
     chat.leave();
 }
 
@@ -50,10 +48,8 @@ fn what_a_command_printed_is_shown_in_short() {
         .says(0, "All is well.")
         .chat("yolo");
     chat.send("begin\r");
-    chat.wait_for(
-        "\n  1\n  2\n  3\n  … 94 more lines\n  98\n  99\n  100\n  \\u{1b}[2Jx\n• shell seq 8\n  1\n",
-    );
-    chat.wait_for("\n  7\n  8\n• shell true\n  [no output]\nAll is well.");
+    chat.wait_for("\n  1\n  2\n  … 96 more lines\n  99\n  100\n  \\u{1b}[2Jx\n✓ shell seq 8\n  1\n");
+    chat.wait_for("\n  7\n  8\n✓ shell true\nAll is well.");
     chat.leave();
 }
 
@@ -61,7 +57,7 @@ fn what_a_command_printed_is_shown_in_short() {
 fn ctrl_c_ends_the_command_of_a_turn() {
     let mut chat = project().shell(0, "sleep 9").says(0, "We go on.").chat("yolo");
     chat.send("begin\r");
-    chat.wait_for("• shell sleep 9");
+    chat.wait_for("● shell sleep 9");
     chat.wait_for_command("sleep 9");
     chat.send("\x03");
     // Nothing has come of the prompt: it can be sent again as it is.
@@ -165,7 +161,7 @@ fn a_command_is_shown_as_it_runs_with_all_its_lines() {
         .says(0, "All is well.")
         .chat_in("yolo", 100, 40);
     chat.send("begin\r");
-    chat.wait_for("long enough;\n      echo two\n  one\n  two\n• shell true\n  xxx");
+    chat.wait_for("long enough;\n      echo two\n  one\n  two\n✓ shell true\n  xxx");
     chat.wait_for("… (+105 characters)");
     chat.wait_for("All is well.");
     chat.leave();

@@ -78,7 +78,7 @@ fn what_the_answer_does_not_hold_is_canceled_and_what_is_declined_or_left_too() 
     states.handle(2, CallInput::Asked("e".into())).unwrap();
     assert_eq!(stages(states.handle(2, CallInput::Declined("e".into())).unwrap()), [(1, canceled)]);
     assert_eq!(states.handle(3, CallInput::Begun("e".into())), Err(Stale));
-    assert_eq!(stages(states.handle(4, CallInput::Over).unwrap()), [(2, canceled)]);
+    assert_eq!(stages(states.handle(4, CallInput::Over).unwrap()), [(2, CallStage::Boundary)]);
     assert_eq!(states.handle(5, CallInput::Over).unwrap(), []);
 }
 

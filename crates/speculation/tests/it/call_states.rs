@@ -158,7 +158,7 @@ fn work_that_stops_says_where_and_nothing_is_told_unasked() {
             "0 read_file Calling",
             "0 read_file Done",
             "1 shell Boundary",
-            "2 shell Canceled",
+            "2 shell Boundary",
         ]
     );
     let quiet = Bench::new(ApprovalMode::Default, [calls([read()]), says("Done.")]);

@@ -15,7 +15,7 @@ pub(crate) fn now(verdict: Verdict, call: CallRef<'_>, context: &GateContext) ->
 
 /// The verdict on a call of work that runs ahead.
 pub(crate) fn ahead(verdict: Verdict, call: CallRef<'_>, context: &GateContext) -> Verdict {
-    match context.tool_policies.decide(call, context) {
+    match context.tool_policies.decide_ahead(call, context) {
         Some(said) if said.policy == ToolPolicy::Exclude => excluded(verdict, call, &said),
         Some(said) if asks(&said, &verdict) => match verdict.decision {
             // The user is asked about all changes of the work when it is taken.

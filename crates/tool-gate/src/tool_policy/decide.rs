@@ -46,9 +46,25 @@ impl ToolPolicies {
         }
         let text = one_text(call.args, &["command", "cmd"]).ok().flatten();
         let line = Line { text, commands: OnceCell::new() };
+        let said = self.configured(call, &line, context);
+        match self.session.decide(call, &line, context, PolicyOrigin::User) {
+            // The user was asked, and what they then said counts until the session ends.
+            Some(yes) if said.as_ref().is_none_or(|said| said.policy != ToolPolicy::Exclude) => Some(yes),
+            _ => said,
+        }
+    }
+
+    /// The same for work that runs ahead, for which nothing counts that was said to a question.
+    pub(crate) fn decide_ahead(&self, call: CallRef<'_>, context: &GateContext) -> Said {
+        let text = one_text(call.args, &["command", "cmd"]).ok().flatten();
+        self.configured(call, &Line { text, commands: OnceCell::new() }, context)
+    }
+
+    /// What the configuration files say.
+    fn configured(&self, call: CallRef<'_>, line: &Line<'_>, context: &GateContext) -> Said {
         let [user, project] = &*self.layers;
         let said = [(user, PolicyOrigin::User), (project, PolicyOrigin::Project)]
-            .map(|(layer, origin)| layer.decide(call, &line, context, origin));
+            .map(|(layer, origin)| layer.decide(call, line, context, origin));
         stricter(said)
     }
 
@@ -173,7 +189,7 @@ impl Rule {
 }
 
 /// The path that a call is about.
-fn path_of(
+pub(super) fn path_of(
     tool: &str,
     args: &Map<String, Value>,
     context: &GateContext,

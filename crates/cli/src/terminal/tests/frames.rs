@@ -5,7 +5,7 @@ use crate::terminal::frame::Frame;
 use crate::terminal::{Consent, Ghost, LineEditor, Palette, Size, Style, View, render};
 
 const SIZE: Size = Size { columns: 30, rows: 6 };
-const STYLED: View = View { size: SIZE, palette: Palette::Styled, status: None };
+const STYLED: View = View { size: SIZE, palette: Palette::Styled, live: &[], status: None };
 
 /// A frame as text between its borders, `‸` where the cursor is; text in a style is in its brackets.
 fn picture(frame: &Frame, columns: u16) -> String {
@@ -103,8 +103,9 @@ fn ghost_text() {
 #[test]
 fn status_and_consent() {
     let status = |status| View { status: Some(status), ..STYLED };
-    let consent =
-        |question, view| picture(&Consent::new(question, Instant::now()).render(view), SIZE.columns);
+    let consent = |question, view| {
+        picture(&Consent::about_call(question, None, Instant::now()).render(view), SIZE.columns)
+    };
     let one_row = View { size: Size { columns: 30, rows: 2 }, ..status("working ahead") };
     let pictures = [
         ("status", with_ghost("run the tests", &status("working ahead: 2 calls"))),

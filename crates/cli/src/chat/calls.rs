@@ -1,0 +1,236 @@
+//! A call on the screen: one line with how far it is, and below it what its command prints, in short.
+
+use std::time::Duration;
+
+use headstart_agent::CallItem;
+use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_overlay_fs::ChangeSet;
+use headstart_speculation::CallStage;
+use headstart_tool_gate::BuiltinTool;
+
+use super::show::{self, Line};
+use crate::output::{call_in_full, one_line, shortened};
+use crate::terminal::{LiveRow, Style};
+
+/// A call that took less is told without its time.
+const LEAST_TOLD: Duration = Duration::from_secs(2);
+/// Of a command that runs so many rows of its output are shown.
+const RUNNING_ROWS: usize = 4;
+/// So many names of files that were read one after the other are told.
+const MOST_NAMES: usize = 3;
+/// Lines of an output that stay, from its beginning and its end.
+const DONE_LINES: (usize, usize) = (2, 3);
+const FAILED_LINES: (usize, usize) = (2, 8);
+
+/// Whether it is one of the calls that are told together: files that were read.
+pub(super) fn is_read(call: &ToolCall) -> bool {
+    BuiltinTool::from_name(&call.name) == Some(BuiltinTool::ReadFile)
+}
+
+/// The lines of a call that has ended; `written` is what an edit of the user's turn changed.
+pub(super) fn ended(item: &CallItem, written: Option<&ChangeSet>) -> Vec<Line> {
+    let said = Said::of(item);
+    let mut detail: Vec<String> = written.map(counts).into_iter().collect();
+    detail.extend(said.end.clone());
+    detail.extend(item.took.filter(|took| LEAST_TOLD <= *took).map(seconds));
+    let (mark, style) = match item.stage {
+        _ if said.failed => ("✗", Style::Removed),
+        CallStage::Canceled | CallStage::Boundary => ("–", Style::Dim),
+        _ => ("✓", Style::Accent),
+    };
+    let detail = if detail.is_empty() { String::new() } else { format!("  {}", detail.join(" · ")) };
+    let mut lines = vec![(format!("{mark} {}{detail}", title(&item.call)), style)];
+    lines.extend(item.view.as_ref().map(show::view_line));
+    lines.extend(said.rows);
+    lines
+}
+
+/// The line for files that were read one after the other.
+pub(super) fn reads(calls: &[&ToolCall]) -> Line {
+    let mut names: Vec<String> = Vec::new();
+    for call in calls {
+        let name = subject(call);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(MOST_NAMES);
+    let more = if 0 < more { format!("  +{more}") } else { String::new() };
+    names.truncate(MOST_NAMES);
+    (format!("✓ read {}{more}", names.join(", ")), Style::Accent)
+}
+
+/// The rows of a call that has not ended, and for how long it has run.
+pub(super) fn open(item: &CallItem, ran: Option<Duration>) -> Vec<LiveRow> {
+    let mark = match item.stage {
+        CallStage::Calling => "●",
+        _ if item.waiting => "!",
+        _ => "○",
+    };
+    let time = ran.filter(|ran| Duration::from_secs(1) <= *ran).map(seconds);
+    let time = time.map(|time| format!("  {time}")).unwrap_or_default();
+    let first = title(&item.call).lines().next().unwrap_or_default().to_owned();
+    let mut rows = vec![LiveRow { text: format!("{mark} {first}"), end: time, style: Style::Accent }];
+    if let Some(printed) = &item.printed {
+        let lines = printed_lines(printed);
+        let last = &lines[lines.len().saturating_sub(RUNNING_ROWS)..];
+        rows.extend(last.iter().map(|line| LiveRow {
+            text: format!("  {line}"),
+            end: String::new(),
+            style: Style::Dim,
+        }));
+    }
+    rows
+}
+
+/// A call in words: a command with all its lines, another with what it is about.
+fn title(call: &ToolCall) -> String {
+    match BuiltinTool::from_name(&call.name) {
+        Some(BuiltinTool::ReadFile) => format!("read {}", subject(call)),
+        Some(BuiltinTool::WriteFile) => format!("write {}", subject(call)),
+        Some(BuiltinTool::Edit) => format!("edit {}", subject(call)),
+        _ => call_in_full(call),
+    }
+}
+
+/// The file that a call is about.
+fn subject(call: &ToolCall) -> String {
+    let path = BuiltinTool::from_name(&call.name).and_then(|tool| tool.path_arg(&call.args));
+    shortened(&one_line(path.unwrap_or("…")), 100)
+}
+
+fn counts(changes: &ChangeSet) -> String {
+    let summary = changes.summary();
+    let count = |of: fn(&headstart_overlay_fs::ChangeSummary) -> usize| summary.iter().map(of).sum::<usize>();
+    let signs = [('+', count(|change| change.added)), ('-', count(|change| change.removed))];
+    let signs =
+        signs.iter().filter(|(_, number)| 0 < *number).map(|(sign, number)| format!("{sign}{number}"));
+    signs.collect::<Vec<_>>().join(" ")
+}
+
+fn seconds(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+/// What there is to say of a result.
+struct Said {
+    failed: bool,
+    /// How a command ended, where not as it should.
+    end: Option<String>,
+    rows: Vec<Line>,
+}
+
+impl Said {
+    fn of(item: &CallItem) -> Self {
+        let failed = item.stage == CallStage::Errored;
+        match &item.outcome {
+            // Whoever declined it knows.
+            _ if matches!(item.stage, CallStage::Canceled | CallStage::Boundary) => {
+                Self { failed: false, end: None, rows: Vec::new() }
+            }
+            Some(ToolOutcome::Error(message)) => {
+                let row = |line: &str| (format!("  {line}"), Style::Removed);
+                Self { failed: true, end: None, rows: message.trim().lines().map(row).collect() }
+            }
+            Some(ToolOutcome::Output(output))
+                if BuiltinTool::from_name(&item.call.name) == Some(BuiltinTool::Shell) =>
+            {
+                Self::of_command(output.as_str().unwrap_or_default())
+            }
+            Some(outcome @ ToolOutcome::Output(_)) => {
+                Self { failed, end: None, rows: show::outcome_lines(&item.call.name, outcome) }
+            }
+            None => Self { failed, end: None, rows: Vec::new() },
+        }
+    }
+
+    /// A command's result ends with notes in square brackets.
+    fn of_command(output: &str) -> Self {
+        let mut lines = printed_lines(output);
+        let mut end = None;
+        let mut notes = Vec::new();
+        while let Some(note) = lines.last().and_then(|line| line.strip_prefix('[')?.strip_suffix(']')) {
+            if note == "no output" {
+            } else if let Some(code) = note.strip_prefix("exit code ") {
+                end = Some(format!("exit {code}"));
+            } else if note.starts_with("ended ") {
+                end = Some(note.to_owned());
+            } else {
+                notes.push(format!("[{note}]"));
+            }
+            lines.pop();
+        }
+        let (beginning, last) = if end.is_some() { FAILED_LINES } else { DONE_LINES };
+        lines.extend(notes.into_iter().rev());
+        let rows = show::excerpt(&lines, beginning, last);
+        let rows = rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect();
+        Self { failed: end.is_some(), end, rows }
+    }
+}
+
+/// The lines of an output as a terminal would have left them: of one that was drawn over, the last state; without a program's colours.
+fn printed_lines(output: &str) -> Vec<String> {
+    let line = |line: &str| {
+        let line = line.trim_end_matches('\r');
+        without_colours(line.rsplit('\r').next().unwrap_or_default())
+    };
+    output.trim_end().lines().map(line).collect()
+}
+
+/// Without the codes that choose colours and nothing else; what is harmful of the rest is shown.
+fn without_colours(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, code)) = rest.split_once("\u{1b}[") {
+        shown.push_str(before);
+        let end = code.find(|c: char| !c.is_ascii_digit() && c != ';' && c != ':');
+        match end.filter(|end| code[*end..].starts_with('m')) {
+            Some(end) => rest = &code[end + 1..],
+            None => {
+                shown.push_str("\u{1b}[");
+                rest = code;
+            }
+        }
+    }
+    shown + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_as_a_terminal_would_have_left_it() {
+        let cases = [
+            ("10 %\r50 %\r100 %\ndone\r\n", vec!["100 %", "done"]),
+            ("\u{1b}[1;32mok\u{1b}[0m fine \u{1b}[38:5:1mred\u{1b}[m", vec!["ok fine red"]),
+            ("\u{1b}[2Jx \u{1b}]0;t\u{7}", vec!["\u{1b}[2Jx \u{1b}]0;t\u{7}"]),
+            ("\u{1b}[31", vec!["\u{1b}[31"]),
+            ("", vec![]),
+        ];
+        for (output, expected) in cases {
+            assert_eq!(printed_lines(output), expected, "{output:?}");
+        }
+    }
+
+    #[test]
+    fn how_a_command_ended_is_in_its_line_and_its_output_is_short() {
+        let rows = |said: &Said| said.rows.iter().map(|(row, _)| row.trim().to_owned()).collect::<Vec<_>>();
+        let many = (1..=40).map(|line| line.to_string()).collect::<Vec<_>>().join("\n");
+        let done = Said::of_command(&many);
+        assert_eq!((done.failed, rows(&done).join(" ")), (false, "1 2 … 35 more lines 38 39 40".to_owned()));
+        let failed = Said::of_command(&format!("{many}\n[exit code 101]"));
+        assert_eq!(failed.end.as_deref(), Some("exit 101"));
+        assert_eq!(rows(&failed).join(" "), "1 2 … 30 more lines 33 34 35 36 37 38 39 40");
+        let cut = Said::of_command("a\n[the output was cut]\n[exit code 1]");
+        assert_eq!(
+            (cut.end.as_deref(), rows(&cut).join(" ")),
+            (Some("exit 1"), "a [the output was cut]".to_owned())
+        );
+        let nothing = Said::of_command("[no output]");
+        assert!(!nothing.failed && nothing.rows.is_empty());
+    }
+}

@@ -1,0 +1,147 @@
+//! A call on the screen, from its first letter to its result, and a question about one.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::fixture::{Chat, project};
+use crate::server::{Answer, Server, Step, says};
+
+#[test]
+fn a_command_that_runs_shows_its_last_rows_and_its_seconds() {
+    let mut chat = project()
+        .shell(0, "printf 'one\\ntwo\\nthree\\nfour\\nfive\\n10 %%\\r90 %%'; while [ ! -e go ]; do sleep 0.05; done; echo; exit 3")
+        .says(0, "It failed.")
+        .chat("yolo");
+    chat.send("begin\r");
+    chat.wait_for("\n  three\n  four\n  five\n  90 %\nworking (Ctrl-C interrupts)\n>");
+    assert_eq!(chat.count("two\n"), 0, "{}", chat.contents());
+    for second in ["1 s", "2 s", "3 s"] {
+        chat.wait_until(second, |screen| {
+            let rows = screen.rows(0, 72).collect::<Vec<_>>();
+            rows.iter().any(|row| row.starts_with("● shell") && row.trim_end().ends_with(second))
+        });
+    }
+    chat.project.session.write("project/go", "");
+    chat.wait_for("exit 3 · ");
+    chat.wait_for("\n  one\n  two\n  three\n  four\n  five\n  90 %\nIt failed.");
+    chat.wait_until_gone("●");
+    chat.leave();
+}
+
+#[test]
+fn files_that_are_read_one_after_the_other_are_one_line() {
+    let read = |name: &str| ("read_file", json!({ "file_path": name }));
+    let project = project()
+        .turn(0, "", &[read("a.txt"), read("b.txt"), read("c.txt"), read("a.txt"), read("notes.txt")])
+        .turn(0, "", &[read("d.txt")])
+        .turn(0, "", &[read("gone.txt"), ("grep", json!({ "pattern": "one" }))])
+        .says(0, "All is read.");
+    for name in ["a", "b", "c", "d"] {
+        project.session.write(&format!("project/{name}.txt"), "x\n");
+    }
+    let mut chat = project.chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("> begin\n✓ read a.txt, b.txt, c.txt  +2\n✗ read gone.txt\n  ");
+    chat.wait_for("✓ grep one\nAll is read.");
+    assert_eq!(chat.count("✓ read"), 1);
+    chat.leave();
+}
+
+#[test]
+fn a_yes_for_the_session_is_what_was_shown_and_can_be_taken_back() {
+    let mut chat = project()
+        .shell(0, "make all")
+        .shell(0, "make all again")
+        .shell(0, "make all; touch made.txt")
+        .says(0, "Made.")
+        .shell(0, "make all")
+        .says(0, "Made anew.")
+        .chat_in("default", 100, 40);
+    chat.send("begin\r");
+    chat.wait_for("run this? [y]es / [a]lways `make all *` this session / [n]o / [w]hy not");
+    chat.answer("a");
+    chat.wait_for("  always: `make all *`, until this session ends; /permissions lists it\n");
+    // The second one was not asked about, and the third one is: half of it was never agreed to.
+    chat.wait_for("command: make all; touch made.txt\n");
+    chat.wait_for("run this? [y]es / [n]o / [w]hy not");
+    assert_eq!(chat.count("wants to run"), 2);
+    chat.answer("n");
+    chat.wait_for("Made.");
+    assert_eq!(chat.read("made.txt"), None);
+    chat.send("/permissions\r");
+    chat.wait_for("1  `make all *`\n");
+    chat.send("/permissions 1\r");
+    chat.wait_for("`make all *`: you are asked again");
+    chat.send("/permissions 1\r");
+    chat.wait_for("there is no line 1 in the list of /permissions");
+    chat.send("go on\r");
+    chat.wait_for("[a]lways `make all *`");
+    chat.answer("n");
+    chat.wait_for("Made anew.");
+    chat.leave();
+}
+
+#[test]
+fn why_not_is_told_to_the_model_and_esc_leads_back_to_the_question() {
+    let mut chat = project().shell(0, "touch made.txt").says(0, "I see.").chat("default");
+    chat.send("begin\r");
+    chat.answer("w");
+    chat.wait_for("why not? Enter tells the model, Esc goes back to the question\n>");
+    chat.send("wrong na");
+    chat.wait_for_row("> wrong na");
+    chat.send("\x1b");
+    chat.wait_for("run this?");
+    chat.answer("w");
+    chat.send("use another name\r");
+    chat.wait_for("  no: use another name\n– shell touch made.txt\nI see.");
+    assert_eq!(chat.read("made.txt"), None);
+    // What the model reads is part of the conversation.
+    chat.leave_keeping(|session| {
+        let state = session.home().join(".local/state/headstart/sessions");
+        let folder = std::fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
+        let kept: String = std::fs::read_dir(folder)
+            .unwrap()
+            .filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok())
+            .collect();
+        assert!(kept.contains("the user declined this call, and says: use another name"), "{kept}");
+    });
+}
+
+/// A piece of a call's arguments, as a provider streams it.
+fn letters(name: Option<&str>, letters: &str) -> Step {
+    let function = match name {
+        Some(name) => json!({ "name": name, "arguments": letters }),
+        None => json!({ "arguments": letters }),
+    };
+    let call = json!({ "index": 0, "id": "call_1", "type": "function", "function": function });
+    let delta = json!({ "tool_calls": [call] });
+    let chunk = json!({ "id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [{ "index": 0, "delta": delta }] });
+    Step::Data(chunk.to_string())
+}
+
+#[test]
+fn a_call_shows_while_the_model_writes_it() {
+    let args = json!({ "file_path": "long.txt", "content": "x".repeat(400) }).to_string();
+    let mut steps = vec![letters(Some("write_file"), "")];
+    for letter in args.chars() {
+        steps.push(letters(None, &letter.to_string()));
+        steps.push(Step::Wait(Duration::from_millis(8)));
+    }
+    let finish = json!({ "id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
+    steps.push(Step::Data(finish.to_string()));
+    steps.push(Step::Data("[DONE]".to_owned()));
+    let server = Server::start(vec![Answer::Stream(steps), says("Written.")]);
+    let project = project().variable("OPENAI_API_KEY", "key");
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "auto-edit"];
+    let arguments: Vec<String> = arguments.map(str::to_owned).to_vec();
+    let mut chat = Chat::spawn(project, &arguments, 72, 40);
+    chat.send("begin\r");
+    chat.wait_for("○ write long.txt\nworking (Ctrl-C interrupts)\n>");
+    assert_eq!(chat.read("long.txt"), None);
+    chat.wait_for("✓ write long.txt  +1\n    1 + xxx");
+    chat.wait_for("Written.");
+    chat.leave();
+}
