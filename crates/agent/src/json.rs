@@ -2,8 +2,8 @@
 //! know.
 
 use headstart_forked_query::{ToolCall, ToolOutcome};
-use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
-use headstart_speculation::{Checked, Ending, Finished};
+use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
+use headstart_speculation::{CallStage, Checked, Ending, Finished, Origin};
 use headstart_tool_gate::Verdict;
 use serde::{Serialize, Serializer};
 
@@ -76,6 +76,9 @@ enum AboutFields<'a> {
     Call {
         call: &'a ToolCall,
         verdict: &'a Verdict,
+        /// What it would change, where it is an edit.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
     },
     Changes {
         changes: Vec<ChangeSummary>,
@@ -95,7 +98,15 @@ enum AboutFields<'a> {
 #[derive(Serialize)]
 struct CallFields<'a> {
     call: &'a ToolCall,
-    state: &'static str,
+    state: CallStage,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    waiting: bool,
+    origin: Origin,
+    sentence: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    printed: Option<&'a str>,
+    #[serde(rename = "tookMs", skip_serializing_if = "Option::is_none")]
+    took_ms: Option<u64>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     outcome: Option<&'a ToolOutcome>,
 }
@@ -224,7 +235,11 @@ impl<'a> AheadFields<'a> {
 impl<'a> QuestionFields<'a> {
     fn of(question: &'a Question) -> Self {
         let about = match &*question.about {
-            Subject::Call(judged) => AboutFields::Call { call: &judged.call, verdict: &judged.verdict },
+            Subject::Call(judged) => AboutFields::Call {
+                call: &judged.call,
+                verdict: &judged.verdict,
+                diff: judged.changes.as_ref().map(ChangeSet::diff),
+            },
             Subject::Changes(asks) => {
                 AboutFields::Changes { changes: asks.changes().summary(), pending_call: asks.pending_call() }
             }
@@ -239,12 +254,16 @@ impl<'a> QuestionFields<'a> {
 
 impl<'a> CallFields<'a> {
     fn of(item: &'a CallItem) -> Self {
-        let state = match &item.outcome {
-            None => "calling",
-            Some(ToolOutcome::Output(_)) => "done",
-            Some(ToolOutcome::Error(_)) => "errored",
-        };
-        Self { call: &item.call, state, outcome: item.outcome.as_ref() }
+        Self {
+            call: &item.call,
+            state: item.stage,
+            waiting: item.waiting,
+            origin: item.origin,
+            sentence: &item.sentence,
+            printed: item.printed.as_deref(),
+            took_ms: item.took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
+            outcome: item.outcome.as_ref(),
+        }
     }
 }
 

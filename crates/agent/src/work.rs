@@ -5,8 +5,9 @@ use std::sync::Arc;
 use headstart_budget::RunMeter;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::ChangeSummary;
-use headstart_speculation::{Event, Finished, Speculation, Status};
+use headstart_speculation::{CallStage, Event, Finished, Origin, Speculation, Status};
 use headstart_tool_gate::BuiltinTool;
+use headstart_toolbox::Wording;
 
 use crate::item::CallItem;
 use crate::view::Ahead;
@@ -98,7 +99,8 @@ impl WorkProgress {
     fn take_in(&mut self, event: &Event, staged: impl FnOnce() -> Vec<ChangeSummary>) {
         match event {
             Event::ToolCall { call } => {
-                let item = CallItem { call: call.clone(), view: None, outcome: None };
+                let wording = Wording::of(&call.name);
+                let item = CallItem::new(call.clone(), CallStage::Calling, Origin::Ahead, &wording);
                 self.calls.push(Arc::new(item));
                 let is_command = BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell);
                 self.command = is_command.then(|| call.clone());
@@ -114,7 +116,7 @@ impl WorkProgress {
                 self.command = None;
                 let open = self.calls.iter_mut().rfind(|item| item.call.id == result.id);
                 if let Some(item) = open.map(Arc::make_mut) {
-                    item.outcome = Some(result.outcome.clone());
+                    item.end(result.outcome.clone(), &Wording::of(&result.name));
                 }
                 match BuiltinTool::from_name(&result.name) {
                     Some(BuiltinTool::ReadFile | BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => {

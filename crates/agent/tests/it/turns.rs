@@ -108,9 +108,10 @@ fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
             _ => None,
         });
         let call = call.expect("a call");
-        let (stage, sentence) = match ran {
-            true => (CallStage::Done, "wrote made.txt"),
-            false => (CallStage::Canceled, "tried to write made.txt"),
+        let (stage, sentence) = if ran {
+            (CallStage::Done, "wrote made.txt")
+        } else {
+            (CallStage::Canceled, "tried to write made.txt")
         };
         assert_eq!((call.stage, call.sentence.as_str(), call.waiting), (stage, sentence, false));
     }

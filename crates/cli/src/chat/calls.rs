@@ -187,12 +187,11 @@ fn without_colours(line: &str) -> String {
     while let Some((before, code)) = rest.split_once("\u{1b}[") {
         shown.push_str(before);
         let end = code.find(|c: char| !c.is_ascii_digit() && c != ';' && c != ':');
-        match end.filter(|end| code[*end..].starts_with('m')) {
-            Some(end) => rest = &code[end + 1..],
-            None => {
-                shown.push_str("\u{1b}[");
-                rest = code;
-            }
+        if let Some(end) = end.filter(|end| code[*end..].starts_with('m')) {
+            rest = &code[end + 1..];
+        } else {
+            shown.push_str("\u{1b}[");
+            rest = code;
         }
     }
     shown + rest

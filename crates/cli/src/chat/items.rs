@@ -45,7 +45,7 @@ impl Shown {
 
 impl Chat {
     /// Shows what is new: first what was told, then the question that came after it.
-    pub(super) fn on_update(&mut self, update: Update) -> Result<(), CliError> {
+    pub(super) fn on_update(&mut self, update: &Update) -> Result<(), CliError> {
         for event in &update.events {
             self.face.write_event(event)?;
         }

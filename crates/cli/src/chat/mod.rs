@@ -199,7 +199,7 @@ impl Chat {
                     }
                     None => input_ended = true,
                 },
-                Some(update) = self.updates.next() => self.on_update(update)?,
+                Some(update) = self.updates.next() => self.on_update(&update)?,
                 () = second => {}
                 news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
@@ -213,7 +213,7 @@ impl Chat {
     /// Shows what is new by now: the next key is pressed by somebody who sees it.
     fn catch_up(&mut self) -> Result<(), CliError> {
         while let Some(Some(update)) = self.updates.next().now_or_never() {
-            self.on_update(update)?;
+            self.on_update(&update)?;
         }
         Ok(())
     }

@@ -66,7 +66,6 @@ impl Answer {
         match self {
             Self::Yes => 'y',
             Self::No => 'n',
-            Self::Always => 'a',
             Self::Why => 'w',
             Self::Diff => 'd',
             Self::Mine => 'm',
@@ -74,7 +73,8 @@ impl Answer {
             Self::Theirs => 't',
             Self::AllTheirs => 'T',
             Self::Both => 'b',
-            Self::Again => 'a',
+            // Never both in one question.
+            Self::Always | Self::Again => 'a',
         }
     }
 }

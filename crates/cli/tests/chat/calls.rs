@@ -1,13 +1,11 @@
 //! A call on the screen, from its first letter to its result, and a question about one.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::fixture::{Chat, project};
-use crate::server::{Answer, Server, Step, says};
+use crate::support::server::{Answer, Server, Step, says};
 
 #[test]
 fn a_command_that_runs_shows_its_last_rows_and_its_seconds() {

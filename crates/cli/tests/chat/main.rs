@@ -2,9 +2,6 @@
 
 #[path = "../support/pty.rs"]
 mod pty;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../support/server.rs"]
-mod server;
 #[path = "../support/mod.rs"]
 mod support;
 

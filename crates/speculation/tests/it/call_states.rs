@@ -45,7 +45,7 @@ fn states(events: Events) -> Vec<String> {
             state.stage,
             if state.waiting { " waiting" } else { "" },
             if state.stage == CallStage::Generating && !state.args.is_empty() {
-                format!(" {}", serde_json::to_string(&state.args).unwrap())
+                format!(" {}", serde_json::Value::Object(state.args))
             } else {
                 String::new()
             },

@@ -5,7 +5,10 @@ use std::fmt;
 use super::decide::path_of;
 use super::{Layer, ToolPolicy, ToolRule, ToolTable};
 use crate::shell::simple_commands;
-use crate::{BuiltinTool, CallRef, EffectKind, GateContext, PolicyOrigin, Reason, Verdict};
+use crate::{
+    ApprovalMode, BuiltinTool, CallRef, Decision, EffectKind, Gate, GateContext, PolicyOrigin, Reason,
+    Verdict,
+};
 
 /// The tools that change files.
 const EDITORS: [&str; 4] = ["edit", "write_file", "multi_edit", "create_file"];
@@ -61,7 +64,10 @@ impl SessionRule {
     }
 
     fn of_edit(call: CallRef<'_>, verdict: &Verdict, context: &GateContext) -> Option<Self> {
-        if verdict.reason != Reason::WriteToolNoAuto {
+        // What the mode asks about may hide what is asked about in every mode.
+        let edits = GateContext { mode: ApprovalMode::AutoEdit, ..context.clone() };
+        let is_asked_anyway = Gate::new().judge(call, &edits).decision == Decision::Boundary;
+        if verdict.reason != Reason::WriteToolNoAuto || is_asked_anyway {
             return None;
         }
         let path = path_of(call.name, call.args, context).ok()??.to_string();
@@ -117,7 +123,8 @@ impl SessionRule {
         };
         // The gate does not look up what a program writes to: what names a place outside is asked about each time.
         let leads_out = |word: &&str| {
-            word.split(['=', ':', ',']).any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
+            word.split(['=', ':', ','])
+                .any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
         };
         if !words.iter().all(is_plain) || words.iter().any(leads_out) {
             return None;

@@ -504,8 +504,8 @@ fn the_letters_of_a_call_are_told_on_demand() {
             .collect();
         for ((name, letters), call) in letters.iter().zip(&calls) {
             assert_eq!(*name, call.name);
-            let args: serde_json::Value = serde_json::from_str(letters).unwrap_or_default();
-            assert_eq!(args, serde_json::Value::Object(call.args.clone()), "{letters}");
+            let args: Value = serde_json::from_str(letters).unwrap_or_default();
+            assert_eq!(args, Value::Object(call.args.clone()), "{letters}");
             streamed += 1;
         }
     }
