@@ -9,6 +9,7 @@ use crate::state::state;
 
 pub(crate) const TESTS: &[Test] = &[
     ("what_a_command_took_is_told", what_a_command_took),
+    ("a_command_gives_way_to_others", a_command_gives_way_to_others),
     ("a_command_writes_and_nothing_changes", a_command_writes_and_nothing_changes),
     ("a_view_is_where_the_workspace_is", a_view_is_where_the_workspace_is),
     ("output_comes_in_order_or_apart_and_is_cut", output_comes_in_order_or_apart_and_is_cut),
@@ -23,6 +24,16 @@ pub(crate) const TESTS: &[Test] = &[
 
 /// Where all that is written is in memory.
 pub(crate) const MEMORY: &[Test] = &[("room_is_bounded", room_is_bounded)];
+
+fn a_command_gives_way_to_others() {
+    let place = Place::with(&[]);
+    let said = ok(&mut place.view(), "sleep 0.1; nice; (sh -c nice); cut -d ' ' -f 19 /proc/1/stat");
+    let said: Vec<i32> = said.lines().map(|line| line.parse().unwrap()).collect();
+    // Who ends a command that is over its limits does not wait for it.
+    let own: i32 =
+        std::fs::read_to_string("/proc/self/stat").unwrap().split(' ').nth(18).unwrap().parse().unwrap();
+    assert_eq!(said, [own.max(10), own.max(10), own]);
+}
 
 fn a_command_writes_and_nothing_changes() {
     let place = Place::with(&[("a.txt", "old"), ("sub/b.txt", "b")]);

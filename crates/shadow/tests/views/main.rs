@@ -16,6 +16,7 @@ mod copies;
 mod given;
 mod histories;
 mod layers;
+mod meanwhile;
 mod output;
 mod place;
 mod places;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         places::TESTS,
         prepared::TESTS,
         builds::TESTS,
+        meanwhile::TESTS,
     ];
     let overlay = [
         histories::TESTS,

@@ -11,9 +11,6 @@ use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 use crate::os::refused;
 use crate::{Limits, Refusal};
 
-/// How far a view gives way to what else runs on the machine.
-const NICE: i32 = 10;
-
 /// Limits of the kernel for each process.
 pub(super) fn limit(limits: &Limits) -> Result<(), Refusal> {
     let rows = [
@@ -30,8 +27,6 @@ pub(super) fn limit(limits: &Limits) -> Result<(), Refusal> {
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
             .map_err(|error| refused("prlimit64", name, error))?;
     }
-    // Only politeness: without it a view works as well.
-    let _ = rustix::process::nice(NICE);
     Ok(())
 }
 

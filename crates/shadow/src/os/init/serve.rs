@@ -24,6 +24,8 @@ use crate::os::channel::{Channel, Message};
 
 /// How often the processes of a running command are counted, in nanoseconds.
 const LOOK_EVERY: i64 = 100_000_000;
+/// How far commands give way to what else runs on the machine. The process that counts them does not: they would keep it from its work.
+const NICE: i32 = 10;
 
 /// Serves until the other side is gone, and with this process all others of the view.
 pub(super) fn serve(channel: &mut Channel, limits: Limits) -> ExitCode {
@@ -80,7 +82,11 @@ enum Input {
 
 /// Starts what a request names. Our ends of the pipes are closed after it, so that they end with the program.
 fn spawn(message: Message, input: Input) -> Result<std::process::Child, String> {
-    command(message, input)?.spawn().map_err(|error| error.to_string())
+    let child = command(message, input)?.spawn().map_err(|error| error.to_string())?;
+    // It is the first of a group of its own, in which its children are, too. Only politeness: that it has ended already is no error.
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let _ = rustix::process::setpriority_pgrp(group, NICE);
+    Ok(child)
 }
 
 /// The fields: directory, number of arguments, the arguments, the variables; the descriptors: standard input if it is among them, standard
