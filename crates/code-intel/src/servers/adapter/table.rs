@@ -112,9 +112,12 @@ fn python_settings(section: &str) -> std::collections::BTreeMap<String, Value> {
 }
 
 fn gopls() -> Adapter {
+    // By itself it looks at other packages only a second after the last edit, which is longer than its silence is waited for.
+    let options = json!({ "diagnosticsDelay": "0s" });
     Adapter {
         settling: Settling::Versions,
-        settings: [("gopls".to_owned(), json!({}))].into(),
+        settings: [("gopls".to_owned(), options.clone())].into(),
+        options,
         check: Some(check("go", &["vet", "-json", "./..."], CheckFormat::GoVet)),
         ..adapter(
             "gopls",
