@@ -1,4 +1,5 @@
-//! Views, each figure beside what the same harness takes without one: a plain spawn, and `bwrap --ro-bind / / true`, a sandbox without an overlay.
+//! Views, each figure beside what the same harness takes without one: a plain spawn, and `bwrap --ro-bind / / true`, a sandbox without an overlay: with the two
+//! namespaces that it needs for that, and with all that a view has.
 //!
 //! The ways take turns, round by round, so that whatever else the machine does meets all of them; look at the ratios, and at the smallest of
 //! each.
@@ -102,6 +103,7 @@ fn starts(rounds: usize, many: usize) {
     let mut rows = rows(&[
         "plain spawn of true",
         "bwrap --ro-bind / / true",
+        "bwrap --unshare-all --ro-bind / / true",
         "start of a view, 5 files",
         "start of a view, many files",
         "start, true and end, many files",
@@ -111,22 +113,24 @@ fn starts(rounds: usize, many: usize) {
     for _ in 0..rounds {
         rows[0].time(plain);
         if has_bwrap {
-            rows[1].time(|| {
-                let status = Process::new("bwrap").args(["--ro-bind", "/", "/", "true"]).status().unwrap();
-                assert!(status.success());
-            });
+            for (row, more) in [(1, &[][..]), (2, &["--unshare-all"])] {
+                rows[row].time(|| {
+                    let words = [more, &["--ro-bind", "/", "/", "true"]].concat();
+                    assert!(Process::new("bwrap").args(words).status().unwrap().success());
+                });
+            }
         }
-        rows[2].time(|| start(few.path())).end();
-        rows[3].time(|| start(many.path())).end();
-        rows[4].time(|| {
+        rows[3].time(|| start(few.path())).end();
+        rows[4].time(|| start(many.path())).end();
+        rows[5].time(|| {
             let mut view = start(many.path());
             view.run(&quick()).unwrap();
             view.end();
         });
         let prepared = prepare();
-        rows[5].time(|| start_prepared(many.path(), prepared)).end();
+        rows[6].time(|| start_prepared(many.path(), prepared)).end();
         let prepared = prepare();
-        rows[6].time(|| {
+        rows[7].time(|| {
             let mut view = start_prepared(many.path(), prepared);
             view.run(&quick()).unwrap();
             view.end();

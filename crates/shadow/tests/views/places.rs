@@ -16,6 +16,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_workspace_may_be_below_a_folder_that_a_view_empties", a_workspace_below_an_emptied_folder),
     ("a_workspace_that_holds_mounts_is_refused", a_workspace_that_holds_mounts_is_refused),
     ("what_was_prepared_before_a_mount_is_not_used", || mounted("meanwhile")),
+    ("a_mount_over_which_nothing_is_shown_is_closed_all_the_same", || mounted("covered")),
     ("a_workspace_reached_through_a_link_is_where_the_link_leads", a_workspace_reached_through_a_link),
     ("tools_of_the_home_are_there_without_credentials", tools_of_the_home),
 ];
@@ -155,12 +156,27 @@ fn tools_of_the_home() {
 type Mounts = (&'static str, &'static str, fn(&Place, Prepared));
 
 /// Workspaces that are on something that is mounted for them, and what is expected of each.
-const MOUNTS: [Mounts; 4] = [
+const MOUNTS: [Mounts; 5] = [
     ("tmpfs", "mount -t tmpfs tmpfs WORK", writes_and_reads_at),
     ("inner", "mkdir WORK/inner && mount -t tmpfs tmpfs WORK/inner", refuses_inner),
     ("bind", "mkdir WORK/../other && mount --bind WORK/../other WORK", writes_and_reads_at),
     ("meanwhile", "mount -t tmpfs tmpfs WORK && echo mounted > WORK/file", prepared_before),
+    (
+        "covered",
+        "mount -t tmpfs tmpfs /sys/firmware && mkdir -p /sys/firmware/efi/efivars && mount -t tmpfs tmpfs /sys/firmware/efi/efivars && mount -t tmpfs tmpfs WORK",
+        closes_what_is_covered,
+    ),
 ];
+
+/// Where what is covered is mounted: variables of the machine's start are, on most.
+fn closes_what_is_covered(place: &Place, _: Prepared) {
+    let mut view = place.view();
+    assert_eq!(ok(&mut view, "ls -A /sys/firmware"), "");
+    let line = "grep ' /sys/firmware' /proc/self/mountinfo | cut -d ' ' -f 5,6";
+    let mounts = ok(&mut view, line);
+    assert!(mounts.contains("/sys/firmware/efi/efivars ") && 3 <= mounts.lines().count(), "{mounts}");
+    assert!(mounts.lines().all(|mount| mount.contains(" ro,")), "{mounts}");
+}
 
 fn writes_and_reads_at(place: &Place, _: Prepared) {
     writes_and_reads(&place.options());

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
 use rustix::mount::{
     MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
     mount_change, mount_remount, move_mount, open_tree, unmount,
@@ -110,14 +111,14 @@ pub(super) fn build(plan: &Plan, parts: Parts) -> Result<Built, Refusal> {
     }
     site.devices(parts.devices, &parts.terminals)?;
     site.attach_at(&parts.processes, Path::new("/proc"))?;
-    site.mask()?;
+    let covered = site.mask()?;
     site.resolver()?;
     let Site { root, written, writable } = site;
     enter(&root)?;
     drop(root);
     no_more_user_namespaces()?;
     bound_processes(&plan.limits);
-    close_all_else(&writable)?;
+    close_all_else(&writable, &covered)?;
     let view =
         view.ok_or_else(|| refused("plan", "the workspace", std::io::Error::other("it is missing")))?;
     Ok(Built { written, view, writable })
@@ -325,8 +326,8 @@ impl Site {
         attach(&copy(&self.written, Path::new(over), false)?, &self.root, at)
     }
 
-    /// Puts empty files and folders over what no command is to read.
-    fn mask(&self) -> Result<(), Refusal> {
+    /// Puts empty files and folders over what no command is to read, and says over what.
+    fn mask(&self) -> Result<Vec<PathBuf>, Refusal> {
         let mut masked: Vec<PathBuf> = MASKED.iter().map(PathBuf::from).collect();
         if rustix::process::getuid().is_root() {
             // Root may read what nobody else may; in a view it is nobody else.
@@ -335,7 +336,9 @@ impl Site {
         masked.sort();
         // Of two mounts at one place only the upper one would be remounted.
         masked.dedup();
-        masked.iter().try_for_each(|path| self.mask_file(path))
+        close_covered(&masked)?;
+        masked.iter().try_for_each(|path| self.mask_file(path))?;
+        Ok(masked)
     }
 
     /// What not everybody may read, so many folders deep.
@@ -409,7 +412,7 @@ impl Site {
 /// Takes a file or folder out of an overlay, so that it is not there for a command.
 fn mask_in(mount: &OwnedFd, path: &Path) -> Result<(), Refusal> {
     match rustix::fs::unlinkat(mount, path, AtFlags::empty()) {
-        Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Ok(()),
+        Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
         Err(error) => Err(refused("unlinkat", path.as_os_str().as_encoded_bytes(), error)),
     }
 }
@@ -446,26 +449,54 @@ fn has_own_bound(release: &str) -> bool {
     (6, 15) <= (numbers.next().unwrap_or(0_u32), numbers.next().unwrap_or(0_u32))
 }
 
-/// Remounts everything read-only but what is to be written. A list of what is written, not of what is not: `/proc/sys` of a view that root
-/// started would change the machine.
-fn close_all_else(writable: &[PathBuf]) -> Result<(), Refusal> {
-    let path = "/proc/self/mountinfo";
-    let text = fs::read(path).map_err(|error| refused("read", path, error))?;
-    let times = MountFlags::NOATIME | MountFlags::NODIRATIME | MountFlags::RELATIME;
-    for mount in mountinfo::mounts(&text) {
-        let is_writable = writable.contains(&mount.at);
-        let least = if is_writable { MountFlags::NOSUID } else { MountFlags::RDONLY | MountFlags::NOSUID };
-        if mount.flags.contains(least) {
+/// Remounts read-only what is mounted at and below paths that will be covered, in the tree as it is put together: later no path leads there.
+fn close_covered(covered: &[PathBuf]) -> Result<(), Refusal> {
+    for mount in mounts()? {
+        let Ok(at) = mount.at.strip_prefix(BUILDING_SITE) else { continue };
+        if !covered.iter().any(|covered| at.starts_with(relative(covered))) {
             continue;
         }
-        // A folder of the machine's that may be written is no place for devices either.
-        let more = if is_writable { MountFlags::NODEV } else { MountFlags::RDONLY };
-        // A remount that names no rule for the times keeps the one that is there, which may not be changed.
-        let flags = (mount.flags - times) | MountFlags::BIND | MountFlags::NOSUID | more;
-        mount_remount(&mount.at, flags, "")
-            .map_err(|error| refused("mount", format!("{}, read-only", mount.at.display()), error))?;
+        match close(&mount, false) {
+            // This user cannot even come to it.
+            Err(Errno::ACCESS | Errno::NOENT) => {}
+            done => done.map_err(|error| not_closed(&mount, error))?,
+        }
     }
     Ok(())
+}
+
+/// Remounts everything read-only but what is to be written. A list of what is written, not of what is not: `/proc/sys` of a view that root
+/// started would change the machine. No path leads to what is mounted below what is covered.
+fn close_all_else(writable: &[PathBuf], covered: &[PathBuf]) -> Result<(), Refusal> {
+    let is_covered = |at: &Path| covered.iter().any(|covered| at != covered && at.starts_with(covered));
+    for mount in mounts()?.iter().filter(|mount| !is_covered(&mount.at)) {
+        close(mount, writable.contains(&mount.at)).map_err(|error| not_closed(mount, error))?;
+    }
+    Ok(())
+}
+
+fn mounts() -> Result<Vec<mountinfo::Mount>, Refusal> {
+    let path = "/proc/self/mountinfo";
+    let text = fs::read(path).map_err(|error| refused("read", path, error))?;
+    Ok(mountinfo::mounts(&text))
+}
+
+fn not_closed(mount: &mountinfo::Mount, error: Errno) -> Refusal {
+    refused("mount", format!("{}, read-only", mount.at.display()), error)
+}
+
+/// Remounts what is not closed yet.
+fn close(mount: &mountinfo::Mount, is_writable: bool) -> Result<(), Errno> {
+    let least = if is_writable { MountFlags::NOSUID } else { MountFlags::RDONLY | MountFlags::NOSUID };
+    if mount.flags.contains(least) {
+        return Ok(());
+    }
+    // A folder of the machine's that may be written is no place for devices either.
+    let more = if is_writable { MountFlags::NODEV } else { MountFlags::RDONLY };
+    let times = MountFlags::NOATIME | MountFlags::NODIRATIME | MountFlags::RELATIME;
+    // A remount that names no rule for the times keeps the one that is there, which may not be changed.
+    let flags = (mount.flags - times) | MountFlags::BIND | MountFlags::NOSUID | more;
+    mount_remount(&mount.at, flags, "")
 }
 
 #[cfg(test)]
