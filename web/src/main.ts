@@ -100,10 +100,12 @@ class App {
     const remote = choice.kind === "remote" ? remoteModel(choice.baseUrl, choice.key) : undefined;
     this.#remote = remote;
     // A model that is not a recording searches the project by its index.
-    if (remote) await this.#session.search.load().catch(() => this.#session.note("The index of the project could not be fetched: the model searches without it.", "plain"));
+    const session = this.#session;
+    const load = () => session.search.load().catch(() => session.note("The index of the project could not be fetched: the model searches without it.", "plain"));
+    const name = choice.kind === "remote" ? choice.model : undefined;
+    await session.useModel(remote?.model ?? sceneModel(SPEED), name, remote ? load() : Promise.resolve());
     if (this.#remote !== remote) return;
-    this.#modelName = choice.kind === "remote" ? choice.model : "recording";
-    this.#session.useModel(this.#remote?.model ?? sceneModel(SPEED), choice.kind === "remote" ? choice.model : undefined);
+    this.#modelName = name ?? "recording";
     this.#announce(`From now on ${this.#modelName} answers.`);
     this.#draw();
   }

@@ -266,7 +266,7 @@ test("a prompt that failed is kept, and can be tried again by button and by key"
   await page.waitForSelector(".working");
   await page.keyboard.type("another thought");
   await failures(3);
-  assert.equal(await prompt.inputValue(), "another thought", "what is typed is not replaced");
+  assert.equal(await prompt.inputValue(), "what is this?\nanother thought", "it stands before what is typed");
 
   await page.reload();
   await failures(3);

@@ -88,11 +88,11 @@ test("whatever cannot be gone on from is told, and the page begins anew", async 
   const whole = await visitor.saved();
   await reloadWith(visitor, whole);
   await visitor.said("Files and conversation are as they were");
-  const [asked, ...answers] = whole.messages;
   const damaged = {
     "no JSON": "{",
     "no object": "null",
-    "no session": '{"version":2,"files":{"a":7}}',
+    "no session": '{"version":3,"lines":"","entries":[],"steps":[],"files":{"a":7}}',
+    "an older form": { ...whole, version: 2 },
     "no files": { ...whole, files: null },
     "a path that leaves the project": { ...whole, files: { "../x": "" } },
     "half a character": { ...whole, files: { ...whole.files, "README.md": "x\ud83c" } },
@@ -100,8 +100,10 @@ test("whatever cannot be gone on from is told, and the page begins anew", async 
     "a call without a call": { ...whole, entries: [{ kind: "call", ahead: false }] },
     "no step": { ...whole, steps: [null] },
     "a step without stretches": { ...whole, steps: [{ ...whole.steps[0], stretches: null }] },
-    "no message": { ...whole, messages: [null] },
-    "a call without its result": { ...whole, messages: [asked, answers[0]] },
+    "no conversation": { ...whole, lines: 7 },
+    "no line": { ...whole, lines: `${whole.lines}{\n` },
+    "no message": { ...whole, lines: `${whole.lines}{"type":"message","message":null}\n` },
+    "lines of a newer version": { ...whole, lines: whole.lines.replace('"version":1', '"version":9') },
   };
   for (const [what, saved] of Object.entries(damaged)) {
     await reloadWith(visitor, saved);

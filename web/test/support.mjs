@@ -134,10 +134,12 @@ export class Visitor {
     return this.page.locator("#live > *").allInnerTexts();
   }
 
-  /** What the session is, as it survives a reload. */
+  /** What the session is, as it survives a reload; `messages` are those of the conversation's lines. */
   async saved() {
     await this.page.waitForTimeout(250);
-    return JSON.parse(await this.page.evaluate(() => sessionStorage.getItem("headstart.session")));
+    const saved = JSON.parse(await this.page.evaluate(() => sessionStorage.getItem("headstart.session")));
+    const lines = (saved.lines ?? "").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+    return { ...saved, messages: lines.flatMap(({ type, message }) => (type === "message" ? [message] : [])) };
   }
 
   async files() {

@@ -259,6 +259,11 @@ impl AgentHandle {
         self.with(|core| core.set_speculation(runs));
     }
 
+    /// What is suggested is gone, and the work ahead with it: the host knows that it rests on what does not hold any more.
+    pub fn drop_suggestion(&self) {
+        self.with(Core::drop_suggestion);
+    }
+
     /// So many suggestions are asked for from now on.
     pub fn set_candidates(&self, candidates: usize) {
         self.with(|core| core.set_candidates(candidates));

@@ -55,6 +55,7 @@ struct AheadFields<'a> {
     id: &'a str,
     state: &'static str,
     calls: Vec<CallFields<'a>>,
+    said: &'a str,
     staged: &'a [ChangeSummary],
     #[serde(skip_serializing_if = "Option::is_none")]
     ending: Option<&'a Ending>,
@@ -224,6 +225,7 @@ impl<'a> AheadFields<'a> {
             id: &ahead.id,
             state,
             calls: ahead.progress.calls.iter().map(|item| CallFields::of(item)).collect(),
+            said: &ahead.progress.said,
             staged: &ahead.progress.staged,
             ending,
             pending_call: finished.and_then(Finished::pending_call),

@@ -29,6 +29,8 @@ pub(crate) struct WorkAhead {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct WorkProgress {
+    /// What its model has said since the last call.
+    pub said: String,
     /// Its calls, in order.
     pub calls: Vec<Arc<CallItem>>,
     /// Calls that only looked and have their result.
@@ -98,7 +100,9 @@ impl WorkProgress {
     /// Takes in what the work tells; `staged` is asked for where it may have changed.
     fn take_in(&mut self, event: &Event, staged: impl FnOnce() -> Vec<ChangeSummary>) {
         match event {
+            Event::Text { text } => self.said.push_str(text),
             Event::ToolCall { call } => {
+                self.said.clear();
                 let wording = Wording::of(&call.name);
                 let item = CallItem::new(call.clone(), CallStage::Calling, Origin::Ahead, &wording);
                 self.calls.push(Arc::new(item));

@@ -1,6 +1,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
@@ -51,33 +51,7 @@ impl EngineHandle {
     /// `options` and `rules` are JSON.
     #[wasm_bindgen(constructor)]
     pub fn new(options: &str, rules: &str, port: HostPort, tree: TreeHandle) -> Result<Self, Failure> {
-        let options: Options = parse("", options)?;
-        let callbacks = Arc::new(Callbacks::new(port));
-        let limits = options.limits()?;
-        let runner = || Arc::new(PortRunner(Arc::clone(&callbacks))) as Arc<dyn CommandRunner>;
-        let toolbox = Toolbox::standard(options.runs_commands.then(runner));
-        let tools = declarations(&options.tools, options.reads);
-        let toolbox = with_own_tools(toolbox, options.tools, &callbacks)?;
-        let host = PortHost {
-            callbacks: Arc::clone(&callbacks),
-            rules: GateContext {
-                ahead_writes: options.ahead_writes,
-                tools,
-                ..parse::<Rules>("", rules)?.into_context("")?
-            },
-            commit: options.commit.options(),
-            at_boundary: options.at_boundary.into(),
-            not_asked: Arc::default(),
-        };
-        let model = PortModel { callbacks, priority: Priority::Background };
-        let engine = Engine {
-            background: BackgroundModel::main(Arc::new(model), options.model_name),
-            toolbox,
-            workspace: tree.workspace()?,
-            gate: Arc::new(Gate::new()),
-            host: Arc::new(host.clone()),
-            limits,
-        };
+        let (engine, host) = engine(options, rules, port, tree)?;
         Ok(Self { engine, host, last: Cell::default() })
     }
 
@@ -173,6 +147,44 @@ impl EngineHandle {
         let tools = self.engine.toolbox.schemas();
         CacheSafeParams::new(system, tools, &messages, &self.engine.background.name)
     }
+}
+
+/// An engine and the host that it has.
+pub(crate) fn engine(
+    options: &str,
+    rules: &str,
+    port: HostPort,
+    tree: TreeHandle,
+) -> Result<(Engine, PortHost), Failure> {
+    let options: Options = parse("", options)?;
+    let callbacks = Arc::new(Callbacks::new(port));
+    let limits = options.limits()?;
+    let runner = || Arc::new(PortRunner(Arc::clone(&callbacks))) as Arc<dyn CommandRunner>;
+    let toolbox = Toolbox::standard(options.runs_commands.then(runner));
+    let tools = declarations(&options.tools, options.reads);
+    let toolbox = with_own_tools(toolbox, options.tools, &callbacks)?;
+    let rules = GateContext {
+        ahead_writes: options.ahead_writes,
+        tools,
+        ..parse::<Rules>("", rules)?.into_context("")?
+    };
+    let host = PortHost {
+        callbacks: Arc::clone(&callbacks),
+        rules: Arc::new(Mutex::new(rules)),
+        commit: options.commit.options(),
+        at_boundary: options.at_boundary.into(),
+        not_asked: Arc::default(),
+    };
+    let model = PortModel { callbacks, priority: Priority::Background };
+    let engine = Engine {
+        background: BackgroundModel::main(Arc::new(model), options.model_name),
+        toolbox,
+        workspace: tree.workspace()?,
+        gate: Arc::new(Gate::new()),
+        host: Arc::new(host.clone()),
+        limits,
+    };
+    Ok((engine, host))
 }
 
 /// What came of a query for a suggestion.

@@ -16,7 +16,7 @@ use crate::port::Callbacks;
 pub(crate) struct PortHost {
     pub(crate) callbacks: Arc<Callbacks>,
     /// All but the mode, which is asked for anew each time.
-    pub(crate) rules: GateContext,
+    pub(crate) rules: Arc<Mutex<GateContext>>,
     pub(crate) commit: CommitOptions,
     pub(crate) at_boundary: AtBoundary,
     /// Why the user could not be asked: each turn has one of its own.
@@ -36,7 +36,8 @@ impl Host for PortHost {
     fn gate_context(&self) -> GateContext {
         // What is no mode lets nothing happen.
         let mode = read_mode(&self.callbacks.mode()).unwrap_or(ApprovalMode::Plan);
-        GateContext { mode, ..self.rules.clone() }
+        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        GateContext { mode, ..rules.clone() }
     }
 
     fn commit_options(&self) -> CommitOptions {

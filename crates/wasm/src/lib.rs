@@ -43,6 +43,8 @@ mod code_index;
 
 // What runs ahead.
 #[cfg(feature = "engine")]
+mod agent;
+#[cfg(feature = "engine")]
 mod cancel;
 #[cfg(feature = "engine")]
 mod change_set;

@@ -40,7 +40,8 @@ function placeIn(messages: readonly Message[], earlier = false): InScene | undef
   for (let index = messages.length - 1; 0 <= index; index -= 1) {
     const message = messages[index];
     if (message?.role !== "user") continue;
-    const prompt = normal(textOf(message));
+    // What the user has undone is told before their words.
+    const prompt = normal(textOf(message).split("\n\n").at(-1) ?? "");
     const scene = SCENES.find((candidate) => normal(candidate.prompt) === prompt);
     const since = messages.slice(index + 1);
     if (scene) return { scene, since, given: since.filter(({ role }) => role === "model").length };

@@ -1,50 +1,37 @@
-import {
-  type Acceptance,
-  type ControllerEvent,
-  type Conversation,
-  type Effect,
-  Engine,
-  FollowupController,
-  type Message,
-  type Model,
-  type RunEvent,
-  StartError,
-  type ToolCall,
-  type Transcript,
-  type Turn,
-  type Verdict,
-} from "headstart";
+import { Agent, type ChangeSet, type Model, type View, type ViewAnswer, type ViewItem, type ViewItemChange, type ViewQuestion } from "headstart";
 import { runCommand } from "../runner/command.js";
-import { Ahead } from "./ahead.js";
-import { type Entry, tell } from "./log.js";
+import type { Entry } from "./log.js";
 import { Project } from "./project.js";
 import { ProjectSearch } from "./search.js";
 import { type Step, Stopwatch } from "./steps.js";
 import { type Kept, type Saved, save } from "./storage.js";
 
-export type Consent = "run" | "decline" | "stop";
-
-/** A call that waits for the user. */
+/** What the user is asked. */
 export interface Question {
-  call: ToolCall;
-  verdict: Verdict;
+  about: ViewQuestion;
+  /** The prompt of the turn that asks. */
+  prompt: string;
   /** On the clock of events. */
   askedAt: number;
-  answer(consent: Consent): void;
-}
-
-export interface Ghost {
-  suggestion: string;
-  /** What of it is not typed yet. */
-  rest: string;
+  answer(answer: ViewAnswer): void;
 }
 
 export interface SessionOptions {
   model: Model;
+  /** The name of the visitor's own model; the recording has none, and costs nothing. */
   modelName?: string;
   system: string;
   files: Record<string, string>;
   saved?: Saved | undefined;
+}
+
+/** The work behind a suggestion, with its times. */
+export interface Ahead {
+  readonly id: string;
+  /** Known once it was on screen. */
+  prompt: string | undefined;
+  readonly watch: Stopwatch;
+  work: NonNullable<View["ahead"]>;
 }
 
 const COMMAND_TIME_MS = 10_000;
@@ -55,14 +42,12 @@ const KEEPING: Readonly<Record<Kept, string>> = {
   forbidden: "The browser keeps nothing for this page: a reload would begin anew.",
 };
 
-/** A conversation about the project, with the next prompt suggested and run ahead. It knows nothing of the screen. */
+/** The conversation of the page: what the agent tells becomes lines and times here, and both survive a reload. It knows nothing of the screen. */
 export class Session {
   readonly project: Project;
   readonly search: ProjectSearch;
   readonly entries: Entry[];
   readonly steps: Step[];
-  phase: "idle" | "turn" | "accept" = "idle";
-  ghost: Ghost | undefined;
   ahead: Ahead | undefined;
   /** The prompt of work that was given up last, until there is new work. */
   givenUp: string | undefined;
@@ -71,42 +56,44 @@ export class Session {
   onChange: () => void = () => {};
   onAnnounce: (text: string) => void = () => {};
   onInsert: (text: string) => void = () => {};
-  /** A prompt that failed is to stand in the line again, unless something else does. */
+  /** Prompts that came to nothing are to stand in the line again, before what is typed there. */
   onReturn: (prompt: string) => void = () => {};
   onQuestion: () => void = () => {};
 
+  readonly #options: SessionOptions;
   #saved: Saved | undefined;
-  readonly #conversation: Conversation;
-  readonly #controller = new FollowupController();
-  #engine: Engine;
+  #agent: Agent;
   #modelName: string | undefined;
-  #turn: Turn | undefined;
-  /** Work that is being handed over. */
-  #taking: Ahead | undefined;
-  #working: string | undefined;
-  #request = 0;
-  #wake: ReturnType<typeof setTimeout> | undefined;
-  #suggesting = new AbortController();
+  /** The lines of the conversation, as the agent gave them. */
+  #lines: string;
+  /** What the agent has learned of costs and of the visitor. */
+  #ledger = { past: "", habits: undefined as string | undefined };
+  /** The turn that goes on: its prompt, its times, and the work that was taken for it. */
+  #turn: { prompt: string; watch: Stopwatch; taken: Ahead | undefined; pressed: number; savedMs: number } | undefined;
+  #suggested: string | undefined;
+  #draft = -1;
   #saving: ReturnType<typeof setTimeout> | undefined;
   #kept: Kept = "kept";
-  #watch: Stopwatch | undefined;
-  /** What the input line holds. */
-  #typed = "";
+  /** Until another model answers. */
+  #changing: Promise<unknown> | undefined;
   #isEnabled = true;
   #isOver = false;
 
   /** Throws where it cannot go on from what was saved. */
   constructor(options: SessionOptions) {
     const { saved } = options;
+    this.#options = options;
     this.project = new Project(saved?.files ?? options.files);
     this.search = new ProjectSearch(this.project);
     this.entries = saved?.entries ?? [];
     this.steps = saved?.steps ?? [];
-    this.#conversation = { system: options.system, messages: saved?.messages ?? [] };
+    this.#lines = saved?.lines ?? "";
     this.#modelName = options.modelName;
-    this.#engine = this.#makeEngine(options.model);
-    this.project.onChange(() => this.#changed());
-    if (saved) this.#checkConversation();
+    this.#agent = this.#makeAgent(options.model);
+    this.project.onChange((_, by) => {
+      if (by === "user") this.#agent.filesChanged();
+      this.#changed();
+    });
     this.#saved = saved;
   }
 
@@ -116,8 +103,37 @@ export class Session {
     this.#saved = undefined;
   }
 
-  get messages(): readonly Message[] {
-    return this.#conversation.messages;
+  get #view(): View {
+    return this.#agent.view;
+  }
+
+  get phase(): "idle" | "turn" | "accept" {
+    switch (this.#view.phase) {
+      case "idle":
+      case "ended":
+        return "idle";
+      case "accepting":
+      case "asking":
+        return "accept";
+      default:
+        return this.#turn?.taken ? "accept" : "turn";
+    }
+  }
+
+  /** The suggestion on screen, and what of it is not typed yet. */
+  get ghost(): { suggestion: string; rest: string } | undefined {
+    const { suggestion } = this.#view;
+    return suggestion && { suggestion: suggestion.text, rest: suggestion.rest ?? "" };
+  }
+
+  /** Prompts that wait. */
+  get queued(): readonly string[] {
+    return this.#view.queued;
+  }
+
+  /** What the work ahead would change. */
+  staged(): ChangeSet | undefined {
+    return this.ahead && this.#agent.changes(this.ahead.id);
   }
 
   /** Whether nothing was asked yet. */
@@ -125,76 +141,67 @@ export class Session {
     return !this.entries.some(({ kind }) => kind === "user");
   }
 
-  /** Another model answers from now on. What the former one does ahead is given up. */
-  useModel(model: Model, modelName?: string): void {
-    this.stop();
-    this.#tellController({ type: "clear" });
-    this.#suggesting.abort();
-    this.#engine.dispose();
+  /**
+   * Another model answers as soon as what it needs is there; a prompt that is sent meanwhile waits for that. The turn that goes on ends, and
+   * what the former model does ahead is given up.
+   */
+  async useModel(model: Model, modelName: string | undefined, ready: Promise<unknown>): Promise<void> {
+    this.#changing = ready;
+    await ready;
+    if (this.#changing !== ready || this.#isOver) return;
+    this.#changing = undefined;
     this.#modelName = modelName;
-    this.#engine = this.#makeEngine(model);
+    // The tools that are offered may be others as well, so the conversation goes on with another agent.
+    void this.#agent.close();
+    this.#left();
+    this.#agent = this.#makeAgent(model);
+    this.#agent.suggest();
     this.#changed();
-    if (this.phase === "idle" && this.#conversation.messages.length) void this.#suggest();
   }
 
   /** The one switch for suggestions and everything that they run. */
   enable(enabled: boolean): void {
     this.#isEnabled = enabled;
-    this.#tellController({ type: "enabled", enabled });
-    if (!enabled) this.#suggesting.abort();
-    if (enabled && this.phase === "idle" && this.#conversation.messages.length) void this.#suggest();
+    this.#agent.setBackground(enabled ? "auto" : "off");
+    if (enabled) this.#agent.suggest();
+    this.#changed();
   }
 
   /** The input line holds another text. */
   edited(text: string): void {
-    this.#typed = text;
-    this.#tellController({ type: "edited", text });
+    this.#agent.edited(text);
+    this.#changed();
   }
 
   dismiss(): void {
-    this.#tellController({ type: "dismiss" });
-    if (this.ahead) this.#giveUp();
+    this.#agent.dismiss();
+    this.#changed();
   }
 
-  /** Tab, or a button, which was aimed at: takes the suggestion, and with it the work. Says whether it did. */
-  accept(method: "tab" | "enter"): boolean {
-    const suggestion = this.#controller.visible;
-    if (!suggestion || this.phase !== "idle") return false;
-    this.#tellController({ type: "accept", method, skipInsert: true });
-    if (this.#controller.visible) return false;
-    void this.send(suggestion);
-    return true;
+  /** Tab, or a button: takes the suggestion, and with it the work. Says whether it did. */
+  accept(): boolean {
+    const { suggestion } = this.#view;
+    return suggestion !== undefined && this.#agent.take(suggestion.text) === undefined;
   }
 
   /** Right: puts the suggestion into the line, as if it had been typed, to be edited or sent. */
   insert(): void {
-    const suggestion = this.#controller.visible;
+    const { suggestion } = this.#view;
     if (!suggestion) return;
-    this.onInsert(suggestion);
-    this.edited(suggestion);
+    this.onInsert(suggestion.text);
+    this.edited(suggestion.text);
   }
 
-  /** Sends a prompt. Work that ran ahead for this very prompt is taken, other work is given up. */
-  async send(text: string): Promise<void> {
-    if (this.phase !== "idle" || text.trim() === "") return;
-    const ahead = this.ahead?.prompt === text ? this.ahead : undefined;
-    if (ahead) this.ahead = undefined;
-    this.#typed = "";
-    this.#suggesting.abort();
-    this.#tellController({ type: "clear" });
-    if (this.ahead) this.#giveUp();
-    this.givenUp = undefined;
-    this.entries.push({ kind: "user", text });
-    this.#working = text;
-    if (ahead) await this.#take(ahead);
-    else await this.#run({ prompt: text }, new Stopwatch(text, false));
+  /** Sends a prompt. While something goes on it waits. */
+  send(text: string): void {
+    if (this.#changing) return void this.#changing.then(() => this.send(text));
+    this.#agent.submit(text);
+    this.#changed();
   }
 
   /** Ends what the user waits for. */
   stop(): void {
-    this.question?.answer("stop");
-    this.#turn?.abort();
-    this.#taking?.speculation.abort();
+    this.#agent.interrupt();
   }
 
   /** What survives a reload, now. */
@@ -203,12 +210,12 @@ export class Session {
     this.#saving = undefined;
     if (this.#isOver) return;
     const kept = save({
-      version: 2,
+      version: 3,
       files: Object.fromEntries(this.project.files),
-      messages: this.#conversation.messages,
+      lines: this.#lines,
       entries: this.entries,
       steps: this.steps,
-      ...(this.#working === undefined ? {} : { working: this.#working }),
+      ...(this.#turn === undefined ? {} : { working: this.#turn.prompt }),
       ...(this.#modelName === undefined ? {} : { modelName: this.#modelName }),
     });
     if (kept === this.#kept) return;
@@ -219,22 +226,28 @@ export class Session {
   dispose(): void {
     this.#isOver = true;
     this.onChange = this.onAnnounce = () => {};
-    clearTimeout(this.#wake);
     clearTimeout(this.#saving);
-    this.stop();
-    this.#suggesting.abort();
-    this.ahead?.speculation.dispose();
-    this.#engine.dispose();
-    this.#controller.dispose();
+    void this.#agent.close();
     this.search.dispose();
     this.project.dispose();
   }
 
-  #makeEngine(model: Model): Engine {
+  note(text: string, tone: "plain" | "bad"): void {
+    this.entries.push({ kind: "note", text, tone });
+    this.onAnnounce(text);
+    this.#changed();
+  }
+
+  #makeAgent(model: Model): Agent {
     const modelName = this.#modelName;
-    return new Engine({
+    // Keys are an agent's own.
+    for (const entry of this.entries) if (entry.kind === "model" || entry.kind === "call") delete entry.key;
+    const agent: Agent = new Agent({
       model,
       ...(modelName === undefined ? {} : { modelName }),
+      free: modelName === undefined,
+      system: this.#options.system,
+      background: this.#isEnabled ? "auto" : "off",
       tree: this.project.tree,
       tools: this.search.tools,
       mode: "auto-edit",
@@ -244,204 +257,247 @@ export class Session {
         await this.project.settled();
         return runCommand({ ...request, timeLimitMs: limit }, this.project.files, signal);
       },
-      consent: (call, verdict) => this.#ask(call, verdict),
+      ...(this.#lines === "" ? {} : { restore: this.#lines }),
+      sessions: {
+        append: (lines) => {
+          this.#lines += lines;
+          this.#changed();
+        },
+      },
+      ledger: {
+        ...this.#ledger,
+        append: (lines, habits) => {
+          this.#ledger = { past: this.#ledger.past + lines, habits };
+        },
+      },
     });
-  }
-
-  #ask(call: ToolCall, verdict: Verdict): Promise<Consent> {
-    return new Promise((resolve) => {
-      this.#watch?.work();
-      this.#watch?.user("decide");
-      const answer = (consent: Consent) => {
-        this.question = undefined;
-        this.#watch?.user("wait");
-        this.#watch?.work("tools");
-        this.#changed();
-        resolve(consent);
-      };
-      this.question = { call, verdict, askedAt: performance.now(), answer };
+    this.#draft = -1;
+    agent.onUpdate(({ items, view }) => {
+      // One that was replaced has nothing to say any more.
+      if (agent !== this.#agent || this.#isOver) return;
+      this.#follow(view, items);
+      for (const change of items) if (change.type !== "cleared") this.#tell(change.item, change.type === "added");
+      this.#followQuestion(view);
+      this.#followDraft(view);
       this.#changed();
-      this.onQuestion();
     });
+    return agent;
   }
 
-  /** Hands over work that ran ahead. */
-  async #take(ahead: Ahead): Promise<void> {
-    const { watch } = ahead;
-    const pressed = performance.now();
-    this.#watch = watch;
-    watch.user("wait");
-    const savedMs = watch.workMs;
-    this.phase = "accept";
-    this.entries.push(...ahead.entries);
-    ahead.follow = (event) => this.#tell(event, true);
-    this.#changed();
-    await this.project.settled();
-    let acceptance: Acceptance;
-    this.#taking = ahead;
-    try {
-      acceptance = await ahead.speculation.accept();
-    } catch (error) {
-      this.#failed(ahead.prompt, `The work could not be handed over: ${(error as Error).message}`);
-      return this.#finish(watch, "failed");
-    } finally {
-      this.#taking = undefined;
-    }
-    if (acceptance.type !== "accepted") {
-      this.#notTaken(ahead, acceptance);
-      return;
-    }
-    await this.project.refresh();
-    await ahead.told;
-    const tookMs = performance.now() - pressed;
-    const { changes, merged, transcript, ending } = acceptance;
-    watch.step.savedMs = savedMs;
-    if (changes.length) this.entries.push({ kind: "applied", changes, merged, tookMs, savedMs, restMs: watch.workMs - savedMs });
-    if (ending.status !== "completed") {
-      // It stopped at a call that needs the user, or at a limit: the turn goes on from there, the model is not asked again.
-      return this.#run({ transcript }, watch, ahead);
-    }
-    this.#conversation.messages.push(...transcript.messages);
-    this.#finish(watch, "taken");
-    const told = changes.length ? `${changes.length} changed` : "Nothing to change";
-    this.onAnnounce(`Done. ${told}.`);
-    void this.#suggest(acceptance.next ?? ahead.speculation.next()).finally(() => ahead.speculation.dispose());
-  }
+  // ── what the agent tells ───────────────────────────────────────────────────────────────────────────────────────────
 
-  #notTaken(ahead: Ahead, acceptance: Exclude<Acceptance, { type: "accepted" }>): void {
-    const { prompt } = ahead;
-    if (acceptance.type === "conflict") {
-      this.entries.push({ kind: "conflict", prompt, conflicts: acceptance.conflicts });
-      this.onAnnounce("Conflict: your edits are kept, nothing was applied.");
-    } else if (acceptance.type === "withdrawn") {
-      this.note(`Nothing was applied: a call that ran is not allowed any more (${acceptance.verdict.detail}).`, "bad");
-    } else if (acceptance.type === "nothing" || acceptance.type === "discarded") {
-      const isStopped = ahead.speculation.status === "aborted";
-      if (isStopped) this.note("Stopped. Nothing was applied.", "plain");
-      else this.#failed(prompt, "There was nothing to hand over.");
-    }
-    const isConflict = acceptance.type === "conflict";
-    ahead.speculation.dispose();
-    this.#finish(ahead.watch, isConflict ? "conflict" : "failed");
-  }
-
-  /** A turn that the user waits for. */
-  async #run(next: { prompt: string } | { transcript: Transcript }, watch: Stopwatch, ahead?: Ahead): Promise<void> {
-    this.phase = "turn";
-    this.#watch = watch;
-    watch.user("wait");
-    // At a boundary the turn goes on with the call, and the model is not asked.
-    if (ahead?.ending?.status !== "boundary") watch.work("model");
-    this.#changed();
-    const turn = this.#engine.turn(this.#conversation, next);
-    this.#turn = turn;
-    const fate: Step["fate"] = ahead ? "taken" : "done";
-    try {
-      for await (const event of turn) {
-        // While the user decides nothing works, whenever the call is told.
-        if (!this.question) watch.work(event.type === "toolCall" ? "tools" : "model");
-        this.#tell(event, false);
-        if (event.type === "toolResult") await this.project.refresh();
-      }
-      const { ending, transcript } = await turn.finished;
-      // A prompt without any answer is not part of the conversation.
-      if (1 < transcript.messages.length) this.#conversation.messages.push(...transcript.messages);
-      await this.project.refresh();
-      if (ending.status === "failed") this.#failed(watch.step.prompt, ending.error);
-      else if (ending.status === "exhausted") this.note(`Ended at a limit: ${ending.limit}.`, "bad");
-      else if (ending.status !== "completed") this.note("Stopped. What was done so far stays.", "plain");
-      this.#finish(watch, ending.status === "completed" ? fate : "failed");
-      if (ending.status === "completed") void this.#suggest();
-    } catch (error) {
-      this.#failed(watch.step.prompt, `The turn failed: ${(error as Error).message}`);
-      this.#finish(watch, "failed");
-    } finally {
-      turn.dispose();
-      ahead?.speculation.dispose();
-      this.#turn = undefined;
-    }
-  }
-
-  #finish(watch: Stopwatch, fate: Step["fate"]): void {
-    watch.end(fate);
-    this.steps.push(watch.step);
-    this.#watch = undefined;
-    this.#working = undefined;
-    this.phase = "idle";
-    this.#changed();
-  }
-
-  /** Finds out what the user may ask next: from work that knows it already, or by asking the model. */
-  async #suggest(known?: string | Promise<string | undefined>): Promise<void> {
-    // Nothing is asked for whoever wants none, or types already; what accepted work knows by itself costs nothing more.
-    if (!this.#isEnabled || (known === undefined && this.#typed !== "")) return;
-    this.#suggesting = new AbortController();
-    const { signal } = this.#suggesting;
-    const request = (this.#request += 1);
-    this.#tellController({ type: "requested", request });
-    try {
-      const suggestion = known === undefined ? await this.#guess(signal) : await known;
-      if (!signal.aborted && suggestion !== undefined) this.#tellController({ type: "suggested", request, suggestion });
-    } catch (error) {
-      if (!signal.aborted) this.note(`No suggestion: ${(error as Error).message}`, "plain");
-    }
-  }
-
-  async #guess(signal: AbortSignal): Promise<string | undefined> {
-    const guess = await this.#engine.suggest(this.#conversation, { signal });
-    return "suggestion" in guess ? guess.suggestion : undefined;
-  }
-
-  #tellController(event: ControllerEvent): void {
-    if (this.#isOver) return;
-    for (const effect of this.#controller.handle(event)) this.#carryOut(effect);
-    this.#changed();
-  }
-
-  #carryOut(effect: Effect): void {
-    switch (effect.type) {
-      case "show":
-        if (this.ghost?.suggestion !== effect.suggestion) this.onAnnounce(`Suggestion: ${effect.suggestion}. Tab to accept.`);
-        this.ghost = { suggestion: effect.suggestion, rest: effect.rest ?? effect.suggestion };
-        this.ahead?.watch.user("read");
-        break;
-      case "hide":
-        this.ghost = undefined;
-        break;
-      case "wakeAt":
-        clearTimeout(this.#wake);
-        this.#wake = setTimeout(() => this.#tellController({ type: "wake" }), Math.max(0, effect.at - Date.now()));
-        break;
-      case "startSpeculation":
-        this.givenUp = undefined;
-        this.ahead = new Ahead(this.#engine.speculate(this.#conversation, effect.suggestion), () => this.#changed());
-        break;
-      case "abandonSpeculation":
-        if (this.ahead) this.#giveUp();
-        break;
-      default:
-    }
-  }
-
-  #giveUp(): void {
+  /** Suggestion and work ahead. */
+  #follow({ ahead: work, taken, suggestion }: View, changes: readonly ViewItemChange[]): void {
     const { ahead } = this;
-    if (!ahead) return;
-    this.ahead = undefined;
-    ahead.speculation.abort();
+    if (ahead && ahead.id !== work?.id) {
+      this.ahead = undefined;
+      const isApplied = changes.some((change) => change.type === "added" && change.item.type === "applied" && change.item.id === ahead.id);
+      if (isApplied || ahead.id === taken) this.#take(ahead);
+      else this.#gaveUp(ahead);
+    }
+    if (work && this.ahead === undefined) {
+      this.givenUp = undefined;
+      this.ahead = { id: work.id, prompt: undefined, watch: new Stopwatch("", true), work };
+    }
+    if (work && this.ahead) {
+      this.ahead.work = work;
+      followWork(this.ahead);
+      if (suggestion) {
+        this.ahead.prompt = this.ahead.watch.step.prompt = suggestion.text;
+        this.ahead.watch.user("read");
+      }
+    }
+    if (suggestion && suggestion.text !== this.#suggested) this.onAnnounce(`Suggestion: ${suggestion.text}. Tab to accept.`);
+    this.#suggested = suggestion?.text;
+  }
+
+  #gaveUp(ahead: Ahead): void {
     ahead.watch.end("given up");
+    if (ahead.prompt === undefined) return;
     this.steps.push(ahead.watch.step);
     this.givenUp = ahead.prompt;
-    void ahead.finished.catch(() => {}).finally(() => ahead.speculation.dispose());
     this.onAnnounce("The work ahead was given up.");
-    this.#changed();
   }
 
-  /** Throws where the engine does not take the messages for a conversation. It looks at them first: an empty prompt then begins nothing. */
-  #checkConversation(): void {
-    try {
-      this.#engine.speculate(this.#conversation, "").dispose();
-    } catch (error) {
-      if (!(error instanceof StartError)) throw error;
+  /** The user has taken work: the turn that begins is its. */
+  #take(ahead: Ahead): void {
+    ahead.watch.user("wait");
+    const [pressed, savedMs] = [performance.now(), ahead.watch.workMs];
+    this.#turn = { prompt: ahead.prompt ?? "", watch: ahead.watch, taken: ahead, pressed, savedMs };
+  }
+
+  #tell(item: ViewItem, isNew: boolean): void {
+    switch (item.type) {
+      case "prompt":
+        this.entries.push({ kind: "user", text: item.text });
+        this.givenUp = undefined;
+        if (!this.#turn) {
+          const watch = new Stopwatch(item.text, false);
+          watch.user("wait");
+          watch.work("model");
+          this.#turn = { prompt: item.text, watch, taken: undefined, pressed: performance.now(), savedMs: 0 };
+        } else if (this.#turn.taken) {
+          this.#turn.prompt = this.#turn.watch.step.prompt = item.text;
+        }
+        return;
+      case "answer":
+        this.#works("model");
+        return this.#said(item.key, item.text);
+      case "call":
+        return this.#called(item);
+      case "applied":
+        return this.#applied(item);
+      case "notTaken":
+        return this.#notTaken(item);
+      case "note":
+        return this.note(["undone", "compacted", "trouble"].includes(item.code) ? item.text : `No suggestion: ${item.text}`, item.code === "trouble" ? "bad" : "plain");
+      case "declined":
+      case "check":
+        return;
+      case "end":
+        if (isNew) this.#ended(item);
+    }
+  }
+
+  /** What the turn does now. While the user decides nothing works, and neither does what had ended before it was taken. */
+  #works(kind: "model" | "tools"): void {
+    const { watch, taken } = this.#turn ?? {};
+    if (!this.question && taken?.work.ending === undefined) watch?.work(kind);
+  }
+
+  get #isAhead(): boolean {
+    return this.#turn?.taken !== undefined;
+  }
+
+  #said(key: number, text: string): void {
+    const known = this.entries.findLast((entry) => entry.kind === "model" && entry.key === key);
+    if (known?.kind === "model") known.text = text;
+    else this.entries.push({ kind: "model", key, text, ahead: this.#isAhead });
+  }
+
+  #called({ key, call, state, output, error }: ViewItem & { type: "call" }): void {
+    let entry = this.entries.findLast((entry) => entry.kind === "call" && entry.key === key);
+    if (entry?.kind !== "call") {
+      entry = { kind: "call", key, call, ahead: this.#isAhead };
+      this.entries.push(entry);
+    }
+    entry.call = call;
+    this.#works(state === "calling" ? "tools" : "model");
+    if (error !== undefined) entry.result = { error };
+    else if (output !== undefined) entry.result = { output: typeof output === "string" ? output : JSON.stringify(output) };
+    else if (state === "canceled") entry.result = { error: "stopped" };
+    else return;
+    void this.project.refresh();
+  }
+
+  #applied({ changes, merged, ending }: ViewItem & { type: "applied" }): void {
+    void this.project.refresh();
+    const turn = this.#turn;
+    if (!turn) return;
+    const { watch, savedMs, pressed } = turn;
+    watch.work();
+    watch.step.savedMs = savedMs;
+    const tookMs = performance.now() - pressed;
+    if (changes.length) this.entries.push({ kind: "applied", changes, merged, tookMs, savedMs, restMs: watch.workMs - savedMs });
+    turn.taken = undefined;
+    if (ending.status === "completed") {
+      this.#finish("taken");
+      this.onAnnounce(`Done. ${changes.length ? `${changes.length} changed` : "Nothing to change"}.`);
+    } else if (ending.status !== "boundary") {
+      watch.work("model");
+    }
+  }
+
+  #notTaken({ why, anew }: ViewItem & { type: "notTaken" }): void {
+    switch (why.type) {
+      case "conflict":
+        this.entries.push({ kind: "conflict", conflicts: why.conflicts });
+        break;
+      case "withdrawn":
+        this.note(`Nothing was applied: a call that ran is not allowed any more (${why.verdict.detail}).`, "bad");
+        break;
+      case "discarded":
+        this.note("Nothing was applied: it stopped at a call that needs your consent.", "plain");
+        break;
+      case "failed":
+        this.note(`The work could not be handed over: ${why.error}`, "bad");
+        break;
+      case "interrupted":
+        this.note("Stopped. Nothing was applied.", "plain");
+    }
+    if (!anew) return;
+    // The prompt runs as if it had been typed.
+    const prompt = this.#turn?.prompt ?? "";
+    this.#finish(why.type === "conflict" ? "conflict" : "failed");
+    const watch = new Stopwatch(prompt, false);
+    watch.user("wait");
+    watch.work("model");
+    this.#turn = { prompt, watch, taken: undefined, pressed: performance.now(), savedMs: 0 };
+  }
+
+  #ended({ ending }: ViewItem & { type: "end" }): void {
+    void this.project.refresh();
+    const turn = this.#turn;
+    if (!turn) return;
+    // Of work that was not taken something else is told.
+    const isTold = turn.taken !== undefined;
+    const wasAhead = turn.watch.step.ahead;
+    this.#finish(ending.status === "completed" ? (wasAhead ? "taken" : "done") : "failed");
+    if (ending.status === "failed") {
+      if (!isTold) this.#failed(turn.prompt, ending.error);
+    } else if (ending.status === "exhausted") this.note(`Ended at a limit: ${ending.limit}.`, "bad");
+    else if (ending.status === "aborted" && !isTold) this.note("Stopped. What was done so far stays.", "plain");
+  }
+
+  #finish(fate: Step["fate"]): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    if (!turn) return;
+    turn.watch.end(fate);
+    this.steps.push(turn.watch.step);
+  }
+
+  #followQuestion({ question }: View): void {
+    if (question?.id === this.question?.about.id) return;
+    const watch = this.#turn?.watch;
+    if (!question) {
+      this.question = undefined;
+      watch?.user("wait");
+      if (watch) watch.work("tools");
+      return;
+    }
+    watch?.work();
+    watch?.user("decide");
+    this.question = {
+      about: question,
+      prompt: this.#turn?.prompt ?? "",
+      askedAt: performance.now(),
+      answer: (answer) => void this.#agent.answer(question.id, answer),
+    };
+    if (question.type === "conflicts") this.onAnnounce("Conflict: your edits are kept, nothing was applied.");
+    // It is drawn first, for it gets the focus.
+    this.#changed();
+    this.onQuestion();
+  }
+
+  #followDraft({ draft }: View): void {
+    if (!draft || draft.revision === this.#draft) return;
+    this.#draft = draft.revision;
+    // What was asked about is dropped; else the end of the turn has told what there is to tell.
+    if (this.#turn) {
+      this.#finish("conflict");
+      this.note("Nothing was applied.", "plain");
+    }
+    this.onReturn(draft.text);
+  }
+
+  /** What goes on is nobody's any more. */
+  #left(): void {
+    if (this.ahead) this.#gaveUp(this.ahead);
+    this.ahead = this.question = undefined;
+    if (this.#turn) {
+      this.#finish("failed");
+      this.note("Stopped. What was done so far stays.", "plain");
     }
   }
 
@@ -455,26 +511,17 @@ export class Session {
       `The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${model}`,
       "plain",
     );
-    if (working !== undefined) this.#failed(working, `The turn “${working}” was interrupted by that; what it had changed stays.`);
-    if (this.#conversation.messages.length) void this.#suggest();
+    if (working !== undefined) {
+      this.#failed(working, `The turn “${working}” was interrupted by that; what it had changed stays.`);
+      this.onReturn(working);
+      this.#agent.edited(working, "recalled");
+    }
+    if (this.#lines !== "") this.#agent.suggest();
   }
 
-  #tell(event: RunEvent, ahead: boolean): void {
-    tell(this.entries, event, ahead);
-    this.#changed();
-  }
-
-  note(text: string, tone: "plain" | "bad"): void {
-    this.entries.push({ kind: "note", text, tone });
-    this.onAnnounce(text);
-    this.#changed();
-  }
-
-  /** The prompt goes back to where it was typed, for it is not lost with what became of it. */
   #failed(prompt: string, text: string): void {
     this.entries.push({ kind: "failed", prompt, text });
     this.onAnnounce(text);
-    this.onReturn(prompt);
     this.#changed();
   }
 
@@ -482,4 +529,13 @@ export class Session {
     this.onChange();
     if (!this.#isOver) this.#saving ??= setTimeout(() => this.saveNow(), 100);
   }
+}
+
+/** What the work does, by its calls. */
+function followWork({ watch, work }: Ahead): void {
+  const { ending, calls } = work;
+  if (ending === undefined) return watch.work(calls.at(-1)?.state === "calling" ? "tools" : "model");
+  // The call at a boundary is told and does not run.
+  if (ending.status === "boundary") watch.drop();
+  else watch.work();
 }

@@ -37,8 +37,7 @@ export class Stopwatch {
 
   /** How long the work has taken so far. */
   get workMs(): number {
-    const open = this.#open.get("work");
-    return this.#sum("model", "tools") + (open ? this.now - open.from : 0);
+    return this.sum("model", "tools");
   }
 
   /** What the work does from now on; nothing where it is over. */
@@ -61,11 +60,13 @@ export class Stopwatch {
     this.user();
     this.step.fate = fate;
     this.step.workMs = this.workMs;
-    this.step.waitedMs = this.#sum("wait");
+    this.step.waitedMs = this.sum("wait");
   }
 
-  #sum(...kinds: Stretch["kind"][]): number {
-    return this.step.stretches.filter(({ kind }) => kinds.includes(kind)).reduce((total, { from, to }) => total + to - from, 0);
+  /** How long these took so far. */
+  sum(...kinds: Stretch["kind"][]): number {
+    const open = [...this.#open.values()].map(({ kind, from }) => ({ kind, from, to: this.now }));
+    return [...this.step.stretches, ...open].filter(({ kind }) => kinds.includes(kind)).reduce((total, { from, to }) => total + to - from, 0);
   }
 
   #change(lane: "work" | "user", kind?: Stretch["kind"]): void {

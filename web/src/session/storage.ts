@@ -1,12 +1,12 @@
-import type { Message } from "headstart";
 import type { Entry } from "./log.js";
 import type { Step } from "./steps.js";
 
 /** What survives a reload. Keys and addresses of models are not part of it, and neither is work that runs ahead. */
 export interface Saved {
-  version: 2;
+  version: 3;
   files: Record<string, string>;
-  messages: Message[];
+  /** The conversation, as the agent keeps it. */
+  lines: string;
   entries: Entry[];
   steps: Step[];
   /** The prompt of a turn that is under way. */
@@ -46,7 +46,7 @@ function leaveWord(): boolean {
   }
 }
 
-/** What was kept, or why it is lost. Paths and messages are looked at by whoever goes on from them. */
+/** What was kept, or why it is lost. Paths and lines are looked at by whoever goes on from them. */
 export function load(): Saved | Lost | undefined {
   let text: string | null = null;
   try {
@@ -59,8 +59,9 @@ export function load(): Saved | Lost | undefined {
     const saved = JSON.parse(text) as Partial<Saved> & { lost?: unknown };
     if (saved.lost === "tooMuch") return "tooMuch";
     const isWhole =
-      saved.version === 2 &&
-      [saved.messages, saved.entries, saved.steps].every(Array.isArray) &&
+      saved.version === 3 &&
+      typeof saved.lines === "string" &&
+      [saved.entries, saved.steps].every(Array.isArray) &&
       Object.values(saved.files as object).every((content) => typeof content === "string");
     return isWhole ? (saved as Saved) : "damaged";
   } catch {

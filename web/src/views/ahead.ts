@@ -1,35 +1,40 @@
 import type { ChangeSummary, Verdict } from "headstart";
 import { html, nothing } from "lit-html";
-import type { Ahead } from "../session/ahead.js";
-import type { Session } from "../session/session.js";
+import type { Ahead, Session } from "../session/session.js";
 import { seconds } from "../session/steps.js";
+import type { CallResult } from "../session/log.js";
 import { callLine, changeList, prose } from "./conversation.js";
 
 /** What runs ahead of the user, live. */
 export function aheadPanel(session: Session, changes: readonly ChangeSummary[], openDiff: () => void) {
   const { ahead, givenUp } = session;
-  if (!ahead) {
+  // What was not on screen yet is not told.
+  if (ahead?.prompt === undefined) {
     const text = givenUp
       ? `“${givenUp}” was given up. Its files were staged in memory only: nothing in the project has changed.`
       : "Nothing runs ahead now. After each turn the next prompt is guessed and run here, on a staged copy, while you read.";
     return html`<p class="quiet" data-ahead="none">${text}</p>`;
   }
-  const { modelMs, toolMs, toolCalls } = ahead.speculation.cost;
+  const { ending, calls } = ahead.work;
+  const done = calls.filter(({ state }) => state === "done" || state === "errored").length;
+  const [modelMs, toolMs] = [ahead.watch.sum("model"), ahead.watch.sum("tools")];
   return html`
-    <div class="ahead-head" data-ahead=${ahead.ending?.status ?? "running"}>
+    <div class="ahead-head" data-ahead=${ending?.status ?? "running"}>
       <strong>${ahead.prompt}</strong>
       ${statusOf(ahead)}
     </div>
     <div class="ahead-lines">
-      ${ahead.entries.map((entry) =>
-        entry.kind === "call" ? callLine(entry, ahead.ending !== undefined) : entry.kind === "model" ? html`<p class="said model">${prose(entry.text)}</p>` : nothing,
-      )}
+      ${calls.map(({ call, output, error }) => {
+        const result: CallResult | undefined = error !== undefined ? { error } : output !== undefined ? { output: textOf(output) } : undefined;
+        return callLine({ kind: "call", call, ahead: true, ...(result && { result }) }, ending !== undefined);
+      })}
+      ${ahead.work.said.trim() === "" ? nothing : html`<p class="said model">${prose(ahead.work.said)}</p>`}
     </div>
-    ${ahead.ending?.status === "boundary"
-      ? html`<p class="quiet">It stopped before <code>${ahead.ending.verdict.detail}</code>. Take the suggestion, and the page asks you.
-          ${IN_VIEWS.has(ahead.ending.verdict.reason) ? "A browser has no copy-on-write view of a project in which such a command could run ahead; in a terminal, headstart runs it in one." : nothing}</p>`
+    ${ending?.status === "boundary"
+      ? html`<p class="quiet">It stopped before <code>${ending.verdict.detail}</code>. Take the suggestion, and the page asks you.
+          ${IN_VIEWS.has(ending.verdict.reason) ? "A browser has no copy-on-write view of a project in which such a command could run ahead; in a terminal, headstart runs it in one." : nothing}</p>`
       : nothing}
-    ${ahead.ending?.status === "failed" ? html`<p class="note bad">${ahead.ending.error}</p>` : nothing}
+    ${ending?.status === "failed" ? html`<p class="note bad">${ending.error}</p>` : nothing}
     ${changes.length
       ? html`<div class="staging">
           <p class="label">Staged, not in the project yet</p>
@@ -37,15 +42,17 @@ export function aheadPanel(session: Session, changes: readonly ChangeSummary[], 
           <button @click=${openDiff}>See the diff <kbd>F2</kbd></button>
         </div>`
       : nothing}
-    <p class="figures">${toolCalls} ${toolCalls === 1 ? "call" : "calls"} · model ${seconds(modelMs)} · tools ${toolMs < 1 ? "under 1 ms" : seconds(toolMs)}</p>
+    <p class="figures">${done} ${done === 1 ? "call" : "calls"} · model ${seconds(modelMs)} · tools ${toolMs < 1 ? "under 1 ms" : seconds(toolMs)}</p>
   `;
 }
+
+const textOf = (output: unknown) => (typeof output === "string" ? output : JSON.stringify(output));
 
 /** Reasons for which a command stops here that runs in a view where there are any. */
 const IN_VIEWS: ReadonlySet<Verdict["reason"]> = new Set(["writes", "executes", "environment", "not_understood"]);
 
-function statusOf({ ending }: Ahead) {
-  switch (ending?.status) {
+function statusOf({ work }: Ahead) {
+  switch (work.ending?.status) {
     case undefined:
       return html`<span class="badge running"><span class="pulse" aria-hidden="true"></span>running ahead</span>`;
     case "completed":

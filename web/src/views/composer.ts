@@ -48,13 +48,13 @@ export class Composer {
 
   send(): void {
     const text = this.text.trim();
-    if (text === "" || this.#session.phase !== "idle") return;
+    if (text === "") return;
     this.text = "";
-    void this.#session.send(text);
+    this.#session.send(text);
   }
 
-  accept(method: "tab" | "enter"): void {
-    if (this.#session.accept(method)) this.text = "";
+  accept(): void {
+    if (this.#session.accept()) this.text = "";
   }
 
   /**
@@ -71,7 +71,7 @@ export class Composer {
   }
 
   draw(): void {
-    const { phase, ghost, question } = this.#session;
+    const { phase, ghost, question, queued } = this.#session;
     const isIdle = phase === "idle";
     const shown = isIdle ? ghost : undefined;
     render(
@@ -89,14 +89,14 @@ export class Composer {
         <div class="keys" id="prompt-keys">
           ${shown
             ? html`
-                <button class="key" data-key="accept" @click=${() => this.#fromButton(() => this.accept("enter"))}><kbd>Tab</kbd> accept</button>
+                <button class="key" data-key="accept" @click=${() => this.#fromButton(() => this.accept())}><kbd>Tab</kbd> accept</button>
                 ${this.hasDiff ? html`<button class="key" data-key="diff" @click=${this.#openDiff}><kbd>F2</kbd> diff</button>` : nothing}
                 <button class="key" data-key="edit" @click=${() => this.#fromButton(() => this.#session.insert())}><kbd>→</kbd> edit it</button>
                 <button class="key" data-key="dismiss" @click=${() => this.#fromButton(() => this.#session.dismiss())}><kbd>Esc</kbd> dismiss</button>
               `
             : isIdle
               ? html`<span><kbd>Enter</kbd> sends</span><span><kbd>Shift</kbd> <kbd>Enter</kbd> new line</span>`
-              : html`<span><kbd>Esc</kbd> stops</span>`}
+              : html`<span><kbd>Esc</kbd> stops</span>${queued.length ? html`<span class="queued">Next: ${queued.join("; ")}</span>` : html`<span><kbd>Enter</kbd> queues</span>`}`}
         </div>
       `,
       this.dom,
@@ -124,7 +124,7 @@ export class Composer {
     if (event.key === "Tab" && !event.shiftKey && hasGhost) {
       this.#tabbed = event.timeStamp;
       this.#isTabHeld = true;
-      this.accept("tab");
+      this.accept();
     } else if (event.key === "ArrowRight" && !event.shiftKey && hasGhost && isAtEnd) this.#session.insert();
     else if (event.key === "Escape" && this.#session.phase !== "idle") this.#session.stop();
     else if (event.key === "Escape" && (hasGhost || this.#session.ahead)) this.#session.dismiss();

@@ -1,4 +1,4 @@
-import { type ChangeSummary, type Conflict, classifyShell } from "headstart";
+import { type ChangeSummary, type Conflict, type ToolCall, type Verdict, type ViewAnswer, classifyShell } from "headstart";
 import { html, nothing } from "lit-html";
 import { type Entry, outcome, title } from "../session/log.js";
 import type { Question, Session } from "../session/session.js";
@@ -16,8 +16,9 @@ export interface ConversationActions {
 export function conversation(session: Session, actions: ConversationActions) {
   const { entries, phase, question } = session;
   const isWaiting = phase !== "idle" && !question;
+  const asked = question?.about.type === "call" ? question.about.call.id : undefined;
   return html`
-    ${entries.map((entry) => line(entry, question?.call.id, actions))} ${question ? consentCard(question, actions) : nothing}
+    ${entries.map((entry) => line(entry, asked, actions))} ${question ? questionCard(question, actions) : nothing}
     ${isWaiting ? html`<p class="working"><span class="pulse" aria-hidden="true"></span>${phase === "accept" ? "Finishing what runs already…" : "Working…"}</p>` : nothing}
   `;
 }
@@ -33,7 +34,7 @@ function line(entry: Entry, asked: string | undefined, actions: ConversationActi
     case "applied":
       return applied(entry, actions);
     case "conflict":
-      return conflict(entry.prompt, entry.conflicts, actions);
+      return conflict(entry.conflicts, actions);
     case "failed":
       return failed(entry, actions);
     case "note":
@@ -99,13 +100,34 @@ const CONFLICTS: Readonly<Record<Conflict["kind"], string>> = {
   ref: "you have committed since",
 };
 
-function conflict(prompt: string, conflicts: readonly Conflict[], actions: ConversationActions) {
-  return html`<div class="card bad" data-conflict>
+function conflictList(conflicts: readonly Conflict[], actions: ConversationActions) {
+  return html`<ul>
+    ${conflicts.map(({ path, kind }) => html`<li><button class="link" @click=${() => actions.openFile(path)}>${path}</button>: ${CONFLICTS[kind]}</li>`)}
+  </ul>`;
+}
+
+function conflict(conflicts: readonly Conflict[], actions: ConversationActions) {
+  return html`<div class="card bad">
+    <p><strong>Conflict: your edits were kept, and the prompt ran anew.</strong></p>
+    ${conflictList(conflicts, actions)}
+  </div>`;
+}
+
+/** What the user does about a conflict. Nothing was changed so far. */
+function conflictCard({ about, prompt, answer }: Question, conflicts: readonly Conflict[], actions: ConversationActions) {
+  const settle = (said: ViewAnswer) => {
+    answer(said);
+    actions.answered();
+  };
+  const keep = (side: "yours" | "work") => settle({ keep: conflicts.map(() => side) });
+  return html`<div class="card bad" id="question" role="group" tabindex="-1" aria-label="A conflict" data-conflict>
     <p><strong>Conflict: nothing was applied, your edits are as you left them.</strong></p>
-    <ul>
-      ${conflicts.map(({ path, kind }) => html`<li><button class="link" @click=${() => actions.openFile(path)}>${path}</button>: ${CONFLICTS[kind]}</li>`)}
-    </ul>
-    <p><button @click=${() => actions.rerun(prompt)}>Run “${prompt}” on your files as they are now</button></p>
+    ${conflictList(conflicts, actions)}
+    <p class="buttons">
+      <button @click=${() => settle("anew")}>Run “${prompt}” on your files as they are now</button>
+      ${about.type === "conflicts" ? html`<button @click=${() => keep("yours")}>Keep mine, take the rest</button> <button @click=${() => keep("work")}>Take the work's</button>` : nothing}
+      <button @click=${() => settle("no")}>Drop the work</button>
+    </p>
   </div>`;
 }
 
@@ -119,10 +141,17 @@ function failed({ prompt, text }: Extract<Entry, { kind: "failed" }>, actions: C
 /** A key that was on its way when the question came up is no answer to it. */
 const DEAF_MS = 400;
 
-function consentCard({ call, verdict, askedAt, answer: settle }: Question, actions: ConversationActions) {
+function questionCard(question: Question, actions: ConversationActions) {
+  const { about } = question;
+  if (about.type === "call") return consentCard(question, about, actions);
+  // In the mode of this page work is taken without a further word.
+  return about.type === "changes" ? nothing : conflictCard(question, about.conflicts, actions);
+}
+
+function consentCard({ askedAt, answer: settle }: Question, { call, verdict }: { call: ToolCall; verdict: Verdict }, actions: ConversationActions) {
   const command = typeof call.args["command"] === "string" ? call.args["command"] : undefined;
   const parts = command === undefined ? [] : classifyShell(command, { workspace: "/workspace", mode: "auto-edit" }).parts;
-  const answer = (consent: "run" | "decline") => {
+  const answer = (consent: "yes" | "no") => {
     settle(consent);
     actions.answered();
   };
@@ -131,7 +160,7 @@ function consentCard({ call, verdict, askedAt, answer: settle }: Question, actio
     const key = event.key.toLowerCase();
     if (key !== "y" && key !== "n") return;
     event.preventDefault();
-    if (DEAF_MS <= event.timeStamp - askedAt) answer(key === "y" ? "run" : "decline");
+    if (DEAF_MS <= event.timeStamp - askedAt) answer(key === "y" ? "yes" : "no");
   };
   return html`<div class="card ask" id="question" role="group" tabindex="-1" aria-label="The agent asks to run ${title(call)}" @keydown=${onKey}>
     <p><strong>May this run?</strong></p>
@@ -139,8 +168,8 @@ function consentCard({ call, verdict, askedAt, answer: settle }: Question, actio
     <p>${decisionBadge(verdict)}</p>
     <p>${verdict.detail}</p>
     <p class="buttons">
-      <button class="primary" @click=${() => answer("run")}>Run <kbd>Y</kbd></button>
-      <button @click=${() => answer("decline")}>Decline <kbd>N</kbd></button>
+      <button class="primary" @click=${() => answer("yes")}>Run <kbd>Y</kbd></button>
+      <button @click=${() => answer("no")}>Decline <kbd>N</kbd></button>
     </p>
   </div>`;
 }

@@ -64,14 +64,14 @@ export class PlayView {
       this.composer.text = text;
     };
     session.onReturn = (prompt) => {
-      if (this.composer.text !== "") return;
-      this.composer.text = prompt;
-      session.edited(prompt);
+      const text = [prompt, this.composer.text].filter((part) => part !== "").join("\n");
+      this.composer.text = text;
+      session.edited(text);
     };
     // Whoever is typing goes on: a letter of theirs must not answer.
     session.onQuestion = () => {
       if (this.composer.text === "") requestAnimationFrame(() => this.dom.querySelector<HTMLElement>("#question")?.focus());
-      else session.onAnnounce("The agent asks whether a command may run.");
+      else if (session.question?.about.type === "call") session.onAnnounce("The agent asks whether a command may run.");
     };
     for (const path of session.project.files.keys()) this.#editor.show(path, session.project.files.get(path) ?? "");
     this.openFile("src/slugify.js");
@@ -87,12 +87,10 @@ export class PlayView {
   }
 
   openDiff(path?: string): void {
-    const { ahead } = this.#session;
-    if (!ahead || this.diff.dom.open) return;
-    const changes = ahead.speculation.changes();
-    if (changes.isEmpty) return;
+    const changes = this.#session.staged();
+    if (!changes || changes.isEmpty || this.diff.dom.open) return;
     this.diff.open(changes, this.#session.ghost !== undefined, () => {
-      this.composer.accept("enter");
+      this.composer.accept();
       this.composer.input.focus();
     });
     if (path !== undefined) this.diff.reveal(path);
@@ -102,7 +100,7 @@ export class PlayView {
     const session = this.#session;
     const { savedMs, waitedMs } = totals(session.steps);
     const { isNew } = session;
-    const staged = session.ahead?.speculation.changes().summary() ?? [];
+    const staged = session.ahead?.work.staged ?? [];
     this.composer.hasDiff = 0 < staged.length;
     render(
       html`
@@ -161,7 +159,7 @@ export class PlayView {
   #rerun(prompt: string): void {
     if (this.#session.phase !== "idle") return;
     if (this.composer.text === prompt) this.composer.text = "";
-    void this.#session.send(prompt);
+    this.#session.send(prompt);
     this.composer.input.focus();
   }
 

@@ -113,7 +113,7 @@ export class SearchView {
   }
 
   get #staged() {
-    return this.#session.ahead?.speculation.changes();
+    return this.#session.staged();
   }
 
   #typed(): void {

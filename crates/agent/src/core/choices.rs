@@ -94,6 +94,10 @@ impl Core {
         }
     }
 
+    pub(crate) fn drop_suggestion(&mut self) {
+        self.forget_suggestion();
+    }
+
     pub(crate) fn set_candidates(&mut self, candidates: usize) {
         self.options.candidates = candidates;
     }

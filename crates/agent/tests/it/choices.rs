@@ -151,7 +151,7 @@ fn the_view_is_json_for_who_draws_in_another_language() {
     let call =
         json!({ "name": "write_file", "args": { "file_path": "made.txt", "content": "edit made.txt\n" } });
     let ahead = &view["ahead"];
-    assert_eq!(ahead["state"], "ready");
+    assert_eq!((&ahead["state"], &ahead["said"]), (&json!("ready"), &json!("Done: edit made.txt.")));
     assert_eq!(
         (&ahead["calls"][0]["call"]["name"], &ahead["calls"][0]["state"]),
         (&call["name"], &json!("done"))

@@ -1,3 +1,4 @@
+export { Agent, type AgentRules } from "./agent.js";
 export { ChangeSet } from "./change-set.js";
 export { FollowupController } from "./followup-controller.js";
 export { Engine, speculate } from "./engine.js";

@@ -19,7 +19,8 @@ import type {
   TurnOptions,
 } from "./types.js";
 
-const ENGINE: Fields<EngineOptions> = {
+/** @internal What an engine is made with. */
+export const ENGINE: Fields<EngineOptions> = {
   model: "any",
   modelName: "string",
   tree: "any",
@@ -71,23 +72,10 @@ export class Engine implements Disposable {
   #handle: raw.EngineHandle | undefined;
 
   constructor(options: EngineOptions) {
-    const { modelName, atBoundary, aheadWrites, workspace, deny, denyDefaults, policies } = plainOptions("", options, ENGINE);
-    const limits = plainOptions("limits", options.limits ?? {}, LIMITS);
-    const staged = plainOptions("limits.staged", limits.staged ?? {}, QUOTA);
-    const commit = plainOptions("commit", options.commit ?? {}, COMMIT);
+    const plain = plainOptions("", options, ENGINE);
     const port = new HostPort(options);
-    const text = toJson("options", {
-      modelName,
-      limits: { ...limits, staged },
-      atBoundary,
-      aheadWrites,
-      commit,
-      tools: port.tools,
-      reads: port.reads,
-      runsCommands: typeof options.runCommand === "function",
-    });
-    const rules = toJson("options", { workspace, deny, denyDefaults, policies });
-    this.#handle = call(() => new raw.EngineHandle(text, rules, port, workspaceOf(options.tree)));
+    const text = engineText(plain, port);
+    this.#handle = call(() => new raw.EngineHandle(text, rulesText(plain), port, workspaceOf(options.tree)));
   }
 
   /** The tools as they are offered to the model. */
@@ -168,6 +156,28 @@ export class Engine implements Disposable {
       throw error;
     }
   }
+}
+
+/** @internal What the module is told of an engine, beside its callbacks. */
+export function engineText({ modelName, atBoundary, aheadWrites, runCommand, ...options }: Partial<EngineOptions>, port: HostPort): string {
+  const limits = plainOptions("limits", options.limits ?? {}, LIMITS);
+  const staged = plainOptions("limits.staged", limits.staged ?? {}, QUOTA);
+  const commit = plainOptions("commit", options.commit ?? {}, COMMIT);
+  return toJson("options", {
+    modelName,
+    limits: { ...limits, staged },
+    atBoundary,
+    aheadWrites,
+    commit,
+    tools: port.tools,
+    reads: port.reads,
+    runsCommands: typeof runCommand === "function",
+  });
+}
+
+/** @internal What it is told of the gate's rules. */
+export function rulesText({ workspace, deny, denyDefaults, policies }: Partial<EngineOptions>): string {
+  return toJson("options", { workspace, deny, denyDefaults, policies });
 }
 
 /** `new Engine(options).speculate(conversation, prompt)` in one call; disposing the speculation disposes the engine. */

@@ -10,6 +10,7 @@ import type {
   ApprovalMode,
   CommandRequest,
   EngineOptions,
+  Model,
   ModelEvent,
   ModelRequest,
   Probe,
@@ -24,21 +25,24 @@ const MODES: readonly ApprovalMode[] = ["plan", "default", "auto-edit", "yolo"];
 /** What the module holds of the developer's options. */
 export class HostPort {
   readonly #options: EngineOptions;
+  #model: Model;
 
   constructor(options: EngineOptions) {
     const { model, modelName, mode, tools } = options;
-    if (typeof model?.stream !== "function") {
-      throw new InputError("model: must be an object with a method `stream`", "model");
-    }
-    if (!modelName && wantsName.has(model)) {
-      throw new InputError("modelName: is missing; set it to the provider's name of the model, as \"qwen3\"", "modelName");
-    }
+    checkModel(model, modelName);
     if (mode !== undefined && mode !== null && typeof mode !== "function") checkMode(mode);
     tools?.forEach((tool, number) => {
       required(`tools[${number}].run`, tool?.run, "function");
       optional(`tools[${number}].reads`, tool.reads, "list");
     });
     this.#options = options;
+    this.#model = model;
+  }
+
+  /** Another model is asked from now on. */
+  setModel(model: Model, modelName: string): void {
+    checkModel(model, modelName);
+    this.#model = model;
   }
 
   /** The developer's tools as they are offered to a model. */
@@ -63,7 +67,7 @@ export class HostPort {
   }
 
   ask(request: string, inBackground: boolean): Answers {
-    const { model } = this.#options;
+    const model = this.#model;
     const source = (signal: AbortSignal) => events(model.stream(JSON.parse(request) as ModelRequest, signal));
     return new Answers(source, "other", inBackground);
   }
@@ -113,6 +117,15 @@ export class HostPort {
       if (answer === undefined || answer === "run" || answer === "decline" || answer === "stop") return answer ?? "decline";
       throw new InputError(`must give "run", "decline" or "stop", and gave ${String(answer)}`);
     }, "internal");
+  }
+}
+
+function checkModel(model: Model, modelName: string | null | undefined): void {
+  if (typeof model?.stream !== "function") {
+    throw new InputError("model: must be an object with a method `stream`", "model");
+  }
+  if (!modelName && wantsName.has(model)) {
+    throw new InputError("modelName: is missing; set it to the provider's name of the model, as \"qwen3\"", "modelName");
   }
 }
 

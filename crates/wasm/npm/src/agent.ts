@@ -1,0 +1,314 @@
+import { call, calling, toJson } from "./call.js";
+import { ChangeSet } from "./change-set.js";
+import { KeepPort } from "./agent-port.js";
+import { ENGINE, engineText, rulesText } from "./engine.js";
+import { HostPort } from "./host.js";
+import { type Fields, plainOptions, required } from "./options.js";
+import { raw } from "./raw.js";
+import { workspaceOf } from "./tree.js";
+import type {
+  AgentCosts,
+  AgentOptions,
+  Background,
+  EngineOptions,
+  LedgerStore,
+  Model,
+  PolicyRule,
+  Refusal,
+  SessionStore,
+  View,
+  ViewAnswer,
+  ViewItem,
+  ViewItemChange,
+  ViewUpdate,
+} from "./types.js";
+
+const { consent: _, ...WITHOUT_CONSENT } = ENGINE;
+const AGENT: Fields<AgentOptions> = {
+  ...WITHOUT_CONSENT,
+  system: "string",
+  background: "word",
+  free: "boolean",
+  speculation: "boolean",
+  candidates: "count",
+  parallel: "count",
+  attended: "boolean",
+  opening: "string",
+  sessions: "any",
+  restore: "string",
+  ledger: "any",
+};
+
+/** Rules that count from now on. */
+export interface AgentRules {
+  deny?: string[] | undefined;
+  denyDefaults?: boolean | undefined;
+  policies?: PolicyRule[] | undefined;
+  aheadWrites?: "ask" | "boundary" | undefined;
+}
+const RULES: Fields<AgentRules> = { deny: "list", denyDefaults: "boolean", policies: "list", aheadWrites: "word" };
+
+type Change =
+  | { type: "added" | "changed"; key: number; item: ViewItem }
+  | { type: "appended"; key: number; text: string }
+  | { type: "cleared" };
+
+/**
+ * A conversation as a front end shows it: turns, their queue, questions, suggestions, work ahead, and what all of it costs. What the user
+ * does are methods, which return at once; {@link view} is all that there is to draw, right behind them, and {@link onUpdate} tells what has
+ * changed.
+ *
+ * ```js
+ * const agent = new Agent({ model, tree, mode: "auto-edit", system: "You are a coding agent." });
+ * agent.onUpdate(({ view }) => draw(view));
+ * agent.submit("add a test");
+ * // … the user reads, sees view.suggestion, and presses Tab:
+ * agent.take(agent.view.suggestion.text);
+ * ```
+ *
+ * It goes on until {@link close}.
+ */
+export class Agent implements Disposable {
+  readonly #handle: raw.Conversing;
+  readonly #port: HostPort;
+  readonly #options: AgentOptions;
+  readonly #listeners = new Set<(update: ViewUpdate) => void>();
+  #view: View;
+  /** What the listeners are still to be told. */
+  #untold: ViewUpdate[] = [];
+  #closed: Promise<void> | undefined;
+
+  constructor(options: AgentOptions) {
+    const plain = plainOptions("", options, AGENT);
+    const { opening, background, free, speculation, candidates, parallel, attended, system, restore, modelName } = plain;
+    const sessions = store<SessionStore>("sessions", options.sessions);
+    const ledger = store<LedgerStore>("ledger", options.ledger);
+    this.#options = options;
+    this.#port = new HostPort(options as EngineOptions);
+    const settings = toJson("options", {
+      system,
+      modelName,
+      background: background ?? "auto",
+      free,
+      speculation,
+      candidates,
+      parallel,
+      attended,
+      restore,
+      ledger: ledger?.past,
+      habits: ledger?.habits === undefined ? undefined : parsed(ledger.habits),
+      id: newId(),
+      keepsSession: sessions !== undefined,
+    });
+    const [text, rules] = [engineText(plain, this.#port), rulesText(plain)];
+    this.#handle = call(() => new raw.Conversing(text, rules, settings, this.#port, new KeepPort(sessions, ledger), workspaceOf(options.tree)));
+    const { view, items } = JSON.parse(this.#handle.view()) as { view: Omit<View, "items">; items: Omit<ViewItem, "key">[] };
+    this.#view = { ...view, items: items.map((item, key) => ({ ...item, key }) as ViewItem) };
+    if (opening !== undefined) call(() => this.#handle.offer(opening));
+    void this.#listen();
+  }
+
+  /** All that there is to draw, at this moment. It is not changed: what changes is another object. */
+  get view(): View {
+    this.#take();
+    return this.#view;
+  }
+
+  /** Has `listener` told of each update, in order. What it throws is told to the console. Gives what ends that. */
+  onUpdate(listener: (update: ViewUpdate) => void): () => void {
+    required("listener", listener, "function");
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Sends a prompt. While something goes on it waits in the queue. */
+  submit(text: string): "begins" | "queued" | Refusal {
+    required("text", text, "string");
+    return call(() => this.#handle.submit(plain(text))) as "begins" | "queued" | Refusal;
+  }
+
+  /**
+   * The line holds this text now. `typed`: a key put something into it; `recalled`: an older prompt was called back and may go again.
+   */
+  edited(text: string, how: "typed" | "changed" | "recalled" = "typed"): void {
+    required("text", text, "string");
+    call(() => this.#handle.edited(plain(text), how));
+  }
+
+  /** Takes the suggestion and the work behind it; `shown` is what the user saw. The line is empty then. */
+  take(shown: string): Refusal | undefined {
+    required("shown", shown, "string");
+    return call(() => this.#handle.takeSuggestion(plain(shown))) as Refusal | undefined;
+  }
+
+  /** Shows the next of several suggestions. */
+  next(): void {
+    call(() => this.#handle.turn(true));
+  }
+
+  /** Shows the one before. */
+  previous(): void {
+    call(() => this.#handle.turn(false));
+  }
+
+  /** The user does not want what is suggested. */
+  dismiss(): void {
+    call(() => this.#handle.dismiss());
+  }
+
+  /** Answers a question. One that does not stand any more, and an answer that does not fit, are `stale`. */
+  answer(question: string, answer: ViewAnswer): Refusal | undefined {
+    required("question", question, "string");
+    const said = typeof answer === "string" ? { type: answer } : { type: "keep", ...answer };
+    return call(() => this.#handle.answer(question, toJson("answer", said))) as Refusal | undefined;
+  }
+
+  /** Stops what goes on. No accept begins after it, and no turn begins by itself; what is being written is written. */
+  interrupt(): Refusal | undefined {
+    return call(() => this.#handle.interrupt()) as Refusal | undefined;
+  }
+
+  /** Asks for a suggestion now, if nothing goes on and there is none. */
+  suggest(): void {
+    call(() => this.#handle.suggest());
+  }
+
+  /** As much is done ahead from now on. */
+  setBackground(background: Background): void {
+    call(() => this.#handle.setBackground(toJson("background", background)));
+  }
+
+  /** Whether suggestions run ahead from now on. */
+  setSpeculation(runs: boolean): void {
+    call(() => this.#handle.setSpeculation(required("runs", runs, "boolean")));
+  }
+
+  /** So many suggestions are asked for from now on, up to 3. */
+  setCandidates(candidates: number): void {
+    call(() => this.#handle.setCandidates(required("candidates", candidates, "count")));
+  }
+
+  /** Another model answers from now on; a turn under way goes on with it, too. What the former one did ahead is dropped. */
+  setModel(model: Model, modelName = "", free = false): void {
+    this.#port.setModel(model, modelName);
+    call(() => this.#handle.setModel(modelName, free));
+  }
+
+  /** Other rules count from now on, in place of all that were given before. Work ahead is dropped. The mode is that of the options, asked for anew each time. */
+  setRules(rules: AgentRules): void {
+    const { aheadWrites, ...plain } = plainOptions("rules", rules, RULES);
+    const workspace = this.#options.workspace ?? undefined;
+    call(() => this.#handle.setRules(rulesText({ ...plain, workspace }), toJson("aheadWrites", aheadWrites ?? "boundary")));
+  }
+
+  /** What the function `mode` of the options gives may be something else now. Nothing is suggested in plan mode. */
+  modeChanged(): void {
+    call(() => this.#handle.modeChanged());
+  }
+
+  /** Files were changed, perhaps by somebody who undid work: what rests on that is not offered any more, and the lists of applied files say so. */
+  filesChanged(): void {
+    call(() => this.#handle.filesChanged());
+  }
+
+  /** What this work changed, or would: the work ahead, the work that the user is asked about, or the last twenty that were applied. */
+  changes(id: string): ChangeSet | undefined {
+    required("id", id, "string");
+    const text = call(() => this.#handle.changes(id));
+    return text === undefined ? undefined : ChangeSet.ofText(text);
+  }
+
+  /** What the conversation has cost so far. */
+  get costs(): AgentCosts {
+    return JSON.parse(call(() => this.#handle.costs())) as AgentCosts;
+  }
+
+  /** Waits until nothing goes on and nothing is left to be kept. */
+  async idle(): Promise<void> {
+    await calling(() => this.#handle.idle());
+  }
+
+  /** Ends the conversation: what goes on is stopped, work ahead is dropped. Waits until nothing of it is left and all is kept. */
+  close(): Promise<void> {
+    this.#closed ??= calling(() => this.#handle.close()).then(() => {});
+    return this.#closed;
+  }
+
+  [Symbol.dispose](): void {
+    void this.close();
+  }
+
+  async #listen(): Promise<void> {
+    // Nobody waits for this, so it keeps no process alive.
+    while (await this.#handle.changed().catch(() => false)) {
+      this.#take();
+      this.#tell();
+    }
+  }
+
+  #take(): void {
+    for (let text = call(() => this.#handle.update()); text !== undefined; text = call(() => this.#handle.update())) {
+      const { view, items } = JSON.parse(text) as { view: Omit<View, "items">; items: Change[] };
+      const list = [...this.#view.items];
+      const changes = items.map((change) => applied(list, change));
+      this.#view = { ...view, items: changes.length === 0 ? this.#view.items : list };
+      this.#untold.push({ items: changes, view: this.#view });
+    }
+  }
+
+  #tell(): void {
+    const updates = this.#untold;
+    this.#untold = [];
+    for (const update of updates) {
+      for (const listener of [...this.#listeners]) {
+        try {
+          listener(update);
+        } catch (error) {
+          console.error(error);
+        }
+      }
+    }
+  }
+}
+
+/** Makes a change in a list of items. Keys are places in the conversation, so all but those from before it was forgotten are close to their place. */
+function applied(list: ViewItem[], change: Change): ViewItemChange {
+  if (change.type === "cleared") {
+    list.length = 0;
+    return change;
+  }
+  const place = change.key - (list[0]?.key ?? change.key);
+  const known = list[place];
+  if (change.type === "appended") {
+    const item = { ...known, text: (known as { text: string }).text + change.text } as ViewItem;
+    list[place] = item;
+    return { type: "appended", item, text: change.text };
+  }
+  const item = { ...change.item, key: change.key };
+  list[place] = item;
+  return { type: change.type, item };
+}
+
+function store<T extends SessionStore | LedgerStore>(name: string, given: T | undefined | null): T | undefined {
+  if (given === undefined || given === null) return undefined;
+  required(`${name}.append`, given.append, "function");
+  return given;
+}
+
+/** Habits as they were kept; what is none counts as nothing learned yet. */
+function parsed(habits: string): unknown {
+  try {
+    return JSON.parse(habits);
+  } catch {
+    return undefined;
+  }
+}
+
+function newId(): string {
+  return [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Half of a character, as a line holds it while somebody types: outside JavaScript no text can. */
+function plain(text: string): string {
+  return JSON.parse(toJson("text", text)) as string;
+}

@@ -1,0 +1,203 @@
+// The conversation as a front end shows it. The JSON is that of the Rust crate `agent`; fields are only ever added.
+import type { Conflict, ChangeSummary, MaybePromise } from "./types-files.js";
+import type { EngineOptions, Ending } from "./types-engine.js";
+import type { ToolCall, Verdict } from "./types-gate.js";
+import type { Usage } from "./types-model.js";
+
+/** How much is done ahead: nothing, what the policy finds worth its price, or everything up to its caps. */
+export type Background = "off" | "auto" | "always";
+
+/** Where a conversation is kept, as lines that are only ever added. */
+export interface SessionStore {
+  /** Adds lines at the end. Calls come one after the other. */
+  append(lines: string): MaybePromise<void>;
+}
+
+/** Where the costs of a project are kept, and what was learned of its user. */
+export interface LedgerStore {
+  /** The lines of earlier conversations in this project. */
+  past?: string | undefined;
+  /** What was learned of the user in all projects: the last `habits` that `append` was given, parsed or as the text that it was. */
+  habits?: string | undefined;
+  /** Adds lines at the end, and keeps `habits` in place of what was known. Calls come one after the other. */
+  append(lines: string, habits: string): MaybePromise<void>;
+}
+
+/** What an {@link Agent} works with. Instead of `consent` a question stands in the view. */
+export interface AgentOptions extends Omit<EngineOptions, "consent"> {
+  /** The system instruction. */
+  system?: string | undefined;
+  /** How much is done ahead. Default: `auto`. */
+  background?: Background | undefined;
+  /** Whether the model costs nothing for a token: then `auto` asks it freely. */
+  free?: boolean | undefined;
+  /** Whether suggestions run ahead. Default: they do. */
+  speculation?: boolean | undefined;
+  /** How many suggestions are asked for, up to 3. Default: 1. */
+  candidates?: number | undefined;
+  /** How many of them run at the same time. Default: 1. */
+  parallel?: number | undefined;
+  /** Whether somebody is there to answer questions. If not, what needs consent is declined. Default: somebody is. */
+  attended?: boolean | undefined;
+  /** A first suggestion, before anything was said. Nothing runs ahead for it. */
+  opening?: string | undefined;
+  /** Keeps the conversation. */
+  sessions?: SessionStore | undefined;
+  /** All the lines that a {@link SessionStore} was given: the conversation goes on. An `InputError` says what is wrong with them. */
+  restore?: string | undefined;
+  /** Keeps what is spent. Without it the policy knows this conversation only. */
+  ledger?: LedgerStore | undefined;
+}
+
+/** A call of a tool. `output` or `error` is there once it has its result. */
+export interface ViewCall {
+  /** While it is `generating` the arguments may be incomplete. */
+  call: ToolCall;
+  /** `generated`: it waits, for the calls before it or for the user's answer; `canceled`: it did not run, or not to its end; `boundary`: work ahead stopped before it. */
+  state: "generating" | "generated" | "calling" | "done" | "errored" | "canceled" | "boundary";
+  /** Whether the user is asked about it. */
+  waiting?: boolean;
+  /** Whether it was a turn's or that of work which ran ahead. */
+  origin: "turn" | "ahead";
+  /** How far it is, in words behind "the agent". */
+  sentence: string;
+  /** What it has printed so far. */
+  printed?: string;
+  /** Milliseconds that it took. */
+  tookMs?: number;
+  output?: unknown;
+  error?: string;
+}
+
+/** One thing in the conversation. An item that did not change stays the same object. */
+export type ViewItem = { readonly key: number } & (
+  | { type: "prompt"; text: string }
+  | { type: "answer"; text: string }
+  | ({ type: "call" } & ViewCall)
+  /** The project's own check of work ahead. */
+  | { type: "check"; command: string; passed: boolean; tests?: string; millis: number }
+  /** Work ahead is the user's now. */
+  | {
+      type: "applied";
+      /** {@link Agent.changes} has the changes, for the last twenty. */
+      id: string;
+      changes: ChangeSummary[];
+      /** Of these, files that hold an edit of the user's as well. */
+      merged: string[];
+      /** Of these, files that were changed since a command of the work saw them. */
+      stale: string[];
+      /** Of these, files that the user has put back as they were. */
+      undone: string[];
+      /** Milliseconds of work that the user did not wait for; none where it had hardly begun. */
+      savedMs?: number;
+      /** How the work had ended. Unless completed, a turn goes on from there. */
+      ending: Ending;
+    }
+  /** Work that the user took was not applied; with `anew` its prompt runs in the foreground. */
+  | {
+      type: "notTaken";
+      why:
+        | { type: "conflict"; conflicts: Conflict[] }
+        | { type: "withdrawn"; call: ToolCall; verdict: Verdict }
+        | { type: "discarded" }
+        | { type: "failed"; error: string }
+        | { type: "interrupted" };
+      anew: boolean;
+    }
+  /** A call was declined, because there is nobody to ask. */
+  | { type: "declined"; call: ToolCall; verdict: Verdict }
+  /**
+   * `undone`: what the user has undone, as the model is told; `compacted`: the conversation was made shorter for its model; `trouble`: something could
+   * not be kept; else why nothing is suggested.
+   */
+  | { type: "note"; code: string; text: string }
+  /** A turn is over. */
+  | { type: "end"; ending: Ending }
+);
+
+/** What the user is asked. */
+export type ViewQuestion = { id: string } & (
+  /** May this call run? */
+  | { type: "call"; call: ToolCall; verdict: Verdict; /** What it would change, where it is an edit. */ diff?: string }
+  /** May this work ahead, which they took, be written? `changes` of the view's `taken` has all of it. */
+  | { type: "changes"; changes: ChangeSummary[]; pendingCall?: ToolCall }
+  /** They changed what the work rests on: one choice for each conflict, `anew` or no. To do it anew costs about so many tokens. */
+  | { type: "conflicts"; conflicts: Conflict[]; changes: ChangeSummary[]; tokens: number }
+  | { type: "commits"; conflicts: Conflict[] }
+);
+
+/**
+ * What the user says to a question. `anew`: the work is dropped, and its prompt runs in the foreground. `keep`: of each conflict, in their order,
+ * what they have, what the work made, or a text with both between markers.
+ */
+export type ViewAnswer = "yes" | "no" | "anew" | { keep: ("yours" | "work" | "markers")[] };
+
+/** Why nothing came of what the user did. A front end may ignore it. */
+export type Refusal = "ended" | "stale" | "tooEarly" | "busy" | "empty";
+
+/** All that there is to draw. */
+export interface View {
+  version: number;
+  /** Grows with each change. */
+  revision: number;
+  /** `compacting`: the conversation is made shorter for its model; `asking`: work that the user took waits for their answer. */
+  phase: "idle" | "opening" | "turn" | "compacting" | "accepting" | "asking" | "stopping" | "ended";
+  items: readonly ViewItem[];
+  /** Prompts that were sent while something went on. */
+  queued: readonly string[];
+  /** Prompts that are to be in the line again, before what is typed there: once for each revision. */
+  draft?: { revision: number; text: string };
+  /** The suggestion on screen; `rest` is what of it is not typed yet. */
+  suggestion?: { text: string; rest?: string; number: number; of: number };
+  /** The work that runs ahead for it. */
+  ahead?: {
+    id: string;
+    /** `waits`: it stopped at `pendingCall`, which needs consent. */
+    state: "running" | "ready" | "waits" | "stopped";
+    calls: ViewCall[];
+    /** What its model has said since the last call. */
+    said: string;
+    staged: ChangeSummary[];
+    ending?: Ending;
+    pendingCall?: ToolCall;
+    /** How many further steps run on top of it. */
+    above: number;
+  };
+  /** The id of work that the user has taken and that is not handed over yet. */
+  taken?: string;
+  question?: ViewQuestion;
+  /** Whether a suggestion is asked for at this moment. */
+  isAsking: boolean;
+  /** The code of why there is none, after the last time one was asked for. */
+  unsuggested?: string;
+}
+
+/** A change of the items. */
+export type ViewItemChange =
+  | { type: "added"; item: ViewItem }
+  /** More words of an answer; `item` has all of them. */
+  | { type: "appended"; item: ViewItem; text: string }
+  | { type: "changed"; item: ViewItem }
+  /** The conversation was forgotten. */
+  | { type: "cleared" };
+
+/** What has changed since the update before. */
+export interface ViewUpdate {
+  items: readonly ViewItemChange[];
+  /** All that there is to draw, as it was right after these changes. */
+  view: View;
+}
+
+/** What a conversation has cost so far. */
+export interface AgentCosts {
+  /** The user's own turns, work ahead that they took included. */
+  turns: Usage;
+  /** Work ahead that nobody took, or has not taken yet. */
+  ahead: Usage;
+  /** Questions for suggestions. */
+  suggestions: Usage;
+  /** Requests that were dropped half-way: what they cost nobody says. */
+  unmeasured: number;
+  /** Milliseconds of work that the user did not wait for. */
+  savedMs: number;
+}

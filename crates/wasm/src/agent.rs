@@ -1,0 +1,395 @@
+//! The conversation as a front end shows it: `npm/src/agent.ts` makes a class of it.
+
+mod keep;
+mod watch;
+
+use std::rc::Rc;
+use std::sync::{Arc, PoisonError};
+
+use futures::future::BoxFuture;
+use headstart_agent::{
+    AgentHandle, AgentOptions, Answer, Edit, Ports, Refused, Runtime, Session, Subject, Submitted, agent,
+};
+use headstart_budget::ledger::{Source, read};
+use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
+use headstart_budget::{EntryBuilder, Metering};
+use headstart_followup_state::filter;
+use headstart_forked_query::{Model, Prices, Priority};
+use headstart_overlay_fs::{Choice, Keep};
+use headstart_tool_gate::{AheadWrites, GateContext};
+use js_sys::Promise;
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::wasm_bindgen;
+
+pub use self::keep::KeepPort;
+use self::keep::{Ledger, Store};
+use self::watch::Watch;
+use crate::engine::engine;
+use crate::failure::{Failure, json};
+use crate::host::PortHost;
+use crate::input::parse;
+use crate::model::PortModel;
+use crate::port::HostPort;
+use crate::promise::promise;
+use crate::rules::Rules;
+use crate::tree::TreeHandle;
+
+/// What a conversation is to be like, beside what its engine is made with.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+struct Settings {
+    #[serde(default)]
+    system: String,
+    #[serde(default)]
+    model_name: String,
+    #[serde(default)]
+    background: Background,
+    #[serde(default = "yes")]
+    speculation: bool,
+    #[serde(default = "one")]
+    candidates: usize,
+    #[serde(default = "one")]
+    parallel: usize,
+    #[serde(default = "yes")]
+    attended: bool,
+    /// Whether the model costs nothing for a token.
+    #[serde(default)]
+    free: bool,
+    restore: Option<String>,
+    /// The lines of the ledger of the project, and what was learned of the user.
+    #[serde(default)]
+    ledger: String,
+    habits: Option<Habits>,
+    /// Random: no other conversation has the same.
+    id: String,
+    keeps_session: bool,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(rename_all = "camelCase")]
+enum Background {
+    Off,
+    #[default]
+    Auto,
+    Always,
+}
+
+impl From<Background> for Mode {
+    fn from(background: Background) -> Self {
+        match background {
+            Background::Off => Self::Off,
+            Background::Auto => Self::Auto,
+            Background::Always => Self::Always,
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> usize {
+    1
+}
+
+/// The tasks of the page or the process.
+struct Tasks;
+
+impl Runtime for Tasks {
+    fn unix_ms(&self) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "milliseconds since 1970"
+        )]
+        let now = js_sys::Date::now() as u64;
+        now
+    }
+
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> Option<BoxFuture<'static, ()>> {
+        js_sys::futures::spawn_local(work);
+        None
+    }
+}
+
+/// A conversation.
+#[wasm_bindgen]
+pub struct Conversing {
+    agent: AgentHandle,
+    watch: Rc<Watch>,
+    host: PortHost,
+    ledger: Arc<Ledger>,
+}
+
+/// What the user says to a question.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
+enum Said {
+    Yes,
+    No,
+    /// Of each conflict, in their order.
+    Keep {
+        keep: Vec<Keep>,
+    },
+    Anew,
+}
+
+impl Said {
+    fn to(self, asked: &Subject) -> Answer {
+        match self {
+            Self::Yes => Answer::Yes,
+            Self::No => Answer::No,
+            Self::Keep { keep } => {
+                let conflicts = match asked {
+                    Subject::Conflicts { conflicts, .. } => conflicts.as_slice(),
+                    _ => &[],
+                };
+                let choices = conflicts.iter().zip(keep);
+                let choices = choices.map(|(conflict, keep)| Choice { conflict: conflict.clone(), keep });
+                Answer::Choices(choices.collect())
+            }
+            Self::Anew => Answer::Anew,
+        }
+    }
+}
+
+#[wasm_bindgen]
+impl Conversing {
+    /// `options`, `rules` and `settings` are JSON.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        options: &str,
+        rules: &str,
+        settings: &str,
+        port: HostPort,
+        keep: KeepPort,
+        tree: TreeHandle,
+    ) -> Result<Self, Failure> {
+        let settings: Settings = parse("", settings)?;
+        let restore = settings.restore.map(|lines| Session::read(lines.as_bytes())).transpose();
+        let restore = restore.map_err(|error| Failure::input("restore", error.to_string()))?;
+        let (engine, host) = engine(options, rules, port, tree)?;
+        let entries = EntryBuilder::new(Source::Chat, tariff(&settings.model_name, settings.free));
+        let policy = Policy { mode: settings.background.into(), ..Policy::default() };
+        let habits = settings.habits.filter(Habits::is_sound).unwrap_or_default();
+        let past = read(settings.ledger.as_bytes()).entries;
+        let store = Arc::new(Store::new(keep));
+        let ledger = Arc::new(Ledger::new(Arc::clone(&store), habits));
+        let options = AgentOptions {
+            system: settings.system,
+            model: settings.model_name,
+            restore,
+            // It is made shorter once its provider says that it is too long.
+            window: None,
+            metering: Metering::new(entries, policy, habits, &past),
+            suggestions: true,
+            speculation: settings.speculation,
+            candidates: settings.candidates,
+            parallel: settings.parallel,
+            attended: settings.attended,
+            events: false,
+            id: settings.id,
+        };
+        let callbacks = Arc::clone(&host.callbacks);
+        let ports = Ports {
+            engine,
+            model: Arc::new(PortModel { callbacks, priority: Priority::Foreground }) as Arc<dyn Model>,
+            runtime: Arc::new(Tasks),
+            ledger: Arc::clone(&ledger) as _,
+            session: settings.keeps_session.then_some(store as _),
+        };
+        let (agent, driver, updates) = agent(options, ports);
+        js_sys::futures::spawn_local(driver.run());
+        Ok(Self { agent, watch: Rc::new(Watch::new(updates)), host, ledger })
+    }
+
+    /// All that there is to draw, as JSON: `{"view", "items"}`.
+    pub fn view(&self) -> String {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            view: &'a headstart_agent::View,
+            items: Vec<&'a headstart_agent::Item>,
+        }
+        let view = self.agent.view();
+        json(&Whole { view: &view, items: view.items.iter().map(|item| &**item).collect() })
+    }
+
+    /// What has changed since this was asked last, as JSON: `{"view", "items"}`; nothing where nothing has.
+    pub fn update(&self) -> Option<String> {
+        self.watch.take()
+    }
+
+    /// Waits until something has changed. Says whether more may change later.
+    pub fn changed(&self) -> Promise {
+        let watch = Rc::clone(&self.watch);
+        promise(Box::pin(async move { Ok(watch.changed().await.into()) }))
+    }
+
+    /// Sends a prompt: `begins`, `queued`, or why not.
+    pub fn submit(&self, prompt: &str) -> String {
+        let word = match self.agent.submit(prompt) {
+            Ok(Submitted::Begins) => "begins",
+            Ok(Submitted::Queued) => "queued",
+            Err(refused) => word(refused),
+        };
+        word.to_owned()
+    }
+
+    /// The line holds this text now: `typed`, `recalled`, or changed otherwise.
+    pub fn edited(&self, text: &str, how: &str) {
+        let edit = match how {
+            "typed" => Edit::Typed,
+            "recalled" => Edit::Recalled,
+            _ => Edit::Changed,
+        };
+        self.agent.edited(text, edit);
+    }
+
+    /// Takes the suggestion that the user sees; why not, if not.
+    #[wasm_bindgen(js_name = takeSuggestion)]
+    pub fn take_suggestion(&self, shown: &str) -> Option<String> {
+        refusal(self.agent.take(shown))
+    }
+
+    /// Shows the next suggestion of several, or the one before.
+    pub fn turn(&self, forward: bool) {
+        if forward {
+            self.agent.next_suggestion();
+        } else {
+            self.agent.previous_suggestion();
+        }
+    }
+
+    /// The user does not want what is suggested.
+    pub fn dismiss(&self) {
+        self.agent.dismiss();
+    }
+
+    /// Answers a question, in JSON; why not, if not.
+    pub fn answer(&self, question: &str, answer: &str) -> Result<Option<String>, Failure> {
+        let said: Said = parse("answer", answer)?;
+        let view = self.agent.view();
+        let asked = view.question.as_ref().filter(|asked| asked.id.to_string() == question);
+        Ok(match asked {
+            Some(asked) => refusal(self.agent.answer(asked.id, said.to(&asked.about))),
+            None => Some(word(Refused::Stale).to_owned()),
+        })
+    }
+
+    /// Stops what goes on; why not, if not.
+    pub fn interrupt(&self) -> Option<String> {
+        refusal(self.agent.interrupt())
+    }
+
+    /// Other rules from now on, in JSON, and another way with edits ahead. The mode is asked for each time.
+    #[wasm_bindgen(js_name = setRules)]
+    pub fn set_rules(&self, rules: &str, ahead_writes: &str) -> Result<(), Failure> {
+        let ahead_writes: AheadWrites = parse("aheadWrites", ahead_writes)?;
+        let context = parse::<Rules>("", rules)?.into_context("")?;
+        let mut known = self.host.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        let tools = std::mem::take(&mut known.tools);
+        *known = GateContext { ahead_writes, tools, ..context };
+        drop(known);
+        // What was read ahead may be denied now.
+        self.agent.drop_suggestion();
+        self.agent.rules_changed();
+        Ok(())
+    }
+
+    /// The mode may be another one.
+    #[wasm_bindgen(js_name = modeChanged)]
+    pub fn mode_changed(&self) {
+        self.agent.rules_changed();
+    }
+
+    /// As much is done ahead from now on: `off`, `auto` or `always`.
+    #[wasm_bindgen(js_name = setBackground)]
+    pub fn set_background(&self, background: &str) -> Result<(), Failure> {
+        self.agent.set_background(parse::<Background>("background", background)?.into());
+        Ok(())
+    }
+
+    /// Whether suggestions run ahead from now on.
+    #[wasm_bindgen(js_name = setSpeculation)]
+    pub fn set_speculation(&self, runs: bool) {
+        self.agent.set_speculation(runs);
+    }
+
+    /// So many suggestions are asked for from now on.
+    #[wasm_bindgen(js_name = setCandidates)]
+    pub fn set_candidates(&self, candidates: usize) {
+        self.agent.set_candidates(candidates);
+    }
+
+    /// The callbacks ask another model from now on.
+    #[wasm_bindgen(js_name = setModel)]
+    pub fn set_model(&self, name: &str, free: bool) {
+        self.agent.set_model(name, tariff(name, free));
+    }
+
+    /// Asks for a suggestion now.
+    pub fn suggest(&self) {
+        self.agent.suggest();
+    }
+
+    /// Shows a suggestion of the host's own.
+    pub fn offer(&self, text: &str) -> Result<(), Failure> {
+        let suggestion = filter(text).map_err(|reason| Failure::input("opening", reason.to_string()))?;
+        self.agent.offer(suggestion);
+        Ok(())
+    }
+
+    /// Files were changed.
+    #[wasm_bindgen(js_name = filesChanged)]
+    pub fn files_changed(&self) {
+        self.agent.files_changed();
+    }
+
+    /// What this work changed, or would: the text of a change set.
+    pub fn changes(&self, work: &str) -> Option<String> {
+        self.agent.changes(work).map(|changes| json(&changes))
+    }
+
+    /// What the conversation has cost so far, as JSON.
+    pub fn costs(&self) -> String {
+        json(&self.ledger.costs())
+    }
+
+    /// Waits until nothing goes on.
+    pub fn idle(&self) -> Promise {
+        let agent = self.agent.clone();
+        promise(Box::pin(async move {
+            agent.idle().await;
+            Ok(wasm_bindgen::JsValue::UNDEFINED)
+        }))
+    }
+
+    /// Ends the conversation, and waits until nothing of it is left.
+    pub fn close(&self) -> Promise {
+        let agent = self.agent.clone();
+        promise(Box::pin(async move {
+            agent.close().await;
+            Ok(wasm_bindgen::JsValue::UNDEFINED)
+        }))
+    }
+}
+
+fn tariff(model: &str, free: bool) -> Tariff {
+    let tariff = Tariff::new(model, Prices::default());
+    if free { tariff.with_free([model.to_owned()]) } else { tariff }
+}
+
+fn refusal<T>(done: Result<T, Refused>) -> Option<String> {
+    done.err().map(|refused| word(refused).to_owned())
+}
+
+fn word(refused: Refused) -> &'static str {
+    match refused {
+        Refused::Ended => "ended",
+        Refused::TooEarly => "tooEarly",
+        Refused::Busy => "busy",
+        Refused::Empty => "empty",
+        _ => "stale",
+    }
+}

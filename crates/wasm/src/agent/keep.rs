@@ -1,0 +1,138 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use headstart_agent::{LedgerStore, SessionStore, StoreError};
+use headstart_budget::Unwritten;
+use headstart_budget::ledger::Entry;
+use headstart_budget::policy::Habits;
+use headstart_forked_query::Usage;
+use send_wrapper::SendWrapper;
+use serde::Serialize;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::failure::json;
+use crate::port::{Answers, AnswersPort};
+
+#[wasm_bindgen]
+extern "C" {
+    /// Where the developer keeps a conversation and its ledger: `npm/src/agent-port.ts`.
+    pub type KeepPort;
+
+    /// Adds lines to the conversation: one answer, which is nothing.
+    #[wasm_bindgen(method)]
+    fn session(this: &KeepPort, lines: &str) -> AnswersPort;
+
+    /// Adds lines to the ledger of the project, and keeps what was learned of the user in place of what was known: one answer, which is nothing.
+    #[wasm_bindgen(method)]
+    fn ledger(this: &KeepPort, lines: &str, habits: &str) -> AnswersPort;
+}
+
+/// [`KeepPort`], for ports that are `Send`: there is one thread.
+pub(crate) struct Store(SendWrapper<KeepPort>);
+
+impl Store {
+    pub(crate) fn new(port: KeepPort) -> Self {
+        Self(SendWrapper::new(port))
+    }
+}
+
+#[async_trait]
+impl SessionStore for Store {
+    async fn append(&self, lines: String) -> Result<(), StoreError> {
+        let answer = Answers::new(self.0.session(&lines));
+        answer.only().await.map(drop).map_err(|failure| failure.message.into())
+    }
+}
+
+/// The ledger: kept by the developer, and summed up here for whoever shows it.
+pub(crate) struct Ledger {
+    store: Arc<Store>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+pub(crate) struct Kept {
+    habits: Habits,
+    /// What runs cost of which it is not known yet what becomes of them, by their id.
+    open: BTreeMap<String, Usage>,
+    costs: Costs,
+}
+
+/// What a conversation has cost.
+#[derive(Serialize, Default, Clone, Copy)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Costs {
+    /// The user's own turns, work ahead that they took included.
+    turns: Usage,
+    /// Work ahead that nobody took.
+    ahead: Usage,
+    /// Questions for suggestions.
+    suggestions: Usage,
+    /// Requests that were dropped half-way: what they cost nobody says.
+    unmeasured: u64,
+    /// Milliseconds of work that the user did not wait for.
+    saved_ms: u64,
+}
+
+impl Ledger {
+    pub(crate) fn new(store: Arc<Store>, habits: Habits) -> Self {
+        Self { store, kept: Mutex::new(Kept { habits, ..Kept::default() }) }
+    }
+
+    pub(crate) fn costs(&self) -> Costs {
+        let kept = self.kept();
+        let mut costs = kept.costs;
+        for usage in kept.open.values() {
+            costs.ahead += *usage;
+        }
+        costs
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn observe(&mut self, entry: &Entry) {
+        let costs = &mut self.costs;
+        match entry {
+            Entry::Turn(work) => {
+                costs.turns += work.tokens;
+                costs.unmeasured += u64::from(work.unmeasured);
+            }
+            Entry::Suggestion(suggested) => {
+                costs.suggestions += suggested.work.tokens;
+                costs.unmeasured += u64::from(suggested.work.unmeasured);
+            }
+            Entry::Speculation(run) => {
+                costs.unmeasured += u64::from(run.work.unmeasured);
+                self.open.insert(run.id.clone(), run.work.tokens);
+            }
+            Entry::Outcome(decision) => {
+                costs.saved_ms += decision.saved_ms;
+                if let Some(usage) = self.open.remove(&decision.id) {
+                    let purpose = if decision.outcome.is_hit() { &mut costs.turns } else { &mut costs.ahead };
+                    *purpose += usage;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[async_trait]
+impl LedgerStore for Ledger {
+    async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
+        let (lines, habits) = {
+            let mut kept = self.kept();
+            unwritten.entries.iter().for_each(|entry| kept.observe(entry));
+            unwritten.lessons.iter().for_each(|lesson| kept.habits.learn(lesson));
+            let lines: String = unwritten.entries.iter().map(Entry::to_line).collect();
+            (lines, json(&kept.habits))
+        };
+        let answer = Answers::new(self.store.0.ledger(&lines, &habits));
+        answer.only().await.map(|_| None).map_err(|failure| failure.message.into())
+    }
+}

@@ -1,0 +1,75 @@
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
+
+use futures::StreamExt;
+use headstart_agent::{ItemChange, Update, Updates, View};
+use serde::Serialize;
+
+use crate::failure::json;
+
+/// What has changed in a conversation: it is waited for, and taken, perhaps by somebody who did not wait.
+pub(crate) struct Watch {
+    updates: RefCell<Updates>,
+    /// Whoever waits. Only one waker is known to the updates, so a look in between has to be with this one.
+    waiting: RefCell<Waker>,
+    /// What was found while somebody waited.
+    found: RefCell<Option<Update>>,
+    /// Whether something was taken that whoever waits has not heard of.
+    was_taken: Cell<bool>,
+    has_ended: Cell<bool>,
+}
+
+#[derive(Serialize)]
+struct Fields<'a> {
+    view: &'a View,
+    items: &'a [ItemChange],
+}
+
+impl Watch {
+    pub(crate) fn new(updates: Updates) -> Self {
+        Self {
+            updates: RefCell::new(updates),
+            waiting: RefCell::new(Waker::noop().clone()),
+            found: RefCell::default(),
+            was_taken: Cell::new(false),
+            has_ended: Cell::new(false),
+        }
+    }
+
+    /// What has changed, as JSON.
+    pub(crate) fn take(&self) -> Option<String> {
+        let waker = self.waiting.borrow().clone();
+        let update = self.found.take().or_else(|| match self.poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(update) => update,
+            Poll::Pending => None,
+        })?;
+        self.was_taken.set(true);
+        Some(json(&Fields { view: &update.view, items: &update.items }))
+    }
+
+    /// Waits until something has changed; `false`: nothing will any more.
+    pub(crate) async fn changed(&self) -> bool {
+        poll_fn(|context| {
+            self.waiting.replace(context.waker().clone());
+            if self.was_taken.take() || self.found.borrow().is_some() {
+                return Poll::Ready(true);
+            }
+            self.poll(context).map(|update| {
+                let is_there = update.is_some();
+                self.found.replace(update);
+                is_there
+            })
+        })
+        .await
+    }
+
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Update>> {
+        if self.has_ended.get() {
+            return Poll::Ready(None);
+        }
+        let polled = self.updates.borrow_mut().poll_next_unpin(context);
+        self.has_ended.set(matches!(polled, Poll::Ready(None)));
+        polled
+    }
+}
