@@ -124,7 +124,8 @@ impl Effect {
 pub(crate) enum Report {
     Opened {
         news: News,
-        beside: Option<String>,
+        /// What goes with the prompt, or why it is not sent.
+        beside: Result<Option<String>, String>,
     },
     TurnEvent(Event),
     Asked {
@@ -321,7 +322,7 @@ impl Core {
     /// Takes in what has come of an effect.
     pub(crate) fn report(&mut self, report: Report) {
         match report {
-            Report::Opened { news, beside } => self.opened(news, beside.as_deref()),
+            Report::Opened { news, beside } => self.opened(news, beside),
             Report::TurnEvent(event) => self.tell(event, Origin::Turn),
             Report::Asked { ask, call, verdict, prepared } => self.asked(ask, call, verdict, prepared),
             Report::TurnEnded { ending, transcript, cost, gauge } => {

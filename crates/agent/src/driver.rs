@@ -21,7 +21,8 @@ use headstart_forked_query::{
     generate_candidates,
 };
 use headstart_speculation::{
-    AcceptError, Acceptance, Consent, Ending, Engine, Events, Finished, News, PromptOf, Turn, UndoWatch,
+    AcceptError, Acceptance, Beside, Consent, Ending, Engine, Events, Finished, News, PromptOf, Turn,
+    UndoWatch,
 };
 
 use tracing::{debug, warn};
@@ -170,8 +171,9 @@ impl Driver {
                             Some((prompt, params)) => {
                                 host.beside_prompt(&prompt, PromptOf::User, &params, &tree).await
                             }
-                            None => None,
+                            None => Ok(Beside::default()),
                         };
+                        let beside = beside.map(|beside| beside.text);
                         Report::Opened { news: undone.news().await, beside }
                     }
                     .boxed(),

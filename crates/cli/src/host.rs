@@ -1,18 +1,20 @@
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_agent::native::TokioHost;
+use headstart_context::Resolved;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
-use headstart_speculation::{AtBoundary, Check, Consent, Freshness, Host, PromptOf};
+use headstart_speculation::{AtBoundary, Beside, Check, Consent, Freshness, Host, PromptOf};
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::checks::Checks;
+use crate::mentions::Mentions;
 use crate::rules::Rules;
 use crate::views::changed_since;
 
@@ -28,6 +30,7 @@ pub(crate) struct NativeHost {
     freshness: Freshness,
     checks: Option<Checks>,
     project_rules: Option<Arc<Rules>>,
+    mentions: OnceLock<Mentions>,
 }
 
 /// A call that waits for the user's answer. Dropping it declines.
@@ -48,6 +51,7 @@ impl NativeHost {
             freshness: Freshness::default(),
             checks: None,
             project_rules: None,
+            mentions: OnceLock::new(),
         }
     }
 
@@ -74,6 +78,11 @@ impl NativeHost {
     /// The project's rules, which go with prompts.
     pub(crate) fn telling(self, project_rules: Option<Arc<Rules>>) -> Self {
         Self { project_rules, ..self }
+    }
+
+    /// From now on what prompts mention is told. Who tells it works with tools, which are made later than this host; the first counts.
+    pub(crate) fn set_mentions(&self, mentions: Mentions) {
+        let _ = self.mentions.set(mentions);
     }
 
     /// What the user has to be told of the project's rules.
@@ -114,9 +123,18 @@ impl Host for NativeHost {
         whose: PromptOf,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
-    ) -> Option<String> {
-        let rules = self.project_rules.as_ref()?;
-        rules.beside_prompt(prompt, whose, conversation, tree, &self.gate_context()).await
+    ) -> Result<Beside, String> {
+        let gate = self.gate_context();
+        let Resolved { text, read } = match self.mentions.get() {
+            Some(mentions) => mentions.resolve(prompt, whose, conversation, tree, &gate).await?,
+            None => Resolved::default(),
+        };
+        let of_rules = match &self.project_rules {
+            Some(rules) => rules.beside_prompt(prompt, whose, conversation, tree, &gate).await,
+            None => None,
+        };
+        let texts: Vec<_> = text.into_iter().chain(of_rules).collect();
+        Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), read })
     }
 
     fn commit_options(&self) -> CommitOptions {

@@ -29,6 +29,7 @@ mod ledger;
 mod lines;
 mod log;
 mod machine;
+mod mentions;
 mod model_spec;
 mod models;
 mod offered;

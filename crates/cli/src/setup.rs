@@ -17,6 +17,7 @@ use crate::error::CliError;
 use crate::host::NativeHost;
 use crate::index::{IndexModels, Upkeep};
 use crate::intel::Intel;
+use crate::mentions::Mentions;
 use crate::models::Models;
 use crate::output;
 use crate::parts::Parts;
@@ -207,6 +208,8 @@ pub(crate) async fn parts(
     let views = places.clone();
     let engine = engine(tree, workspace, background, Arc::clone(&host), limits, places, index.as_ref());
     let engine = offered(Intel::join(intel, engine));
+    let window = engine.background.limits.window_tokens;
+    host.set_mentions(Mentions::new(engine.toolbox.clone(), window));
     let tree: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = host.gate_context();
     let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &tree, &gate).await;

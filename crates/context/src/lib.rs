@@ -29,6 +29,9 @@
 //! # }).unwrap();
 //! ```
 //!
+//! [`resolve_mentions`] tells what a prompt names with an `@`: files, lines of files, folders and rules it reads itself, what else there is it asks a
+//! [`MentionSource`].
+//!
 //! [`Window`] says what becomes of a conversation that is about to be longer than what its model sees at once: first old outputs of tools give way, then its
 //! beginning is summed up. It only plans; whoever runs the conversation asks for the summary.
 //!
@@ -45,12 +48,14 @@
 
 mod clean;
 mod glance;
+mod mentions;
 mod rules;
 mod surroundings;
 mod system;
 mod window;
 
 pub use glance::glance;
+pub use mentions::{Mention, MentionError, MentionSource, Outside, Resolved, mentions, resolve_mentions};
 pub use rules::{Applies, FilePatterns, Problem, ProjectRules, Rule, Told};
 pub use surroundings::Surroundings;
 pub use system::system_text;

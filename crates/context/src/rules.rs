@@ -10,6 +10,7 @@ use headstart_overlay_fs::WorkspacePath;
 
 pub use self::beside::Told;
 pub use self::files::FilePatterns;
+pub(crate) use self::read::Reader;
 pub(crate) use self::told::without_fences;
 use crate::clean::clean_line;
 

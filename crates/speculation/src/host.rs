@@ -38,7 +38,8 @@ pub trait Host: Send + Sync {
     /// [`AheadWrites`](headstart_tool_gate::AheadWrites) whether edits of work ahead are staged where the mode asks.
     fn gate_context(&self) -> GateContext;
 
-    /// What the model reads with a prompt, after the user's words and in their message: the project's rules for the files that it is about, say.
+    /// What the model reads with a prompt, after the user's words and in their message: the project's rules for the files that it is about, say, or
+    /// what it mentions. The error says why the prompt is not to be sent, for its user.
     ///
     /// `conversation` is what the model has read before, and `tree` shows what the work is about to see. It is asked when work that runs ahead
     /// begins, and by whoever begins a turn in the foreground. By default there is nothing.
@@ -48,8 +49,8 @@ pub trait Host: Send + Sync {
         _whose: PromptOf,
         _conversation: &CacheSafeParams,
         _tree: &Arc<dyn Tree>,
-    ) -> Option<String> {
-        None
+    ) -> Result<Beside, String> {
+        Ok(Beside::default())
     }
 
     /// What becomes of files that the user changed while the work was under way.
@@ -168,4 +169,13 @@ pub enum Consent {
     DeclineBecause(String),
     /// Do not run it, and end the turn here.
     Stop,
+}
+
+/// What goes with a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// What the model reads; `None`: nothing.
+    pub text: Option<String>,
+    /// The files whose content is in it: work that runs ahead rests on them.
+    pub read: Vec<WorkspacePath>,
 }

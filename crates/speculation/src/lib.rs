@@ -104,7 +104,7 @@ pub use check::{Check, Checked};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
-pub use host::{AtBoundary, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove};
+pub use host::{AtBoundary, Beside, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove};
 pub use limits::{CostLimit, Limits, RequestLimit};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use speculation::Speculation;

@@ -5,6 +5,7 @@ use futures::channel::oneshot;
 use headstart_followup_state::{Suggestion, Suggestions};
 use headstart_forked_query::{CacheSafeParams, Message, Role};
 use headstart_overlay_fs::Overlay;
+use headstart_overlay_fs::Tree as _;
 use headstart_tool_gate::Decision;
 
 use crate::above::Above;
@@ -70,8 +71,16 @@ impl Work {
             .host
             .beside_prompt(&self.prompt, PromptOf::WorkAhead, &self.params, self.overlay.base())
             .await;
-        if let Some(beside) = beside {
-            lock(&self.progress).transcript = Transcript::with_more(&self.prompt, &beside);
+        let beside = match beside {
+            Ok(beside) => beside,
+            Err(problem) => return Ending::failed("prompt", problem),
+        };
+        for path in &beside.read {
+            // What is gone meanwhile is noted as well.
+            let _ = self.overlay.read(path).await;
+        }
+        if let Some(text) = beside.text {
+            lock(&self.progress).transcript = Transcript::with_more(&self.prompt, &text);
         }
         let request = self.params.fork(&self.engine.background);
         let below = self.steps.split_last().map(|(_, below)| below.to_vec()).unwrap_or_default();

@@ -37,7 +37,7 @@ impl Core {
         self.effects.push_back(Effect::ReadHabits);
     }
 
-    pub(super) fn opened(&mut self, news: News, beside: Option<&str>) {
+    pub(super) fn opened(&mut self, news: News, beside: Result<Option<String>, String>) {
         let Doing::Opening { prompt, work } = std::mem::take(&mut self.doing) else { return };
         if self.interrupted {
             if let Some(mut work) = work {
@@ -55,10 +55,17 @@ impl Core {
             Some(work) => return self.take_work(*work),
             None => {}
         }
+        let beside = match beside {
+            Ok(beside) => beside,
+            Err(problem) => {
+                let transcript = Transcript::new(&prompt);
+                return self.end(prompt, transcript, Ending::failed("prompt", problem));
+            }
+        };
         self.mark_undone(news.clone());
         let left_out = self.conversation.left_out();
         self.options.metering.left_out(self.now.unix_ms, false, left_out);
-        let transcript = self.conversation.open(&prompt, beside, news);
+        let transcript = self.conversation.open(&prompt, beside.as_deref(), news);
         let text = self.conversation.telling().for_user();
         if !text.is_empty() {
             self.log.push(Item::Undone { text });

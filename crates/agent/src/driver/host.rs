@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{
-    AtBoundary, Check, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove,
+    AtBoundary, Beside, Check, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove,
 };
 use headstart_tool_gate::{GateContext, Verdict};
 
@@ -64,7 +64,7 @@ impl Host for Questioning {
         whose: PromptOf,
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
-    ) -> Option<String> {
+    ) -> Result<Beside, String> {
         self.host.beside_prompt(prompt, whose, conversation, tree).await
     }
 

@@ -167,3 +167,20 @@ fn an_empty_prompt_is_none_and_after_the_end_nothing_is_taken() {
     world.agent.edited("x", Edit::Typed);
     assert_eq!(world.agent.view().phase, Phase::Ended);
 }
+
+#[test]
+fn a_prompt_whose_mention_is_not_there_is_not_sent_and_is_in_the_line_again() {
+    let mut world = World::new(&Setting::default());
+    world.model.hold(true);
+    world.agent.submit("talk").unwrap();
+    world.agent.submit("talk about @none").unwrap();
+    world.model.hold(false);
+    let view = world.settle();
+    assert!(
+        matches!(ends(&world)[..], [Ending::Completed, Ending::Failed { error, .. }] if error.starts_with("@none: ")),
+        "{:?}",
+        world.known
+    );
+    assert_eq!(world.prompts(), ["talk"]);
+    assert_eq!(view.draft.as_ref().map(|draft| draft.text.as_str()), Some("talk about @none"));
+}

@@ -21,11 +21,11 @@ use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
 use headstart_budget::{EntryBuilder, Metering, Unwritten};
 use headstart_context::Window;
 use headstart_forked_query::{
-    BackgroundModel, EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, Part,
-    Prices, Role, ToolCall, Usage, check_pairing,
+    BackgroundModel, CacheSafeParams, EventStream, FinishReason, Message, Model, ModelError, ModelEvent,
+    ModelRequest, Part, Prices, Role, ToolCall, Usage, check_pairing,
 };
 use headstart_overlay_fs::{MemoryTree, Tree, Workspace, WorkspacePath};
-use headstart_speculation::{Consent, Engine, Host, Limits, Step, StepAbove};
+use headstart_speculation::{Beside, Consent, Engine, Host, Limits, PromptOf, Step, StepAbove};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Gate, GateContext, Verdict};
 use headstart_toolbox::Toolbox;
 use serde_json::{Value, json};
@@ -401,6 +401,19 @@ impl Host for StillHost {
 
     fn gate_context(&self) -> GateContext {
         lock(&self.rules).clone()
+    }
+
+    async fn beside_prompt(
+        &self,
+        prompt: &str,
+        _whose: PromptOf,
+        _conversation: &CacheSafeParams,
+        _tree: &Arc<dyn Tree>,
+    ) -> Result<Beside, String> {
+        match prompt.split_once("@none") {
+            Some(_) => Err("@none: there is no such file".to_owned()),
+            None => Ok(Beside::default()),
+        }
     }
 
     async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {

@@ -19,6 +19,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::host::NativeHost;
 use crate::intel::Intel;
+use crate::mentions::Mentions;
 use crate::models::Models;
 use crate::output::{self, Spinner};
 use crate::rules::Rules;
@@ -74,8 +75,11 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptedBy::Another)?;
     let index = setup::index(&config, &workspace, &context.environment, Some(store.state_folder()))?;
     let background = models.background.clone();
-    let engine = setup::engine(tree, &workspace, background, host, config.limits, places, index.as_ref());
+    let of_engine = Arc::clone(&host);
+    let engine =
+        setup::engine(tree, &workspace, background, of_engine, config.limits, places, index.as_ref());
     let engine = setup::offered(Intel::join(intel, engine));
+    host.set_mentions(Mentions::new(engine.toolbox.clone(), engine.background.limits.window_tokens));
     let tools = engine.toolbox.schemas();
     let base: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = engine.host.gate_context();

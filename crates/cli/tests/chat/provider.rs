@@ -128,6 +128,24 @@ fn chat_and_requests(answers: Vec<Answer>, mode: &str) -> (Chat, mpsc::Receiver<
 }
 
 #[test]
+fn what_a_prompt_mentions_goes_with_it_and_what_is_not_there_is_not_sent() {
+    let (mut chat, requests) = chat_and_requests(vec![Answer::Says("I read it.")], "default");
+    chat.send("sum up @docs/none.md\r");
+    chat.wait_for("@docs/none.md: there is no such file; a backslash before the @");
+    // It is in the prompt again; Ctrl-C empties it.
+    chat.wait_for("\n> sum up @docs/none.md");
+    chat.send("\x03");
+    chat.send("sum up @notes.txt\r");
+    chat.wait_for("I read it.");
+    let asked = requests.recv().unwrap();
+    let said = asked["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+    let said: String = serde_json::from_str(&said).unwrap_or(said);
+    assert!(said.starts_with("sum up @notes.txt\n\nWhat is named with an @:\n"), "{said}");
+    assert!(said.contains("<mentioned file=\"notes.txt\">\none\n</mentioned>"), "{said}");
+    chat.leave();
+}
+
+#[test]
 fn an_answer_is_shown_as_it_comes() {
     let (go_on, wait) = mpsc::channel();
     let mut chat = chat_with(vec![Answer::Stream("Half of", wait, " the answer.")]);

@@ -15,7 +15,7 @@ const OF_ROOT: &str = ".github/copilot-instructions.md";
 const FOLDER: &str = ".headstart/rules";
 
 /// Reads files of a tree under the rules of a session: links are followed within the workspace only, and what is closed is not read.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     view: Arc<Overlay>,
     gate: &'a GateContext,
     limits: Limits,
@@ -23,13 +23,13 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Over what a conversation sees. Nothing is noted of what is read: rules that change meanwhile are news, no conflict.
-    pub(super) fn new(tree: &Arc<dyn Tree>, gate: &'a GateContext) -> Self {
+    pub(crate) fn new(tree: &Arc<dyn Tree>, gate: &'a GateContext) -> Self {
         let view = Arc::new(Overlay::new(Arc::clone(tree), Quota::default()));
         Self { view, gate, limits: Limits::default() }
     }
 
     /// What a path leads to and how long it is, if a file is there that may be read.
-    pub(super) async fn find(
+    pub(crate) async fn find(
         &self,
         path: &WorkspacePath,
     ) -> Result<Option<(WorkspacePath, EntryKind, u64)>, String> {
@@ -83,6 +83,36 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(String::from_utf8_lossy(&self.view.read(&real).await.ok()?).into_owned())
+    }
+
+    /// A file as it is, for whoever is named it; `real`: no link, and open.
+    pub(crate) async fn text_of(&self, real: &WorkspacePath) -> Result<String, String> {
+        let bytes = self.view.read(real).await.map_err(|error| about(real, &error.to_string()))?;
+        match String::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => Ok(text),
+            _ => Err("is not a text in UTF-8".to_owned()),
+        }
+    }
+
+    /// The first entries of a folder, a line each, without what is closed.
+    pub(crate) async fn listed(&self, folder: &WorkspacePath, most: usize) -> Result<String, String> {
+        let entries = self.view.list(folder).await.map_err(|error| about(folder, &error.to_string()))?;
+        let is_open = |name: &[u8]| {
+            name != b".git" && folder.join_bytes(name).is_ok_and(|path| !self.gate.denies(&path))
+        };
+        let open: Vec<_> = entries.iter().filter(|entry| is_open(&entry.name)).collect();
+        let mut lines: Vec<_> = open
+            .iter()
+            .take(most)
+            .map(|entry| {
+                let slash = if entry.kind == EntryKind::Directory { "/" } else { "" };
+                format!("{}{slash}", clean_line(&String::from_utf8_lossy(&entry.name), 200))
+            })
+            .collect();
+        if most < open.len() {
+            lines.push(format!("… {} more", open.len() - most));
+        }
+        Ok(lines.join("\n"))
     }
 
     /// The rules that a folder's own file holds.

@@ -2,6 +2,7 @@
 
 mod conversation;
 mod hostile;
+mod mentions;
 mod reading;
 mod support;
 mod window;

@@ -1,0 +1,127 @@
+//! What a prompt names with an `@`, where only this program can tell it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_context::{MentionSource, Outside, Resolved, Window, resolve_mentions};
+use headstart_forked_query::{CacheSafeParams, Gauge, ModelRequest, ToolCall};
+use headstart_overlay_fs::{Overlay, Quota, Tree};
+use headstart_speculation::PromptOf;
+use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, ToolPolicies};
+use headstart_toolbox::{Limits, ToolContext, Toolbox};
+use serde_json::{Value, json};
+
+/// What mentions take of a prompt where nobody knows what the model sees at once, in bytes.
+const MOST_BYTES: u64 = 256 * 1024;
+/// As long a prompt waits for what git and the index say.
+const TIME: Duration = Duration::from_secs(20);
+
+/// Tells what prompts mention.
+pub(crate) struct Mentions {
+    toolbox: Toolbox,
+    /// What the model sees at once.
+    window: Option<u64>,
+}
+
+impl Mentions {
+    pub(crate) fn new(toolbox: Toolbox, window: Option<u64>) -> Self {
+        Self { toolbox, window }
+    }
+
+    /// What the model reads of the mentions of a prompt; the error says which of them cannot be told.
+    pub(crate) async fn resolve(
+        &self,
+        prompt: &str,
+        whose: PromptOf,
+        conversation: &CacheSafeParams,
+        tree: &Arc<dyn Tree>,
+        gate: &GateContext,
+    ) -> Result<Resolved, String> {
+        let source = Source { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
+        let room = usize::try_from(self.room(conversation)).unwrap_or(usize::MAX);
+        resolve_mentions(prompt, tree, gate, &source, room).await.map_err(|error| error.to_string())
+    }
+
+    /// Half of what the conversation leaves of the window, in bytes.
+    fn room(&self, conversation: &CacheSafeParams) -> u64 {
+        let Some(tokens) = self.window else { return MOST_BYTES };
+        let spent = Gauge::default().tokens(&ModelRequest {
+            model: String::new(),
+            system: conversation.system().map(str::to_owned),
+            tools: conversation.tools().to_vec(),
+            messages: conversation.history().to_vec(),
+            thinking: true,
+            response_schema: None,
+            max_output_tokens: None,
+        });
+        let left = Window { tokens, ..Window::default() }.most().saturating_sub(spent);
+        (left * 7 / 4).min(MOST_BYTES)
+    }
+}
+
+struct Source<'a> {
+    toolbox: &'a Toolbox,
+    tree: &'a Arc<dyn Tree>,
+    gate: &'a GateContext,
+    /// Whether it is a prompt of the user's own.
+    attended: bool,
+}
+
+#[async_trait]
+impl MentionSource for Source<'_> {
+    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String> {
+        match what {
+            Outside::Diff if !self.attended && !self.tree.staged_changes().is_empty() => {
+                Err("is not known ahead of you, where something is staged".to_owned())
+            }
+            Outside::Diff => {
+                let said = self.run("shell", &json!({ "command": "git diff HEAD" })).await?;
+                // No line of a diff begins with a bracket: these are notes about the command.
+                let mut notes = said.lines().rev().take_while(|line| line.starts_with('['));
+                if notes.clone().any(|note| note.starts_with("[exit code") || note.starts_with("[ended")) {
+                    let problem = said.lines().next().unwrap_or_default();
+                    return Err(format!("git does not tell it: {problem}"));
+                }
+                let is_none = notes.any(|note| note == "[no output]");
+                Ok(if is_none { "Nothing differs from the last commit.".to_owned() } else { said })
+            }
+            Outside::Codebase => {
+                let query = prompt.replace("@codebase", "");
+                self.run("codebase", &json!({ "query": query.trim() })).await
+            }
+            Outside::Terminal | Outside::Problems | Outside::Open => {
+                Err("is known in an editor only, not in this chat".to_owned())
+            }
+            _ => Err("is not known here".to_owned()),
+        }
+    }
+}
+
+impl Source<'_> {
+    /// What a tool says, judged as a call that nobody gave a consent to.
+    async fn run(&self, name: &str, args: &Value) -> Result<String, String> {
+        if !self.toolbox.offers(name) {
+            return Err(format!("needs {name}, which is not offered here"));
+        }
+        // It is the user's own word, so what they say of the model's calls is not about it.
+        let gate = &GateContext { tool_policies: ToolPolicies::default(), ..self.gate.clone() };
+        let args = args.as_object().cloned().unwrap_or_default();
+        let call = ToolCall { id: String::new(), name: name.to_owned(), args };
+        let verdict = Gate::new().judge(CallRef { name, args: &call.args }, gate);
+        if verdict.decision != Decision::Allow {
+            return Err(format!("may not be asked for: {}", verdict.detail));
+        }
+        let view = Arc::new(Overlay::new(Arc::clone(self.tree), Quota::default()));
+        let limits = Limits { command_time: TIME, ..Limits::default() };
+        let context = ToolContext {
+            view: &view,
+            gate,
+            limits: &limits,
+            hardened: verdict.hardened.as_ref(),
+            consented: false,
+            attended: self.attended,
+        };
+        self.toolbox.run(&call, context).await.map_err(|error| error.to_string())
+    }
+}

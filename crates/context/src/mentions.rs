@@ -1,0 +1,62 @@
+//! What a prompt names with an `@`, and what the model reads of it.
+
+mod parse;
+mod resolve;
+
+use async_trait::async_trait;
+use headstart_overlay_fs::WorkspacePath;
+
+pub use self::parse::{Mention, mentions};
+pub use self::resolve::{Resolved, resolve_mentions};
+
+/// What only the program around a conversation can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outside {
+    /// `@diff`: what differs from the last commit.
+    Diff,
+    /// `@codebase`: what a search of the project finds for the prompt.
+    Codebase,
+    /// `@terminal`: what the terminal shows.
+    Terminal,
+    /// `@problems`: what language servers complain of.
+    Problems,
+    /// `@open`: the file that is open in the editor.
+    Open,
+}
+
+impl Outside {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Diff, Self::Codebase, Self::Terminal, Self::Problems, Self::Open];
+
+    /// Its name, as it is written behind the `@`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Diff => "diff",
+            Self::Codebase => "codebase",
+            Self::Terminal => "terminal",
+            Self::Problems => "problems",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// Tells what is outside of files and rules.
+#[async_trait]
+pub trait MentionSource: Send + Sync {
+    /// What the model reads of it with this prompt, in words; the error says why there is nothing, for the user.
+    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String>;
+}
+
+/// A mention of which there is nothing to tell: the prompt is not sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("@{mention}: {problem}; a backslash before the @ makes it plain text")]
+pub struct MentionError {
+    /// What stands behind the `@`.
+    pub mention: String,
+    /// What is wrong, and what to do.
+    pub problem: String,
+}
+
+/// The paths that a prompt names are part of what work rests on.
+pub(crate) type Read = Vec<WorkspacePath>;

@@ -1,0 +1,135 @@
+use super::Outside;
+
+/// What a word of a prompt names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mention {
+    /// `@src/lib.rs`, `@src/`, `@"a file.txt"`, `@src/lib.rs:10-20`.
+    Path {
+        /// As it is written.
+        path: String,
+        /// The first and the last line, counted from 1.
+        lines: Option<(usize, usize)>,
+        /// Whether it can be nothing else. A single word is a path if there is such a file; else it is text.
+        is_sure: bool,
+    },
+    /// `@diff` and what else only the program around the conversation can tell.
+    Outside(Outside),
+    /// `@rule:NAME`.
+    Rule(String),
+}
+
+impl Mention {
+    /// What stands behind the `@`.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Path { path, lines: Some((first, last)), .. } => format!("{path}:{first}-{last}"),
+            Self::Path { path, .. } => path.clone(),
+            Self::Outside(what) => what.name().to_owned(),
+            Self::Rule(name) => format!("rule:{name}"),
+        }
+    }
+}
+
+/// What a prompt names, in order, each once. A mention stands at the beginning of a word: an address (`a@b.c`) is none, and neither is what has a
+/// backslash before its `@`. An address of the web stays text.
+///
+/// ```
+/// use headstart_context::{Mention, mentions};
+///
+/// let found = mentions("mend @src/lib.rs:3-9, as ada@example.org said (\\@me)");
+/// let lines = Some((3, 9));
+/// assert_eq!(found, [Mention::Path { path: "src/lib.rs".into(), lines, is_sure: true }]);
+/// ```
+pub fn mentions(prompt: &str) -> Vec<Mention> {
+    let mut found = Vec::new();
+    let mut rest = prompt;
+    let mut before = None;
+    while let Some(sign) = rest.chars().next() {
+        let behind = &rest[sign.len_utf8()..];
+        let begins_word =
+            before.is_none_or(|before: char| before.is_whitespace() || "([{<\"'`,;".contains(before));
+        before = Some(sign);
+        rest = behind;
+        if sign != '@' || !begins_word {
+            continue;
+        }
+        let (word, is_quoted) = word(behind);
+        if let Some(mention) = mention(word, is_quoted).filter(|mention| !found.contains(mention)) {
+            found.push(mention);
+        }
+    }
+    found
+}
+
+/// The word behind an `@`, and whether it stands in quotes.
+fn word(text: &str) -> (&str, bool) {
+    if let Some((word, _)) = text.strip_prefix('"').and_then(|text| text.split_once('"')) {
+        return (word, true);
+    }
+    let end = text.find(|sign: char| sign.is_whitespace() || "\"'`,;()[]{}<>|".contains(sign));
+    let word = &text[..end.unwrap_or(text.len())];
+    (word.trim_end_matches(['.', ':', '!', '?']), false)
+}
+
+fn mention(word: &str, is_quoted: bool) -> Option<Mention> {
+    if word.is_empty() || word.starts_with('@') || word.contains("://") || word.contains(char::is_control) {
+        return None;
+    }
+    if let Some(what) = Outside::ALL.into_iter().find(|what| what.name() == word && !is_quoted) {
+        return Some(Mention::Outside(what));
+    }
+    if let Some(name) = word.strip_prefix("rule:") {
+        return Some(Mention::Rule(name.to_owned()));
+    }
+    let with_lines = word.rsplit_once(':').and_then(|(path, lines)| Some((path, line_range(lines)?)));
+    let (path, lines) = with_lines.map_or((word, None), |(path, lines)| (path, Some(lines)));
+    let is_sure = is_quoted || path.contains('/');
+    (!path.is_empty()).then(|| Mention::Path { path: path.to_owned(), lines, is_sure })
+}
+
+/// `10`, `10-20`.
+fn line_range(text: &str) -> Option<(usize, usize)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    Some((first.parse().ok()?, last.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(prompt: &str) -> Vec<String> {
+        mentions(prompt).iter().map(Mention::words).collect()
+    }
+
+    #[test]
+    fn mentions_begin_a_word() {
+        let cases: [(&str, &[&str]); 12] = [
+            ("look at @src/lib.rs.", &["src/lib.rs"]),
+            ("(@src/) and @Makefile, please", &["src/", "Makefile"]),
+            ("@\"my notes.txt\" twice @\"my notes.txt\"", &["my notes.txt"]),
+            ("what is in @diff? ask @codebase", &["diff", "codebase"]),
+            ("by @rule:style", &["rule:style"]),
+            ("mail ada@example.org, a@b", &[]),
+            ("\\@src/lib.rs is text", &[]),
+            ("see @https://example.org/x", &[]),
+            ("@a.rs:10-20 @a.rs:7 @a.rs:x", &["a.rs:10-20", "a.rs:7-7", "a.rs:x"]),
+            ("@ @. @: @\"", &[]),
+            ("`@src/日本.rs`", &["src/日本.rs"]),
+            ("@@a/b", &[]),
+        ];
+        for (prompt, expected) in cases {
+            assert_eq!(written(prompt), expected, "{prompt}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_prompt_is_read(prompt in r#"[@"\\/:. a-z0-9()\-日]{0,40}"#) {
+            for mention in mentions(&prompt) {
+                prop_assert!(!mention.words().is_empty());
+            }
+        }
+    }
+}
