@@ -102,8 +102,9 @@ impl Conversation {
     }
 
     /// The model has to know this before the user's next words.
-    pub fn set_note(&mut self, note: String) {
-        self.note = Some(note);
+    pub fn add_note(&mut self, note: &str) {
+        let before = self.note.take().map(|before| before + "\n").unwrap_or_default();
+        self.note = Some(before + note);
     }
 
     /// Whether there is something that work which ran ahead did not know; `news`: what is undone by now.

@@ -539,7 +539,7 @@ impl Core {
 
     /// Whether the line holds words for the model.
     fn is_typing(&self) -> bool {
-        !self.line.is_empty() && !self.line.starts_with('/')
+        !self.line.is_empty() && !self.line.starts_with(['/', '!'])
     }
 
     fn mode(&self) -> ApprovalMode {

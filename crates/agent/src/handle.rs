@@ -214,6 +214,11 @@ impl AgentHandle {
         self.with(Core::rules_changed);
     }
 
+    /// The model is told this with the user's next prompt: what they have done themselves, say.
+    pub fn tell(&self, note: impl AsRef<str>) {
+        self.with(|core| core.add_note(note.as_ref()));
+    }
+
     /// As much is done ahead from now on.
     pub fn set_background(&self, mode: Mode) {
         self.with(|core| core.set_background(mode));

@@ -99,6 +99,8 @@ impl Demo {
             0 => self.editor.is_recalled().then(|| "from the history".to_owned()),
             left => Some(format!("answering: {left} words left")),
         };
+        let search = self.editor.searches_for().map(|words| format!("searching: {words}"));
+        let status = search.or(status);
         let view =
             View { size: self.screen.size(), palette: self.palette, live: &LIVE, status: status.as_deref() };
         let frame = match &self.consent {

@@ -54,7 +54,7 @@ fn history_only_grows_and_every_request_begins_with_the_one_before() {
 fn a_prompt_without_an_answer_is_no_part_of_the_conversation() {
     let (_tree, mut conversation) = conversation();
     turn(&mut conversation, "a", Some("1"), &Ending::Completed);
-    conversation.set_note("the file keeps the user's text".to_owned());
+    conversation.add_note("the file keeps the user's text");
     turn(&mut conversation, "b", None, &Ending::failed("overloaded", "busy".to_owned()));
     assert_eq!(texts(&conversation), ["a", "1"]);
     assert_eq!(conversation.guards(false).turn, TurnEnd::Failed);

@@ -41,6 +41,11 @@ impl Core {
         }
     }
 
+    /// The model is told this with the user's next prompt. What runs ahead does not know it, and is not taken.
+    pub(crate) fn add_note(&mut self, note: &str) {
+        self.conversation.add_note(note);
+    }
+
     /// As much is done ahead from now on.
     pub(crate) fn set_background(&mut self, mode: Mode) {
         self.options.metering.set_mode(mode);

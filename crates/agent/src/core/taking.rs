@@ -160,7 +160,7 @@ impl Core {
             ending: ending.clone(),
         })));
         if let Some(note) = note {
-            self.conversation.set_note(note);
+            self.conversation.add_note(&note);
         }
         let prompt = speculation.prompt().to_owned();
         match ending {

@@ -21,6 +21,7 @@ const MOST_NAMES: usize = 3;
 /// Lines of an output that stay, from its beginning and its end.
 const DONE_LINES: (usize, usize) = (2, 3);
 const FAILED_LINES: (usize, usize) = (2, 8);
+const OWN_LINES: (usize, usize) = (20, 60);
 
 /// Whether it is one of the calls that are told together: files that were read.
 pub(super) fn is_read(call: &ToolCall) -> bool {
@@ -67,20 +68,37 @@ pub(super) fn open(item: &CallItem, ran: Option<Duration>) -> Vec<LiveRow> {
         _ if item.waiting => "!",
         _ => "○",
     };
-    let time = ran.filter(|ran| Duration::from_secs(1) <= *ran).map(seconds);
-    let time = time.map(|time| format!("  {time}")).unwrap_or_default();
     let first = title(&item.call).lines().next().unwrap_or_default().to_owned();
-    let mut rows = vec![LiveRow { text: format!("{mark} {first}"), end: time, style: Style::Accent }];
-    if let Some(printed) = &item.printed {
-        let lines = printed_lines(printed);
-        let last = &lines[lines.len().saturating_sub(RUNNING_ROWS)..];
-        rows.extend(last.iter().map(|line| LiveRow {
-            text: format!("  {line}"),
-            end: String::new(),
-            style: Style::Dim,
-        }));
-    }
+    running_rows(format!("{mark} {first}"), ran, item.printed.as_deref())
+}
+
+/// The rows of something that runs, and the end of what it prints.
+pub(super) fn running_rows(text: String, ran: Option<Duration>, printed: Option<&str>) -> Vec<LiveRow> {
+    let time = ran.filter(|ran| Duration::from_secs(1) <= *ran).map(seconds);
+    let end = time.map(|time| format!("  {time}")).unwrap_or_default();
+    let mut rows = vec![LiveRow { text, end, style: Style::Accent }];
+    let lines = printed_lines(printed.unwrap_or_default());
+    let last = &lines[lines.len().saturating_sub(RUNNING_ROWS)..];
+    rows.extend(last.iter().map(|line| LiveRow {
+        text: format!("  {line}"),
+        end: String::new(),
+        style: Style::Dim,
+    }));
     rows
+}
+
+/// The lines of a command of the user's own that has ended: more of what it printed, for that is what they want to see.
+pub(super) fn own_ended(line: &str, took: Duration, ended: &Result<String, String>) -> Vec<Line> {
+    let output = match ended {
+        Ok(output) => Ended::of(output, OWN_LINES, OWN_LINES),
+        Err(error) => Ended { end: Some("not run".to_owned()), lines: vec![error.clone()] },
+    };
+    let mut detail: Vec<String> = output.end.clone().into_iter().collect();
+    detail.extend(Some(took).filter(|took| LEAST_TOLD <= *took).map(seconds));
+    let detail = if detail.is_empty() { String::new() } else { format!("  {}", detail.join(" · ")) };
+    let (mark, style) = if output.end.is_some() { ("✗", Style::Removed) } else { ("✓", Style::Accent) };
+    let rows = output.lines.into_iter().map(|line| (format!("  {line}"), Style::Plain));
+    std::iter::once((format!("{mark} ! {line}{detail}"), style)).chain(rows).collect()
 }
 
 /// A call in words: a command with all its lines, another with what it is about.
@@ -147,27 +165,39 @@ impl Said {
         }
     }
 
-    /// A command's result ends with notes in square brackets.
     fn of_command(output: &str) -> Self {
+        let Ended { end, lines } = Ended::of(output, DONE_LINES, FAILED_LINES);
+        let rows = lines.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect();
+        Self { failed: end.is_some(), end, rows }
+    }
+}
+
+/// How a command ended, and what it printed, in short.
+struct Ended {
+    /// Where not as it should.
+    end: Option<String>,
+    lines: Vec<String>,
+}
+
+impl Ended {
+    /// A command's result ends with notes in square brackets. So many lines stay, of one that is done and of one that failed.
+    fn of(output: &str, done: (usize, usize), failed: (usize, usize)) -> Self {
         let mut lines = printed_lines(output);
         let mut end = None;
         let mut notes = Vec::new();
         while let Some(note) = lines.last().and_then(|line| line.strip_prefix('[')?.strip_suffix(']')) {
-            if note == "no output" {
-            } else if let Some(code) = note.strip_prefix("exit code ") {
+            if let Some(code) = note.strip_prefix("exit code ") {
                 end = Some(format!("exit {code}"));
             } else if note.starts_with("ended ") {
                 end = Some(note.to_owned());
-            } else {
+            } else if note != "no output" {
                 notes.push(format!("[{note}]"));
             }
             lines.pop();
         }
-        let (beginning, last) = if end.is_some() { FAILED_LINES } else { DONE_LINES };
+        let (beginning, last) = if end.is_some() { failed } else { done };
         lines.extend(notes.into_iter().rev());
-        let rows = show::excerpt(&lines, beginning, last);
-        let rows = rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect();
-        Self { failed: end.is_some(), end, rows }
+        Self { end, lines: show::excerpt(&lines, beginning, last) }
     }
 }
 

@@ -1,4 +1,4 @@
-use headstart_agent::Refused;
+use headstart_agent::{Item, Phase, Refused};
 use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
 use headstart_tool_gate::{ApprovalMode, SessionRule};
@@ -25,6 +25,8 @@ pub(super) enum Command {
     More,
     /// Lists what runs without a question in this session; with a number: takes that back.
     Permissions(Option<usize>),
+    /// Sends the last prompt once more.
+    Retry,
     Quit,
 }
 
@@ -39,6 +41,7 @@ pub(super) const HELP: &str = "\
 /background  how work ahead stands; with off, auto or always: what is done from now on;
              with more: what it may lose in this session is raised
 /permissions  what you said yes to for this session; with a number: that is asked about again
+/retry       send the last prompt once more
 /title TEXT  call this conversation so
 /compact     have what was said summed up, all but the last turns
 /clear       forget the conversation
@@ -46,12 +49,19 @@ pub(super) const HELP: &str = "\
 Tab takes the suggestion and what ran ahead for it; in default mode you are asked before anything is written.
 Right puts it into the prompt to be edited, Enter sends the prompt, Esc dismisses the suggestion.
 Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
-Alt-Enter begins a new line, Up and Down go through what was sent.
+Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-R searches it.
+!COMMAND runs a command of yours, and the model is told of it with your next prompt; !!COMMAND, and it is not.
+A prompt that begins with a slash is written with two; a path needs no second one.
 Ctrl-C interrupts a turn, and what was to follow is in the prompt again; else it empties the prompt.";
 
 /// The command in a line; `None` for a prompt. An error says what there is.
 pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
+    // A path is no command.
+    let is_path = |word: &str| word.contains(['/', '.']);
     let mut words = line.strip_prefix('/')?.split_whitespace();
+    if words.clone().next().is_some_and(is_path) {
+        return None;
+    }
     let (name, argument) = (words.next().unwrap_or_default(), words.next());
     if let ("title", Some(_)) = (name, argument) {
         let title = line.trim_start_matches("/title").split_whitespace().collect::<Vec<_>>();
@@ -67,6 +77,7 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         ("clear", None) => Ok(Command::Clear),
         ("compact", None) => Ok(Command::Compact),
         ("diff", None) => Ok(Command::Diff),
+        ("retry", None) => Ok(Command::Retry),
         ("permissions", None) => Ok(Command::Permissions(None)),
         ("permissions", Some(number)) => number
             .parse()
@@ -104,6 +115,7 @@ impl Chat {
             }
             Command::Mode(mode) => self.change_mode(*mode),
             Command::Permissions(number) => self.on_permissions(*number),
+            Command::Retry => self.retry(),
             Command::Background(mode) => self.change_background(*mode),
             Command::More => self.grant(),
             Command::Clear => match self.agent.clear() {
@@ -134,6 +146,25 @@ impl Chat {
             _ => ", also for work that ran ahead",
         };
         self.face.say(&format!("the mode is {name} from now on{work}"), Style::Dim)
+    }
+
+    fn retry(&mut self) -> Result<(), CliError> {
+        let view = self.agent.view();
+        if view.phase != Phase::Idle {
+            return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed);
+        }
+        let last = view.items.iter().rev().find_map(|item| match &**item {
+            Item::Prompt { text } => Some(text.clone()),
+            _ => None,
+        });
+        let Some(last) = last else { return self.face.say("nothing was sent yet", Style::Dim) };
+        // What was to be sent again is not in the prompt as well.
+        if self.editor.text() == last {
+            self.editor.replace("");
+        }
+        // A turn that goes on has nothing to refuse: it was idle a moment ago.
+        let _ = self.agent.submit(&last);
+        Ok(())
     }
 
     /// The user says yes to such calls for the rest of the session.
@@ -207,6 +238,9 @@ mod tests {
     #[test]
     fn lines_with_a_slash_are_commands() {
         assert_eq!(parse("fix the parser"), None);
+        assert_eq!(parse("/usr/bin is empty?"), None);
+        assert_eq!(parse("/etc.conf is gone"), None);
+        assert_eq!(parse("/retry"), Some(Ok(Command::Retry)));
         assert_eq!(parse("/mode yolo"), Some(Ok(Command::Mode(ApprovalMode::Yolo))));
         assert_eq!(parse("/quit"), Some(Ok(Command::Quit)));
         assert_eq!(parse("/background"), Some(Ok(Command::Background(None))));

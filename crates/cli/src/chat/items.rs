@@ -245,7 +245,8 @@ impl Chat {
 
     /// Ends when a call that runs has run for another second.
     pub(super) fn next_second(&self) -> impl Future<Output = ()> + use<> {
-        let left = self.running.values().map(|began| {
+        let own = self.own_began();
+        let left = self.running.values().copied().chain(own).map(|began| {
             let ran = began.elapsed();
             Duration::from_secs(ran.as_secs() + 1).saturating_sub(ran)
         });

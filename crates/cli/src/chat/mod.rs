@@ -14,6 +14,7 @@ mod held_back;
 mod items;
 mod kept;
 mod opening;
+mod own_command;
 mod question;
 mod show;
 mod waiting;
@@ -67,6 +68,8 @@ pub(crate) struct Chat {
     shown: Shown,
     /// Since when the calls run that are at work, by their places in the conversation.
     running: BTreeMap<usize, Instant>,
+    /// A command of the user's own that runs.
+    own: Option<own_command::OwnCommand>,
     /// What they said yes to for the rest of the session.
     allowed: Vec<SessionRule>,
     written: Arc<edits::Written>,
@@ -139,6 +142,7 @@ impl Chat {
             shown: Shown::default(),
             running: BTreeMap::new(),
             allowed: Vec::new(),
+            own: None,
             written,
             drafted: None,
             last: ExitStatus::Done,
@@ -201,6 +205,7 @@ impl Chat {
                 },
                 Some(update) = self.updates.next() => self.on_update(&update)?,
                 () = second => {}
+                news = own_command::news(&mut self.own) => self.on_own(news)?,
                 news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
             if input_ended && self.agent.view().phase == Phase::Idle {
@@ -244,7 +249,13 @@ impl Chat {
         if let Some(why) = self.question.as_ref().and_then(|question| question.why.as_ref()) {
             return self.face.draw(why, None, &[], Some(question::WHY_NOT));
         }
-        let live = self.live_rows(view);
+        let search = self
+            .editor
+            .searches_for()
+            .map(|words| format!("history: {words}  (Ctrl-R: older, Enter takes it, Esc gives up)"));
+        let status = search.or(status);
+        let mut live = self.live_rows(view);
+        live.extend(self.own_rows());
         self.face.draw(&self.editor, question, &live, status.as_deref())
     }
 
@@ -256,6 +267,9 @@ impl Chat {
         };
         if self.question.is_some() {
             return self.on_key_of_question(&event);
+        }
+        if question::is_interrupt(&event) && self.end_own()? {
+            return Ok(());
         }
         if question::is_interrupt(&event) && self.agent.interrupt().is_ok() {
             // What is typed stays.
@@ -312,7 +326,15 @@ impl Chat {
     }
 
     fn on_submit(&mut self, text: &str) -> Result<(), CliError> {
-        if let Some(command) = command::parse(text.trim()) {
+        if let Some((line, is_told)) = own_command::parse(text).filter(|_| self.face.is_terminal()) {
+            self.agent.edited("", Edit::Changed);
+            return self.run_own(line, is_told);
+        }
+        // Two slashes begin a prompt with one.
+        let escaped = text.trim_start().strip_prefix('/').filter(|rest| rest.starts_with('/'));
+        let command = if escaped.is_some() { None } else { command::parse(text.trim()) };
+        let text = escaped.unwrap_or(text);
+        if let Some(command) = command {
             // The prompt is empty again, and what was suggested stays.
             self.agent.edited("", Edit::Changed);
             return match command {

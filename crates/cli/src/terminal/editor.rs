@@ -58,6 +58,17 @@ pub(crate) struct LineEditor {
     history: History,
     /// It goes with the text in the buffer: gone when that changes.
     ghost: Option<Ghost>,
+    search: Option<Search>,
+}
+
+/// A search through the history.
+#[derive(Debug, Clone, Default)]
+struct Search {
+    words: String,
+    /// The entry that is shown.
+    found: Option<usize>,
+    /// What was in the buffer before.
+    draft: String,
 }
 
 impl Ghost {
@@ -70,7 +81,7 @@ impl Ghost {
 impl LineEditor {
     /// An empty editor that remembers lines, the oldest first.
     pub(crate) fn new(history: Vec<String>) -> Self {
-        Self { buffer: Buffer::default(), history: History::new(history), ghost: None }
+        Self { buffer: Buffer::default(), history: History::new(history), ghost: None, search: None }
     }
 
     /// What is typed so far.
@@ -96,6 +107,11 @@ impl LineEditor {
         self.ghost.is_some()
     }
 
+    /// The words that are searched for in the history, while they are.
+    pub(crate) fn searches_for(&self) -> Option<&str> {
+        self.search.as_ref().map(|search| search.words.as_str())
+    }
+
     /// Puts text in the place of what is in the buffer, as after an accept; a new line in it does not submit.
     pub(crate) fn replace(&mut self, text: &str) {
         self.buffer.take();
@@ -119,11 +135,48 @@ impl LineEditor {
     /// Takes one event. Never panics, whatever comes in whichever order.
     pub(crate) fn handle(&mut self, event: &Event) -> Action {
         match event {
-            Event::Key(key) => keymap::command(*key).map_or(Action::None, |command| self.apply(command)),
+            Event::Key(key) => {
+                keymap::command(*key).map_or(Action::None, |command| match self.search.take() {
+                    Some(search) => self.go_on_searching(search, command),
+                    None => self.apply(command),
+                })
+            }
             Event::Paste(text) => self.type_in(text),
             Event::Resize(columns, rows) => Action::Resized(Size { columns: *columns, rows: *rows }),
             Event::FocusGained | Event::FocusLost | Event::Mouse(_) => Action::None,
         }
+    }
+
+    /// Letters narrow the search, Ctrl-R goes to an older entry, Esc and Ctrl-C give it up; Enter and every other key leave what was found in the buffer.
+    fn go_on_searching(&mut self, mut search: Search, command: Command) -> Action {
+        let before = match command {
+            Command::Insert(c) => {
+                search.words.push(c);
+                search.found.map(|found| found + 1)
+            }
+            Command::Backspace => {
+                search.words.pop();
+                None
+            }
+            Command::Search => search.found,
+            Command::Escape | Command::Interrupt => {
+                self.buffer.set(search.draft);
+                self.own_text();
+                return Action::Edited;
+            }
+            Command::Enter => return Action::Edited,
+            command => return self.apply(command),
+        };
+        if let Some((place, entry)) =
+            self.history.find(&search.words, before).filter(|_| !search.words.is_empty())
+        {
+            search.found = Some(place);
+            let entry = entry.to_owned();
+            self.buffer.set(entry);
+            self.own_text();
+        }
+        self.search = Some(search);
+        Action::Edited
     }
 
     fn apply(&mut self, command: Command) -> Action {
@@ -133,6 +186,10 @@ impl LineEditor {
             Command::NewLine => return self.type_in("\n"),
             Command::Enter => return self.submit(),
             Command::Tab => return Action::Tab,
+            Command::Search => {
+                self.search = Some(Search { draft: self.text().to_owned(), ..Search::default() });
+                return Action::Edited;
+            }
             Command::Right if self.ghost.is_some() && self.cursor() == self.text().len() => {
                 return Action::InsertGhost;
             }
@@ -172,7 +229,8 @@ impl LineEditor {
             | Command::Tab
             | Command::Escape
             | Command::NextGhost
-            | Command::PreviousGhost => false,
+            | Command::PreviousGhost
+            | Command::Search => false,
         };
         if changed { Action::Edited } else { Action::None }
     }

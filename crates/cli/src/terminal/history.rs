@@ -35,6 +35,14 @@ impl History {
         Some(entry.clone())
     }
 
+    /// The newest entry before `before` (of all, where there is none) that holds the words, whatever their case, and its place.
+    pub(super) fn find(&self, words: &str, before: Option<usize>) -> Option<(usize, &str)> {
+        let words = words.to_lowercase();
+        let known = &self.entries[..before.unwrap_or(self.entries.len()).min(self.entries.len())];
+        let place = known.iter().rposition(|entry| entry.to_lowercase().contains(&words))?;
+        Some((place, &known[place]))
+    }
+
     /// Whether an entry is shown.
     pub(super) fn is_recalled(&self) -> bool {
         self.shown.is_some()

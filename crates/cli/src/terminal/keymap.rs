@@ -23,6 +23,8 @@ pub(super) enum Command {
     KillWord,
     NextGhost,
     PreviousGhost,
+    /// Ctrl-R.
+    Search,
     /// Ctrl-C.
     Interrupt,
     /// Ctrl-D.
@@ -80,6 +82,7 @@ fn with_control(code: KeyCode) -> Option<Command> {
         KeyCode::Char('k') => Command::KillToEnd,
         KeyCode::Char('n') => Command::Down,
         KeyCode::Char('p') => Command::Up,
+        KeyCode::Char('r') => Command::Search,
         KeyCode::Char('u') => Command::KillToStart,
         KeyCode::Char('w') | KeyCode::Backspace => Command::KillWord,
         KeyCode::Left => Command::WordLeft,

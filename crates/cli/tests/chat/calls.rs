@@ -143,3 +143,46 @@ fn a_call_shows_while_the_model_writes_it() {
     chat.wait_for("Written.");
     chat.leave();
 }
+
+#[test]
+fn a_command_of_the_users_own_runs_unasked_and_the_model_is_told_with_the_next_prompt() {
+    let server = Server::start(vec![says("I see it."), says("Once more.")]);
+    let project = project().variable("OPENAI_API_KEY", "key");
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "plan"];
+    let arguments: Vec<String> = arguments.map(str::to_owned).to_vec();
+    let mut chat = Chat::spawn(project, &arguments, 72, 40);
+    chat.send("!echo seen; touch mine.txt; exit 3\r");
+    chat.wait_for("✗ ! echo seen; touch mine.txt; exit 3  exit 3\n  seen\n>");
+    assert_eq!(chat.read("mine.txt").as_deref(), Some(""));
+    chat.send("!!echo hush\r");
+    chat.wait_for("✓ ! echo hush\n  hush\n>");
+    chat.send("!sleep 60\r");
+    chat.wait_for("● ! sleep 60");
+    chat.wait_for_command("sleep 60");
+    chat.send("\x03");
+    chat.wait_for("– ! sleep 60  interrupted");
+    chat.wait_for_processes(1);
+    chat.send("what now?\r");
+    chat.wait_for("I see it.");
+    chat.send("/retry\r");
+    chat.wait_for("> what now?\nOnce more.");
+    let asked = |number: usize| server.requests()[number].json()["messages"].to_string();
+    let first = asked(0);
+    assert!(first.contains("the user ran `echo seen; touch mine.txt; exit 3` in a terminal here"), "{first}");
+    assert!(first.contains("seen\\n[exit code 3]") && first.contains("began to run `sleep 60`"), "{first}");
+    assert!(!first.contains("hush"), "{first}");
+    assert_eq!(asked(1).matches("the user ran").count(), 1, "it is told once");
+    chat.leave();
+}
+
+#[test]
+fn a_prompt_may_begin_with_a_path_or_with_two_slashes() {
+    let mut chat = project().says(0, "It is.").says(0, "A slash.").chat("auto-edit");
+    chat.send("/usr/bin is empty?\r");
+    chat.wait_for("> /usr/bin is empty?\nIt is.");
+    chat.send("//help me\r");
+    chat.wait_for("> /help me\nA slash.");
+    chat.send("/helpme\r");
+    chat.wait_for("there is no command /helpme of that form");
+    chat.leave();
+}

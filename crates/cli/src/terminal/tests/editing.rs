@@ -319,3 +319,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn ctrl_r_searches_what_was_sent() {
+    let mut editor =
+        LineEditor::new(["fix the parser", "add tests", "Fix the docs"].map(str::to_owned).to_vec());
+    let control_r = || Event::Key(KeyEvent::new(KeyCode::Char('r'), KeyModifiers::CONTROL));
+    let key = |code| Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
+    let typed = |editor: &mut LineEditor, text: &str| {
+        for letter in text.chars() {
+            let _ = editor.handle(&key(KeyCode::Char(letter)));
+        }
+    };
+    typed(&mut editor, "draft");
+    let _ = editor.handle(&control_r());
+    assert_eq!((editor.searches_for(), editor.text()), (Some(""), "draft"));
+    typed(&mut editor, "fix t");
+    assert_eq!(editor.text(), "Fix the docs");
+    let _ = editor.handle(&control_r());
+    assert_eq!(editor.text(), "fix the parser");
+    // There is no older one.
+    let _ = editor.handle(&control_r());
+    assert_eq!((editor.searches_for(), editor.text()), (Some("fix t"), "fix the parser"));
+    let _ = editor.handle(&key(KeyCode::Esc));
+    assert_eq!((editor.searches_for(), editor.text()), (None, "draft"));
+    let _ = editor.handle(&control_r());
+    typed(&mut editor, "zz");
+    assert_eq!(editor.text(), "draft", "nothing was found");
+    let _ = editor.handle(&key(KeyCode::Backspace));
+    let _ = editor.handle(&key(KeyCode::Backspace));
+    typed(&mut editor, "tests");
+    // Enter leaves it in the prompt, and a second one sends it.
+    assert_eq!(editor.handle(&key(KeyCode::Enter)), Action::Edited);
+    assert_eq!((editor.searches_for(), editor.text()), (None, "add tests"));
+    assert_eq!(editor.handle(&key(KeyCode::Enter)), Action::Submit("add tests".to_owned()));
+}

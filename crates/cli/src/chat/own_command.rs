@@ -1,0 +1,175 @@
+//! A command that the user runs themselves, as `!cargo test`: nobody judges it, and the model is told of it with the next prompt.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::{Overlay, Quota, Tree};
+use headstart_speculation::Host;
+use headstart_toolbox::{Limits, PartialOutput, ToolContext};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::{Chat, calls};
+use crate::error::CliError;
+use crate::output::shortened;
+use crate::terminal::{LiveRow, Style};
+
+/// It may take this long.
+const TIME: Duration = Duration::from_secs(60 * 60);
+/// So much of its output the model is told.
+const TOLD_CHARS: usize = 8_000;
+
+/// One that runs. Dropped, it ends with all that it started.
+pub(super) struct OwnCommand {
+    line: String,
+    began: Instant,
+    printed: String,
+    news: mpsc::UnboundedReceiver<News>,
+    /// Whether the model is told of it.
+    is_told: bool,
+    _work: JoinSet<()>,
+}
+
+/// What is new of it.
+pub(super) enum News {
+    Printed(String),
+    Ended(Result<String, String>),
+}
+
+struct Prints(mpsc::UnboundedSender<News>);
+
+impl PartialOutput for Prints {
+    fn printed(&self, end: &str) {
+        // Whoever ended it does not listen any more.
+        let _ = self.0.send(News::Printed(end.to_owned()));
+    }
+}
+
+/// The command in a line that begins with `!`, and whether the model is told of it: not with a second one.
+pub(super) fn parse(line: &str) -> Option<(&str, bool)> {
+    let rest = line.trim().strip_prefix('!')?;
+    Some(match rest.strip_prefix('!') {
+        Some(line) => (line.trim(), false),
+        None => (rest.trim(), true),
+    })
+}
+
+/// What is new of the command that runs; never, where none does.
+pub(super) async fn news(own: &mut Option<OwnCommand>) -> News {
+    match own {
+        Some(own) => match own.news.recv().await {
+            Some(news) => news,
+            None => News::Ended(Err("it broke off".to_owned())),
+        },
+        None => std::future::pending().await,
+    }
+}
+
+impl Chat {
+    /// Runs a command of the user's own.
+    pub(super) fn run_own(&mut self, line: &str, is_told: bool) -> Result<(), CliError> {
+        if line.is_empty() {
+            return self
+                .face
+                .say("! runs a command of yours: !cargo test; with !! the model is not told", Style::Dim);
+        }
+        if self.own.is_some() {
+            return self.face.say("a command of yours is running; Ctrl-C ends it", Style::Removed);
+        }
+        let call = ToolCall {
+            id: String::new(),
+            name: "shell".to_owned(),
+            args: serde_json::Map::from_iter([("command".to_owned(), line.into())]),
+        };
+        let (send, news) = mpsc::unbounded_channel();
+        let (engine, gate) = (self.parts.engine.clone(), self.parts.host.gate_context());
+        let limits = Limits { command_time: TIME, ..engine.limits.tools };
+        let mut work = JoinSet::new();
+        work.spawn(async move {
+            let view = Arc::new(Overlay::new(engine.workspace as Arc<dyn Tree>, Quota::default()));
+            let context = ToolContext {
+                view: &view,
+                gate: &gate,
+                limits: &limits,
+                hardened: None,
+                consented: true,
+                attended: true,
+            };
+            let prints = Prints(send.clone());
+            let ended = engine.toolbox.run_telling(&call, context, &prints).await;
+            let _ = send.send(News::Ended(ended.map_err(|error| error.to_string())));
+        });
+        self.own = Some(OwnCommand {
+            line: line.to_owned(),
+            began: Instant::now(),
+            printed: String::new(),
+            news,
+            is_told,
+            _work: work,
+        });
+        Ok(())
+    }
+
+    pub(super) fn on_own(&mut self, news: News) -> Result<(), CliError> {
+        match news {
+            News::Printed(end) => {
+                if let Some(own) = &mut self.own {
+                    own.printed = end;
+                }
+                Ok(())
+            }
+            News::Ended(ended) => {
+                let Some(own) = self.own.take() else { return Ok(()) };
+                self.face.end_answer()?;
+                let lines = calls::own_ended(&own.line, own.began.elapsed(), &ended);
+                self.face.say_of_turn(&lines)?;
+                if own.is_told {
+                    let printed = ended.unwrap_or_else(|error| error);
+                    let printed = shortened(&printed, TOLD_CHARS);
+                    self.agent.tell(format!(
+                        "the user ran `{}` in a terminal here. What it printed:\n{printed}",
+                        own.line
+                    ));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Ctrl-C ends it. Tells whether there was one.
+    pub(super) fn end_own(&mut self) -> Result<bool, CliError> {
+        let Some(own) = self.own.take() else { return Ok(false) };
+        self.face.say(&format!("– ! {}  interrupted", own.line), Style::Dim)?;
+        if own.is_told {
+            self.agent
+                .tell(format!("the user began to run `{}` in a terminal here, and ended it.", own.line));
+        }
+        Ok(true)
+    }
+
+    /// Its rows, and for how long it has run.
+    pub(super) fn own_rows(&self) -> Vec<LiveRow> {
+        let Some(own) = &self.own else { return Vec::new() };
+        let title = format!("● ! {}", own.line.lines().next().unwrap_or_default());
+        calls::running_rows(title, Some(own.began.elapsed()), Some(&own.printed))
+    }
+
+    /// Since when it runs.
+    pub(super) fn own_began(&self) -> Option<Instant> {
+        self.own.as_ref().map(|own| own.began)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_users_own_begins_with_an_exclamation_mark() {
+        assert_eq!(parse("!cargo test"), Some(("cargo test", true)));
+        assert_eq!(parse("  !! cat key "), Some(("cat key", false)));
+        assert_eq!(parse("!"), Some(("", true)));
+        assert_eq!(parse("what! now"), None);
+    }
+}
