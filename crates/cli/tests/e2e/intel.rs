@@ -180,7 +180,9 @@ fn a_server_that_misbehaves_leaves_the_work_usable() {
 fn a_server_that_ends_with_each_edit_is_started_four_times() {
     let mut session = session("crashes on ERR", "");
     let mut calls = vec![edit("one", "ERR one")];
-    calls.extend((0..6).map(|_| diagnostics()));
+    // The same call again and again would end the work.
+    let asked = |times| call("diagnostics", &json!({ "paths": vec!["a.mock"; times] }));
+    calls.extend((1..=6).map(asked));
     let (outcome, _) = session.speculate(&turns(&calls), "auto-edit");
     assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
     let last = read(&outcome).pop().unwrap();
