@@ -287,7 +287,8 @@ impl AgentHandle {
 
     /// What this work changed, or would: work ahead, work that the user took and is asked about, or that was applied lately.
     pub fn changes(&self, work: &str) -> Option<ChangeSet> {
-        let found = self.with(|core| core.changes(work))?;
+        // To look is no change: whoever looks at each update would be told of another one.
+        let found = lock(&self.open.0.core).changes(work)?;
         Some(found.changes())
     }
 

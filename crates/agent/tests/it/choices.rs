@@ -35,6 +35,9 @@ fn what_was_applied_can_be_looked_at_later() {
     let id = applied(&world)[0].id.clone();
     assert_eq!((&id, world.agent.changes(&id)), (&ahead.id, Some(staged)));
     assert_eq!(world.agent.changes("nobody's"), None);
+    let revision = world.settle().revision;
+    world.agent.changes(&id);
+    assert_eq!(world.settle().revision, revision, "to look is no change");
 }
 
 #[test]
