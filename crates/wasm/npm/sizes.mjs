@@ -6,10 +6,10 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 956 },
+  "whole module": { goal: 330, limit: 1110 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 737 },
-  core: { limit: 552 },
+  "everything else": { goal: 130, limit: 891 },
+  core: { goal: 480, limit: 705 },
   gate: { limit: 490 },
   controller: { limit: 112 },
   "code index": { limit: 256 },
