@@ -2,7 +2,7 @@ import { attach } from "headstart/attach";
 import { FollowupController, init } from "headstart/controller";
 
 await init();
-const options = { showDelayMs: 0, tabDelayMs: 0 };
+const options = { showDelayMs: 0, tabDelayMs: 0, acceptLockMs: 0 };
 const effects = [];
 const taken = [];
 let request = 0;
