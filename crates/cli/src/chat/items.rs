@@ -155,10 +155,10 @@ impl Chat {
         Ok(())
     }
 
-    /// Shows a call that has ended, and the reads behind it with it; gives how many items that are. None while it has not, or while another read
-    /// may follow.
+    /// Shows a call that has ended, and the reads behind it with it; gives how many items that are. None while it has not, or while its result or
+    /// another read may follow.
     fn show_calls(&mut self, view: &View, call: &CallItem) -> Result<usize, CliError> {
-        if !call.stage.is_end() {
+        if !call.stage.is_end() || self.awaits_result(view, call) {
             return Ok(0);
         }
         // The turn that goes on with it tells it.
@@ -178,7 +178,7 @@ impl Chat {
         }
         let next = view.items.get(self.shown.items + reads.len());
         let may_go_on = match next.map(AsRef::as_ref) {
-            None => view.phase != Phase::Idle && view.phase != Phase::Ended,
+            None => is_at_work(view),
             Some(Item::Call(next)) => calls::is_read(&next.call) && !next.stage.is_end(),
             Some(_) => false,
         };
@@ -187,6 +187,17 @@ impl Chat {
         }
         self.face.say_of_turn(&[calls::reads(&reads)])?;
         Ok(reads.len())
+    }
+
+    /// Whether the result of the next call is still to be told: that it has ended is told before, and what stands below its line is of the result.
+    fn awaits_result(&self, view: &View, call: &CallItem) -> bool {
+        let has_one = matches!(call.stage, CallStage::Done | CallStage::Errored);
+        // What follows the calls of an answer says that nothing more comes for them.
+        let mut behind = view.items.iter().skip(self.shown.items + 1);
+        has_one
+            && call.outcome.is_none()
+            && is_at_work(view)
+            && behind.all(|item| matches!(**item, Item::Call(_)))
     }
 
     /// Tells whoever reads a pipe of a call: that it begins, and what came of it. Gives how many items are told with it.
@@ -340,6 +351,11 @@ impl Chat {
         (self.shown.diff, self.shown.judged) = (false, None);
         Ok(())
     }
+}
+
+/// Whether more may come of what goes on.
+fn is_at_work(view: &View) -> bool {
+    view.phase != Phase::Idle && view.phase != Phase::Ended
 }
 
 /// The reads that are done from an item on.
