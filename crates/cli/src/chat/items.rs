@@ -108,10 +108,7 @@ impl Chat {
                     1
                 }
                 Item::Call(call) if self.face.is_terminal() => self.show_calls(view, call)?,
-                Item::Call(call) => {
-                    let declined = view.items.get(self.shown.items + 1);
-                    self.tell_call(call, declined.map(AsRef::as_ref))?
-                }
+                Item::Call(call) => self.tell_call(view, call)?,
                 item => {
                     self.show(item)?;
                     1
@@ -201,7 +198,7 @@ impl Chat {
     }
 
     /// Tells whoever reads a pipe of a call: that it begins, and what came of it. Gives how many items are told with it.
-    fn tell_call(&mut self, call: &CallItem, next: Option<&Item>) -> Result<usize, CliError> {
+    fn tell_call(&mut self, view: &View, call: &CallItem) -> Result<usize, CliError> {
         let has_begun = call.stage == CallStage::Calling || call.stage.is_end();
         if has_begun && !std::mem::replace(&mut self.shown.begun, true) {
             self.face.say_of_turn(&[show::call_line(&call.call)])?;
@@ -211,10 +208,14 @@ impl Chat {
         {
             self.face.say_of_turn(&[show::view_line(view)])?;
         }
+        if self.awaits_result(view, call) {
+            return Ok(0);
+        }
         let Some(outcome) = call.outcome.as_ref().filter(|_| call.stage.is_end()) else {
             return Ok(usize::from(call.stage.is_end()));
         };
         // Why it was declined is said before what the model reads of it.
+        let next = view.items.get(self.shown.items + 1).map(AsRef::as_ref);
         let declined = next.filter(|next| matches!(next, Item::Declined(_)));
         if let Some(declined) = declined {
             self.show(declined)?;
