@@ -9,6 +9,7 @@
 
 mod accounts;
 mod args;
+mod asked_of_tools;
 mod chat;
 mod checks;
 mod clock;

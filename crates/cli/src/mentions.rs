@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_context::{MentionSource, Outside, Resolved, Window, resolve_mentions};
-use headstart_forked_query::{CacheSafeParams, Gauge, ModelRequest, ToolCall};
-use headstart_overlay_fs::{Overlay, Quota, Tree};
+use headstart_forked_query::{CacheSafeParams, Gauge, ModelRequest};
+use headstart_overlay_fs::Tree;
 use headstart_speculation::PromptOf;
-use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, ToolPolicies};
-use headstart_toolbox::{Limits, ToolContext, Toolbox};
+use headstart_tool_gate::GateContext;
+use headstart_toolbox::Toolbox;
 use serde_json::{Value, json};
+
+use crate::asked_of_tools::Asking;
 
 /// What mentions take of a prompt where nobody knows what the model sees at once, in bytes.
 const MOST_BYTES: u64 = 256 * 1024;
@@ -99,29 +101,11 @@ impl MentionSource for Source<'_> {
 }
 
 impl Source<'_> {
-    /// What a tool says, judged as a call that nobody gave a consent to.
     async fn run(&self, name: &str, args: &Value) -> Result<String, String> {
         if !self.toolbox.offers(name) {
             return Err(format!("needs {name}, which is not offered here"));
         }
-        // It is the user's own word, so what they say of the model's calls is not about it.
-        let gate = &GateContext { tool_policies: ToolPolicies::default(), ..self.gate.clone() };
-        let args = args.as_object().cloned().unwrap_or_default();
-        let call = ToolCall { id: String::new(), name: name.to_owned(), args };
-        let verdict = Gate::new().judge(CallRef { name, args: &call.args }, gate);
-        if verdict.decision != Decision::Allow {
-            return Err(format!("may not be asked for: {}", verdict.detail));
-        }
-        let view = Arc::new(Overlay::new(Arc::clone(self.tree), Quota::default()));
-        let limits = Limits { command_time: TIME, ..Limits::default() };
-        let context = ToolContext {
-            view: &view,
-            gate,
-            limits: &limits,
-            hardened: verdict.hardened.as_ref(),
-            consented: false,
-            attended: self.attended,
-        };
-        self.toolbox.run(&call, context).await.map_err(|error| error.to_string())
+        let Self { toolbox, tree, gate, attended } = *self;
+        Asking { toolbox, tree, gate, attended, time: TIME }.run(name, args).await
     }
 }

@@ -12,14 +12,15 @@ use std::time::Duration;
 
 use headstart_budget::ledger::Day;
 use headstart_context::{Problem, ProjectRules, Rule, Surroundings, glance, system_text};
-use headstart_forked_query::{CacheSafeParams, ToolCall};
-use headstart_overlay_fs::{Overlay, Quota, Tree};
+use headstart_forked_query::CacheSafeParams;
+use headstart_overlay_fs::Tree;
 use headstart_speculation::PromptOf;
-use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, ToolPolicies};
-use headstart_toolbox::{Limits, ToolContext, Toolbox};
+use headstart_tool_gate::GateContext;
+use headstart_toolbox::Toolbox;
 use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::asked_of_tools::Asking;
 use crate::clock;
 use crate::store::create_private_folder;
 use crate::workspace::state_name;
@@ -163,27 +164,10 @@ async fn surroundings(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContex
     }
 }
 
-/// What git says, asked as a model would that nobody gave a consent to: judged and confined. Nothing where it does not answer.
+/// What git says of the working tree. Nothing where it does not answer.
 async fn git(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
-    // It is no call of the model's, so what the user says of tools is not about it.
-    let gate = &GateContext { tool_policies: ToolPolicies::default(), ..gate.clone() };
+    let asking = Asking { toolbox, tree, gate, attended: true, time: GIT_TIME };
     let args = json!({ "command": "git status --porcelain=v1 --branch" });
-    let args = args.as_object().cloned().unwrap_or_default();
-    let call = ToolCall { id: String::new(), name: "shell".to_owned(), args };
-    let verdict = Gate::new().judge(CallRef { name: &call.name, args: &call.args }, gate);
-    if verdict.decision != Decision::Allow {
-        return String::new();
-    }
-    let view = Arc::new(Overlay::new(Arc::clone(tree), Quota::default()));
-    let limits = Limits { command_time: GIT_TIME, ..Limits::default() };
-    let context = ToolContext {
-        view: &view,
-        gate,
-        limits: &limits,
-        hardened: verdict.hardened.as_ref(),
-        consented: false,
-        attended: true,
-    };
-    let said = toolbox.run(&call, context).await.unwrap_or_default();
+    let said = asking.run("shell", &args).await.unwrap_or_default();
     Surroundings::git_of(&said, &gate.deny)
 }

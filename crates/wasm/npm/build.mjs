@@ -77,58 +77,47 @@ function packed(module) {
  */
 async function writeCode({ name, source, made }, packed) {
   const { browser, node, bundled } = filesOf({ name });
-  const write = async (file, platform, options) => {
-    const outfile = join(output, file);
+  const write = (file, platform, options) => {
     const glue = join(modules, made, "glue_bg.js");
     const alias = { "#glue": glue, "#glue-code-index": glue, "#platform": join(here, `src/init-${platform}.ts`), "#packed": packed };
-    const { metafile } = await build({
-      entryPoints: [join(here, "src", source)],
-      bundle: true,
-      charset: "utf8",
-      target: "es2022",
-      metafile: true,
-      sourcemap: true,
-      legalComments: "none",
-      define: { MODULE_FILE: JSON.stringify(`./${name}.wasm`), VERSION: JSON.stringify(manifest.version) },
-      loader: { ".br": "base64" },
-      logLevel: "warning",
-      ...options,
-      alias,
-      outfile,
-    });
-    nameSources(`${outfile}.map`);
-    return Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined).exports;
+    const define = { MODULE_FILE: JSON.stringify(`./${name}.wasm`), VERSION: JSON.stringify(manifest.version) };
+    return bundle(source, file, { define, loader: { ".br": "base64" }, ...options, alias });
   };
   const exports = await write(browser, "browser", { format: "esm" });
   await write(bundled, "bundled", { format: "esm", platform: "node" });
   await write(`${node}.cjs`, "node", { format: "cjs", platform: "node" });
-  writeFileSync(join(output, `${node}.js`), `export {\n  ${exports.join(",\n  ")},\n} from "./${node}.cjs";\n`);
+  passOn(node, exports);
 }
 
 /** As {@link writeCode}, without what is about a module. */
 async function writePlainCode({ name, source }) {
-  const write = async (file, options) => {
-    const outfile = join(output, file);
-    const { metafile } = await build({
-      entryPoints: [join(here, "src", source)],
-      bundle: true,
-      charset: "utf8",
-      target: "es2022",
-      metafile: true,
-      sourcemap: true,
-      legalComments: "none",
-      logLevel: "warning",
-      platform: name === "folder" ? "node" : "neutral",
-      external: ["react"],
-      outfile,
-      ...options,
-    });
-    nameSources(`${outfile}.map`);
-    return Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined).exports;
-  };
   const { browser, node } = filesOf({ name });
-  const exports = await write(browser, { format: "esm" });
-  await write(`${node}.cjs`, { format: "cjs", platform: "node" });
+  const exports = await bundle(source, browser, { format: "esm", platform: name === "folder" ? "node" : "neutral", external: ["react"] });
+  await bundle(source, `${node}.cjs`, { format: "cjs", platform: "node", external: ["react"] });
+  passOn(node, exports);
+}
+
+/** Writes a file of the package from a source, and gives the names that it exports. */
+async function bundle(source, file, options) {
+  const outfile = join(output, file);
+  const { metafile } = await build({
+    entryPoints: [join(here, "src", source)],
+    bundle: true,
+    charset: "utf8",
+    target: "es2022",
+    metafile: true,
+    sourcemap: true,
+    legalComments: "none",
+    logLevel: "warning",
+    ...options,
+    outfile,
+  });
+  nameSources(`${outfile}.map`);
+  return Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined).exports;
+}
+
+/** The ES module that passes on what a file in CommonJS has. */
+function passOn(node, exports) {
   writeFileSync(join(output, `${node}.js`), `export {\n  ${exports.join(",\n  ")},\n} from "./${node}.cjs";\n`);
 }
 

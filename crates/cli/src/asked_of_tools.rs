@@ -1,0 +1,46 @@
+//! What this program itself asks the tools, for the text that it gives the model.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::{Overlay, Quota, Tree};
+use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, ToolPolicies};
+use headstart_toolbox::{Limits, ToolContext, Toolbox};
+use serde_json::Value;
+
+/// Whom a tool is asked for, and over what.
+pub(crate) struct Asking<'a> {
+    pub(crate) toolbox: &'a Toolbox,
+    pub(crate) tree: &'a Arc<dyn Tree>,
+    pub(crate) gate: &'a GateContext,
+    /// Whether it is for a prompt of the user's own.
+    pub(crate) attended: bool,
+    /// As long a command may take.
+    pub(crate) time: Duration,
+}
+
+impl Asking<'_> {
+    /// What a tool says, judged and confined as a call of a model's that nobody gave a consent to. The error says why it does not.
+    pub(crate) async fn run(&self, name: &str, args: &Value) -> Result<String, String> {
+        // It is no call of the model's, so what the user says of those is not about it.
+        let gate = &GateContext { tool_policies: ToolPolicies::default(), ..self.gate.clone() };
+        let args = args.as_object().cloned().unwrap_or_default();
+        let call = ToolCall { id: String::new(), name: name.to_owned(), args };
+        let verdict = Gate::new().judge(CallRef { name, args: &call.args }, gate);
+        if verdict.decision != Decision::Allow {
+            return Err(format!("may not be asked for: {}", verdict.detail));
+        }
+        let view = Arc::new(Overlay::new(Arc::clone(self.tree), Quota::default()));
+        let limits = Limits { command_time: self.time, ..Limits::default() };
+        let context = ToolContext {
+            view: &view,
+            gate,
+            limits: &limits,
+            hardened: verdict.hardened.as_ref(),
+            consented: false,
+            attended: self.attended,
+        };
+        self.toolbox.run(&call, context).await.map_err(|error| error.to_string())
+    }
+}
