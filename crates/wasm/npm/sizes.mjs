@@ -6,13 +6,13 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 1110 },
+  "whole module": { goal: 330, limit: 1080 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 891 },
-  core: { goal: 480, limit: 705 },
+  "everything else": { goal: 130, limit: 862 },
+  core: { goal: 480, limit: 676 },
   gate: { limit: 490 },
-  controller: { limit: 112 },
-  "code index": { limit: 256 },
+  controller: { limit: 103 },
+  "code index": { limit: 258 },
   "the index, over core": { goal: 60, limit: 42 },
 };
 
