@@ -27,8 +27,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Begins it. Lines are added to a file that is there already.
-    pub(crate) fn begin(&self, secrets: Scrubber) -> Result<(), CliError> {
+    /// Begins it. Lines are added to a file that is there already. `secrets` is asked for only where there is a log, for a hook has to start at once.
+    pub(crate) fn begin(&self, secrets: impl FnOnce() -> Scrubber) -> Result<(), CliError> {
         let Some(path) = &self.log else { return Ok(()) };
         let file = open(path).map_err(|source| CliError::Io {
             action: "open the log",
@@ -46,7 +46,7 @@ impl Log {
             .with_span_events(FmtSpan::NEW | FmtSpan::CLOSE)
             // A disk that is full must not write over the screen.
             .log_internal_errors(false)
-            .with_writer(Mutex::new(Scrubbed { file, secrets }))
+            .with_writer(Mutex::new(Scrubbed { file, secrets: secrets() }))
             .with_filter(filter_fn(move |metadata| is_ours(metadata.target())));
         let level = if with_content { LevelFilter::TRACE } else { LevelFilter::DEBUG };
         tracing_subscriber::registry().with(lines.and_then(level)).init();

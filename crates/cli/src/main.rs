@@ -80,7 +80,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error).into(),
     };
     let output = Output::new(global.json, &environment);
-    let logged = global.log.begin(secrets::scrubber(&environment));
+    let logged = global.log.begin(|| secrets::scrubber(&environment));
     let context = Context { output, environment, state_dir: global.state_dir };
     let status = match logged.and_then(|()| commands::run(command, &context)) {
         Ok(status) => status,
