@@ -84,6 +84,11 @@ impl Parts {
         self.host.set_rules(GateContext { tool_policies, ..context });
     }
 
+    /// What the gate goes by now.
+    pub(crate) fn gate_context(&self) -> GateContext {
+        self.host.gate_context()
+    }
+
     /// Another approval mode from now on.
     pub(crate) fn set_mode(&self, mode: ApprovalMode) {
         self.host.set_rules(GateContext { mode, ..self.host.gate_context() });

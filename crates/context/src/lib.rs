@@ -55,7 +55,10 @@ mod system;
 mod window;
 
 pub use glance::glance;
-pub use mentions::{Mention, MentionError, MentionSource, Outside, Resolved, mentions, resolve_mentions};
+pub use mentions::{
+    Mention, MentionError, MentionSource, MentionStart, Outside, Resolved, mention_of_path, mention_start,
+    mentions, resolve_mentions,
+};
 pub use rules::{Applies, FilePatterns, Problem, ProjectRules, Rule, Told};
 pub use surroundings::Surroundings;
 pub use system::system_text;

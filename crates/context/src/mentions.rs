@@ -2,12 +2,14 @@
 
 mod parse;
 mod resolve;
+mod write;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 
 pub use self::parse::{Mention, mentions};
 pub use self::resolve::{Resolved, resolve_mentions};
+pub use self::write::{MentionStart, mention_of_path, mention_start};
 
 /// What only the program around a conversation can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -92,6 +92,13 @@ impl Rule {
         told::label(&self.path)
     }
 
+    /// What a mention calls it: the name of its file, without `.md`.
+    pub fn name(&self) -> String {
+        let path = self.path.to_string();
+        let file = path.rsplit('/').next().unwrap_or_default();
+        file.strip_suffix(".md").unwrap_or(file).to_owned()
+    }
+
     /// Its text with the fence that names its file.
     pub(crate) fn block(&self) -> String {
         told::block(&self.label(), "", &self.text)

@@ -3,7 +3,7 @@ use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
 use headstart_tool_gate::{ApprovalMode, SessionRule};
 
-use super::Chat;
+use super::{Chat, catalog};
 use crate::config::{background_name, parse_background, parse_mode};
 use crate::error::CliError;
 use crate::terminal::Style;
@@ -34,34 +34,15 @@ pub(super) enum Command {
 pub(crate) const WHEN_SUGGESTED: &str =
     "a turn is followed by a suggestion, from the model's second answer on and not in plan mode";
 
-/// What `/help` prints.
-pub(super) const HELP: &str = "\
-/diff        what the work ahead would change
-/mode MODE   how much runs without a question: plan, default, auto-edit or yolo
-/background  how work ahead stands; with off, auto or always: what is done from now on;
-             with more: what it may lose in this session is raised
-/permissions  what you said yes to for this session; with a number: that is asked about again
-/retry       send the last prompt once more
-/title TEXT  call this conversation so
-/compact     have what was said summed up, all but the last turns
-/clear       forget the conversation
-/quit        leave (also Ctrl-D)
-Tab takes the suggestion and what ran ahead for it; in default mode you are asked before anything is written.
-Right puts it into the prompt to be edited, Enter sends the prompt, Esc dismisses the suggestion.
-Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
-Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-R searches it.
-!COMMAND runs a command of yours, and the model is told of it with your next prompt; !!COMMAND, and it is not.
-A prompt that begins with a slash is written with two; a path needs no second one.
-Ctrl-C interrupts a turn, and what was to follow is in the prompt again; else it empties the prompt.";
+/// Whether a line behind its slash can be a command, as far as it is typed: a path is none, and a second slash begins a prompt with one.
+pub(super) fn may_be_command(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    !first.contains(['/', '.'])
+}
 
 /// The command in a line; `None` for a prompt. An error says what there is.
 pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
-    // A path is no command.
-    let is_path = |word: &str| word.contains(['/', '.']);
-    let mut words = line.strip_prefix('/')?.split_whitespace();
-    if words.clone().next().is_some_and(is_path) {
-        return None;
-    }
+    let mut words = line.strip_prefix('/').filter(|line| may_be_command(line))?.split_whitespace();
     let (name, argument) = (words.next().unwrap_or_default(), words.next());
     if let ("title", Some(_)) = (name, argument) {
         let title = line.trim_start_matches("/title").split_whitespace().collect::<Vec<_>>();
@@ -90,7 +71,15 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
             .map(|mode| Command::Background(Some(mode)))
             .map_err(|problem| format!("{problem}, and there is more")),
         ("mode", Some(mode)) => parse_mode(mode).map(Command::Mode),
-        (name, _) => Err(format!("there is no command /{name} of that form; /help lists them")),
+        (name, _) => Err(match (catalog::find(name), catalog::nearest(name)) {
+            (Some(entry), _) => {
+                format!("/{name} is not written so, but as {}; /help lists all", entry.usage())
+            }
+            (None, Some(nearest)) => {
+                format!("there is no command /{name}; the nearest is /{nearest}, and /help lists all")
+            }
+            (None, None) => format!("there is no command /{name}; /help lists all"),
+        }),
     };
     Some(command)
 }
@@ -108,7 +97,7 @@ pub(super) fn mode_name(mode: ApprovalMode) -> &'static str {
 impl Chat {
     pub(super) fn on_command(&mut self, command: &Command) -> Result<(), CliError> {
         match command {
-            Command::Help => self.face.say(HELP, Style::Plain),
+            Command::Help => self.face.say(&catalog::help(), Style::Plain),
             Command::Quit => {
                 self.over = true;
                 Ok(())

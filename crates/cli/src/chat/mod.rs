@@ -6,7 +6,9 @@
 mod accounts;
 mod calls;
 mod card;
+mod catalog;
 mod command;
+mod completion;
 mod edits;
 mod face;
 mod goodbye;
@@ -62,6 +64,7 @@ pub(crate) struct Chat {
     settings: Settings,
     face: Face,
     editor: LineEditor,
+    names: completion::Names,
     /// When a key put the suggestion into the prompt.
     inserted_at: Option<Instant>,
     question: Option<Question>,
@@ -137,6 +140,7 @@ impl Chat {
             settings,
             face,
             editor: LineEditor::new(prompts),
+            names: completion::Names::default(),
             inserted_at: None,
             question: None,
             shown: Shown::default(),
@@ -205,6 +209,7 @@ impl Chat {
                 },
                 Some(update) = self.updates.next() => self.on_update(&update)?,
                 () = second => {}
+                () = self.names.news() => self.complete_with_news(),
                 news = own_command::news(&mut self.own) => self.on_own(news)?,
                 news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
@@ -280,6 +285,7 @@ impl Chat {
             Action::None | Action::Resized(_) => {}
             Action::Inserted => self.on_edited(Edit::Typed),
             Action::Edited => self.on_edited(Edit::Changed),
+            Action::ClosePopup => self.close_popup(),
             Action::Submit(text) => self.on_submit(&text)?,
             Action::Tab => self.on_tab(),
             Action::InsertGhost => self.insert_suggestion(),
@@ -292,9 +298,10 @@ impl Chat {
         Ok(())
     }
 
-    fn on_edited(&self, edit: Edit) {
+    fn on_edited(&mut self, edit: Edit) {
         let edit = if self.editor.is_recalled() { Edit::Recalled } else { edit };
         self.agent.edited(self.editor.text(), edit);
+        self.complete();
     }
 
     /// Takes the suggestion and the work behind it; for whoever prefers that, first only puts it into the prompt.

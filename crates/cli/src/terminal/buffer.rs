@@ -41,6 +41,15 @@ impl Buffer {
         !text.is_empty()
     }
 
+    /// Puts text in the place of what stands between `from` and the cursor.
+    pub(super) fn replace_from(&mut self, from: usize, text: &str) -> bool {
+        if self.text.get(from..self.cursor).is_none() {
+            return false;
+        }
+        self.remove(from..self.cursor);
+        self.insert(text)
+    }
+
     /// Whether a text behind this one would begin with a cluster of its own.
     pub(super) fn ends_before(&self, rest: &str) -> bool {
         let joined = [self.text(), rest].concat();

@@ -161,7 +161,7 @@ impl Consent {
             format!("\n{keys} ")
         };
         let cursor = wrapper.push_around(&keys, keys.len(), Style::Plain);
-        Frame { rows: wrapper.into_rows(), cursor }.within(view)
+        Frame { rows: wrapper.into_rows(), cursor }.within(view, |_| Vec::new())
     }
 }
 

@@ -4,6 +4,7 @@ use super::buffer::Buffer;
 use super::frame::Size;
 use super::history::History;
 use super::keymap::{self, Command};
+use super::popup::Popup;
 
 /// What an event meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) enum Action {
     TurnGhost(Turn),
     /// Esc: the ghost that was shown is gone.
     DismissGhost,
+    /// Esc: the list of what could be meant is gone.
+    ClosePopup,
     /// Ctrl-C with nothing in the buffer. (With text, Ctrl-C clears the buffer.)
     Interrupt,
     /// Ctrl-D with nothing in the buffer. (With text, Ctrl-D deletes.)
@@ -59,6 +62,8 @@ pub(crate) struct LineEditor {
     /// It goes with the text in the buffer: gone when that changes.
     ghost: Option<Ghost>,
     search: Option<Search>,
+    /// What could be meant by the word at the cursor: gone when text or cursor change.
+    popup: Option<Popup>,
 }
 
 /// A search through the history.
@@ -81,7 +86,7 @@ impl Ghost {
 impl LineEditor {
     /// An empty editor that remembers lines, the oldest first.
     pub(crate) fn new(history: Vec<String>) -> Self {
-        Self { buffer: Buffer::default(), history: History::new(history), ghost: None, search: None }
+        Self { history: History::new(history), ..Self::default() }
     }
 
     /// What is typed so far.
@@ -105,6 +110,16 @@ impl LineEditor {
         self.ghost =
             ghost.filter(|ghost| !ghost.rest.trim().is_empty() && self.buffer.ends_before(&ghost.rest));
         self.ghost.is_some()
+    }
+
+    /// The list below the prompt.
+    pub(crate) fn popup(&self) -> Option<&Popup> {
+        self.popup.as_ref()
+    }
+
+    /// Shows what could be meant by what stands before the cursor, or nothing.
+    pub(crate) fn set_popup(&mut self, popup: Option<Popup>) {
+        self.popup = popup;
     }
 
     /// The words that are searched for in the history, while they are.
@@ -179,7 +194,38 @@ impl LineEditor {
         Action::Edited
     }
 
+    /// What a key does to the list below the prompt, if it does something to it.
+    fn on_popup(&mut self, command: Command) -> Option<Action> {
+        let popup = self.popup.as_mut()?;
+        match command {
+            Command::Up | Command::Down => {
+                popup.turn(command == Command::Down);
+                Some(Action::None)
+            }
+            Command::Escape => {
+                self.popup = None;
+                Some(Action::ClosePopup)
+            }
+            Command::Enter if !popup.is_moved() => None,
+            Command::Tab | Command::Enter => {
+                let (from, choice) = (popup.from(), popup.marked().clone());
+                let is_changed = self.buffer.replace_from(from, &choice.text);
+                self.own_text();
+                let is_sent = choice.is_whole && command == Command::Enter;
+                Some(match (is_sent, is_changed) {
+                    (true, _) => self.submit(),
+                    (false, true) => Action::Inserted,
+                    (false, false) => Action::None,
+                })
+            }
+            _ => None,
+        }
+    }
+
     fn apply(&mut self, command: Command) -> Action {
+        if let Some(action) = self.on_popup(command) {
+            return action;
+        }
         let empty = self.text().is_empty();
         match command {
             Command::Insert(c) => return self.type_in(c.encode_utf8(&mut [0; 4])),
@@ -232,6 +278,9 @@ impl LineEditor {
             | Command::PreviousGhost
             | Command::Search => false,
         };
+        if changed {
+            self.popup = None;
+        }
         if changed { Action::Edited } else { Action::None }
     }
 
@@ -249,7 +298,7 @@ impl LineEditor {
             return Action::None;
         }
         let text = self.buffer.take();
-        self.ghost = None;
+        (self.ghost, self.popup) = (None, None);
         self.history.push(&text);
         Action::Submit(text)
     }
@@ -264,7 +313,7 @@ impl LineEditor {
 
     /// The buffer was changed: no ghost goes with it, nor is it an entry of the history.
     fn own_text(&mut self) {
-        self.ghost = None;
+        (self.ghost, self.popup) = (None, None);
         self.history.leave();
     }
 

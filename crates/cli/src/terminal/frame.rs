@@ -3,7 +3,7 @@ use std::io;
 use unicode_width::UnicodeWidthStr;
 
 use super::editor::LineEditor;
-use super::layout::Wrapper;
+use super::layout::{Wrapper, one_row};
 
 const PROMPT: &str = "> ";
 
@@ -90,6 +90,9 @@ pub(crate) struct View<'a> {
     pub(crate) status: Option<&'a str>,
 }
 
+/// In a terminal of fewer rows there is the prompt alone.
+const LEAST_ROWS: usize = 6;
+
 /// A row of something that goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LiveRow {
@@ -115,15 +118,21 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
             Palette::Plain => wrapper.push(&format!("{gap}[{rest}]  [Tab]{place}"), Style::Plain),
         }
     }
-    Frame { rows: wrapper.into_rows(), cursor }.within(view)
+    let frame = Frame { rows: wrapper.into_rows(), cursor };
+    frame.within(view, |room| {
+        editor.popup().map(|popup| popup.rows(view.size.columns, room)).unwrap_or_default()
+    })
 }
 
 impl Frame {
-    /// Puts the status above, and leaves out what the terminal has no rows for.
-    pub(super) fn within(mut self, view: &View) -> Self {
+    /// Puts the status above and what `below` gives for so many rows below, and leaves out what the terminal has no rows for.
+    pub(super) fn within(mut self, view: &View, below: impl FnOnce(usize) -> Vec<Row>) -> Self {
         let most = usize::from(view.size.rows).saturating_sub(1).max(1);
-        let status = view.status.filter(|_| 2 <= most);
-        let height = most - usize::from(status.is_some());
+        let is_roomy = LEAST_ROWS <= usize::from(view.size.rows);
+        let status = view.status.filter(|_| is_roomy);
+        let most = most - usize::from(status.is_some());
+        let below = if is_roomy { below(most / 2) } else { Vec::new() };
+        let height = most - below.len();
         let first = (self.cursor.row + 1).saturating_sub(height);
         self.rows.drain(..first);
         self.rows.truncate(height);
@@ -132,6 +141,7 @@ impl Frame {
             self.rows.insert(0, one_row(status, view.size.columns, Style::Dim));
             self.cursor.row += 1;
         }
+        self.rows.extend(below);
         let room = usize::from(view.size.rows / 2).saturating_sub(self.rows.len());
         let live = &view.live[view.live.len().saturating_sub(room)..];
         let rows = live.iter().map(|row| row.shown(view.size.columns));
@@ -185,21 +195,4 @@ impl Row {
             self.spans.pop();
         }
     }
-}
-
-/// The first row of a text; `…` says that there is more.
-fn one_row(text: &str, columns: u16, style: Style) -> Row {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let rows = |columns| {
-        let mut wrapper = Wrapper::new(columns, 0);
-        wrapper.push(&text, style);
-        wrapper.into_rows()
-    };
-    let whole = rows(columns);
-    if whole.len() == 1 {
-        return whole.into_iter().next().unwrap_or_default();
-    }
-    let mut row = rows(columns.saturating_sub(1)).into_iter().next().unwrap_or_default();
-    row.push("…", 1, style);
-    row
 }

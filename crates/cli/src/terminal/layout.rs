@@ -63,6 +63,23 @@ pub(super) fn text_row(line: &str, style: Style) -> Row {
     row
 }
 
+/// The first row of a text; `…` says that there is more.
+pub(super) fn one_row(text: &str, columns: u16, style: Style) -> Row {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let rows = |columns| {
+        let mut wrapper = Wrapper::new(columns, 0);
+        wrapper.push(&text, style);
+        wrapper.into_rows()
+    };
+    let whole = rows(columns);
+    if whole.len() == 1 {
+        return whole.into_iter().next().unwrap_or_default();
+    }
+    let mut row = rows(columns.saturating_sub(1)).into_iter().next().unwrap_or_default();
+    row.push("…", 1, style);
+    row
+}
+
 /// How far in the first word stands, behind blanks and the mark of a list's entry.
 fn hanging(line: &str) -> usize {
     let text = line.trim_start();

@@ -26,6 +26,7 @@ mod input;
 mod keymap;
 mod layout;
 mod markdown;
+mod popup;
 mod sanitize;
 mod screen;
 #[cfg(test)]
@@ -38,5 +39,6 @@ pub(crate) use frame::{LiveRow, Palette, Size, Style, View, render};
 pub(crate) use guard::TerminalGuard;
 pub(crate) use input::{Input, InputEvent};
 pub(crate) use markdown::Markdown;
+pub(crate) use popup::{Choice, Popup};
 pub(crate) use sanitize::sanitize;
 pub(crate) use screen::Screen;

@@ -183,6 +183,6 @@ fn a_prompt_may_begin_with_a_path_or_with_two_slashes() {
     chat.send("//help me\r");
     chat.wait_for("> /help me\nA slash.");
     chat.send("/helpme\r");
-    chat.wait_for("there is no command /helpme of that form");
+    chat.wait_for("there is no command /helpme; the nearest is /help, and /help lists all");
     chat.leave();
 }

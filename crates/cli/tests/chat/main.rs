@@ -10,6 +10,7 @@ mod boundary;
 mod calls;
 mod candidates;
 mod commits;
+mod completing;
 mod conflict;
 mod first;
 mod first_hour;

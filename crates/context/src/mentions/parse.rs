@@ -46,8 +46,7 @@ pub fn mentions(prompt: &str) -> Vec<Mention> {
     let mut before = None;
     while let Some(sign) = rest.chars().next() {
         let behind = &rest[sign.len_utf8()..];
-        let begins_word =
-            before.is_none_or(|before: char| before.is_whitespace() || "([{<\"'`,;".contains(before));
+        let begins_word = may_stand_before(before);
         before = Some(sign);
         rest = behind;
         if sign != '@' || !begins_word {
@@ -61,12 +60,22 @@ pub fn mentions(prompt: &str) -> Vec<Mention> {
     found
 }
 
+/// Whether a mention may begin behind this.
+pub(super) fn may_stand_before(before: Option<char>) -> bool {
+    before.is_none_or(|before| before.is_whitespace() || "([{<\"'`,;".contains(before))
+}
+
+/// Whether a mention without quotes ends before this.
+pub(super) fn ends_word(sign: char) -> bool {
+    sign.is_whitespace() || "\"'`,;()[]{}<>|".contains(sign)
+}
+
 /// The word behind an `@`, and whether it stands in quotes.
 fn word(text: &str) -> (&str, bool) {
     if let Some((word, _)) = text.strip_prefix('"').and_then(|text| text.split_once('"')) {
         return (word, true);
     }
-    let end = text.find(|sign: char| sign.is_whitespace() || "\"'`,;()[]{}<>|".contains(sign));
+    let end = text.find(ends_word);
     let word = &text[..end.unwrap_or(text.len())];
     (word.trim_end_matches(['.', ':', '!', '?']), false)
 }

@@ -113,14 +113,9 @@ fn part(text: String, lines: Option<(usize, usize)>) -> Result<(String, String),
 
 async fn rule_told(name: &str, tree: &Arc<dyn Tree>, gate: &GateContext) -> Result<Told, String> {
     let rules = ProjectRules::read(tree, gate).await;
-    let stem = |path: &WorkspacePath| {
-        let label = path.to_string();
-        let file = label.rsplit('/').next().unwrap_or_default().to_owned();
-        file.strip_suffix(".md").map(str::to_owned).unwrap_or(file)
-    };
-    let fitting = rules.rules().iter().find(|rule| stem(&rule.path) == name);
+    let fitting = rules.rules().iter().find(|rule| rule.name() == name);
     let Some(rule) = fitting else {
-        let stems: Vec<_> = rules.rules().iter().map(|rule| clean_line(&stem(&rule.path), 80)).collect();
+        let stems: Vec<_> = rules.rules().iter().map(|rule| clean_line(&rule.name(), 80)).collect();
         let known = if stems.is_empty() { "none".to_owned() } else { stems.join(", ") };
         return Err(format!("there is no such rule; the rules are: {known}"));
     };

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{events, play, shown};
-use crate::terminal::{Action, Ghost, LineEditor, Palette, Size, Turn, View, render};
+use crate::terminal::{Action, Choice, Ghost, LineEditor, Palette, Popup, Size, Turn, View, render};
 
 fn submitted(text: &str) -> Action {
     Action::Submit(text.to_owned())
@@ -353,4 +353,34 @@ fn ctrl_r_searches_what_was_sent() {
     assert_eq!(editor.handle(&key(KeyCode::Enter)), Action::Edited);
     assert_eq!((editor.searches_for(), editor.text()), (None, "add tests"));
     assert_eq!(editor.handle(&key(KeyCode::Enter)), Action::Submit("add tests".to_owned()));
+}
+
+#[test]
+fn a_list_takes_the_keys_that_choose_from_it_and_no_other() {
+    let choice = |text: &str, is_whole| Choice {
+        label: text.to_owned(),
+        text: text.to_owned(),
+        is_whole,
+        ..Choice::default()
+    };
+    let with_list = |script: &str| {
+        let mut editor = LineEditor::new(vec!["older".to_owned()]);
+        let _ = play(&mut editor, "say_/m");
+        editor.set_ghost(Some(Ghost::only(" or not")));
+        editor.set_popup(Popup::new(4, vec![choice("/mode ", false), choice("/more", true)]));
+        let action = play(&mut editor, script);
+        (shown(&editor), editor.popup().is_some(), action)
+    };
+    let is = |text: &str, has_list, action| (text.to_owned(), has_list, action);
+    assert_eq!(with_list("Tab"), is("say /mode ‸", false, Action::Inserted));
+    assert_eq!(with_list("Down Tab"), is("say /more‸", false, Action::Inserted));
+    assert_eq!(with_list("Down"), is("say /m‸", true, Action::None));
+    assert_eq!(with_list("Down Down Down Enter"), is("‸", false, Action::Submit("say /more".to_owned())));
+    assert_eq!(with_list("Down Up Enter"), is("say /mode ‸", false, Action::Inserted));
+    // Who has not looked at the list sends what is typed.
+    assert_eq!(with_list("Enter"), is("‸", false, Action::Submit("say /m".to_owned())));
+    assert_eq!(with_list("Esc"), is("say /m‸", false, Action::ClosePopup));
+    assert_eq!(with_list("Esc Tab"), is("say /m‸", false, Action::Tab));
+    assert_eq!(with_list("o"), is("say /mo‸", false, Action::Inserted));
+    assert_eq!(with_list("Left"), is("say /‸m", false, Action::Edited));
 }

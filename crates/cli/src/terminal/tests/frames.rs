@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use super::play;
 use crate::terminal::frame::Frame;
-use crate::terminal::{Consent, Ghost, LineEditor, Palette, Size, Style, View, render};
+use crate::terminal::{Choice, Consent, Ghost, LineEditor, Palette, Popup, Size, Style, View, render};
 
 const SIZE: Size = Size { columns: 30, rows: 6 };
 const STYLED: View = View { size: SIZE, palette: Palette::Styled, live: &[], status: None };
@@ -124,4 +124,39 @@ fn hold(name: &str, pictures: &[(&str, String)]) {
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
         insta::assert_snapshot!(name, pictures.join("\n"));
     });
+}
+
+#[test]
+fn popups() {
+    let choice = |label: &str, words: &str| Choice {
+        label: label.to_owned(),
+        words: words.to_owned(),
+        text: format!("{label} "),
+        is_whole: false,
+    };
+    let commands = || {
+        let long = "work ahead: how it stands; off, auto, always; more raises what it may lose";
+        vec![choice("/help", "the commands and keys"), choice("/background [HOW]", long), choice("/diff", "")]
+    };
+    let paths = || (1..=12).map(|number| choice(&format!("@\"src/a file {number}.rs\""), "")).collect();
+    let harmful = || vec![choice("@\x1b[2J\u{202e}.txt", "\x1b[31m")];
+    let shown = |choices: Vec<Choice>, script: &str, columns, rows| {
+        let mut editor = LineEditor::default();
+        let _ = play(&mut editor, "see_/");
+        editor.set_popup(Popup::new(4, choices));
+        let _ = play(&mut editor, script);
+        let view = View { size: Size { columns, rows }, status: Some("ahead looking · 2 reads"), ..STYLED };
+        picture(&render(&editor, &view), columns)
+    };
+    let pictures = [
+        ("40 columns", shown(commands(), "", 40, 24)),
+        ("80 columns", shown(commands(), "Down", 80, 24)),
+        ("120 columns", shown(commands(), "Up", 120, 24)),
+        ("longer than the list", shown(paths(), "Up Up", 40, 24)),
+        ("few rows", shown(paths(), "Down Down Down", 40, 8)),
+        ("no room for a list", shown(paths(), "", 40, 5)),
+        ("a narrow terminal", shown(commands(), "", 12, 24)),
+        ("harmful", shown(harmful(), "", 40, 24)),
+    ];
+    hold("popups", &pictures);
 }

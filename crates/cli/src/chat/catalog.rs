@@ -1,0 +1,111 @@
+//! The commands of a chat, for whoever types one: help, completion, and the nearest name.
+
+use std::fmt::Write as _;
+
+/// A command, and what to know of it in a row of 80 columns.
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    /// What follows the name; empty where nothing does.
+    pub(super) argument: &'static str,
+    pub(super) words: &'static str,
+    /// What the argument can be, where that is one of a few words.
+    pub(super) choices: &'static [&'static str],
+}
+
+const fn entry(name: &'static str, argument: &'static str, words: &'static str) -> Entry {
+    Entry { name, argument, words, choices: &[] }
+}
+
+/// All of them, in the order of the help.
+pub(super) const COMMANDS: [Entry; 10] = [
+    entry("help", "", "the commands and keys"),
+    entry("diff", "", "what the work ahead would change"),
+    Entry {
+        choices: &["plan", "default", "auto-edit", "yolo"],
+        ..entry("mode", "MODE", "how much runs without a question: plan, default, auto-edit or yolo")
+    },
+    Entry {
+        choices: &["off", "auto", "always", "more"],
+        ..entry(
+            "background",
+            "[HOW]",
+            "work ahead: how it stands; off, auto, always; more raises what it may lose",
+        )
+    },
+    entry("permissions", "[N]", "what you said yes to for this session; N is asked about again"),
+    entry("retry", "", "send the last prompt once more"),
+    entry("title", "TEXT", "call this conversation so"),
+    entry("compact", "", "have what was said summed up, all but the last turns"),
+    entry("clear", "", "forget the conversation"),
+    entry("quit", "", "leave (also Ctrl-D)"),
+];
+
+/// What `/help` prints below the commands.
+const KEYS: &str = "\
+Tab takes the suggestion and what ran ahead for it; in default mode you are asked before anything is written.
+Right puts it into the prompt to be edited, Enter sends the prompt, Esc dismisses the suggestion.
+Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
+A slash or an @ lists what could be meant: Tab takes the marked one, Up and Down move the mark, Esc closes the list.
+@FILE, @FOLDER/, @FILE:10-20, @rule:NAME, @diff and @codebase are told to the model with your prompt.
+Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-R searches it.
+!COMMAND runs a command of yours, and the model is told of it with your next prompt; !!COMMAND, and it is not.
+A prompt that begins with a slash is written with two; a path needs no second one.
+Ctrl-C interrupts a turn, and what was to follow is in the prompt again; else it empties the prompt.";
+
+impl Entry {
+    /// How it is typed.
+    pub(super) fn usage(&self) -> String {
+        format!("/{} {}", self.name, self.argument).trim_end().to_owned()
+    }
+}
+
+/// What `/help` prints.
+pub(super) fn help() -> String {
+    let width = COMMANDS.iter().map(|entry| entry.usage().len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for entry in &COMMANDS {
+        let _ = writeln!(text, "{:width$}  {}", entry.usage(), entry.words);
+    }
+    text + KEYS
+}
+
+/// The command of this name.
+pub(super) fn find(name: &str) -> Option<&'static Entry> {
+    COMMANDS.iter().find(|entry| entry.name == name)
+}
+
+/// The command whose name is the most like this one, where one is.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    const ALIKE: f64 = 0.7;
+    let likeness = |entry: &Entry| strsim::jaro(name, entry.name);
+    let best = COMMANDS.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
+    (ALIKE < likeness(best)).then_some(best.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_slip_is_near_and_another_is_not() {
+        for (typed, expected) in [
+            ("hlep", Some("help")),
+            ("qiut", Some("quit")),
+            ("permision", Some("permissions")),
+            ("helpme", Some("help")),
+            ("xyz", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(typed), expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn each_command_has_one_row_of_the_help() {
+        let help = help();
+        for row in help.lines().filter(|row| row.starts_with('/')) {
+            assert!(row.chars().count() <= 100, "{row}");
+        }
+        assert_eq!(help.lines().filter(|row| row.starts_with('/')).count(), COMMANDS.len());
+    }
+}

@@ -1,0 +1,225 @@
+//! What could be meant by a `/` or an `@` that is being typed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headstart_context::{MentionStart, Outside, ProjectRules, Rule, mention_of_path, mention_start};
+use headstart_overlay_fs::{Tree, WorkspacePath};
+use headstart_tool_gate::GateContext;
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use tokio::task::JoinHandle;
+
+use super::{Chat, catalog, command};
+use crate::terminal::{Choice, Popup};
+use crate::workspace::unignored;
+
+/// So many files are known by their names.
+const MOST_FILES: usize = 200_000;
+/// So many of what could be meant are listed.
+const MOST_CHOICES: usize = 100;
+
+/// The names behind an `@`.
+#[derive(Default)]
+pub(super) struct Names {
+    /// By the last look.
+    found: Found,
+    /// A look that is under way.
+    look: Option<JoinHandle<Found>>,
+    /// Whether the list is open: it is looked once for each.
+    is_open: bool,
+}
+
+/// What may be mentioned.
+#[derive(Default)]
+struct Found {
+    /// Files and folders of the workspace.
+    paths: Vec<String>,
+    /// The project's rules.
+    rules: Vec<String>,
+}
+
+impl Names {
+    /// Ends when a look that was under way has ended.
+    pub(super) async fn news(&mut self) {
+        let Some(look) = &mut self.look else { return std::future::pending().await };
+        if let Ok(found) = look.await {
+            self.found = found;
+        }
+        self.look = None;
+    }
+}
+
+impl Chat {
+    /// Shows what could be meant by what is typed now.
+    pub(super) fn complete(&mut self) {
+        let popup = self.popup();
+        self.editor.set_popup(popup);
+    }
+
+    /// The same with names that have come; who has moved the mark already chooses from what they see.
+    pub(super) fn complete_with_news(&mut self) {
+        if self.names.is_open && !self.editor.popup().is_some_and(Popup::is_moved) {
+            self.complete();
+        }
+    }
+
+    /// The user closed the list: it stays closed until they type on.
+    pub(super) fn close_popup(&mut self) {
+        self.names.is_open = false;
+    }
+
+    fn popup(&mut self) -> Option<Popup> {
+        let text = &self.editor.text()[..self.editor.cursor()];
+        let is_typed = !self.editor.is_recalled() && self.editor.searches_for().is_none();
+        let start = mention_start(text).filter(|_| is_typed);
+        self.names.is_open &= start.is_some();
+        if let Some(MentionStart { at, word }) = start {
+            let (word, is_open) = (word.to_owned(), std::mem::replace(&mut self.names.is_open, true));
+            if !is_open && self.names.look.is_none() {
+                self.look_for_names();
+            }
+            return Popup::new(at, self.mentions(&word));
+        }
+        let line = text.strip_prefix('/').filter(|line| is_typed && command::may_be_command(line))?;
+        match line.split_once(' ') {
+            None => Popup::new(0, commands(line)),
+            Some((name, argument)) => {
+                let choices = catalog::find(name)?.choices;
+                let choice = |word: &str| Choice {
+                    label: word.to_owned(),
+                    text: word.to_owned(),
+                    is_whole: true,
+                    ..Choice::default()
+                };
+                let fitting: Vec<_> = choices.iter().filter(|word| word.starts_with(argument)).collect();
+                // What stands there already needs no list.
+                let is_there = fitting == [&argument];
+                Popup::new(name.len() + 2, fitting.into_iter().map(|word| choice(word)).collect())
+                    .filter(|_| !is_there)
+            }
+        }
+    }
+
+    /// Looks what there is, beside what goes on.
+    fn look_for_names(&mut self) {
+        let (workspace, gate) = (self.parts.workspace.clone(), self.parts.gate_context());
+        let tree = Arc::clone(&self.parts.engine.workspace) as Arc<dyn Tree>;
+        self.names.look = Some(tokio::spawn(async move {
+            let rules = ProjectRules::read(&tree, &gate).await;
+            let rules = rules.rules().iter().map(Rule::name).collect();
+            let paths = tokio::task::spawn_blocking(move || paths(&workspace, &gate)).await;
+            Found { paths: paths.unwrap_or_default(), rules }
+        }));
+    }
+
+    fn mentions(&self, word: &str) -> Vec<Choice> {
+        let outside = |what: Outside, words: &str| Choice {
+            label: format!("@{}", what.name()),
+            words: words.to_owned(),
+            text: format!("@{} ", what.name()),
+            is_whole: false,
+        };
+        let mut special = vec![outside(Outside::Diff, "what differs from the last commit")];
+        if self.parts.engine.toolbox.offers("codebase") {
+            special.push(outside(Outside::Codebase, "what a search of the project finds for your prompt"));
+        }
+        special.extend(self.names.found.rules.iter().map(|name| Choice {
+            label: format!("@rule:{name}"),
+            words: "a rule of the project".to_owned(),
+            text: format!("@rule:{name} "),
+            is_whole: false,
+        }));
+        let special = special.into_iter().map(|choice| (choice.label[1..].to_owned(), choice));
+        let special = best(word, special.collect());
+        let found = best(word, self.names.found.paths.iter().map(|path| (path.clone(), path)).collect());
+        let of_path = |path: &String| {
+            let mention = mention_of_path(path)?;
+            // Behind a folder its files may follow.
+            let end = if path.ends_with('/') && !mention.ends_with('"') { "" } else { " " };
+            let text = format!("{mention}{end}");
+            Some(Choice { label: mention, text, ..Choice::default() })
+        };
+        let found = found.into_iter().filter_map(of_path);
+        special.into_iter().chain(found).take(MOST_CHOICES).collect()
+    }
+}
+
+/// The commands whose name may be meant by the beginning of a line.
+fn commands(typed: &str) -> Vec<Choice> {
+    let all = catalog::COMMANDS.iter().map(|entry| {
+        let is_whole = entry.argument.is_empty();
+        let text = if is_whole { format!("/{}", entry.name) } else { format!("/{} ", entry.name) };
+        let choice = Choice { label: entry.usage(), words: entry.words.to_owned(), text, is_whole };
+        (entry.name.to_owned(), choice)
+    });
+    best(typed, all.collect())
+}
+
+/// What fits what is typed, the best first; all of it, in its order, where nothing is typed.
+fn best<T>(typed: &str, all: Vec<(String, T)>) -> Vec<T> {
+    if typed.is_empty() {
+        return all.into_iter().take(MOST_CHOICES).map(|(_, choice)| choice).collect();
+    }
+    let pattern = Pattern::new(typed, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy);
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let mut letters = Vec::new();
+    let score = |(name, choice): (String, T)| {
+        let score = pattern.score(Utf32Str::new(&name, &mut letters), &mut matcher)?;
+        Some((score, name, choice))
+    };
+    let mut fitting: Vec<_> = all.into_iter().filter_map(score).collect();
+    fitting.sort_by(|(one, name, _), (other, others, _)| {
+        other.cmp(one).then(name.len().cmp(&others.len())).then(name.cmp(others))
+    });
+    fitting.into_iter().take(MOST_CHOICES).map(|(_, _, choice)| choice).collect()
+}
+
+/// The files and folders of a workspace that may be mentioned, those near its root first; folders end with a slash.
+fn paths(workspace: &Path, gate: &GateContext) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in unignored(workspace).flatten().take(MOST_FILES) {
+        let Some(path) = entry.path().strip_prefix(workspace).ok().and_then(Path::to_str) else { continue };
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let Ok(parsed) = WorkspacePath::parse(path) else { continue };
+        if path.is_empty() || path.contains(char::is_control) || gate.denies(&parsed) {
+            continue;
+        }
+        found.push(if is_folder { format!("{path}/") } else { path.to_owned() });
+    }
+    let depth = |path: &String| path.trim_end_matches('/').matches('/').count();
+    found.sort_by(|one, other| depth(one).cmp(&depth(other)).then(one.cmp(other)));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use headstart_tool_gate::DenyRules;
+
+    use super::*;
+
+    #[test]
+    fn the_best_of_what_fits_comes_first() {
+        let of = |typed: &str| {
+            commands(typed).iter().map(|choice| choice.text.trim().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("di"), ["/diff"]);
+        assert_eq!(of("prm")[0], "/permissions");
+        assert_eq!(of("").len(), catalog::COMMANDS.len());
+        assert_eq!(of("zzz"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn closed_and_ignored_paths_are_not_named() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["src/lib.rs", "my notes.txt", ".env", "target/out", "private/key.txt", ".git/config"] {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        std::fs::write(folder.path().join(".gitignore"), "target/\n").unwrap();
+        let gate =
+            GateContext { deny: DenyRules::from_patterns(["private/"]).unwrap(), ..GateContext::default() };
+        assert_eq!(paths(folder.path(), &gate), [".gitignore", "my notes.txt", "src/", "src/lib.rs"]);
+    }
+}

@@ -1,0 +1,98 @@
+//! What could be meant by what is typed, as a list below the prompt.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::frame::{Row, Style};
+use super::layout::one_row;
+
+/// So many rows it has at most.
+pub(super) const MOST_ROWS: usize = 8;
+/// What stands between a name and its words.
+const GAP: usize = 2;
+
+/// One of several texts that can stand in the place of what is typed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Choice {
+    /// As it is listed.
+    pub(crate) label: String,
+    /// A few words about it.
+    pub(crate) words: String,
+    /// What takes the place of what is typed.
+    pub(crate) text: String,
+    /// Whether Enter sends what stands there then.
+    pub(crate) is_whole: bool,
+}
+
+/// A list to choose from. One of them is marked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Popup {
+    /// Where in the text, in bytes, what the chosen one replaces begins; it ends at the cursor.
+    from: usize,
+    /// Never empty.
+    choices: Vec<Choice>,
+    marked: usize,
+    is_moved: bool,
+}
+
+impl Popup {
+    /// A list, the best first; none where there is nothing to choose.
+    pub(crate) fn new(from: usize, choices: Vec<Choice>) -> Option<Self> {
+        (!choices.is_empty()).then_some(Self { from, choices, marked: 0, is_moved: false })
+    }
+
+    pub(super) fn from(&self) -> usize {
+        self.from
+    }
+
+    pub(super) fn marked(&self) -> &Choice {
+        &self.choices[self.marked]
+    }
+
+    /// Whether the user moved the mark.
+    pub(crate) fn is_moved(&self) -> bool {
+        self.is_moved
+    }
+
+    /// Marks the next one, or the one before; behind the last one the first.
+    pub(super) fn turn(&mut self, forward: bool) {
+        let last = self.choices.len() - 1;
+        self.marked = match (self.marked, forward) {
+            (marked, true) if marked == last => 0,
+            (marked, true) => marked + 1,
+            (0, false) => last,
+            (marked, false) => marked - 1,
+        };
+        self.is_moved = true;
+    }
+
+    /// At most so many rows of it, with the marked one among them.
+    pub(super) fn rows(&self, columns: u16, most: usize) -> Vec<Row> {
+        let most = most.min(MOST_ROWS);
+        let first = (self.marked + 1).saturating_sub(most);
+        let shown: Vec<_> = self.choices.iter().enumerate().skip(first).take(most).collect();
+        let widths = shown.iter().filter(|(_, choice)| !choice.words.is_empty());
+        let widest = widths.map(|(_, choice)| choice.label.width()).max().unwrap_or(0);
+        let row = |(place, choice): &(usize, &Choice)| {
+            let is_marked = *place == self.marked;
+            let mut row = Row::default();
+            let (mark, style) = if is_marked { ("> ", Style::Accent) } else { ("  ", Style::Plain) };
+            row.push_span(mark, style);
+            let left = usize::from(columns).saturating_sub(row.width);
+            push(&mut row, &choice.label, left, style);
+            let at = 2 + widest + GAP;
+            if !choice.words.is_empty() && at + GAP < usize::from(columns) && row.width < at {
+                row.push_span(&" ".repeat(at - row.width), Style::Plain);
+                let left = usize::from(columns) - at;
+                push(&mut row, &choice.words, left, Style::Dim);
+            }
+            row
+        };
+        shown.iter().map(row).collect()
+    }
+}
+
+fn push(row: &mut Row, text: &str, columns: usize, style: Style) {
+    for span in one_row(text, u16::try_from(columns).unwrap_or(u16::MAX), style).spans {
+        row.push_span(&span.text, span.style);
+    }
+}

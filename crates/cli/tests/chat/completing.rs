@@ -1,0 +1,72 @@
+//! What could be meant by a `/` or an `@` that is being typed.
+
+use crate::fixture::{Chat, project};
+use crate::support::server::{Server, says};
+
+#[test]
+fn a_slash_lists_the_commands_and_tab_takes_the_marked_one() {
+    let mut chat = project().says(0, "It is.").chat_in("plan", 80, 30);
+    chat.send("/");
+    chat.wait_for("> /\n> /help              the commands and keys\n  /diff");
+    chat.send("md");
+    chat.wait_for("> /md\n> /mode MODE  how much runs without a question");
+    chat.send("\t");
+    chat.wait_for("\n> plan\n  default\n  auto-edit\n  yolo");
+    chat.send("a\t");
+    chat.wait_for_row("> /mode auto-edit");
+    chat.send("\r");
+    chat.wait_for("the mode is auto-edit from now on");
+    chat.send("/qui");
+    chat.wait_for("> /qui\n> /quit");
+    // Esc closes the list and nothing else, and Enter sends what is typed.
+    chat.send("\x1b");
+    chat.wait_until_gone("leave (also");
+    chat.send("\r");
+    chat.wait_for("there is no command /qui; the nearest is /quit, and /help lists all");
+    chat.send("/usr/bin is empty?");
+    chat.wait_for_row("> /usr/bin is empty?");
+    assert_eq!(chat.count("the commands and keys"), 0, "{}", chat.contents());
+    chat.send("\r");
+    chat.wait_for("It is.");
+    chat.send("/q\x1b[B\r");
+    assert_eq!(chat.exit_code(), 0);
+}
+
+#[test]
+fn an_at_lists_files_folders_and_rules_and_what_is_chosen_is_told() {
+    let server = Server::start(vec![says("I see it.")]);
+    let project = project().variable("OPENAI_API_KEY", "key");
+    for (path, text) in [
+        ("src/my parser.rs", "fn parse() {}\n"),
+        ("src/lib.rs", "\n"),
+        (".env", "KEY=hidden\n"),
+        ("target/out.txt", "built\n"),
+        (".gitignore", "target/\n"),
+        (".headstart/rules/style.md", "Use tabs.\n"),
+    ] {
+        project.session.write(&format!("project/{path}"), text);
+    }
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "plan"];
+    let arguments: Vec<String> = arguments.map(str::to_owned).to_vec();
+    let mut chat = Chat::spawn(project, &arguments, 80, 30);
+    chat.send("see @");
+    chat.wait_for("> see @\n> @diff");
+    chat.wait_for("@rule:style  a rule of the project");
+    chat.wait_for("@src/\n");
+    assert_eq!(chat.count(".env") + chat.count("out.txt"), 0, "{}", chat.contents());
+    chat.send("mypa");
+    chat.wait_for("> see @mypa\n> @\"src/my parser.rs\"");
+    chat.send("\t");
+    chat.wait_for_row("> see @\"src/my parser.rs\"");
+    chat.send("and @src");
+    chat.wait_for("and @src\n> @src/\n");
+    // Behind a folder the list goes on.
+    chat.send("\t");
+    chat.wait_for("@src/lib.rs");
+    chat.send("\x17this\r");
+    chat.wait_for("I see it.");
+    let asked = server.requests()[0].json()["messages"].to_string();
+    assert!(asked.contains("fn parse() {}") && asked.contains("src/my parser.rs"), "{asked}");
+    assert!(!asked.contains("KEY=hidden"), "{asked}");
+    chat.leave();
+}

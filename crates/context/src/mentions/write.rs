@@ -1,0 +1,99 @@
+use super::parse::{ends_word, may_stand_before};
+use super::{Mention, mentions};
+
+/// A mention that is being written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MentionStart<'a> {
+    /// Where its `@` stands, in bytes.
+    pub at: usize,
+    /// What there is of it, without `@` and quotes.
+    pub word: &'a str,
+}
+
+/// The mention at whose end a text stops: what is written on could be more of it.
+///
+/// ```
+/// use headstart_context::mention_start;
+///
+/// let start = mention_start("mend @src/li").unwrap();
+/// assert_eq!((start.at, start.word), (5, "src/li"));
+/// assert_eq!(mention_start("mend @src/lib.rs "), None);
+/// ```
+pub fn mention_start(text: &str) -> Option<MentionStart<'_>> {
+    let at = text.rfind('@')?;
+    let (before, behind) = (&text[..at], &text[at + 1..]);
+    let is_open = |word: &str| !word.contains(['"', '\n']);
+    let (before, word) = match behind.strip_prefix('"') {
+        Some(word) if is_open(word) => (before, word),
+        _ if behind.contains(ends_word) => return None,
+        _ => (before, behind),
+    };
+    may_stand_before(before.chars().next_back()).then_some(MentionStart { at, word })
+}
+
+/// How a path of the workspace is mentioned, with the `@`: in quotes where it must be. `None` where no mention would be read as this path.
+pub fn mention_of_path(path: &str) -> Option<String> {
+    // What is a name of something else is a path behind `./`.
+    let forms = [path.to_owned(), format!("\"{path}\""), format!("./{path}"), format!("\"./{path}\"")];
+    let is_read = |mention: &String| match mentions(mention).as_slice() {
+        [Mention::Path { path: read, lines: None, .. }] => read.trim_start_matches("./") == path,
+        _ => false,
+    };
+    forms.into_iter().map(|form| format!("@{form}")).find(is_read)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_on_is_known_by_its_at() {
+        let cases = [
+            ("@", Some((0, ""))),
+            ("mend @", Some((5, ""))),
+            ("mend (@src/li", Some((6, "src/li"))),
+            ("@\"my no", Some((0, "my no"))),
+            ("@a.rs and @b", Some((10, "b"))),
+            ("@a.rs and", None),
+            ("@\"my notes.txt\"", None),
+            ("@\"my\nnotes", None),
+            ("ada@example", None),
+            ("\\@me", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(mention_start(text).map(|start| (start.at, start.word)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_mentioned_so_that_it_is_read_again() {
+        let cases = [
+            ("src/lib.rs", Some("@src/lib.rs")),
+            ("Makefile", Some("@Makefile")),
+            ("my notes.txt", Some("@\"my notes.txt\"")),
+            ("(old).txt", Some("@\"(old).txt\"")),
+            ("what?", Some("@\"what?\"")),
+            ("diff", Some("@\"diff\"")),
+            ("rule:x", Some("@./rule:x")),
+            ("a:7", None),
+            ("a\"b c", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(mention_of_path(path).as_deref(), expected, "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_offered_is_read_as_that_path(path in r#"[@"\\/:. a-z0-9()日]{1,20}"#) {
+            if let Some(mention) = mention_of_path(&path) {
+                let text = format!("mend {mention} now");
+                let [Mention::Path { path: read, .. }] = &mentions(&text)[..] else { panic!("{text}") };
+                prop_assert_eq!(read.trim_start_matches("./"), path);
+            }
+        }
+    }
+}
