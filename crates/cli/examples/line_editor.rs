@@ -3,6 +3,7 @@
 //! `ask` asks for consent, `stream` prints an answer piece by piece while you go on typing, `panic` panics, and
 //! ghost text is offered after each line.
 
+#[expect(dead_code, unused_imports, reason = "a chat uses all of it, this a part")]
 #[path = "../src/terminal/mod.rs"]
 mod terminal;
 
@@ -134,6 +135,7 @@ impl Demo {
             | Action::Edited
             | Action::TurnGhost(Turn::Next | Turn::Previous)
             | Action::DismissGhost
+            | Action::ClosePopup
             | Action::Resized(_) => {}
             Action::Submit(text) => self.submit(&text)?,
             Action::Tab if self.editor.ghost().is_none() => {
