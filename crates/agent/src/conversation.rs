@@ -39,9 +39,10 @@ pub struct Conversation {
     watch: Arc<UndoWatch>,
     /// What the turn that runs tells the model of undone changes.
     telling: News,
-    /// What else the model has to know before the user's next words, and whether the turn that runs tells it.
+    /// What else the model has to know before the user's next words.
     note: Option<String>,
-    tells_note: bool,
+    /// The same, that the turn which runs tells.
+    telling_note: Option<String>,
 }
 
 impl Conversation {
@@ -63,7 +64,7 @@ impl Conversation {
             watch: Arc::new(UndoWatch::new(workspace)),
             telling: News::default(),
             note: None,
-            tells_note: false,
+            telling_note: None,
         }
     }
 
@@ -103,26 +104,42 @@ impl Conversation {
 
     /// The model has to know this before the user's next words.
     pub fn add_note(&mut self, note: &str) {
-        let before = self.note.take().map(|before| before + "\n").unwrap_or_default();
-        self.note = Some(before + note);
+        self.note = Some(joined(self.note.take(), note));
     }
 
-    /// Whether there is something that work which ran ahead did not know; `news`: what is undone by now.
-    pub fn has_to_tell(&self, news: &News) -> bool {
-        self.note.is_some() || !news.is_empty()
+    /// What the model has to know before anything else is said, in words; empty where there is nothing. `news`: what is undone by now. Work that
+    /// was begun with other words than these rests on what does not hold any more.
+    pub fn preface(&self, news: &News) -> String {
+        preface(self.note.as_deref(), news)
+    }
+
+    /// What else than undone changes it has to know.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     /// The beginning of a turn: the prompt, after what the model has to know first and before what it reads beside it
     /// ([`Host::beside_prompt`](headstart_speculation::Host::beside_prompt)).
     pub fn open(&mut self, prompt: &str, beside: Option<&str>, news: News) -> Transcript {
-        self.telling = news;
-        self.tells_note = self.note.is_some();
-        let prompt = self.telling.before_prompt(prompt);
-        let prompt = match &self.note {
-            Some(note) => format!("[Note: {note}]\n\n{prompt}"),
-            None => prompt,
-        };
+        let preface = self.preface(&news);
+        let prompt = if preface.is_empty() { prompt.to_owned() } else { format!("{preface}\n\n{prompt}") };
+        self.tell(news);
         beside.map_or_else(|| Transcript::new(&prompt), |beside| Transcript::with_more(&prompt, beside))
+    }
+
+    /// Work is taken whose model was told the [`preface`](Self::preface) with these news: from now on it is that of a turn.
+    pub fn tell(&mut self, news: News) {
+        self.telling = news;
+        self.telling_note = self.note.take();
+    }
+
+    /// Nothing came of the turn that would have told it: the next one does.
+    pub fn untell(&mut self) {
+        self.telling = News::default();
+        if let Some(before) = self.telling_note.take() {
+            let later = self.note.take();
+            self.note = Some(later.into_iter().fold(before, |before, later| joined(Some(before), &later)));
+        }
     }
 
     /// What the turn that runs tells the model of undone changes.
@@ -142,17 +159,14 @@ impl Conversation {
         if transcript.messages.iter().any(|message| message.role == Role::Model) {
             return self.absorb(transcript.messages);
         }
-        self.telling = News::default();
-        self.tells_note = false;
+        self.untell();
     }
 
     /// A part of the turn that runs is part of the conversation already, so that it can be made shorter with the rest.
     pub fn absorb(&mut self, messages: Vec<Message>) {
         let telling = std::mem::take(&mut self.telling);
         self.watch.told(&telling);
-        if std::mem::take(&mut self.tells_note) {
-            self.note = None;
-        }
+        self.telling_note = None;
         self.history.extend(messages);
         self.fork();
     }
@@ -202,7 +216,7 @@ impl Conversation {
         self.history.clear();
         self.watch.forget_all();
         self.telling = News::default();
-        (self.note, self.tells_note) = (None, false);
+        (self.note, self.telling_note) = (None, None);
         self.last_turn = TurnEnd::Completed;
         self.fork();
     }
@@ -211,6 +225,17 @@ impl Conversation {
         let system = Some(self.system.clone());
         self.params = CacheSafeParams::new(system, self.tools.clone(), &self.history, &self.model);
     }
+}
+
+/// See [`Conversation::preface`].
+pub(crate) fn preface(note: Option<&str>, news: &News) -> String {
+    let note = note.map(|note| format!("[Note: {note}]"));
+    let parts: Vec<_> = note.into_iter().chain([news.note()]).filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
+fn joined(before: Option<String>, note: &str) -> String {
+    before.map(|before| before + "\n").unwrap_or_default() + note
 }
 
 #[cfg(test)]

@@ -65,7 +65,14 @@ pub(crate) enum Effect {
     /// Answers what was asked with this number.
     Reply { ask: u64, consent: Consent },
     /// Asks what the user may want next: [`Report::QueryAnswered`].
-    AskSuggestion { request: RequestId, params: Box<CacheSafeParams>, guards: Guards, candidates: usize },
+    AskSuggestion {
+        request: RequestId,
+        params: Box<CacheSafeParams>,
+        /// What the model has to know first, beside what its user has undone, which is looked at.
+        note: Option<String>,
+        guards: Guards,
+        candidates: usize,
+    },
     /// Waits for what accepted work asks by itself: [`Report::NextKnown`].
     AwaitNext { request: RequestId, accepted: Speculation },
     /// Gives up either.
@@ -79,7 +86,14 @@ pub(crate) enum Effect {
     /// Gives it up.
     DropSummary,
     /// Runs a prompt ahead: [`Report::WorkStarted`], then [`Report::WorkEvent`], [`Report::StepStarted`], [`Report::WorkEnded`].
-    StartWork { id: String, prompt: String, params: Box<CacheSafeParams>, limits: Limits },
+    StartWork {
+        id: String,
+        /// What the model is told before the prompt.
+        preface: String,
+        prompt: String,
+        params: Box<CacheSafeParams>,
+        limits: Limits,
+    },
     /// Accepts work: [`Report::Accepted`].
     Accept { work: Speculation, answers: Answers },
     /// Gives work up, and the steps above it.
@@ -146,6 +160,8 @@ pub(crate) enum Report {
     },
     QueryAnswered {
         request: RequestId,
+        /// What the model was told that its user has undone.
+        news: News,
         answer: Result<Generated, Suppressed>,
         work_ms: u64,
     },
@@ -330,8 +346,8 @@ impl Core {
                 self.turn_ended(ending, transcript, &cost);
             }
             Report::SummedUp { answer, work_ms } => self.summed_up(answer, work_ms),
-            Report::QueryAnswered { request, answer, work_ms } => {
-                self.query_answered(request, answer, work_ms);
+            Report::QueryAnswered { request, news, answer, work_ms } => {
+                self.query_answered(request, news, answer, work_ms);
             }
             Report::NextKnown { request, next, why_none, above } => {
                 self.next_known(request, next, why_none, above);

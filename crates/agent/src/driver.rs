@@ -17,8 +17,8 @@ use headstart_budget::Unwritten;
 use headstart_budget::policy::Habits;
 use headstart_context::{SUMMARY_PROMPT, SUMMARY_TOKENS};
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Model, ModelError, Query, QueryError, Usage, forked_query,
-    generate_candidates,
+    BackgroundModel, CacheSafeParams, Message, Model, ModelError, Query, QueryError, Role, Usage,
+    forked_query, generate_candidates,
 };
 use headstart_speculation::{
     AcceptError, Acceptance, Beside, Consent, Ending, Engine, Events, Finished, News, PromptOf, Turn,
@@ -31,6 +31,7 @@ use self::host::{Ask, AskStep};
 pub(crate) use self::host::{Inlet, questioning};
 use self::run::Run;
 use self::task::{Broken, Task};
+use crate::conversation::preface;
 use crate::core::{Core, Effect, Report};
 use crate::handle::Shared;
 use crate::ports::{LedgerStore, Runtime, SessionStore, StoreError};
@@ -198,13 +199,18 @@ impl Driver {
                     let _ = waits.send(consent);
                 }
             }
-            Effect::AskSuggestion { request, params, guards, candidates } => {
+            Effect::AskSuggestion { request, params, note, guards, candidates } => {
                 let (background, host) = (self.engine.background.clone(), Arc::clone(&self.engine.host));
+                let undone = Arc::clone(&self.undone);
                 let began = host.now();
                 self.query = Some(self.spawn(async move {
-                    let answer = generate_candidates(&background, &params, &[], guards, candidates).await;
+                    let news = undone.news().await;
+                    let preface = preface(note.as_deref(), &news);
+                    let first = (!preface.is_empty()).then(|| Message::text(Role::User, preface));
+                    let answer =
+                        generate_candidates(&background, &params, first.as_slice(), guards, candidates).await;
                     let work_ms = millis(host.now().saturating_sub(began));
-                    Report::QueryAnswered { request, answer, work_ms }
+                    Report::QueryAnswered { request, news, answer, work_ms }
                 }));
             }
             Effect::AwaitNext { request, accepted } => {
@@ -231,10 +237,12 @@ impl Driver {
                     summary.stop();
                 }
             }
-            Effect::StartWork { id, prompt, params, limits } => {
+            Effect::StartWork { id, preface, prompt, params, limits } => {
                 let engine = Engine { limits, ..self.engine.clone() };
                 // A slash command is never run ahead; that is no error.
-                if let Ok((speculation, driver, events)) = engine.start(id, &params, &prompt) {
+                if let Ok((speculation, driver, events)) =
+                    engine.start_knowing(id, &params, &preface, &prompt)
+                {
                     self.runs.push(Run::new(speculation.clone(), events));
                     self.shared.with(|core| core.report(Report::WorkStarted(speculation)));
                     // A panic of a port ends this work and nothing else.

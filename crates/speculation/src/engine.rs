@@ -47,7 +47,19 @@ impl Engine {
         params: &CacheSafeParams,
         prompt: &str,
     ) -> Result<(Speculation, Driver, Events), StartError> {
-        Speculation::start(self, id.into(), params.clone(), prompt, &[])
+        self.start_knowing(id, params, "", prompt)
+    }
+
+    /// As [`start`](Self::start); the model is told `note` before the prompt, in the same message: what its user has undone, say
+    /// ([`News::note`](crate::News::note)). An empty one is none. It is no part of [`Speculation::prompt`].
+    pub fn start_knowing(
+        &self,
+        id: impl Into<String>,
+        params: &CacheSafeParams,
+        note: &str,
+        prompt: &str,
+    ) -> Result<(Speculation, Driver, Events), StartError> {
+        Speculation::start(self, id.into(), params.clone(), (note, prompt), &[])
     }
 
     /// Accepts what another process speculated; see [`accept`].

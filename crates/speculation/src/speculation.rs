@@ -31,6 +31,8 @@ pub struct Speculation {
 struct State {
     id: String,
     prompt: String,
+    /// What the model was told before it.
+    note: String,
     engine: Engine,
     overlay: Arc<Overlay>,
     progress: SharedProgress,
@@ -60,12 +62,13 @@ impl State {
 }
 
 impl Speculation {
-    /// `below` are the steps that it stands on, the lowest first; none for one that stands on the workspace.
+    /// `below` are the steps that it stands on, the lowest first; none for one that stands on the workspace. The model is told `note` before the
+    /// prompt.
     pub(crate) fn start(
         engine: &Engine,
         id: String,
         params: CacheSafeParams,
-        prompt: &str,
+        (note, prompt): (&str, &str),
         below: &[Arc<Footing>],
     ) -> Result<(Self, Driver, Events), StartError> {
         let prompt = prompt.trim();
@@ -80,7 +83,8 @@ impl Speculation {
             None => Arc::clone(&engine.workspace) as Arc<dyn Tree>,
         };
         let overlay = Arc::new(Overlay::new(base, engine.limits.staged));
-        let progress = Arc::new(Mutex::new(Progress::new(Transcript::new(prompt))));
+        let text = if note.is_empty() { prompt.to_owned() } else { format!("{note}\n\n{prompt}") };
+        let progress = Arc::new(Mutex::new(Progress::new(Transcript::new(&text))));
         let (staged, workspace) = (Arc::clone(&overlay), Arc::clone(&engine.workspace));
         let footing = Arc::new(Footing::new(id.clone(), staged, Arc::clone(&progress), workspace));
         let above = Arc::<Above>::default();
@@ -93,6 +97,7 @@ impl Speculation {
             engine: engine.clone(),
             params,
             prompt: prompt.into(),
+            text,
             overlay: Arc::clone(&overlay),
             progress: Arc::clone(&progress),
             events,
@@ -110,6 +115,7 @@ impl Speculation {
         let state = State {
             id,
             prompt: prompt.into(),
+            note: note.into(),
             engine: engine.clone(),
             overlay,
             progress,
@@ -136,6 +142,11 @@ impl Speculation {
     /// The prompt that runs.
     pub fn prompt(&self) -> &str {
         &self.shared.prompt
+    }
+
+    /// What the model was told before it ([`Engine::start_knowing`]).
+    pub fn note(&self) -> &str {
+        &self.shared.note
     }
 
     /// Where it is.

@@ -29,6 +29,8 @@ pub(crate) struct Work {
     pub(crate) engine: Engine,
     pub(crate) params: CacheSafeParams,
     pub(crate) prompt: String,
+    /// The prompt as it is sent, with what the model is told before it.
+    pub(crate) text: String,
     pub(crate) overlay: Arc<Overlay>,
     pub(crate) progress: SharedProgress,
     pub(crate) events: EventSender,
@@ -80,7 +82,7 @@ impl Work {
             let _ = self.overlay.read(path).await;
         }
         if let Some(text) = beside.text {
-            lock(&self.progress).transcript = Transcript::with_more(&self.prompt, &text);
+            lock(&self.progress).transcript = Transcript::with_more(&self.text, &text);
         }
         let request = self.params.fork(&self.engine.background);
         let below = self.steps.split_last().map(|(_, below)| below.to_vec()).unwrap_or_default();
@@ -175,7 +177,8 @@ impl Work {
         // Those that are accepted need not be waited for any more.
         let first = self.steps.len().saturating_sub(depth - 1);
         self.above.start(|| {
-            let started = Speculation::start(&engine, above.id, params, &step.prompt, &self.steps[first..]);
+            let started =
+                Speculation::start(&engine, above.id, params, ("", &step.prompt), &self.steps[first..]);
             let (speculation, driver, events) = started.ok()?;
             speculation.keep_events(events);
             Some((speculation, driver))

@@ -59,12 +59,12 @@ fn a_prompt_without_an_answer_is_no_part_of_the_conversation() {
     assert_eq!(texts(&conversation), ["a", "1"]);
     assert_eq!(conversation.guards(false).turn, TurnEnd::Failed);
     // What it would have told is told with the next one, once.
-    assert!(conversation.has_to_tell(&News::default()));
+    assert_ne!(conversation.preface(&News::default()), "");
     turn(&mut conversation, "b", Some("2"), &Ending::Completed);
     turn(&mut conversation, "c", Some("3"), &Ending::Completed);
     let told = "[Note: the file keeps the user's text]\n\nb";
     assert_eq!(texts(&conversation), ["a", "1", told, "2", "c", "3"]);
-    assert!(!conversation.has_to_tell(&News::default()));
+    assert_eq!(conversation.preface(&News::default()), "");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn what_the_user_takes_back_is_told_before_their_next_words() {
     turn(&mut conversation, "a", Some("1"), &Ending::Completed);
     tree.write(&notes, b"one\n");
     let news = block_on(conversation.news());
-    assert!(conversation.has_to_tell(&news));
+    assert_ne!(conversation.preface(&news), "");
     turn(&mut conversation, "b", Some("2"), &Ending::Completed);
     let said = &texts(&conversation)[2];
     assert!(said.contains("notes.txt") && said.ends_with('b'), "{said}");

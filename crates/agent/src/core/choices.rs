@@ -41,7 +41,7 @@ impl Core {
         }
     }
 
-    /// The model is told this with the user's next prompt. What runs ahead does not know it, and is not taken.
+    /// The model is told this with the user's next prompt. What runs ahead by now does not know it, and is not taken.
     pub(crate) fn add_note(&mut self, note: &str) {
         self.conversation.add_note(note);
     }

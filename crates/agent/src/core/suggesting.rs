@@ -9,7 +9,7 @@ use headstart_followup_state::{
     Suggestions,
 };
 use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
-use headstart_speculation::{Event, Finished, Limits, Origin, Speculation};
+use headstart_speculation::{Event, Finished, Limits, News, Origin, Speculation};
 use headstart_tool_gate::ApprovalMode;
 
 use super::{Core, Doing, Effect};
@@ -95,6 +95,7 @@ impl Core {
         self.effects.push_back(Effect::AskSuggestion {
             request,
             params: Box::new(self.conversation.params().clone()),
+            note: self.conversation.note().map(str::to_owned),
             guards,
             candidates: self.options.candidates,
         });
@@ -119,12 +120,14 @@ impl Core {
     pub(super) fn query_answered(
         &mut self,
         request: RequestId,
+        news: News,
         answer: Result<Generated, Suppressed>,
         work_ms: u64,
     ) {
         if self.query.take_if(|query| query.request == request).is_none() {
             return;
         }
+        self.mark_undone(news);
         let (suggestions, tokens) = match answer {
             Ok(generated) => (Ok(generated.suggestions), generated.usage),
             Err(suppressed) => (Err(suppressed.reason.into()), suppressed.usage),
@@ -290,6 +293,7 @@ impl Core {
             let (Some(allowance), None) = (answer, &offer.work) else { continue };
             self.effects.push_back(Effect::StartWork {
                 id: offer.id.clone(),
+                preface: self.conversation.preface(&self.undone),
                 prompt: offer.suggestion.to_string(),
                 params: Box::new(self.conversation.params().clone()),
                 limits: allowance.under(Limits { window, ..self.engine.limits }),

@@ -127,6 +127,7 @@ impl Core {
     /// Leaves work of which the ledger knows what became, and the steps above it. Gives its prompt.
     fn leave(&mut self, taken: Taken) -> String {
         let prompt = taken.speculation.prompt().to_owned();
+        self.conversation.untell();
         self.close_steps(&taken.speculation, taken.above);
         self.effects.push_back(Effect::Abort(taken.speculation));
         prompt

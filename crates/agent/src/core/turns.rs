@@ -47,12 +47,17 @@ impl Core {
             return self.end(prompt, transcript, Ending::Aborted);
         }
         match work {
-            // It ran ahead in the belief that what its user has undone is there.
-            Some(mut work) if self.conversation.has_to_tell(&news) => {
+            // It ran ahead in the belief that what its user has undone is there, or that what they have redone is not.
+            Some(mut work) if work.speculation.note() != self.conversation.preface(&news) => {
                 self.give_up(&mut work, Outcome::Aborted);
                 return self.open(&prompt, None);
             }
-            Some(work) => return self.take_work(*work),
+            Some(work) => {
+                self.mark_undone(news.clone());
+                self.conversation.tell(news);
+                self.show_undone();
+                return self.take_work(*work);
+            }
             None => {}
         }
         let beside = match beside {
@@ -66,11 +71,21 @@ impl Core {
         let left_out = self.conversation.left_out();
         self.options.metering.left_out(self.now.unix_ms, false, left_out);
         let transcript = self.conversation.open(&prompt, beside.as_deref(), news);
+        self.show_undone();
+        self.begin(prompt, transcript);
+    }
+
+    /// The user sees once a prompt what the model is told that they have undone.
+    fn show_undone(&mut self) {
         let text = self.conversation.telling().for_user();
-        if !text.is_empty() {
+        let of_prompt =
+            self.log.items().iter().rev().take_while(|item| !matches!(***item, Item::Prompt { .. }));
+        let is_shown = of_prompt
+            .into_iter()
+            .any(|item| matches!(&**item, Item::Undone { text: shown } if *shown == text));
+        if !text.is_empty() && !is_shown {
             self.log.push(Item::Undone { text });
         }
-        self.begin(prompt, transcript);
     }
 
     /// Begins a turn in the foreground, once the conversation is short enough for it.

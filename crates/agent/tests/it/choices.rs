@@ -9,7 +9,7 @@ use headstart_forked_query::Prices;
 use headstart_tool_gate::ApprovalMode;
 use serde_json::{Value, json};
 
-use crate::world::{Setting, World, lock};
+use crate::world::{Setting, World, lock, text_of};
 
 fn applied(world: &World) -> Vec<&Applied> {
     let items = world.known.values().filter_map(|item| match item {
@@ -71,6 +71,125 @@ fn an_undo_that_the_host_hears_of_is_marked_and_takes_the_suggestion_along() {
     world.agent.files_changed();
     world.settle();
     assert_eq!(undone(&world), Vec::<String>::new());
+}
+
+/// A conversation in which the work for `change notes.txt` was taken, and its user has undone that behind it.
+fn with_an_undo() -> World {
+    let mut world = World::with_suggestion(&Setting::default(), "change notes.txt");
+    world.agent.take("change notes.txt").unwrap();
+    world.pass(1_000);
+    assert_eq!(world.file("notes.txt").as_deref(), Some("changed\n"));
+    world.write("notes.txt", "one\n");
+    world
+}
+
+const NOTE: &str = "[Note: the user has undone changes that you made. These files are as they were before them:\n- notes.txt]\n\n";
+
+fn told_of_undo(world: &World) -> usize {
+    world.known.values().filter(|item| matches!(item, Item::Undone { .. })).count()
+}
+
+#[test]
+fn a_suggestion_after_an_undo_and_the_work_for_it_know_of_it() {
+    // Also where the host hears of no change.
+    for hears in [true, false] {
+        let mut world = with_an_undo();
+        if hears {
+            world.agent.files_changed();
+            world.settle();
+        }
+        world.model.suggest("edit made.txt");
+        world.agent.suggest();
+        let view = world.pass(1_000);
+        assert!(view.suggestion.is_some() && view.ahead.is_some(), "{view:?}");
+        assert_eq!(undone(&world), ["notes.txt"]);
+        let asked = lock(&world.model.questions)
+            .iter()
+            .map(|request| text_of(request.messages.last().unwrap()))
+            .collect::<Vec<_>>();
+        assert_eq!(asked.iter().filter(|question| question.starts_with(NOTE)).count(), 1, "{asked:?}");
+        let ahead = lock(&world.model.ahead)
+            .iter()
+            .map(|request| text_of(request.messages.last().unwrap()))
+            .collect::<Vec<_>>();
+        assert!(ahead.contains(&format!("{NOTE}edit made.txt")), "{ahead:?}");
+
+        // It is taken as it is, the model is told once, and the user sees that.
+        let turns = lock(&world.model.turns).len();
+        world.agent.take("edit made.txt").unwrap();
+        world.pass(1_000);
+        assert_eq!(lock(&world.model.turns).len(), turns, "it does not run anew");
+        assert_eq!((world.file("made.txt").as_deref(), told_of_undo(&world)), (Some("edit made.txt\n"), 1));
+        world.say("talk on");
+        assert_eq!(world.prompts()[3..], [format!("{NOTE}edit made.txt"), "talk on".to_owned()]);
+        let kept = lock(&world.book.kept).clone();
+        assert!(kept.contains(r#"{"type":"prompt","text":"edit made.txt""#), "{kept}");
+    }
+}
+
+#[test]
+fn work_that_knows_another_undo_than_there_is_does_not_count() {
+    let mut world = with_an_undo();
+    world.model.suggest("edit made.txt");
+    world.agent.suggest();
+    assert!(world.pass(1_000).ahead.is_some());
+    // Redone behind it: what the work was told is not so.
+    world.write("notes.txt", "changed\n");
+    world.agent.take("edit made.txt").unwrap();
+    world.pass(1_000);
+    assert_eq!(world.prompts().last().unwrap(), "edit made.txt");
+    assert_eq!((told_of_undo(&world), undone(&world)), (0, Vec::new()));
+    assert_eq!(world.outcomes(), ["accepted", "aborted"]);
+
+    // A host that hears of it takes the suggestion away.
+    let mut world = with_an_undo();
+    world.model.suggest("edit made.txt");
+    world.agent.suggest();
+    assert!(world.pass(1_000).suggestion.is_some());
+    world.write("notes.txt", "changed\n");
+    world.agent.files_changed();
+    assert!(world.settle().suggestion.is_none());
+}
+
+#[test]
+fn what_a_host_tells_reaches_work_that_begins_later_and_is_told_once() {
+    let setting = Setting { mode: ApprovalMode::Default, ..Setting::default() };
+    let mut world = World::with_suggestion(&setting, "edit made.txt");
+    world.agent.dismiss();
+    world.agent.tell("the user ran `make`");
+    world.model.suggest("edit other.txt");
+    world.agent.suggest();
+    assert!(world.pass(1_000).ahead.is_some());
+    world.agent.take("edit other.txt").unwrap();
+    let yes = world.settle().question.clone().unwrap().id;
+    // Said while the work is taken: it is for the prompt after it.
+    world.agent.tell("the user ran `make clean`");
+    world.agent.answer(yes, Answer::Yes).unwrap();
+    world.pass(1_000);
+    world.say("talk on");
+    let expected =
+        ["[Note: the user ran `make`]\n\nedit other.txt", "[Note: the user ran `make clean`]\n\ntalk on"];
+    assert_eq!(world.prompts()[2..], expected);
+}
+
+#[test]
+fn an_undo_that_declined_work_would_have_told_is_told_with_the_next_prompt() {
+    let setting = Setting { mode: ApprovalMode::Default, ..Setting::default() };
+    let mut world = World::with_suggestion(&setting, "change notes.txt");
+    world.agent.take("change notes.txt").unwrap();
+    let yes = world.settle().question.clone().unwrap().id;
+    world.agent.answer(yes, Answer::Yes).unwrap();
+    world.pass(1_000);
+    world.write("notes.txt", "one\n");
+    world.model.suggest("edit made.txt");
+    world.agent.suggest();
+    assert!(world.pass(1_000).ahead.is_some());
+    world.agent.take("edit made.txt").unwrap();
+    let no = world.settle().question.clone().unwrap().id;
+    world.agent.answer(no, Answer::No).unwrap();
+    world.settle();
+    world.say("talk on");
+    assert_eq!(world.prompts().last().unwrap(), &format!("{NOTE}talk on"));
 }
 
 #[test]

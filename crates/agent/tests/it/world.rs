@@ -231,6 +231,8 @@ pub(crate) struct Obedient {
     pub(crate) turns: Mutex<Vec<ModelRequest>>,
     /// The requests of work ahead.
     pub(crate) ahead: Mutex<Vec<ModelRequest>>,
+    /// The requests for a suggestion.
+    pub(crate) questions: Mutex<Vec<ModelRequest>>,
     /// How many suggestions were asked for.
     pub(crate) asked: AtomicU64,
     suggestions: Mutex<VecDeque<String>>,
@@ -365,6 +367,8 @@ impl Model for Background {
         check_pairing(&request.messages).expect("a legal history");
         if request.response_schema.is_none() {
             lock(&self.0.ahead).push(request.clone());
+        } else {
+            lock(&self.0.questions).push(request.clone());
         }
         self.0.answer(request)
     }
