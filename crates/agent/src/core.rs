@@ -18,9 +18,7 @@ use std::sync::Arc;
 use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::{Habits, Mode};
 use headstart_budget::{Candidates, Metering, Unwritten};
-use headstart_followup_state::{
-    AcceptMethod, Config, Effect as Followed, Event as Followup, FollowupController, RequestId, Suggestions,
-};
+use headstart_followup_state::{Config, Event as Followup, FollowupController, RequestId, Suggestions};
 use headstart_forked_query::{
     CacheSafeParams, Gauge, Generated, Guards, ModelRequest, QueryAnswer, QueryError, Suppressed,
     SuppressionReason, ToolCall,
@@ -238,7 +236,7 @@ pub(crate) struct Core {
     interrupted: bool,
     is_over: bool,
     header: Header,
-    /// The work that was taken last, for whoever wants to look at what it changed.
+    /// The work that was taken last, applied or not, for whoever wants to look at what it changed, or would have.
     applied: VecDeque<Arc<Finished>>,
     /// What the user has undone and the model does not know yet, as of the last look.
     undone: News,
@@ -398,26 +396,6 @@ impl Core {
         } else {
             self.followup(Followup::Keystroke { typed: false });
         }
-    }
-
-    /// The user takes the suggestion that they see, and the work behind it.
-    pub(crate) fn take(&mut self, shown: &str) -> Result<(), Refused> {
-        self.is_open()?;
-        if self.controller.visible().is_none_or(|visible| visible.as_str() != shown) {
-            return Err(Refused::Stale);
-        }
-        if self.is_busy() {
-            return Err(Refused::Busy);
-        }
-        let effects = self.controller.handle(self.now.ms, Followup::accept(AcceptMethod::Tab));
-        let is_taken = effects.iter().any(|effect| matches!(effect, Followed::Insert { .. }));
-        self.follow(effects, Outcome::Aborted);
-        if !is_taken {
-            return Err(Refused::TooEarly);
-        }
-        self.line.clear();
-        self.send(shown);
-        Ok(())
     }
 
     /// What the user does to the suggestion beside taking it.

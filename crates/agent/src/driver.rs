@@ -16,8 +16,9 @@ use futures::{FutureExt, StreamExt};
 use headstart_budget::Unwritten;
 use headstart_budget::policy::Habits;
 use headstart_context::{SUMMARY_PROMPT, SUMMARY_TOKENS};
+use headstart_followup_state::RequestId;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Message, Model, ModelError, Query, QueryError, Role, Usage,
+    BackgroundModel, CacheSafeParams, Guards, Message, Model, ModelError, Query, QueryError, Role, Usage,
     forked_query, generate_candidates,
 };
 use headstart_speculation::{
@@ -200,18 +201,8 @@ impl Driver {
                 }
             }
             Effect::AskSuggestion { request, params, note, guards, candidates } => {
-                let (background, host) = (self.engine.background.clone(), Arc::clone(&self.engine.host));
-                let undone = Arc::clone(&self.undone);
-                let began = host.now();
-                self.query = Some(self.spawn(async move {
-                    let news = undone.news().await;
-                    let preface = preface(note.as_deref(), &news);
-                    let first = (!preface.is_empty()).then(|| Message::text(Role::User, preface));
-                    let answer =
-                        generate_candidates(&background, &params, first.as_slice(), guards, candidates).await;
-                    let work_ms = millis(host.now().saturating_sub(began));
-                    Report::QueryAnswered { request, news, answer, work_ms }
-                }));
+                let question = (params, note, guards, candidates);
+                self.query = Some(self.ask_suggestion(request, question));
             }
             Effect::AwaitNext { request, accepted } => {
                 self.query = Some(self.spawn(async move {
@@ -427,6 +418,24 @@ impl Driver {
                 warn!(error, "something could not be kept");
                 self.troubles.insert(error.clone()).then_some(Report::Trouble(error))
             }
+        })
+    }
+
+    fn ask_suggestion(
+        &self,
+        request: RequestId,
+        (params, note, guards, candidates): (Box<CacheSafeParams>, Option<String>, Guards, usize),
+    ) -> Task<Report> {
+        let (background, host) = (self.engine.background.clone(), Arc::clone(&self.engine.host));
+        let (undone, began) = (Arc::clone(&self.undone), host.now());
+        self.spawn(async move {
+            let news = undone.news().await;
+            let preface = preface(note.as_deref(), &news);
+            let told = (!preface.is_empty()).then(|| Message::text(Role::User, preface));
+            let told = told.as_slice();
+            let answer = generate_candidates(&background, &params, told, guards, candidates).await;
+            let work_ms = millis(host.now().saturating_sub(began));
+            Report::QueryAnswered { request, news, answer, work_ms }
         })
     }
 

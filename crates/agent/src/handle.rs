@@ -8,6 +8,7 @@ use futures::channel::oneshot;
 use futures::task::AtomicWaker;
 use headstart_budget::Metering;
 use headstart_budget::policy::{Hold, Mode, Tariff};
+use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion};
 use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{Engine, Host};
@@ -274,10 +275,10 @@ impl AgentHandle {
         self.with(|core| core.set_candidates(candidates));
     }
 
-    /// What the ports ask is another model from now on, of this name. What the former one did ahead is dropped; a turn under way ends with the
-    /// name that it began with.
-    pub fn set_model(&self, name: &str, tariff: Tariff) {
-        self.with(|core| core.set_model(name, tariff));
+    /// What the ports ask is another model from now on, of this name; `window`: what it sees at once, where that is known. What the former one did
+    /// ahead is dropped; a turn under way ends with the name that it began with.
+    pub fn set_model(&self, name: &str, tariff: Tariff, window: Option<Window>) {
+        self.with(|core| core.set_model(name, tariff, window));
     }
 
     /// Files were changed, perhaps by somebody who undid work: what rests on that is not offered any more, and the lists of applied files say so.
@@ -285,7 +286,7 @@ impl AgentHandle {
         self.with(Core::files_changed);
     }
 
-    /// What this work changed, or would: work ahead, work that the user took and is asked about, or that was applied lately.
+    /// What this work changed, or would: work ahead, work that the user took and is asked about, or that they took lately, applied or not.
     pub fn changes(&self, work: &str) -> Option<ChangeSet> {
         // To look is no change: whoever looks at each update would be told of another one.
         let found = lock(&self.open.0.core).changes(work)?;

@@ -31,6 +31,8 @@ pub enum Item {
     Applied(Box<Applied>),
     /// Work that the user took was not applied.
     NotTaken {
+        /// The id of the work ([`AgentHandle::changes`](crate::AgentHandle::changes)).
+        id: String,
         /// Why.
         why: NotTaken,
         /// Whether the prompt runs anew in the foreground.

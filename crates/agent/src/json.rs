@@ -134,6 +134,7 @@ enum ItemFields<'a> {
         ending: &'a Ending,
     },
     NotTaken {
+        id: &'a str,
         why: WhyFields<'a>,
         anew: bool,
     },
@@ -286,7 +287,9 @@ impl Serialize for Item {
                 saved_ms: applied.saved.map(|saved| u64::try_from(saved.as_millis()).unwrap_or(u64::MAX)),
                 ending: &applied.ending,
             },
-            Self::NotTaken { why, anew } => ItemFields::NotTaken { why: WhyFields::of(why), anew: *anew },
+            Self::NotTaken { id, why, anew } => {
+                ItemFields::NotTaken { id, why: WhyFields::of(why), anew: *anew }
+            }
             Self::Declined(judged) => ItemFields::Declined { call: &judged.call, verdict: &judged.verdict },
             Self::Undone { text } => note("undone", text.clone()),
             Self::NoSuggestion(NoSuggestion::Held(hold)) => note(hold.code(), hold.to_string()),

@@ -106,6 +106,7 @@ mod work;
 pub use conversation::Conversation;
 pub use driver::Driver;
 pub use handle::{AgentHandle, Updates, agent};
+pub use headstart_context::Window;
 pub use item::{Applied, CallItem, Compacted, Item, JudgedCall, NoSuggestion, NotTaken};
 pub use log::ItemChange;
 pub use options::{AgentOptions, Ports};

@@ -68,6 +68,18 @@ impl WorkAhead {
         }
     }
 
+    /// There is nothing more to tell.
+    pub(crate) fn end(&mut self, finished: Arc<Finished>) {
+        let pending = finished.pending_call().map(|call| call.id.clone());
+        for item in self.progress.calls.iter_mut().filter(|item| item.outcome.is_none()) {
+            let waits = pending.as_ref() == Some(&item.call.id);
+            let item = Arc::make_mut(item);
+            item.stage = if waits { CallStage::Boundary } else { CallStage::Canceled };
+            item.sentence = item.stage.sentence(&Wording::of(&item.call.name), &item.call.args);
+        }
+        self.finished = Some(finished);
+    }
+
     pub(crate) fn is_running(&self) -> bool {
         self.speculation.status() == Status::Running
     }

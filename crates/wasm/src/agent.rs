@@ -8,13 +8,14 @@ use std::sync::{Arc, PoisonError};
 
 use futures::future::BoxFuture;
 use headstart_agent::{
-    AgentHandle, AgentOptions, Answer, Edit, Ports, Refused, Runtime, Session, Subject, Submitted, agent,
+    AgentHandle, AgentOptions, Answer, Edit, Ports, Refused, Runtime, Session, Subject, Submitted, Window,
+    agent,
 };
 use headstart_budget::ledger::{Source, read};
 use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
 use headstart_budget::{EntryBuilder, Metering};
 use headstart_followup_state::filter;
-use headstart_forked_query::{Model, Prices, Priority};
+use headstart_forked_query::{Model, Money, Price, Priority};
 use headstart_overlay_fs::{Choice, Keep};
 use headstart_tool_gate::{AheadWrites, GateContext};
 use js_sys::Promise;
@@ -37,7 +38,6 @@ use crate::tree::TreeHandle;
 /// What a conversation is to be like, beside what its engine is made with.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 struct Settings {
     #[serde(default)]
     system: String,
@@ -53,9 +53,8 @@ struct Settings {
     parallel: usize,
     #[serde(default = "yes")]
     attended: bool,
-    /// Whether the model costs nothing for a token.
     #[serde(default)]
-    free: bool,
+    model: Facts,
     restore: Option<String>,
     /// The lines of the ledger of the project, and what was learned of the user.
     #[serde(default)]
@@ -64,6 +63,43 @@ struct Settings {
     /// Random: no other conversation has the same.
     id: String,
     keeps_session: bool,
+}
+
+/// What is known of a model beside its name.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Facts {
+    /// Whether it costs nothing for a token.
+    #[serde(default)]
+    free: bool,
+    /// How many tokens it sees at once.
+    window: Option<u64>,
+    price: Option<PriceFields>,
+}
+
+/// For a million tokens.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PriceFields {
+    input: Money,
+    output: Money,
+    cached: Option<Money>,
+    cache_write: Option<Money>,
+}
+
+impl Facts {
+    fn tariff(&self, model: &str) -> Tariff {
+        let price = self.price.as_ref().map(|given| {
+            let price = Price::new(given.input, given.cached.unwrap_or(given.input), given.output);
+            (model.to_owned(), Price { cache_write: given.cache_write.unwrap_or(given.input), ..price })
+        });
+        let tariff = Tariff::new(model, price.into_iter().collect());
+        if self.free { tariff.with_free([model.to_owned()]) } else { tariff }
+    }
+
+    fn window(&self) -> Option<Window> {
+        self.window.map(|tokens| Window { tokens, ..Window::default() })
+    }
 }
 
 #[derive(Deserialize, Default, Clone, Copy)]
@@ -128,6 +164,10 @@ pub struct Conversing {
 enum Said {
     Yes,
     No,
+    /// No to a call, and the model is told why.
+    NoBecause {
+        why: String,
+    },
     /// Of each conflict, in their order.
     Keep {
         keep: Vec<Keep>,
@@ -149,6 +189,7 @@ impl Said {
                 let choices = choices.map(|(conflict, keep)| Choice { conflict: conflict.clone(), keep });
                 Answer::Choices(choices.collect())
             }
+            Self::NoBecause { why } => Answer::NoBecause(why),
             Self::Anew => Answer::Anew,
         }
     }
@@ -170,7 +211,7 @@ impl Conversing {
         let restore = settings.restore.map(|lines| Session::read(lines.as_bytes())).transpose();
         let restore = restore.map_err(|error| Failure::input("restore", error.to_string()))?;
         let (engine, host) = engine(options, rules, port, tree)?;
-        let entries = EntryBuilder::new(Source::Chat, tariff(&settings.model_name, settings.free));
+        let entries = EntryBuilder::new(Source::Chat, settings.model.tariff(&settings.model_name));
         let policy = Policy { mode: settings.background.into(), ..Policy::default() };
         let habits = settings.habits.filter(Habits::is_sound).unwrap_or_default();
         let past = read(settings.ledger.as_bytes()).entries;
@@ -180,8 +221,7 @@ impl Conversing {
             system: settings.system,
             model: settings.model_name,
             restore,
-            // It is made shorter once its provider says that it is too long.
-            window: None,
+            window: settings.model.window(),
             metering: Metering::new(entries, policy, habits, &past),
             suggestions: true,
             speculation: settings.speculation,
@@ -322,10 +362,12 @@ impl Conversing {
         self.agent.set_candidates(candidates);
     }
 
-    /// The callbacks ask another model from now on.
+    /// The callbacks ask another model from now on; `facts`: what is known of it, in JSON.
     #[wasm_bindgen(js_name = setModel)]
-    pub fn set_model(&self, name: &str, free: bool) {
-        self.agent.set_model(name, tariff(name, free));
+    pub fn set_model(&self, name: &str, facts: &str) -> Result<(), Failure> {
+        let facts: Facts = parse("facts", facts)?;
+        self.agent.set_model(name, facts.tariff(name), facts.window());
+        Ok(())
     }
 
     /// Asks for a suggestion now.
@@ -373,11 +415,6 @@ impl Conversing {
             Ok(wasm_bindgen::JsValue::UNDEFINED)
         }))
     }
-}
-
-fn tariff(model: &str, free: bool) -> Tariff {
-    let tariff = Tariff::new(model, Prices::default());
-    if free { tariff.with_free([model.to_owned()]) } else { tariff }
 }
 
 fn refusal<T>(done: Result<T, Refused>) -> Option<String> {

@@ -3,6 +3,7 @@ import type { Model } from "headstart";
 import { ContextKeys } from "./context.js";
 import { Conversations } from "./conversations.js";
 import { load, treeError } from "./engine.js";
+import { openLedger } from "./ledger.js";
 import { onPathsChanged } from "./files/changes.js";
 import { WorkspaceFiles } from "./files/workspace.js";
 import { type Chosen, chooseModel } from "./models/choose.js";
@@ -14,7 +15,7 @@ import type { Headstart } from "./session/options.js";
 import { Session } from "./session/session.js";
 import { messageOf } from "./session/words.js";
 import type { Saved } from "./session/saved.js";
-import { note } from "./session/teller.js";
+import { note } from "./session/items.js";
 import { settings } from "./settings.js";
 import { StagedDocuments } from "./staged.js";
 import { type State, StatusItem } from "./status.js";
@@ -36,6 +37,7 @@ export class App implements vscode.Disposable {
   readonly keys: Keys;
   readonly #extension: vscode.Uri;
   readonly #conversations: Conversations;
+  readonly #storage: { workspace: vscode.Uri | undefined; user: vscode.Uri };
   readonly #status = new StatusItem();
   readonly #contexts = new ContextKeys();
   #session: Session | undefined;
@@ -44,13 +46,13 @@ export class App implements vscode.Disposable {
   #isSample = false;
   /** What is said where no session is. */
   #notes: Item[] = [];
-  #inputFocused = false;
   #changes: vscode.Disposable | undefined;
   #search: ProjectSearch | undefined;
 
   constructor(context: vscode.ExtensionContext) {
     this.#extension = context.extensionUri;
-    this.#conversations = new Conversations(context.storageUri);
+    this.#conversations = new Conversations(context.storageUri, context.workspaceState);
+    this.#storage = { workspace: context.storageUri, user: context.globalStorageUri };
     this.keys = new Keys(context.secrets);
     this.view = new ChatView(this.#extension, { state: () => this.#state(), items: () => this.#items() }, (message) => void this.#heard(message));
     this.staged = new StagedDocuments((id) => this.#session?.changes(id));
@@ -102,14 +104,18 @@ export class App implements vscode.Disposable {
     const tree = new WorkspaceFiles(root, treeError);
     await this.#openSearch(root, tree);
     this.#changes = onPathsChanged(root, () => void this.#session?.filesChanged());
+    const ledger = isSample ? undefined : await openLedger(this.#storage.workspace, this.#storage.user);
     const begin = (saved?: Saved) => new Session({
       headstart, model,
       modelName: "model" in first ? first.name : "none",
+      ...("model" in first && { facts: first.facts }),
       tree,
       tools: () => this.#search?.tools ?? [],
       mode: () => (isSample ? "auto-edit" : settings().mode),
       system: SYSTEM,
-      settings,
+      // The sample's recording costs nothing.
+      settings: isSample ? () => ({ ...settings(), background: "always" }) : settings,
+      ...(ledger && { ledger }),
       ...(saved && { saved }),
       ...(!isSample && { save: (now) => this.#conversations.save(root, now) }),
       ...(isSample && { opening: FIRST_PROMPT, applied: (paths: string[]) => void openFirst(root, paths) }),
@@ -175,7 +181,7 @@ export class App implements vscode.Disposable {
   }
 
   async #choose(headstart: Headstart, root: vscode.Uri): Promise<Chosen> {
-    if (this.#isSample) return { model: headstart.recordedModel(RECORDING), name: "recording", label: "a recording" };
+    if (this.#isSample) return { model: headstart.recordedModel(RECORDING), name: "recording", label: "a recording", facts: { free: true } };
     return chooseModel(headstart, settings(), this.keys, root);
   }
 
@@ -184,16 +190,35 @@ export class App implements vscode.Disposable {
     const root = this.#root();
     if (this.#session === undefined || root === undefined) return;
     this.#chosen = await this.#choose(await load(this.#extension), root);
+    if ("model" in this.#chosen) this.#session.modelChanged(this.#chosen.name, this.#chosen.facts);
     this.view.update();
     this.#changed();
   }
 
-  /** Begins a new conversation. */
-  async startOver(): Promise<void> {
+  /** Begins a new conversation; the one before stays kept. Or goes on with a kept one. */
+  async turnTo(conversation?: string): Promise<void> {
     await this.#starting;
     this.#session?.dispose();
-    if (!this.#isSample) await this.#conversations.forget();
+    if (!this.#isSample) await this.#conversations.turnTo(conversation);
     await this.restart();
+  }
+
+  /** Asks which of the kept conversations is to go on. */
+  async pickConversation(): Promise<void> {
+    const root = this.#root();
+    const kept = root === undefined || this.#isSample ? [] : await this.#conversations.list(root);
+    if (kept.length === 0) return void vscode.window.showInformationMessage("headstart: no conversation is kept for this folder yet.");
+    const { current } = this.#conversations;
+    const rows = kept.map(({ id, title, at }) => ({ id, label: title, description: `${new Date(at).toLocaleString()}${id === current ? ", this one" : ""}` }));
+    const picked = await vscode.window.showQuickPick(rows, { title: "headstart: go on with a conversation", matchOnDescription: true });
+    if (picked && picked.id !== current) await this.turnTo(picked.id);
+    if (picked) await this.view.focus();
+  }
+
+  /** Takes the suggestion if it is on the screen; else the chat is shown. */
+  async accept(): Promise<void> {
+    if (this.view.isVisible) this.#session?.accept("tab");
+    else await this.view.focus();
   }
 
   /** Another folder, or the sample project. */
@@ -226,10 +251,7 @@ export class App implements vscode.Disposable {
         this.#session?.edited(message.draft);
         break;
       case "edited":
-        session?.edited(message.text);
-        break;
-      case "focused":
-        this.#inputFocused = message.input;
+        session?.edited(message.text, message.recalled);
         break;
       case "submit":
         await this.#submit(message.text);
@@ -265,8 +287,27 @@ export class App implements vscode.Disposable {
         return this.#submit(action.text);
       case "diff":
         return this.staged.open(action.staged, action.path);
+      case "open":
+        return this.#open(action.path, action.line);
+      case "insert":
+        return insertIntoEditor(action.text);
+      case "copy":
+        return vscode.env.clipboard.writeText(action.text);
       case "command":
         if (action.command.startsWith("headstart.")) await vscode.commands.executeCommand(action.command);
+    }
+  }
+
+  /** A path that the model named may be no file: then that is said. */
+  async #open(path: string, line = 1): Promise<void> {
+    const root = this.#root();
+    if (root === undefined || path.split("/").includes("..")) return;
+    const place = new vscode.Position(Math.max(0, line - 1), 0);
+    try {
+      const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(root, path));
+      await vscode.window.showTextDocument(document, { preview: true, selection: new vscode.Range(place, place) });
+    } catch {
+      vscode.window.setStatusBarMessage(`headstart: ${path} cannot be opened`, 4_000);
     }
   }
 
@@ -283,11 +324,11 @@ export class App implements vscode.Disposable {
 
   #state(): ViewState {
     const model = this.#label();
-    const missing = this.#chosen !== undefined && "missing" in this.#chosen;
     const { enabled, tab } = settings();
-    const status = missing ? "No model yet: send a prompt to see what to do." : [model, enabled ? undefined : "suggestions are off"].filter(Boolean).join(", ");
+    const setup = this.#chosen !== undefined && "missing" in this.#chosen ? { setup: { text: this.#chosen.missing, actions: this.#chosen.actions } } : {};
+    const status = enabled ? "" : "Suggestions are off";
     const view = this.#session?.view ?? { busy: "idle" as const, enabled, tab, queued: [] };
-    return { ...view, model, status };
+    return { ...view, ...setup, model: model || "Choose a model", mode: this.#isSample ? "auto-edit" : settings().mode, status };
   }
 
   #label(): string {
@@ -302,7 +343,6 @@ export class App implements vscode.Disposable {
       ready: session !== undefined,
       busy: view !== undefined && view.busy !== "idle",
       suggestionVisible: view?.ghost !== undefined && view.busy === "idle",
-      inputFocused: this.#inputFocused,
       changesStaged: ahead !== undefined && 0 < ahead.files.length,
     });
     this.#status.show(this.#stateWord(), this.#label(), session?.costs);
@@ -338,6 +378,17 @@ function goOn(begin: (saved?: Saved) => Session, found: Saved | "damaged" | unde
     if (found === undefined) throw error;
     return undefined;
   }
+}
+
+/** At the cursor of the editor that was used last, in place of what is selected there; a new document where there is none. */
+async function insertIntoEditor(text: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  if (editor === undefined) {
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content: text }));
+    return;
+  }
+  await editor.edit((edit) => edit.replace(editor.selection, text));
+  await vscode.window.showTextDocument(editor.document, { viewColumn: editor.viewColumn ?? vscode.ViewColumn.One });
 }
 
 async function openFirst(root: vscode.Uri, paths: string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 /** What keybindings and menus can ask for. */
-export type ContextKey = "ready" | "busy" | "suggestionVisible" | "inputFocused" | "changesStaged";
+export type ContextKey = "ready" | "busy" | "suggestionVisible" | "changesStaged";
 
 export class ContextKeys {
   readonly #set = new Map<ContextKey, boolean>();

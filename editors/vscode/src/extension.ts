@@ -1,5 +1,7 @@
 import * as vscode from "vscode";
+import type { ApprovalMode } from "headstart";
 import { App, SAMPLE } from "./app.js";
+import { askKey, pickModel } from "./models/pick.js";
 import { MemoryFiles } from "./sample/memory.js";
 import { PROJECT } from "./sample/project.js";
 import { serverName } from "./secrets.js";
@@ -16,7 +18,7 @@ export function activate(context: vscode.ExtensionContext): void {
       await app.view.focus();
       (await app.start())?.suggest(true);
     },
-    accept: () => app.session?.accept("tab"),
+    accept: () => app.accept(),
     dismiss: () => app.session?.dismiss(),
     nextCandidate: () => app.session?.turnCandidate("next"),
     previousCandidate: () => app.session?.turnCandidate("previous"),
@@ -24,9 +26,12 @@ export function activate(context: vscode.ExtensionContext): void {
     search: () => app.searchProject(),
     stop: () => app.session?.stop(),
     newConversation: async () => {
-      await app.startOver();
+      await app.turnTo();
       await app.view.focus();
     },
+    openConversation: () => app.pickConversation(),
+    pickModel: () => pickModel(app.keys),
+    pickMode: () => pickMode(),
     toggle: () => toggle(),
     setApiKey: () => setApiKey(app),
     removeApiKey: () => app.keys.remove(settings()),
@@ -55,14 +60,23 @@ async function toggle(): Promise<void> {
   vscode.window.setStatusBarMessage(enabled ? "headstart: suggestions are off" : "headstart: suggestions are on", 4_000);
 }
 
+const MODES: { mode: ApprovalMode; label: string; detail: string }[] = [
+  { mode: "plan", label: "Plan", detail: "Reads run; nothing is written, and nothing is suggested" },
+  { mode: "default", label: "Ask", detail: "Reads run; every write asks: of work ahead once, for all of it, when you accept" },
+  { mode: "auto-edit", label: "Edit", detail: "Edits of files run too: ahead they are staged until you accept, in a turn of yours they are made at once" },
+  { mode: "yolo", label: "Yolo", detail: "Your own turns ask nothing; work ahead is as with Edit" },
+];
+
+async function pickMode(): Promise<void> {
+  const now = settings().mode;
+  const rows = MODES.map((row) => ({ ...row, description: row.mode === now ? `${row.mode}, in force now` : row.mode }));
+  const picked = await vscode.window.showQuickPick(rows, { title: "headstart: what may be done without asking you?" });
+  if (picked) await vscode.workspace.getConfiguration("headstart").update("mode", picked.mode, vscode.ConfigurationTarget.Global);
+}
+
 async function setApiKey(app: App): Promise<void> {
   const server = settings();
-  const key = await vscode.window.showInputBox({
-    title: `headstart: API key for ${serverName(server)}`,
-    prompt: "Kept in VS Code's secret storage, and sent to this server only.",
-    password: true,
-    ignoreFocusOut: true,
-  });
+  const key = await askKey(serverName(server));
   if (key?.trim()) await app.keys.set(server, key.trim());
 }
 

@@ -1,14 +1,18 @@
 import * as vscode from "vscode";
-import type { ApprovalMode, ProviderName } from "headstart";
+import type { ApprovalMode, ModelFacts, ProviderName } from "headstart";
 
 export type Provider = ProviderName | "vscode" | "recording";
 
 export interface Settings {
   enabled: boolean;
+  background: "auto" | "always";
   speculation: boolean;
   provider: Provider;
   model: string;
   baseUrl: string;
+  /** How many tokens the model sees at once. */
+  window: number | undefined;
+  price: ModelFacts["price"];
   mode: ApprovalMode;
   aheadWrites: "ask" | "boundary";
   tab: "take" | "insert";
@@ -23,10 +27,13 @@ export function settings(): Settings {
   const config = vscode.workspace.getConfiguration("headstart");
   return {
     enabled: config.get("enabled", true),
+    background: config.get<"auto" | "always">("background", "auto"),
     speculation: config.get("speculation", true),
     provider: config.get<Provider>("provider", "openai"),
     model: config.get("model", "").trim(),
     baseUrl: config.get("baseUrl", "").trim(),
+    window: positive(config.get("window", 0)),
+    price: priceOf(config.get<unknown>("price")),
     mode: config.get<ApprovalMode>("mode", "auto-edit"),
     aheadWrites: config.get<"ask" | "boundary">("aheadWrites", "ask"),
     tab: config.get<"take" | "insert">("tab", "take"),
@@ -35,6 +42,18 @@ export function settings(): Settings {
     index: config.get("index", true),
     recording: config.get("recording", "").trim(),
   };
+}
+
+function positive(number: unknown): number | undefined {
+  return Number.isSafeInteger(number) && 0 < (number as number) ? (number as number) : undefined;
+}
+
+/** What is no price is none: the chat goes on without. */
+function priceOf(given: unknown): ModelFacts["price"] {
+  const { input, output, cached, cacheWrite } = (given ?? {}) as Record<string, unknown>;
+  const isAmount = (amount: unknown): amount is number => typeof amount === "number" && 0 <= amount && amount < 1e9;
+  if (!isAmount(input) || !isAmount(output)) return undefined;
+  return { input, output, ...(isAmount(cached) && { cached }), ...(isAmount(cacheWrite) && { cacheWrite }) };
 }
 
 /** A workspace adds to what its user denies; it takes nothing away. */
@@ -47,5 +66,5 @@ function denied(config: vscode.WorkspaceConfiguration): string[] {
 
 /** Whether a change of the settings is one of the model. */
 export function choosesModel(change: vscode.ConfigurationChangeEvent): boolean {
-  return ["provider", "model", "baseUrl", "recording"].some((name) => change.affectsConfiguration(`headstart.${name}`));
+  return ["provider", "model", "baseUrl", "recording", "window", "price"].some((name) => change.affectsConfiguration(`headstart.${name}`));
 }

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { type Costs, shortNumber } from "./session/costs.js";
+import { type Costs, purposes, shortNumber, tokens as tokensOf } from "./session/costs.js";
 
 export type State = "off" | "setup" | "idle" | "thinking" | "working" | "asks" | "ahead" | "ready" | "waits";
 
@@ -28,12 +28,14 @@ export class StatusItem {
 
   show(state: State, model: string, costs: Costs | undefined): void {
     const [icon, word] = SHOWN[state];
-    const tokens = costs?.tokens ?? 0;
-    const cost = tokens === 0 ? "" : `, ${shortNumber(tokens)} tokens`;
+    const tokens = costs ? tokensOf(costs) : 0;
+    const money = !costs?.money ? "" : `, ${costs.money.toFixed(2)}`;
+    const cost = tokens === 0 ? "" : `, ${shortNumber(tokens)} tokens${money}`;
     this.#item.text = `$(${icon}) headstart: ${word}${cost}`;
     this.#item.accessibilityInformation = { label: `headstart: ${word}${cost}`, role: "button" };
-    const rows = costs?.rows().filter(({ input, output }) => 0 < input + output) ?? [];
-    const table = rows.map(({ purpose, input, cached, output }) => `| ${purpose} | ${input} | ${cached} | ${output} |`);
+    const rows = costs ? purposes.map((purpose) => ({ purpose, ...costs[purpose] })) : [];
+    const spent = rows.filter(({ inputTokens, outputTokens }) => 0 < inputTokens + outputTokens);
+    const table = spent.map(({ purpose, inputTokens, cachedInputTokens, outputTokens }) => `| ${purpose} | ${inputTokens} | ${cachedInputTokens} | ${outputTokens} |`);
     const lines = [`**headstart**: ${word}${model === "" ? "" : ` (${model})`}`];
     if (0 < table.length) lines.push("", "| tokens | read | of these cached | written |", "|---|--:|--:|--:|", ...table);
     if (costs && 0 < costs.savedMs) lines.push("", `Waiting saved: ${(costs.savedMs / 1_000).toFixed(1)} s`);

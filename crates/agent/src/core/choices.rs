@@ -6,6 +6,7 @@ use futures::FutureExt;
 use headstart_budget::Candidates;
 use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::{Hold, Mode, Tariff};
+use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion, Suggestions};
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_speculation::{Finished, News, Speculation};
@@ -107,14 +108,14 @@ impl Core {
         self.options.candidates = candidates;
     }
 
-    pub(crate) fn set_model(&mut self, name: &str, tariff: Tariff) {
+    pub(crate) fn set_model(&mut self, name: &str, tariff: Tariff, window: Option<Window>) {
         if self.is_over {
             return;
         }
         self.forget_suggestion();
         self.conversation.set_model(name);
-        // What this one sees at once is not known.
-        self.shortening = Shortening::new(None);
+        self.options.window = window;
+        self.shortening = Shortening::new(window);
         self.options.metering.set_tariff(tariff);
         name.clone_into(&mut self.engine.background.name);
         self.effects.push_back(Effect::UseModel(name.to_owned()));

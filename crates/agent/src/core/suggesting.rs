@@ -332,12 +332,12 @@ impl Core {
         let unix_ms = self.now.unix_ms;
         let offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
         if let Some(work) = offered.into_iter().find_map(|work| work.find(id)) {
-            work.finished = Some(finished);
+            work.end(finished);
             if !work.meter.is_recorded() {
                 self.options.metering.ran(unix_ms, &mut work.meter, &work.speculation);
             }
         } else if let Some(step) = self.work(id) {
-            step.finished = Some(finished);
+            step.end(finished);
         }
     }
 

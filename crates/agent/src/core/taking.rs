@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use headstart_budget::ledger::Outcome;
 use headstart_budget::{RunMeter, of_acceptance};
+use headstart_followup_state::{AcceptMethod, Effect as Followed, Event as Followup, Suggestion};
 use headstart_speculation::{
     Acceptance, Accepted, Answers, Ending, Event, Limit, Origin, Speculation, Status, Transcript,
 };
 
 use super::{Core, Doing, Effect};
 use crate::item::{Applied, Item, JudgedCall, NotTaken};
+use crate::view::Refused;
 use crate::work::WorkAhead;
 
 /// Work that the user has taken and that is not handed over yet.
@@ -27,6 +29,31 @@ pub(super) struct Taken {
 }
 
 impl Core {
+    /// The user takes the suggestion that they see, and the work behind it.
+    pub(crate) fn take(&mut self, shown: &str) -> Result<(), Refused> {
+        self.is_open()?;
+        // Behind other words in the line it is not on the screen, whatever the front end has drawn.
+        let is_seen = |visible: &Suggestion| {
+            visible.as_str() == shown
+                && (visible.rest_after(&self.line).is_some() || visible.is_same_as(&self.line))
+        };
+        if !self.controller.visible().is_some_and(is_seen) {
+            return Err(Refused::Stale);
+        }
+        if self.is_busy() {
+            return Err(Refused::Busy);
+        }
+        let effects = self.controller.handle(self.now.ms, Followup::accept(AcceptMethod::Tab));
+        let is_taken = effects.iter().any(|effect| matches!(effect, Followed::Insert { .. }));
+        self.follow(effects, Outcome::Aborted);
+        if !is_taken {
+            return Err(Refused::TooEarly);
+        }
+        self.line.clear();
+        self.send(shown);
+        Ok(())
+    }
+
     /// Accepts the work that ran ahead; it may still be at work.
     pub(super) fn take_work(&mut self, work: WorkAhead) {
         let is_live = work.finished.is_none();
@@ -108,14 +135,17 @@ impl Core {
             NotTaken::Failed { error } => Some(Ending::failed("accept", error)),
             _ => None,
         };
+        let id = taken.speculation.id().to_owned();
+        // What is not in the workspace can still be looked at.
+        self.keep_changes(&taken.speculation);
         let prompt = self.leave(taken);
         let Some(ending) = ending else {
-            self.log.push(Item::NotTaken { why, anew: true });
+            self.log.push(Item::NotTaken { id, why, anew: true });
             return self.open(&prompt, None);
         };
         let transcript = Transcript::new(&prompt);
         self.end(prompt, transcript, ending);
-        self.log.push(Item::NotTaken { why, anew: false });
+        self.log.push(Item::NotTaken { id, why, anew: false });
     }
 
     /// The work is dropped, and the ledger is told what became of it.

@@ -12,7 +12,7 @@ use crate::world::{Setting, World, lock};
 
 fn not_taken(world: &World) -> Vec<(&NotTaken, bool)> {
     let items = world.known.values().filter_map(|item| match item {
-        Item::NotTaken { why, anew } => Some((why, *anew)),
+        Item::NotTaken { why, anew, .. } => Some((why, *anew)),
         _ => None,
     });
     items.collect()
@@ -167,6 +167,12 @@ fn no_to_a_conflict_gives_the_prompt_back_and_anew_runs_it() {
     let view = world.settle();
     assert_eq!(view.phase, Phase::Idle);
     assert!(matches!(not_taken(&world)[..], [(NotTaken::Conflict(_), true)]), "{:?}", world.known);
+    let id = world.known.values().find_map(|item| match item {
+        Item::NotTaken { id, .. } => Some(id.clone()),
+        _ => None,
+    });
+    let staged = world.agent.changes(&id.unwrap()).unwrap();
+    assert_eq!(staged.summary().len(), 1, "what was not applied can be looked at");
     assert_eq!(world.prompts().last().map(String::as_str), Some("change notes.txt"));
 }
 

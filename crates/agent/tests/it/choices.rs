@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use headstart_agent::{Answer, Applied, Edit, Item};
+use headstart_agent::{Answer, Applied, Edit, Item, Refused};
 use headstart_budget::policy::Tariff;
 use headstart_followup_state::filter;
 use headstart_forked_query::Prices;
@@ -74,6 +74,7 @@ fn an_undo_that_the_host_hears_of_is_marked_and_takes_the_suggestion_along() {
 }
 
 /// A conversation in which the work for `change notes.txt` was taken, and its user has undone that behind it.
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 fn with_an_undo() -> World {
     let mut world = World::with_suggestion(&Setting::default(), "change notes.txt");
     world.agent.take("change notes.txt").unwrap();
@@ -230,6 +231,26 @@ fn a_suggestion_is_asked_for_on_demand_and_why_there_is_none_is_known() {
 }
 
 #[test]
+fn what_the_line_hides_is_not_taken() {
+    let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
+    // A command and a recalled prompt leave the suggestion where it is: it shows again when the line is empty.
+    for (text, edit) in [("/help", Edit::Typed), ("talk", Edit::Recalled)] {
+        world.agent.edited(text, edit);
+        assert!(world.settle().suggestion.as_ref().is_some_and(|shown| shown.rest.is_none()), "{text}");
+        assert_eq!(world.agent.take("edit made.txt"), Err(Refused::Stale), "{text}");
+    }
+    world.pass(1_000);
+    assert_eq!(world.file("made.txt"), None);
+    for seen in ["", "EDIT ma", "edit made.txt "] {
+        world.agent.edited(seen, Edit::Typed);
+        assert!(world.pass(1_000).ahead.is_some(), "{seen}");
+    }
+    world.agent.take("edit made.txt").unwrap();
+    world.pass(1_000);
+    assert!(world.file("made.txt").is_some());
+}
+
+#[test]
 fn where_suggestions_do_not_run_any_more_none_does() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
     world.agent.set_speculation(false);
@@ -247,7 +268,7 @@ fn where_suggestions_do_not_run_any_more_none_does() {
 fn another_model_is_asked_anew() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
     world.model.suggest("edit other.txt");
-    world.agent.set_model("n", Tariff::new("n", Prices::default()));
+    world.agent.set_model("n", Tariff::new("n", Prices::default()), None);
     let view = world.pass(1_000);
     assert_eq!(view.suggestion.as_ref().map(|shown| shown.text.as_str()), Some("edit other.txt"));
     assert_eq!(lock(&world.model.ahead).last().unwrap().model, "n");

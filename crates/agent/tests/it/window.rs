@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use headstart_agent::{Compacted, Item, Phase, Refused, Session};
-use headstart_budget::policy::Mode;
+use headstart_budget::policy::{Mode, Tariff};
 use headstart_context::Window;
-use headstart_forked_query::{Message, ModelRequest, Part, Role, check_pairing};
+use headstart_forked_query::{Message, ModelRequest, Part, Prices, Role, check_pairing};
 use headstart_speculation::Ending;
 
 use crate::world::{Setting, World, lock};
@@ -46,6 +46,18 @@ fn turns(world: &World) -> Vec<ModelRequest> {
 
 fn begins_with(longer: &[Message], shorter: &[Message]) -> bool {
     longer.get(..shorter.len()) == Some(shorter)
+}
+
+#[test]
+fn another_models_window_counts_as_soon_as_it_answers() {
+    let mut world = World::new(&Setting { background: Mode::Off, ..Setting::default() });
+    world.write("big.txt", &"a line of a file that is read again and again\n".repeat(120));
+    (0..8).for_each(|_| drop(world.say("read big.txt")));
+    assert!(compactions(&world).is_empty(), "nobody knows a limit");
+    let window = Window { tokens: 8_000, ..Window::default() };
+    world.agent.set_model("n", Tariff::new("n", Prices::default()), Some(window));
+    world.say("talk");
+    assert!(!compactions(&world).is_empty());
 }
 
 #[test]

@@ -133,7 +133,7 @@ impl Chat {
             }
             Item::Check(checked) => self.face.say_of_turn(&[show::check_line(checked)])?,
             Item::Applied(applied) => self.show_applied(applied)?,
-            Item::NotTaken { why, anew } => self.show_not_taken(why, *anew)?,
+            Item::NotTaken { why, anew, .. } => self.show_not_taken(why, *anew)?,
             Item::Declined(judged) => {
                 self.say_judged(judged)?;
                 let why = "  declined: there is no terminal to ask on; --mode says what may run";

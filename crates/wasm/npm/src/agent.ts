@@ -13,6 +13,7 @@ import type {
   EngineOptions,
   LedgerStore,
   Model,
+  ModelFacts,
   PolicyRule,
   Refusal,
   SessionStore,
@@ -29,6 +30,8 @@ const AGENT: Fields<AgentOptions> = {
   system: "string",
   background: "word",
   free: "boolean",
+  window: "count",
+  price: "object",
   speculation: "boolean",
   candidates: "count",
   parallel: "count",
@@ -38,6 +41,8 @@ const AGENT: Fields<AgentOptions> = {
   restore: "string",
   ledger: "any",
 };
+
+const FACTS: Fields<ModelFacts> = { free: "boolean", window: "count", price: "object" };
 
 /** Rules that count from now on. */
 export interface AgentRules {
@@ -80,7 +85,7 @@ export class Agent implements Disposable {
 
   constructor(options: AgentOptions) {
     const plain = plainOptions("", options, AGENT);
-    const { opening, background, free, speculation, candidates, parallel, attended, system, restore, modelName } = plain;
+    const { opening, background, free, window, price, speculation, candidates, parallel, attended, system, restore, modelName } = plain;
     const sessions = store<SessionStore>("sessions", options.sessions);
     const ledger = store<LedgerStore>("ledger", options.ledger);
     this.#options = options;
@@ -89,7 +94,7 @@ export class Agent implements Disposable {
       system,
       modelName,
       background: background ?? "auto",
-      free,
+      model: { free, window, price },
       speculation,
       candidates,
       parallel,
@@ -159,7 +164,7 @@ export class Agent implements Disposable {
   /** Answers a question. One that does not stand any more, and an answer that does not fit, are `stale`. */
   answer(question: string, answer: ViewAnswer): Refusal | undefined {
     required("question", question, "string");
-    const said = typeof answer === "string" ? { type: answer } : { type: "keep", ...answer };
+    const said = typeof answer === "string" ? { type: answer } : "no" in answer ? { type: "noBecause", why: answer.no } : { type: "keep", ...answer };
     return call(() => this.#handle.answer(question, toJson("answer", said))) as Refusal | undefined;
   }
 
@@ -189,9 +194,10 @@ export class Agent implements Disposable {
   }
 
   /** Another model answers from now on; a turn under way goes on with it, too. What the former one did ahead is dropped. */
-  setModel(model: Model, modelName = "", free = false): void {
+  setModel(model: Model, modelName = "", facts: ModelFacts = {}): void {
+    const known = toJson("facts", plainOptions("facts", facts, FACTS));
     this.#port.setModel(model, modelName);
-    call(() => this.#handle.setModel(modelName, free));
+    call(() => this.#handle.setModel(modelName, known));
   }
 
   /** Other rules count from now on, in place of all that were given before. Work ahead is dropped. The mode is that of the options, asked for anew each time. */
@@ -211,7 +217,7 @@ export class Agent implements Disposable {
     call(() => this.#handle.filesChanged());
   }
 
-  /** What this work changed, or would: the work ahead, the work that the user is asked about, or the last twenty that were applied. */
+  /** What this work changed, or would: the work ahead, the work that the user is asked about, or the last twenty that were taken, applied or not. */
   changes(id: string): ChangeSet | undefined {
     required("id", id, "string");
     const text = call(() => this.#handle.changes(id));

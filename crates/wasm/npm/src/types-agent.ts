@@ -23,14 +23,22 @@ export interface LedgerStore {
   append(lines: string, habits: string): MaybePromise<void>;
 }
 
+/** What is known of a model beside its name. */
+export interface ModelFacts {
+  /** Whether it costs nothing for a token: then `auto` asks it freely. */
+  free?: boolean | undefined;
+  /** How many tokens it sees at once. Where that is not known, a conversation is made shorter once its provider says that it is too long. */
+  window?: number | undefined;
+  /** What a million tokens cost, in any currency. The caps of a session and a day are in money then. */
+  price?: { input: number; output: number; /** Default: `input`. */ cached?: number | undefined; /** Default: `input`. */ cacheWrite?: number | undefined } | undefined;
+}
+
 /** What an {@link Agent} works with. Instead of `consent` a question stands in the view. */
-export interface AgentOptions extends Omit<EngineOptions, "consent"> {
+export interface AgentOptions extends Omit<EngineOptions, "consent">, ModelFacts {
   /** The system instruction. */
   system?: string | undefined;
   /** How much is done ahead. Default: `auto`. */
   background?: Background | undefined;
-  /** Whether the model costs nothing for a token: then `auto` asks it freely. */
-  free?: boolean | undefined;
   /** Whether suggestions run ahead. Default: they do. */
   speculation?: boolean | undefined;
   /** How many suggestions are asked for, up to 3. Default: 1. */
@@ -96,6 +104,8 @@ export type ViewItem = { readonly key: number } & (
   /** Work that the user took was not applied; with `anew` its prompt runs in the foreground. */
   | {
       type: "notTaken";
+      /** {@link Agent.changes} has what it would have changed, for the last twenty. */
+      id: string;
       why:
         | { type: "conflict"; conflicts: Conflict[] }
         | { type: "withdrawn"; call: ToolCall; verdict: Verdict }
@@ -128,9 +138,9 @@ export type ViewQuestion = { id: string } & (
 
 /**
  * What the user says to a question. `anew`: the work is dropped, and its prompt runs in the foreground. `keep`: of each conflict, in their order,
- * what they have, what the work made, or a text with both between markers.
+ * what they have, what the work made, or a text with both between markers. `no` with a text, to a call: the model is told why.
  */
-export type ViewAnswer = "yes" | "no" | "anew" | { keep: ("yours" | "work" | "markers")[] };
+export type ViewAnswer = "yes" | "no" | "anew" | { no: string } | { keep: ("yours" | "work" | "markers")[] };
 
 /** Why nothing came of what the user did. A front end may ignore it. */
 export type Refusal = "ended" | "stale" | "tooEarly" | "busy" | "empty";
@@ -200,4 +210,6 @@ export interface AgentCosts {
   unmeasured: number;
   /** Milliseconds of work that the user did not wait for. */
   savedMs: number;
+  /** What all of it cost, where the price is known. */
+  money?: number;
 }

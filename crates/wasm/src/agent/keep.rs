@@ -6,7 +6,7 @@ use headstart_agent::{LedgerStore, SessionStore, StoreError};
 use headstart_budget::Unwritten;
 use headstart_budget::ledger::Entry;
 use headstart_budget::policy::Habits;
-use headstart_forked_query::Usage;
+use headstart_forked_query::{Money, Usage};
 use send_wrapper::SendWrapper;
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -73,6 +73,9 @@ pub(crate) struct Costs {
     unmeasured: u64,
     /// Milliseconds of work that the user did not wait for.
     saved_ms: u64,
+    /// What all of it cost, as far as the price is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    money: Option<Money>,
 }
 
 impl Ledger {
@@ -97,6 +100,17 @@ impl Ledger {
 impl Kept {
     fn observe(&mut self, entry: &Entry) {
         let costs = &mut self.costs;
+        let mut pay = |money: Option<Money>| {
+            if let Some(money) = money {
+                costs.money = Some(costs.money.unwrap_or_default().plus(money));
+            }
+        };
+        match entry {
+            Entry::Turn(work) => pay(work.money),
+            Entry::Suggestion(suggested) => pay(suggested.work.money),
+            Entry::Speculation(run) => pay(run.work.money),
+            _ => {}
+        }
         match entry {
             Entry::Turn(work) => {
                 costs.turns += work.tokens;

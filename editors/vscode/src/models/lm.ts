@@ -10,8 +10,13 @@ interface ToolHost {
   LanguageModelChatMessage: { new (role: number, content: unknown): vscode.LanguageModelChatMessage };
 }
 
+/** The models that other extensions offer to VS Code; none where it is too old for models that call tools. */
+export async function editorModels(): Promise<vscode.LanguageModelChat[]> {
+  return toolHost() === undefined ? [] : vscode.lm.selectChatModels({});
+}
+
 /** A model that another extension offers to VS Code, or why there is none. */
-export async function editorModel(headstart: Pick<Headstart, "ModelError">, name: string): Promise<{ model: Model; name: string } | { missing: string }> {
+export async function editorModel(headstart: Pick<Headstart, "ModelError">, name: string): Promise<{ model: Model; name: string; window?: number } | { missing: string }> {
   const host = toolHost();
   if (host === undefined) return { missing: "This version of VS Code offers extensions no models that can call tools. Use another provider." };
   const select = (selector: vscode.LanguageModelChatSelector) => vscode.lm.selectChatModels(selector);
@@ -19,7 +24,8 @@ export async function editorModel(headstart: Pick<Headstart, "ModelError">, name
   if (found.length === 0 && name !== "") found = await select({ id: name });
   const chat = found[0];
   if (chat === undefined) return { missing: `No extension offers VS Code a model${name === "" ? "" : ` named ${name}`}. Install one, or use another provider.` };
-  return { model: new EditorModel(chat, host, headstart), name: chat.name };
+  const window = chat.maxInputTokens;
+  return { model: new EditorModel(chat, host, headstart), name: chat.name, ...(0 < window && { window }) };
 }
 
 function toolHost(): ToolHost | undefined {

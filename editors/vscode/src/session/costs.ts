@@ -1,56 +1,30 @@
-import type { Usage } from "headstart";
+import type { AgentCosts, Usage } from "headstart";
 
-/** What a session has spent, by what it was spent for. */
 export type Purpose = "turns" | "ahead" | "suggestions";
 
 export const purposes: readonly Purpose[] = ["turns", "ahead", "suggestions"];
 
-export interface Row extends Spent {
-  purpose: Purpose;
+/** What a conversation has cost, by what it was spent for. */
+export type Costs = Omit<AgentCosts, "unmeasured">;
+
+export function noCosts(): Costs {
+  const none = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
+  return { turns: none, ahead: none, suggestions: none, savedMs: 0 };
 }
 
-interface Spent {
-  input: number;
-  cached: number;
-  output: number;
+/** What two windows of one conversation have cost together. */
+export function sum(one: Costs, other: Costs): Costs {
+  const both = (purpose: Purpose): Usage => ({
+    inputTokens: one[purpose].inputTokens + other[purpose].inputTokens,
+    cachedInputTokens: one[purpose].cachedInputTokens + other[purpose].cachedInputTokens,
+    outputTokens: one[purpose].outputTokens + other[purpose].outputTokens,
+  });
+  const money = one.money === undefined && other.money === undefined ? {} : { money: (one.money ?? 0) + (other.money ?? 0) };
+  return { turns: both("turns"), ahead: both("ahead"), suggestions: both("suggestions"), savedMs: one.savedMs + other.savedMs, ...money };
 }
 
-export class Costs {
-  readonly #spent: Record<Purpose, Spent> = { turns: none(), ahead: none(), suggestions: none() };
-  savedMs = 0;
-
-  constructor(rows: Row[] = []) {
-    for (const { purpose, input, cached, output } of rows) this.#spent[purpose] = { input, cached, output };
-  }
-
-  add(purpose: Purpose, usage: Usage): void {
-    const spent = this.#spent[purpose];
-    spent.input += usage.inputTokens;
-    spent.cached += usage.cachedInputTokens;
-    spent.output += usage.outputTokens;
-  }
-
-  get tokens(): number {
-    return Object.values(this.#spent).reduce((sum, { input, output }) => sum + input + output, 0);
-  }
-
-  /** One row for each purpose. */
-  rows(): Row[] {
-    return purposes.map((purpose) => ({ purpose, ...this.#spent[purpose] }));
-  }
-}
-
-/** What was spent after a first look. */
-export function difference(later: Usage, first: Usage): Usage {
-  return {
-    inputTokens: later.inputTokens - first.inputTokens,
-    cachedInputTokens: later.cachedInputTokens - first.cachedInputTokens,
-    outputTokens: later.outputTokens - first.outputTokens,
-  };
-}
-
-function none(): Spent {
-  return { input: 0, cached: 0, output: 0 };
+export function tokens(costs: Costs): number {
+  return purposes.reduce((total, purpose) => total + costs[purpose].inputTokens + costs[purpose].outputTokens, 0);
 }
 
 /** 950, 1.2k, 3.4M */

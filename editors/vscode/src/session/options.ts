@@ -1,4 +1,4 @@
-import type { ApprovalMode, AtomicTree, Model, Tool } from "headstart";
+import type { ApprovalMode, AtomicTree, LedgerStore, Model, ModelFacts, Tool } from "headstart";
 import type { Settings } from "../settings.js";
 import type { Item } from "../view/protocol.js";
 import type { Saved } from "./saved.js";
@@ -7,16 +7,20 @@ import type { Saved } from "./saved.js";
 export type Headstart = typeof import("headstart");
 
 export interface SessionOptions {
-  headstart: Pick<Headstart, "Engine" | "FollowupController" | "UndoWatch">;
+  headstart: Pick<Headstart, "Agent">;
   model: Model;
   modelName: string;
+  /** What is known of the model beside its name. */
+  facts?: ModelFacts;
   tree: AtomicTree;
   /** Tools beside the usual ones, asked for whenever an engine is made. */
   tools?: () => Tool[];
   mode: () => ApprovalMode;
   system: string;
   /** Asked each time, so that a change counts at once. */
-  settings: () => Pick<Settings, "enabled" | "speculation" | "candidates" | "deny" | "aheadWrites" | "tab" | "index">;
+  settings: () => Pick<Settings, "enabled" | "background" | "speculation" | "candidates" | "deny" | "aheadWrites" | "tab" | "index">;
+  /** Where the costs of the project are kept, and what was learned of its user. */
+  ledger?: LedgerStore;
   /** A first suggestion, for a session whose model can only say one thing. */
   opening?: string;
   /** A conversation that goes on. */

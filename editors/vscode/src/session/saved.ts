@@ -1,32 +1,52 @@
 import type { Message } from "headstart";
 import type { Item } from "../view/protocol.js";
-import { type Row, purposes } from "./costs.js";
-import { newKey } from "./teller.js";
+import { type Costs, noCosts, purposes } from "./costs.js";
+import { newKey } from "./items.js";
 
 /** A conversation as it outlives its window. Work ahead, the two sides of changes and what the user has undone are not part of it. */
 export interface Saved {
-  version: 1;
-  messages: Message[];
+  version: 2;
+  /** As the agent keeps it. */
+  lines: string;
   items: Item[];
-  costs: Row[];
+  costs: Costs;
   /** The prompt that is under way. */
   working?: string;
 }
 
-/** What was saved, or nothing if it is no such thing. The engine looks at the messages by itself. */
+/** The form before this one: messages, and rows of costs. It is read once, and kept in this form from then on. */
+interface Old {
+  version: 1;
+  messages: Message[];
+  items: Item[];
+  working?: string;
+}
+
+/** What was saved, or nothing if it is no such thing. The agent looks at its lines by itself. */
 export function readSaved(text: string): Saved | undefined {
   try {
-    const saved = JSON.parse(text) as Partial<Saved>;
-    const isWhole =
-      saved.version === 1 &&
-      Array.isArray(saved.messages) &&
-      (saved.items as unknown[]).every(isItem) &&
-      (saved.costs as unknown[]).every((row) => purposes.includes((row as Row).purpose)) &&
-      ["undefined", "string"].includes(typeof saved.working);
-    return isWhole ? (saved as Saved) : undefined;
+    const saved = JSON.parse(text) as Saved | Old;
+    const isWhole = saved.items.every(isItem) && ["undefined", "string"].includes(typeof saved.working);
+    if (!isWhole) return undefined;
+    if (saved.version === 1) return Array.isArray(saved.messages) ? ofOld(saved) : undefined;
+    const hasCosts = purposes.every((purpose) => typeof saved.costs[purpose].inputTokens === "number");
+    return saved.version === 2 && typeof saved.lines === "string" && hasCosts ? saved : undefined;
   } catch {
     return undefined;
   }
+}
+
+function ofOld({ messages, items, working }: Old): Saved {
+  const header = { type: "session", version: 1, id: "chat", title: "", model: "", created: 0 };
+  const lines = [header, ...messages.map((message) => ({ type: "message", message }))].map((line) => `${JSON.stringify(line)}\n`);
+  return { version: 2, lines: messages.length === 0 ? "" : lines.join(""), items, costs: noCosts(), ...(working !== undefined && { working }) };
+}
+
+/** What a list calls it: its first prompt. */
+export function titleOf({ items }: Saved): string {
+  const first = items.find(({ kind }) => kind === "user") as (Item & { kind: "user" }) | undefined;
+  const words = (first?.text ?? "").split(/\s+/).join(" ").trim();
+  return words.length <= 80 ? words : `${words.slice(0, 79)}…`;
 }
 
 function isItem(item: unknown): boolean {

@@ -1,585 +1,336 @@
-import type {
-  Acceptance, AcceptMethod, ChangeSet, ControllerEvent, Conversation, Effect, Engine,
-  EngineOptions, FollowupController, Message, ToolCall, Transcript, Turn, Verdict,
-} from "headstart";
-import type { Item, Question, ViewState } from "../view/protocol.js";
-import { Ahead, KeptChanges, Offers, fileLines } from "./ahead.js";
-import { Costs, difference } from "./costs.js";
-import { Teller, endingNote, newKey, note } from "./teller.js";
+import type { Agent, AgentOptions, ChangeSet, ModelFacts, View, ViewItem } from "headstart";
+import type { Answer, Item, ItemAction, ViewState } from "../view/protocol.js";
+import { type AheadWork, aheadWork } from "./ahead.js";
+import { type Costs, noCosts, sum } from "./costs.js";
+import { callItem, changesItem, endingNote, newKey, note } from "./items.js";
 import type { SessionOptions } from "./options.js";
-import { type Saved, revived } from "./saved.js";
-import { Undone } from "./undone.js";
-import { callQuestion, changesQuestion, conflictLine, messageOf } from "./words.js";
+import { revived } from "./saved.js";
+import { conflictLine, questionOf } from "./words.js";
 
-interface Guess {
-  suggestions: string[];
-  /** Why there are none. */
-  suppressed: string;
-}
-
-/** A conversation about a project, with the next prompt suggested and run ahead. It knows nothing of VS Code. */
+/** The conversation of a window: what the agent tells becomes lines of the chat, and outlives the window. It knows nothing of VS Code. */
 export class Session {
   readonly items: Item[];
-  readonly costs: Costs;
   readonly #options: SessionOptions;
-  readonly #undone: Undone;
-  #engine: Engine;
-  /** What the engine was made with. */
-  #rules: string;
-  readonly #controller: FollowupController;
-  readonly #offers = new Offers();
-  readonly #kept = new KeptChanges();
-  readonly #conversation: Conversation & { messages: Message[] };
-  #busy: ViewState["busy"] = "idle";
+  readonly #before: Costs;
+  /** The lines of the chat by the agent's keys. */
+  readonly #shown = new Map<number, Item>();
+  #agent: Agent;
+  /** The conversation, as the agent keeps it. */
+  #lines: string;
+  /** What the agent was made with, and cannot change. */
+  #tools: string;
   /** The prompt that is under way. */
   #working: string | undefined;
-  #queued: string[] = [];
-  /** Whether the user stopped what is under way. */
-  #stopped = false;
   #typed = "";
-  #ghost: ViewState["ghost"];
-  #question: (Question & { settle: (answer: "run" | "decline" | "stop") => void }) | undefined;
-  #turn: { turn: Turn; teller: Teller } | undefined;
-  #taken: Ahead | undefined;
-  #asking: AbortController | undefined;
-  /** Accepted work is held until it has said what comes after it. */
-  #nextAsked: Promise<unknown> = Promise.resolve();
-  #request = 0;
-  #wake: ReturnType<typeof setTimeout> | undefined;
+  #draft = -1;
+  /** Whether somebody wants to hear why there is no suggestion. */
+  #wantsWhy = false;
+  #suggested: string | undefined;
+  #aheadState: string | undefined;
+  #asked: string | undefined;
   #disposed = false;
 
-  /** Throws where the engine does not take what was saved for a conversation. */
+  /** Throws where what was saved is no conversation. */
   constructor(options: SessionOptions) {
     const { saved } = options;
     this.#options = options;
     this.items = revived(saved?.items ?? []);
-    this.costs = new Costs(saved?.costs);
-    this.#rules = this.#currentRules();
-    this.#undone = new Undone(options.headstart.UndoWatch, options.tree);
-    this.#engine = this.#newEngine();
-    this.#controller = new options.headstart.FollowupController({ enabled: options.settings().enabled });
-    this.#conversation = { system: options.system, messages: saved?.messages ?? [] };
-    if (saved) this.#goOn(saved);
-    if (options.opening !== undefined) this.#open(options.opening);
-  }
-
-  #goOn({ working }: Saved): void {
-    try {
-      // It looks at the messages first: an empty prompt then begins nothing.
-      this.#engine.speculate(this.#conversation, "").dispose();
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== "empty") {
-        this.dispose();
-        throw error;
-      }
+    this.#before = saved?.costs ?? noCosts();
+    this.#lines = saved?.lines ?? "";
+    this.#tools = this.#toolNames();
+    this.#agent = this.#newAgent(options.opening);
+    if (saved?.working !== undefined) {
+      this.items.push(note("warning", "The window was loaded again while this was under way. What it had changed stays; the model does not know of it.", [
+        { title: "Try again", action: "submit", text: saved.working },
+      ]));
     }
-    if (working === undefined) return;
-    this.items.push(note("warning", "The window was loaded again while this was under way. What it had changed stays; the model does not know of it.", [
-      { title: "Try again", action: "submit", text: working },
-    ]));
   }
 
-  #newEngine(): Engine {
-    const { headstart, model, modelName, mode } = this.#options;
-    const { deny, aheadWrites } = this.#options.settings();
-    const engine: EngineOptions = {
-      model, modelName, mode, deny, aheadWrites,
-      tree: this.#undone.tree,
-      tools: this.#options.tools?.() ?? [],
-      consent: (call, verdict) => this.#consent(call, verdict),
+  #newAgent(opening?: string): Agent {
+    const { headstart, model, modelName, facts, mode, tree, system, tools, ledger } = this.#options;
+    const { deny, aheadWrites, speculation, candidates } = this.#options.settings();
+    const options: AgentOptions = {
+      model, modelName, ...facts, mode, tree, system, deny, aheadWrites, speculation, candidates,
+      background: this.#background,
+      tools: tools?.() ?? [],
+      ...(opening !== undefined && { opening }),
+      ...(this.#lines !== "" && { restore: this.#lines }),
+      ...(ledger && { ledger }),
+      sessions: { append: (lines) => void (this.#lines += lines) },
     };
-    return new headstart.Engine(engine);
+    const agent = new headstart.Agent(options);
+    this.#draft = -1;
+    agent.onUpdate(({ items, view }) => {
+      // One that was replaced has nothing to say any more.
+      if (this.#disposed || agent !== this.#agent) return;
+      for (const change of items) if (change.type !== "cleared") this.#tell(change.item, view);
+      this.#follow(view);
+      this.#save();
+    });
+    return agent;
   }
 
-  get view(): Omit<ViewState, "status" | "model"> {
+  get #background(): "off" | "auto" | "always" {
+    const { enabled, background } = this.#options.settings();
+    return enabled ? background : "off";
+  }
+
+  get view(): Omit<ViewState, "status" | "model" | "mode" | "setup"> {
+    const { enabled, tab } = this.#options.settings();
+    const { phase, queued, suggestion, question, taken } = this.#agent.view;
     const ahead = this.ahead;
-    const { settle: _, ...question } = this.#question ?? { settle: undefined };
+    const busy = phase === "idle" || phase === "ended" ? "idle" : phase === "accepting" || phase === "asking" || taken !== undefined ? "accept" : "turn";
+    const { text, rest, number = 1, of = 1 } = suggestion ?? {};
     return {
-      busy: this.#busy,
-      enabled: this.#options.settings().enabled,
-      tab: this.#options.settings().tab,
-      queued: this.#queued,
-      ...(this.#ghost && { ghost: this.#ghost }),
-      ...(this.#ghost && ahead && { ahead: ahead.card() }),
-      ...(this.#question && { question: question as Question }),
+      busy, enabled, tab,
+      queued: [...queued],
+      // What the line does not begin is not on the screen, and cannot be taken.
+      ...(text !== undefined && rest !== undefined && { ghost: { text, rest, ...(1 < of && { place: { number, of } }) } }),
+      ...(ahead && { ahead: ahead.card }),
+      ...(question && { question: questionOf(question, taken === undefined ? undefined : this.changes(taken)) }),
     };
   }
 
   /** The work behind the suggestion on screen. */
-  get ahead(): Ahead | undefined {
-    return this.#ghost && this.#offers.get(this.#ghost.text);
-  }
-
-  /** Whether the prompt holds words for the model. */
-  get #isTyping(): boolean {
-    return this.#typed !== "" && !this.#typed.startsWith("/");
+  get ahead(): AheadWork | undefined {
+    const { suggestion, ahead } = this.#agent.view;
+    return suggestion && ahead && aheadWork(ahead);
   }
 
   get isThinking(): boolean {
-    return this.#asking !== undefined;
+    return this.#agent.view.isAsking;
+  }
+
+  /** What this conversation has cost, in all its windows. */
+  get costs(): Costs {
+    return sum(this.#before, this.#agent.costs);
   }
 
   /** The changes of this id, staged or applied. */
   changes(id: string): ChangeSet | undefined {
-    return this.#offers.find(id)?.changes() ?? (this.#taken?.id === id ? this.#taken.changes() : this.#kept.get(id));
+    return this.#agent.changes(id);
   }
 
-  edited(text: string): void {
+  edited(text: string, isRecalled = false): void {
     this.#typed = text;
-    if (text !== "" && this.#ghost === undefined && !text.startsWith("/")) this.#dropAsked();
-    this.#tell({ type: "edited", text });
+    this.#agent.edited(text, isRecalled ? "recalled" : "typed");
+    this.#changed();
+  }
+
+  /** Takes the suggestion, or puts it into the prompt: what is not on the screen is not taken. */
+  accept(method: "tab" | "enter" | "right"): void {
+    const { suggestion, phase } = this.#agent.view;
+    if (suggestion?.rest === undefined || phase !== "idle") return;
+    if (method === "right" || (method === "tab" && this.#options.settings().tab === "insert")) {
+      this.#options.insert(suggestion.text);
+      this.edited(suggestion.text);
+    } else if (this.#agent.take(suggestion.text) === undefined && this.#typed !== "") {
+      this.#typed = "";
+      this.#options.insert("");
+    }
+    this.#changed();
   }
 
   dismiss(): void {
-    this.#tell({ type: "dismiss" });
+    this.#agent.dismiss();
+    this.#changed();
   }
 
   turnCandidate(step: "next" | "previous"): void {
-    this.#tell({ type: step === "next" ? "nextCandidate" : "previousCandidate" });
-    // The one that shows now is the one that a user who turned to it is likely to take.
-    if (this.#ghost && this.#busy === "idle") this.#startAhead(this.#ghost.text);
+    this.#agent[step]();
+    this.#changed();
   }
 
-  /** Takes the suggestion: `right`, and Tab for those who set it so, put it into the prompt, as if it had been typed; all else runs it. */
-  accept(method: AcceptMethod): void {
-    const suggestion = this.#controller.visible;
-    if (this.#busy !== "idle" || suggestion === undefined) return;
-    if (method === "right" || (method === "tab" && this.#options.settings().tab === "insert")) {
-      this.#options.insert(suggestion);
-      return this.edited(suggestion);
-    }
-    for (const effect of this.#handle({ type: "accept", method })) {
-      if (effect.type === "insert") void this.submit(effect.text);
-      else this.#act(effect);
-    }
-  }
-
-  /** A prompt of the user's, or a suggestion that they took. */
+  /** A prompt of the user's. While something goes on it waits. */
   async submit(text: string): Promise<void> {
-    if (text.trim() === "" || this.#disposed) return;
-    this.#typed = "";
-    if (this.#busy !== "idle") {
-      this.#queued.push(text);
-      return this.#changed();
-    }
-    this.#stopped = false;
-    const work = this.#offers.take(text);
-    this.#dropAsked();
-    this.#tell({ type: "clear" });
-    this.#offers.giveUp((other) => this.#drop(other));
-    this.#working = text;
-    this.#setBusy(work === undefined ? "turn" : "accept");
-    const news = await this.#undone.tell();
     if (this.#disposed) return;
-    if (this.#stopped) {
-      // Before anything had begun: the prompt is the draft again.
-      if (work !== undefined) this.#drop(work);
-      this.#over();
-      return this.#giveBack([text]);
-    }
-    this.#markUndone();
-    if (news !== undefined) this.#add(note("info", news.forUser));
-    if (work !== undefined && work.note === this.#undone.note) {
-      await this.#take(work);
-    } else {
-      // What ran ahead did so in the belief that all is there which the user has undone.
-      if (work !== undefined) this.#drop(work);
-      this.#add({ key: newKey(), kind: "user", text });
-      await this.#runTurn(text);
-    }
-    const next = this.#queued.shift();
-    if (next !== undefined) await this.submit(next);
+    this.#typed = "";
+    const sent = this.#agent.submit(text);
+    this.#changed();
+    if (sent === "begins") await this.#agent.idle();
   }
 
   /** Asks for a suggestion now. Whoever wanted it hears why there is none. */
   suggest(wanted = false): void {
-    if (this.#busy !== "idle" || !this.#options.settings().enabled) return;
-    void this.#ask().then((suppressed) => {
-      if (!wanted || suppressed === undefined) return;
-      const why = suppressed === "early_conversation" ? "the conversation is too short" : suppressed.replaceAll("_", " ");
-      this.#add(note("info", `There is no suggestion now: ${why}.`));
-    });
+    if (this.view.busy !== "idle" || !this.#options.settings().enabled) return;
+    this.#wantsWhy = wanted;
+    this.#agent.suggest();
+    this.#follow(this.#agent.view);
   }
 
   /** Files of the project were changed: if that undid work, or redid it, what rests on it is no longer offered. */
-  async filesChanged(): Promise<void> {
-    if (this.#busy !== "idle" || this.#disposed) return;
-    const before = this.#undone.note;
-    await this.#undone.look();
-    if (this.#undone.note === before || this.#busy !== "idle" || this.#disposed) return;
-    const offered = this.#ghost !== undefined || this.#asking !== undefined;
-    this.#dropAsked();
-    this.#tell({ type: "clear" });
-    this.#offers.giveUp((work) => this.#drop(work));
-    if (offered) this.#options.announce("The suggestion is gone: it rested on work that you have undone or redone.");
-    this.#markUndone();
+  filesChanged(): void {
+    if (!this.#disposed) this.#agent.filesChanged();
   }
 
-  #markUndone(): void {
-    this.#undone.mark(this.items, (item) => this.#options.changed(item));
-  }
-
-  answer(id: string, answer: "run" | "decline" | "stop"): void {
-    if (this.#question?.id === id) this.#question.settle(answer);
+  answer(id: string, answer: Answer): void {
+    const { question } = this.#agent.view;
+    if (question?.id !== id) return;
+    if (answer === "stop") this.#agent.interrupt();
+    else if (answer === "yours" || answer === "work") this.#agent.answer(id, { keep: "conflicts" in question ? question.conflicts.map(() => answer) : [] });
+    else this.#agent.answer(id, answer);
+    this.#follow(this.#agent.view);
   }
 
   /** What was to follow is the draft again: whoever stops a turn decides anew about it. */
   stop(): void {
-    this.#stopped = true;
-    this.#giveBack();
-    this.#question?.settle("stop");
-    this.#turn?.turn.abort();
-    this.#taken?.speculation.abort();
-    this.#changed();
+    this.#agent.interrupt();
+    this.#follow(this.#agent.view);
   }
 
-  /** These prompts and those that waited stand in the line again, before what is typed there. */
-  #giveBack(prompts: string[] = []): void {
-    const all = [...prompts, ...this.#queued];
-    if (all.length === 0) return;
-    const draft = [...all, ...(this.#typed === "" ? [] : [this.#typed])].join("\n");
-    this.#queued = [];
-    this.#options.insert(draft);
-    this.edited(draft);
-  }
-
-  /** Settings changed: the off switch counts at once. */
+  /** Settings changed: they count at once. */
   settingsChanged(): void {
-    const { enabled, speculation } = this.#options.settings();
-    this.#tell({ type: "enabled", enabled });
-    // In plan mode nothing is suggested, nor kept ready that would write.
-    const isPlan = this.#options.mode() === "plan";
-    if (isPlan) this.#tell({ type: "clear" });
-    if (!enabled || isPlan) this.#dropAsked();
-    if (!enabled || !speculation || isPlan) this.#offers.giveUp((work) => this.#drop(work));
-    if (this.#currentRules() !== this.#rules) this.#newRules();
+    const { enabled, speculation, candidates, deny, aheadWrites } = this.#options.settings();
+    const agent = this.#agent;
+    if (this.#tools !== this.#toolNames()) {
+      // Other tools are for another agent, with which the conversation goes on.
+      this.#tools = this.#toolNames();
+      this.#working = undefined;
+      void agent.close();
+      this.#agent = this.#newAgent();
+      return this.#changed();
+    }
+    const wasOff = agent.view.unsuggested === "off";
+    agent.setBackground(this.#background);
+    agent.setSpeculation(speculation);
+    agent.setCandidates(candidates);
+    const rules = JSON.stringify([deny, aheadWrites]);
+    if (rules !== this.#rules) agent.setRules({ deny, aheadWrites });
+    this.#rules = rules;
+    agent.modeChanged();
+    if (enabled && wasOff) agent.suggest();
     this.#changed();
   }
 
-  #currentRules(): string {
-    const { deny, aheadWrites, index } = this.#options.settings();
-    return JSON.stringify([deny, aheadWrites, index]);
+  #rules = "";
+
+  #toolNames(): string {
+    return JSON.stringify(this.#options.tools?.().map(({ name }) => name) ?? []);
   }
 
-  /** What was read ahead may be denied now. */
-  #newRules(): void {
-    this.stop();
-    this.#tell({ type: "clear" });
-    this.#offers.giveUp((work) => this.#drop(work));
-    this.#dropAsked();
-    this.#engine.dispose();
-    this.#rules = this.#currentRules();
-    this.#engine = this.#newEngine();
+  /** Another model answers from now on. */
+  modelChanged(name: string, facts: ModelFacts): void {
+    [this.#options.modelName, this.#options.facts] = [name, facts];
+    this.#agent.setModel(this.#options.model, name, facts);
   }
 
   dispose(): void {
     if (this.#disposed) return;
-    this.#dropAsked();
-    this.stop();
-    clearTimeout(this.#wake);
-    this.#offers.giveUp((work) => this.#drop(work));
+    this.#save();
     this.#disposed = true;
-    this.#controller.dispose();
-    this.#engine.dispose();
-    this.#undone.dispose();
+    void this.#agent.close();
   }
 
-  // ── suggestions ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── what the agent tells ───────────────────────────────────────────────────────────────────────────────────────────
 
-  #open(text: string): void {
-    this.#request += 1;
-    const show = this.#handle({ type: "suggested", request: this.#request, suggestion: text });
-    // Nothing runs ahead for it: there is no conversation yet whose model could be asked.
-    for (const effect of show) if (effect.type === "wakeAt") this.#act(effect);
-  }
-
-  /** Asks the model, or takes what accepted work has asked itself. */
-  async #ask(accepted?: Ahead): Promise<string | undefined> {
-    this.#dropAsked();
-    const { candidates } = this.#options.settings();
-    const request = ++this.#request;
-    const asking = new AbortController();
-    this.#asking = asking;
-    this.#tell({ type: "requested", request });
-    try {
-      const { suggestions, suppressed } = accepted ? await this.#next(accepted) : await this.#guess(candidates, asking.signal);
-      if (asking.signal.aborted) return undefined;
-      const [suggestion, ...others] = suggestions;
-      this.#tell(suggestion === undefined ? { type: "suppressed", request, reason: suppressed } : { type: "suggested", request, suggestion, others });
-      return suggestion === undefined ? suppressed : undefined;
-    } catch (error) {
-      if (asking.signal.aborted) return undefined;
-      this.#tell({ type: "suppressed", request, reason: "error" });
-      return messageOf(error);
-    } finally {
-      if (this.#asking === asking) this.#asking = undefined;
-      this.#changed();
-    }
-  }
-
-  async #guess(candidates: number, signal: AbortSignal): Promise<Guess> {
-    const news = await this.#undone.look();
-    signal.throwIfAborted();
-    const { system, messages } = this.#conversation;
-    const told: Message[] = news ? [{ role: "user", parts: [{ type: "text", text: news.note }] }] : [];
-    const answer = await this.#engine.suggest({ ...(system !== undefined && { system }), messages: [...messages, ...told] }, { candidates, signal });
-    this.costs.add("suggestions", answer.usage);
-    if (answer.suppressed !== undefined) return { suggestions: [], suppressed: answer.error ?? answer.suppressed };
-    return { suggestions: [answer.suggestion, ...answer.others], suppressed: "" };
-  }
-
-  /** What comes after accepted work: it asks that by itself, at the latest when it is accepted. */
-  async #next(accepted: Ahead): Promise<Guess> {
-    try {
-      return { suggestions: await accepted.speculation.candidates(), suppressed: "empty" };
-    } finally {
-      const { cost } = accepted.finished ?? {};
-      if (cost) this.costs.add("suggestions", difference(accepted.speculation.cost, cost));
-    }
-  }
-
-  #dropAsked(): void {
-    this.#asking?.abort();
-    this.#asking = undefined;
-  }
-
-  #handle(event: ControllerEvent): Effect[] {
-    return this.#disposed ? [] : this.#controller.handle(event, Date.now());
-  }
-
-  #tell(event: ControllerEvent): void {
-    for (const effect of this.#handle(event)) this.#act(effect);
-    this.#changed();
-  }
-
-  #act(effect: Effect): void {
-    switch (effect.type) {
-      case "show": {
-        const { suggestion, rest = suggestion, place } = effect;
-        this.#ghost = { text: suggestion, rest, ...(place && 1 < place.of && { place }) };
-        return this.#options.announce(`Suggestion: ${suggestion}. Press Tab to accept.`);
-      }
-      case "hide":
-        this.#ghost = undefined;
+  #tell(told: ViewItem, { taken }: View): void {
+    const known = this.#shown.get(told.key);
+    switch (told.type) {
+      case "prompt":
+        this.#working = told.text;
+        return this.#show(told.key, { key: newKey(), kind: "user", text: told.text, ...(taken !== undefined && { ahead: true }) });
+      case "answer":
+        if (told.text.trim() === "") return;
+        return this.#show(told.key, { key: known?.key ?? newKey(), kind: "model", text: told.text });
+      case "call":
+        return this.#show(told.key, { ...callItem(told), key: known?.key ?? newKey() });
+      case "applied":
+        if (0 < told.changes.length) this.#show(told.key, { ...changesItem(told), key: known?.key ?? newKey() });
+        if (known === undefined) this.#applied(told);
         return;
-      case "wakeAt":
-        clearTimeout(this.#wake);
-        this.#wake = setTimeout(() => this.#tell({ type: "wake" }), Math.max(0, effect.at - Date.now()));
+      case "notTaken":
+        if (known === undefined) this.#notTaken(told);
         return;
-      case "startSpeculation":
-        return this.#startAhead(effect.suggestion);
-      case "abandonSpeculation":
-        return this.#offers.giveUp((work) => this.#drop(work));
-      case "abandonOthers":
-        return this.#offers.keepOnly(effect.suggestion, (work) => this.#drop(work));
+      case "note":
+        return this.#show(told.key, note(told.code === "trouble" ? "warning" : "info", told.code === "undone" || told.code === "trouble" ? told.text : `No suggestion: ${told.text}.`));
+      case "declined":
+        return this.#show(told.key, note("warning", `Declined, for nobody is there to ask: ${told.verdict.detail}.`));
+      case "check":
+        return this.#show(told.key, note(told.passed ? "info" : "warning", told.tests ?? `${told.command} ${told.passed ? "passes" : "fails"}`));
+      case "end":
+        return this.#ended(told);
     }
   }
 
-  #startAhead(prompt: string): void {
-    const { enabled, speculation } = this.#options.settings();
-    if (!enabled || !speculation || this.#offers.get(prompt) !== undefined) return;
-    try {
-      const started = this.#engine.speculate(this.#conversation, this.#undone.promptAhead(prompt));
-      const work: Ahead = new Ahead(started, prompt, this.#undone.note, () => this.#aheadChanged(work));
-      this.#offers.add(prompt, work);
-    } catch {
-      // A slash command is never run ahead; it is a suggestion all the same.
-    }
-  }
-
-  #aheadChanged(work: Ahead): void {
-    if (work.finished !== undefined && this.ahead === work) this.#options.announce(work.card().headline);
-    this.#changed();
-  }
-
-  /** Gives work up. What it cost so far counts. */
-  #drop(work: Ahead): void {
-    this.costs.add("ahead", work.speculation.cost);
-    work.speculation.abort();
-    void work.told.catch(() => {}).finally(() => work.speculation.dispose());
-  }
-
-  // ── turns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** A turn with a prompt, or one that goes on with what ran ahead for it. */
-  async #runTurn(prompt: string, begun?: { transcript: Transcript; teller: Teller }): Promise<void> {
-    this.#setBusy("turn");
-    const teller = begun?.teller ?? new Teller((item) => this.#add(item));
-    const next = begun ? { transcript: begun.transcript } : { prompt: this.#undone.prompt(prompt) };
-    const turn = this.#engine.turn(this.#conversation, next);
-    this.#turn = { turn, teller };
-    try {
-      for await (const event of turn) teller.tell(event);
-      const { ending, transcript, cost } = await turn.finished;
-      this.costs.add("turns", cost);
-      teller.ended(ending.status);
-      this.#keepHistory(transcript);
-      const last = endingNote(ending, prompt);
-      if (last) this.#add(last);
-      this.#over();
-      this.#options.announce(ending.status === "completed" ? "The answer is complete." : "The turn has stopped.");
-      if (ending.status === "completed" && !this.#isTyping) this.suggest();
-    } catch (error) {
-      teller.ended("failed");
-      this.#add(note("error", messageOf(error)));
-      this.#over();
-    } finally {
-      turn.dispose();
-    }
-  }
-
-  /** The user takes work that ran ahead, or still does. */
-  async #take(work: Ahead): Promise<void> {
-    this.#taken = work;
-    this.#add({ key: newKey(), kind: "user", text: work.prompt, ahead: true });
-    // What it tells from now on is part of the conversation at once.
-    work.teller.grew = (item) => this.#add(item);
-    for (const item of work.teller.items) this.#add(item);
-    this.#setBusy("accept");
-    try {
-      // What still runs is waited for before the files are looked at: a user may edit until the last moment.
-      const finished = await work.told;
-      this.costs.add("ahead", finished.cost);
-      this.#kept.add(work.id, finished.changes);
-      const accept = work.speculation.accept().then((outcome) => (outcome.type === "asksFirst" ? this.#askFirst(outcome, work) : outcome));
-      const acceptance = await accept.catch((error: unknown) => this.#refused(error, work));
-      if (acceptance?.type === "accepted") await this.#accepted(acceptance, work);
-      else if (acceptance !== undefined) await this.#notAccepted(acceptance, work);
-    } catch (error) {
-      this.#add(note("error", messageOf(error)));
-      this.#over();
-    } finally {
-      void this.#nextAsked.finally(() => work.speculation.dispose());
-    }
-  }
-
-  async #accepted(acceptance: Acceptance & { type: "accepted" }, work: Ahead): Promise<void> {
-    const { changes, merged, transcript, pendingCall, ending, timeSavedMs } = acceptance;
-    this.costs.savedMs += timeSavedMs;
-    if (0 < changes.length) {
-      const title = 0 < merged.length ? "Applied, merged with your edits" : "Applied";
-      this.#add({ key: newKey(), kind: "changes", title, files: fileLines(changes, work.id, merged) });
-      this.#options.applied?.(changes.filter(({ type }) => type !== "delete").map(({ path }) => path));
-    }
+  #applied({ changes }: ViewItem & { type: "applied" }): void {
+    if (0 < changes.length) this.#options.applied?.(changes.filter(({ type }) => type !== "delete").map(({ path }) => path));
     this.#options.announce(0 < changes.length ? `Applied: ${changes.map(({ path }) => path).join(", ")}.` : "Accepted.");
-    this.#taken = undefined;
-    if (pendingCall !== undefined || ending.status === "exhausted") {
-      return this.#runTurn(work.prompt, { transcript, teller: work.teller });
-    }
-    this.#keepHistory(transcript);
-    const told = endingNote(ending, work.prompt);
-    if (told) this.#add(told);
-    this.#over();
-    if (ending.status === "completed" && this.#options.settings().enabled) this.#nextAsked = this.#ask(work);
   }
 
-  /** The mode asks before a write: the user is asked once, for all of it, and nothing is written before their yes. */
-  async #askFirst(asks: Acceptance & { type: "asksFirst" }, work: Ahead): Promise<Acceptance | undefined> {
-    const answer = await this.#put(changesQuestion(work, asks));
-    if (answer === "run") return asks.agree();
-    this.#taken = undefined;
-    this.#add(note("info", "Not written: what ran ahead is dropped."));
-    this.#options.announce("Nothing was written.");
-    this.#over();
-    this.#giveBack([work.prompt]);
-    return undefined;
-  }
-
-  #notAccepted(acceptance: Exclude<Acceptance, { type: "accepted" }>, work: Ahead): Promise<void> | void {
-    this.#taken = undefined;
-    if (work.speculation.status === "aborted") {
-      // The user stopped it: nothing runs in its place.
-      this.#add(note("info", "Stopped. Nothing of the work ahead was applied.", [{ title: "Run it", action: "submit", text: work.prompt }]));
-      this.#options.announce("Stopped. Nothing was applied.");
-      return this.#over();
-    }
-    const again = { title: "Run again on the new content", action: "submit", text: work.prompt } as const;
-    const staged = { title: "Show what was staged", action: "diff", staged: work.id } as const;
-    switch (acceptance.type) {
-      case "nothing":
-        // Nothing was done ahead: the prompt runs as if it had been typed.
-        return this.#runTurn(work.prompt);
-      case "conflict":
-        this.#add(note("warning", `Not applied, nothing was changed. ${acceptance.conflicts.map(conflictLine).join(" ")}`, [staged, again]));
-        break;
-      case "withdrawn":
-        this.#add(note("warning", `Not applied: ${acceptance.call.name} is not allowed any more (${acceptance.verdict.detail}).`, [again]));
-        break;
-      case "discarded":
-        this.#add(note("warning", "Not applied: it stopped at a call that needs your consent.", [again]));
-        break;
-      case "asksFirst":
-        // It was asked about, and the rules changed once more before the answer.
-        this.#add(note("warning", "Not applied: it needs your consent once more.", [staged, again]));
-    }
+  #notTaken({ key, id, why, anew }: ViewItem & { type: "notTaken" }): void {
+    const again = anew ? " It runs again on the files as they are now." : "";
+    const words = (): string => {
+      switch (why.type) {
+        case "conflict":
+          return `Not applied, nothing was changed: your edit is kept. ${why.conflicts.map(conflictLine).join(" ")}${again}`;
+        case "withdrawn":
+          return `Not applied: ${why.call.name} is not allowed any more (${why.verdict.detail}).${again}`;
+        case "discarded":
+          return `Not applied: it stopped at a call that needs your consent.${again}`;
+        case "failed":
+          // What the editor said stands behind what the module says of the call.
+          return `Not applied, nothing was changed: ${why.error.replace(/^.* of the tree failed: /, "")}.`;
+        case "interrupted":
+          return "Stopped. Nothing of the work ahead was applied.";
+      }
+    };
+    const hasStaged = 0 < (this.changes(id)?.summary().length ?? 0);
+    const look: ItemAction[] | undefined = hasStaged ? [{ title: "Show what was staged", action: "diff", staged: id }] : undefined;
+    this.#show(key, note(why.type === "interrupted" ? "info" : "warning", words(), look));
     this.#options.announce("Not applied. Nothing was changed.");
-    this.#over();
   }
 
-  /** The editor did not take the edit. Everything is as it was. */
-  #refused(error: unknown, work: Ahead): undefined {
-    this.#taken = undefined;
-    // What the editor said stands behind what the module says of the call.
-    const why = messageOf(error).replace(/^.* of the tree failed: /, "");
-    this.#add(note("warning", `Not applied, nothing was changed: ${why}.`, [
-      { title: "Show what was staged", action: "diff", staged: work.id },
-      { title: "Run again on the new content", action: "submit", text: work.prompt },
-    ]));
-    this.#options.announce("Not applied. Nothing was changed.");
-    this.#over();
-  }
-
-  async #consent(call: ToolCall, verdict: Verdict): Promise<"run" | "decline" | "stop"> {
-    this.#turn?.teller.waits(call.id, true);
-    const answer = await this.#put(callQuestion(call, verdict));
-    this.#turn?.teller.waits(call.id, false);
-    return answer;
-  }
-
-  /** Puts a question to the user, in place of one that may stand. */
-  #put(question: Question): Promise<"run" | "decline" | "stop"> {
-    return new Promise((resolve) => {
-      this.#question = {
-        ...question,
-        settle: (answer) => {
-          this.#question = undefined;
-          this.#changed();
-          resolve(answer);
-        },
-      };
-      this.#options.announce(question.title ?? `${question.tool} ${question.subject} needs your consent: ${question.reason}`);
-      this.#changed();
-    });
-  }
-
-  // ── the small things ───────────────────────────────────────────────────────────────────────────────────────────────
-
-  #add(item: Item): void {
-    if (!this.items.includes(item)) this.items.push(item);
-    this.#options.changed(item);
-  }
-
-  #keepHistory(transcript: Transcript): void {
-    // A prompt without an answer is taken back, so that the conversation goes on where it was.
-    if (!transcript.messages.some(({ role }) => role === "model")) return;
-    this.#conversation.messages.push(...transcript.messages);
-    this.#undone.told();
-  }
-
-  #setBusy(busy: ViewState["busy"]): void {
-    this.#busy = busy;
-    this.#changed();
-    if (this.#disposed) return;
-    const { items, costs } = this;
-    const working = this.#working;
-    this.#options.save?.({ version: 1, messages: this.#conversation.messages, items, costs: costs.rows(), ...(working !== undefined && { working }) });
-  }
-
-  #over(): void {
-    this.#turn = undefined;
-    this.#taken = undefined;
+  #ended({ key, ending }: ViewItem & { type: "end" }): void {
+    if (this.#shown.has(key)) return;
+    const prompt = this.#working ?? "";
     this.#working = undefined;
-    this.#setBusy("idle");
+    const last = endingNote(ending, prompt);
+    if (last) this.#show(key, last);
+    this.#options.announce(ending.status === "completed" ? "The answer is complete." : "The turn has stopped.");
+  }
+
+  #show(key: number, item: Item): void {
+    const known = this.#shown.get(key);
+    if (known === undefined) this.items.push(item);
+    // What is listed stays the same object, so that its place does.
+    const listed = known === undefined ? item : Object.assign(known, item);
+    this.#shown.set(key, listed);
+    this.#options.changed(listed);
+  }
+
+  /** What is not a line. */
+  #follow({ suggestion, ahead, question, draft, isAsking, unsuggested }: View): void {
+    if (suggestion && suggestion.text !== this.#suggested) this.#options.announce(`Suggestion: ${suggestion.text}. Press Tab to accept.`);
+    if (suggestion && ahead && ahead.state !== "running" && ahead.state !== this.#aheadState) this.#options.announce(aheadWork(ahead).card.headline);
+    [this.#suggested, this.#aheadState] = [suggestion?.text, ahead?.state];
+    if (question && question.id !== this.#asked) {
+      const { title, tool, subject, reason } = questionOf(question, undefined);
+      this.#options.announce(title ?? `${tool} ${subject} needs your consent: ${reason}`);
+    }
+    this.#asked = question?.id;
+    if (draft && draft.revision !== this.#draft) {
+      this.#draft = draft.revision;
+      this.#working = undefined;
+      const text = [draft.text, this.#typed].filter((part) => part !== "").join("\n");
+      this.#options.insert(text);
+      this.edited(text);
+    }
+    if (this.#wantsWhy && !isAsking) {
+      this.#wantsWhy = false;
+      if (!suggestion && unsuggested !== undefined) {
+        const why = unsuggested === "early_conversation" ? "the conversation is too short" : unsuggested.replaceAll("_", " ");
+        const item = note("info", `There is no suggestion now: ${why}.`);
+        this.items.push(item);
+        this.#options.changed(item);
+      }
+    }
+    this.#changed();
+  }
+
+  #save(): void {
+    if (this.#disposed) return;
+    const working = this.#working;
+    this.#options.save?.({ version: 2, lines: this.#lines, items: this.items, costs: this.costs, ...(working !== undefined && { working }) });
   }
 
   #changed(): void {

@@ -1,34 +1,68 @@
-import type { Acceptance, Conflict, ToolCall, Verdict } from "headstart";
-import type { Question } from "../view/protocol.js";
-import type { Ahead } from "./ahead.js";
-import { contentOf, counted, subjectOf } from "./teller.js";
+import type { ChangeSet, Conflict, ToolCall, ViewQuestion } from "headstart";
+import type { Choice, Question } from "../view/protocol.js";
+import { contentOf, counted, subjectOf } from "./items.js";
 
-/** Whether a call may run. */
-export function callQuestion(call: ToolCall, verdict: Verdict): Question {
-  const content = contentOf(call);
-  return { id: call.id, tool: call.name, subject: subjectOf(call), reason: verdict.detail, ...(content !== undefined && { content }) };
+const RUN: Choice[] = [
+  { title: "Run", key: "Y", answer: "yes", primary: true },
+  { title: "Decline", key: "N", answer: "no" },
+  { title: "Stop the turn", key: "S", answer: "stop" },
+];
+const WRITE: Choice[] = [
+  { title: "Write", key: "Y", answer: "yes", primary: true },
+  { title: "Drop it", key: "N", answer: "no" },
+];
+const DECIDE: Choice[] = [
+  { title: "Run again on the new content", key: "R", answer: "anew", primary: true },
+  { title: "Keep mine, take the rest", key: "M", answer: "yours" },
+  { title: "Take the work's", key: "W", answer: "work" },
+  { title: "Drop it", key: "N", answer: "no" },
+];
+
+/** What the user is asked, in words. `changes` are those of the work that they took. */
+export function questionOf(question: ViewQuestion, changes: ChangeSet | undefined): Question {
+  const { id } = question;
+  switch (question.type) {
+    case "call":
+      return callQuestion(id, question.call, question.verdict.detail);
+    case "changes": {
+      const { pendingCall } = question;
+      const sum = (lines: number[]) => lines.reduce((before, more) => before + more, 0);
+      const added = sum(question.changes.map((change) => change.added));
+      const removed = sum(question.changes.map((change) => change.removed));
+      const then = pendingCall === undefined ? "" : ` After that it asks: ${pendingCall.name} ${subjectOf(pendingCall)}.`;
+      return {
+        id,
+        title: "Write what ran ahead?",
+        tool: "",
+        subject: `${counted(question.changes.length, "file")} +${added} −${removed}`,
+        reason: `The mode asks before edits.${then}`,
+        choices: WRITE,
+        ...(changes && { content: changes.diff() }),
+      };
+    }
+    default:
+      return {
+        id,
+        title: "Your edits and the work do not fit.",
+        tool: "",
+        subject: "",
+        reason: `Nothing was changed. ${question.conflicts.map(conflictLine).join(" ")}`,
+        choices: question.type === "conflicts" ? DECIDE : DECIDE.filter(({ answer }) => answer === "anew" || answer === "no"),
+        ...(changes && { content: changes.diff() }),
+      };
+  }
 }
 
-/** Whether what ran ahead may be written: all of it, with its diff. */
-export function changesQuestion(work: Ahead, { changes, pendingCall }: Acceptance & { type: "asksFirst" }): Question {
-  const sum = (lines: number[]) => lines.reduce((before, more) => before + more, 0);
-  const added = sum(changes.map((change) => change.added));
-  const removed = sum(changes.map((change) => change.removed));
-  const then = pendingCall === undefined ? "" : ` After that it asks: ${pendingCall.name} ${subjectOf(pendingCall)}.`;
-  return {
-    id: `${work.id}-changes`,
-    title: "Write what ran ahead?",
-    tool: "",
-    subject: `${counted(changes.length, "file")} +${added} −${removed}`,
-    reason: `The mode asks before edits.${then}`,
-    content: work.changes().diff(),
-  };
+/** Whether a call may run. */
+function callQuestion(id: string, call: ToolCall, reason: string): Question {
+  const content = contentOf(call);
+  return { id, tool: call.name, subject: subjectOf(call), reason, choices: RUN, ...(content !== undefined && { content }) };
 }
 
 export function conflictLine({ path, kind }: Conflict): string {
   switch (kind) {
     case "modified":
-      return `You edited ${path} in the same place meanwhile; your edit is kept.`;
+      return `You edited ${path} in the same place meanwhile.`;
     case "deleted":
       return `${path} is gone meanwhile.`;
     case "created":

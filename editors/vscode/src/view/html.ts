@@ -27,8 +27,10 @@ export function pageHtml(webview: vscode.Webview, extension: vscode.Uri): string
       <div id="ghost" aria-hidden="true"></div>
       <textarea id="input" rows="1" spellcheck="false" aria-label="Prompt" aria-describedby="hint"></textarea>
     </div>
+    <div id="hint"></div>
     <div id="bar">
-      <span id="hint"></span>
+      <button id="model" type="button" title="Choose a model"></button>
+      <button id="mode" type="button" title="Choose what needs no consent"></button>
       <button id="send" type="submit" aria-label="Send">Send</button>
     </div>
   </form>

@@ -23,7 +23,11 @@ export interface FileLine {
 export type ItemAction =
   | { title: string; action: "submit"; text: string }
   | { title: string; action: "command"; command: string }
-  | { title: string; action: "diff"; staged: string; path?: string };
+  | { title: string; action: "diff"; staged: string; path?: string }
+  /** A path of the workspace, as the model wrote it. */
+  | { title: string; action: "open"; path: string; line?: number }
+  /** Into the editor, or the clipboard. */
+  | { title: string; action: "insert" | "copy"; text: string };
 
 /** The suggestion on screen. */
 export interface Ghost {
@@ -51,6 +55,18 @@ export interface Question {
   /** The whole of what would be written or run. */
   content?: string;
   reason: string;
+  choices: Choice[];
+}
+
+/** What the user may answer. */
+export type Answer = "yes" | "no" | "stop" | "anew" | "yours" | "work";
+
+export interface Choice {
+  title: string;
+  /** The key that says so. */
+  key: string;
+  answer: Answer;
+  primary?: boolean;
 }
 
 export interface ViewState {
@@ -64,6 +80,9 @@ export interface ViewState {
   queued: string[];
   status: string;
   model: string;
+  mode: string;
+  /** What is missing before a prompt can be answered. */
+  setup?: { text: string; actions: ItemAction[] };
 }
 
 export type ToPage =
@@ -74,12 +93,11 @@ export type ToPage =
 
 export type FromPage =
   | { type: "ready"; draft: string }
-  | { type: "edited"; text: string }
-  | { type: "focused"; input: boolean }
+  | { type: "edited"; text: string; /** whether an older prompt was called back */ recalled?: boolean }
   | { type: "submit"; text: string }
   | { type: "accept"; method: "tab" | "enter" | "right" }
   | { type: "dismiss" }
   | { type: "turn"; step: "next" | "previous" }
-  | { type: "answer"; id: string; answer: "run" | "decline" | "stop" }
+  | { type: "answer"; id: string; answer: Answer }
   | { type: "stop" }
   | { type: "act"; action: ItemAction };

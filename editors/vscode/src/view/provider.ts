@@ -43,9 +43,12 @@ export class ChatView implements vscode.WebviewViewProvider {
       if (this.#view !== view) return;
       this.#view = undefined;
       this.#isReady = false;
-      this.#heard({ type: "focused", input: false });
     });
     view.webview.html = pageHtml(view.webview, this.#extension);
+  }
+
+  get isVisible(): boolean {
+    return this.#view?.visible === true;
   }
 
   /** Draws soon: an item that is new or grew, or the state around them. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Recording } from "headstart";
-import { Workbench } from "./workbench.js";
+import { Workbench, until } from "./workbench.js";
 
 const EDIT = { file_path: "CHANGELOG.md", old_string: "## Unreleased\n", new_string: "## Unreleased\n\n- `top` is new.\n" };
 
@@ -42,15 +42,53 @@ test("an unsaved edit in the same place is a conflict, and is kept", { timeout: 
     await workbench.editorShows("- mine");
     await workbench.openChat();
     await workbench.tab();
-    await workbench.chat.locator(".note.warning", { hasText: "your edit is kept" }).waitFor();
+    await workbench.chat.locator("#question", { hasText: "You edited CHANGELOG.md in the same place meanwhile" }).waitFor();
     await workbench.picture("conflict");
-    const text = await workbench.editorText();
-    assert.ok(text.includes("- mine") && !text.includes("top"), text);
-    assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
-    await workbench.page.locator(".tab.dirty", { hasText: "CHANGELOG.md" }).waitFor();
+    const isKept = async () => {
+      const text = await workbench.editorText();
+      assert.ok(text.includes("- mine") && !text.includes("top"), text);
+      assert.equal(workbench.server.stored.get("CHANGELOG.md"), undefined);
+      await workbench.page.locator(".tab.dirty", { hasText: "CHANGELOG.md" }).waitFor();
+    };
+    await isKept();
+    // No: the prompt is in the line again, and goes as any other.
+    await workbench.page.waitForTimeout(450);
+    await workbench.press("n");
+    await until("the prompt is back", async () => (await workbench.input.inputValue()) === "update the changelog");
+    await workbench.press("Enter");
+    await workbench.chat.locator(".model", { hasText: "Run anew." }).waitFor();
+    await isKept();
   } finally {
     await workbench.picture("conflict-last");
     await workbench.close();
+  }
+});
+
+test("of a conflict the user may take the work's, or have it run again on what is there now", { timeout: 120_000 }, async () => {
+  for (const [key, holds] of [["w", ["top", true]], ["r", ["- mine", true]]] as const) {
+    const workbench = await staged();
+    try {
+      await workbench.press("ArrowDown", "ArrowDown", "ArrowDown");
+      await workbench.type("- mine");
+      await workbench.openChat();
+      await workbench.tab();
+      await workbench.chat.locator("#question").waitFor();
+      await workbench.page.waitForTimeout(450);
+      await workbench.press(key);
+      if (key === "r") {
+        await workbench.chat.locator(".note.warning", { hasText: "your edit is kept" }).waitFor();
+        await workbench.chat.locator(".model", { hasText: "Run anew." }).waitFor();
+        await workbench.chat.getByRole("button", { name: "Show what was staged" }).click();
+        await workbench.page.locator(".tab.active", { hasText: "CHANGELOG.md (staged by headstart)" }).waitFor();
+      } else {
+        await workbench.chat.locator(".changes", { hasText: "CHANGELOG.md" }).waitFor();
+        await workbench.editorShows("- mine", false);
+        await workbench.editorShows(...holds);
+      }
+    } finally {
+      await workbench.picture(`conflict-${key}-last`);
+      await workbench.close();
+    }
   }
 });
 

@@ -60,7 +60,7 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
     await workbench.tab();
     await workbench.chat.locator("#question").waitFor();
     await until("the harmless answer has the focus", () =>
-      workbench.chat.locator("[data-answer=decline]").evaluate((button) => button.ownerDocument.activeElement === button),
+      workbench.chat.locator("[data-answer=no]").evaluate((button) => button.ownerDocument.activeElement === button),
     );
     await workbench.picture("question");
     assert.equal(workbench.server.stored.get(".git/info/exclude"), undefined);

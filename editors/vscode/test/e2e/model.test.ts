@@ -63,7 +63,7 @@ test("in the mode that asks, a write asks; declined it is not made, and the mode
     await workbench.send("write notes all the same");
     await workbench.chat.locator("#question").waitFor();
     // A key that was on its way when the question came up is no answer.
-    await workbench.chat.locator("[data-answer=decline]").evaluate((button) =>
+    await workbench.chat.locator("[data-answer=no]").evaluate((button) =>
       button.dispatchEvent(new KeyboardEvent("keydown", { key: "n", bubbles: true, cancelable: true })),
     );
     await workbench.page.waitForTimeout(450);

@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Costs, difference, shortNumber } from "../../src/session/costs.js";
-import { contentOf, subjectOf } from "../../src/session/teller.js";
+import { shortNumber } from "../../src/session/costs.js";
+import { contentOf, subjectOf } from "../../src/session/items.js";
 
 test("numbers are short", () => {
   const cases: [number, string][] = [[0, "0"], [999, "999"], [1_000, "1k"], [1_234, "1.2k"], [99_960, "100k"], [123_456, "123k"], [999_499, "999k"], [999_500, "1M"], [3_450_000, "3.5M"]];
   for (const [number, short] of cases) assert.equal(shortNumber(number), short);
-});
-
-test("a cost is counted once, for what it was spent", () => {
-  const costs = new Costs();
-  costs.add("ahead", { inputTokens: 100, cachedInputTokens: 80, outputTokens: 10 });
-  const later = { inputTokens: 130, cachedInputTokens: 100, outputTokens: 15 };
-  costs.add("suggestions", difference(later, { inputTokens: 100, cachedInputTokens: 80, outputTokens: 10 }));
-  assert.equal(costs.tokens, 145);
-  assert.deepEqual(costs.rows().find(({ purpose }) => purpose === "suggestions"), { purpose: "suggestions", input: 30, cached: 20, output: 5 });
 });
 
 test("a call is told in one line, and what it would write is told whole", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Costs } from "../../src/session/costs.js";
+import { noCosts, sum, tokens } from "../../src/session/costs.js";
 import { type Saved, readSaved, revived } from "../../src/session/saved.js";
 import type { Item } from "../../src/view/protocol.js";
 
@@ -14,19 +14,28 @@ const ITEMS: Item[] = [
     { title: "Again", action: "submit", text: "go" },
   ] },
 ];
-const SAVED: Saved = { version: 1, messages: [{ role: "user", parts: [{ type: "text", text: "go" }] }], items: ITEMS, costs: new Costs().rows() };
+const SAVED: Saved = { version: 2, lines: "", items: ITEMS, costs: noCosts() };
 
 test("what was saved is read", () => {
   assert.deepEqual(readSaved(JSON.stringify(SAVED)), SAVED);
   assert.equal(readSaved(JSON.stringify({ ...SAVED, working: "go" }))?.working, "go");
 });
 
+test("the form before this one is read", () => {
+  const message = { role: "user", parts: [{ type: "text", text: "go" }] };
+  const old = { version: 1, messages: [message], items: ITEMS, costs: [], working: "go" };
+  const saved = readSaved(JSON.stringify(old));
+  const lines = saved?.lines.trim().split("\n").map((line) => JSON.parse(line) as { type: string; message?: unknown });
+  assert.deepEqual(lines?.map(({ type }) => type), ["session", "message"]);
+  assert.deepEqual([lines?.[1]?.message, saved?.items, saved?.working], [message, ITEMS, "go"]);
+});
+
 test("what is damaged, or of another version, is nothing", () => {
   const text = JSON.stringify(SAVED);
   for (let end = 0; end < text.length; end += 7) assert.equal(readSaved(text.slice(0, end)), undefined);
   const damages: object[] = [
-    { version: 2 }, { messages: {} }, { items: [{ kind: "user" }] }, { items: [null] }, { items: [{ kind: "other", text: "" }] },
-    { items: [{ kind: "changes", files: [{}] }] }, { items: {} }, { costs: [{ purpose: "other" }] }, { costs: undefined }, { working: 1 },
+    { version: 3 }, { version: 1 }, { lines: {} }, { items: [{ kind: "user" }] }, { items: [null] }, { items: [{ kind: "other", text: "" }] },
+    { items: [{ kind: "changes", files: [{}] }] }, { items: {} }, { costs: { turns: {} } }, { costs: undefined }, { working: 1 },
   ];
   for (const damage of damages) assert.equal(readSaved(JSON.stringify({ ...SAVED, ...damage })), undefined, JSON.stringify(damage));
 });
@@ -42,9 +51,8 @@ test("in a new window nothing is under way, and nothing leads to what is gone", 
   assert.equal(new Set(keys).size, keys.length);
 });
 
-test("what was spent is counted on", () => {
-  const costs = new Costs([{ purpose: "turns", input: 100, cached: 20, output: 5 }]);
-  costs.add("turns", { inputTokens: 1, cachedInputTokens: 1, outputTokens: 1 });
-  assert.equal(costs.tokens, 107);
-  assert.equal(new Costs(costs.rows()).tokens, 107);
+test("what two windows have spent is one sum", () => {
+  const spent = { inputTokens: 100, cachedInputTokens: 20, outputTokens: 5 };
+  const once = { ...noCosts(), turns: spent, ahead: spent, savedMs: 10 };
+  assert.deepEqual([tokens(sum(once, once)), sum(once, noCosts()).savedMs], [420, 10]);
 });

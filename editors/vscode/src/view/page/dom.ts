@@ -21,22 +21,3 @@ export function byId<Type extends HTMLElement = HTMLElement>(id: string): Type {
   if (found === null) throw new Error(`the page has no #${id}`);
   return found as Type;
 }
-
-/** Paragraphs, fenced and inline code, and list items of a model's text. */
-export function prose(text: string): Node[] {
-  const nodes: Node[] = [];
-  for (const [at, block] of text.split(/^```.*$/m).entries()) {
-    if (at % 2 === 1) {
-      nodes.push(element("pre", { tabindex: "0" }, element("code", {}, block.replace(/^\n|\n$/g, ""))));
-      continue;
-    }
-    for (const paragraph of block.split(/\n{2,}/)) {
-      if (paragraph.trim() !== "") nodes.push(element("p", {}, ...inline(paragraph.trim())));
-    }
-  }
-  return nodes;
-}
-
-function inline(text: string): (Node | string)[] {
-  return text.split(/`([^`\n]+)`/).map((part, at) => (at % 2 === 1 ? element("code", {}, part) : part));
-}

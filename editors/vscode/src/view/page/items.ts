@@ -1,5 +1,6 @@
-import type { AheadCard, FileLine, FromPage, Item, ItemAction, Question } from "../protocol.js";
-import { element, prose } from "./dom.js";
+import type { AheadCard, Choice, FileLine, FromPage, Item, ItemAction, Question } from "../protocol.js";
+import { element } from "./dom.js";
+import { isPath, pathButton, prose } from "./prose.js";
 
 type Post = (message: FromPage) => void;
 type Call = Item & { kind: "call" };
@@ -23,9 +24,9 @@ export function itemElement(item: Item, post: Post): HTMLElement {
         item.ahead && element("span", { class: "badge", title: "This ran ahead, while you were reading" }, "ran ahead"),
       );
     case "model":
-      return element("article", { class: "model", "aria-label": "Model" }, ...prose(item.text));
+      return element("article", { class: "model", "aria-label": "Model" }, ...prose(item.text, post));
     case "call":
-      return callElement(item);
+      return callElement(item, post);
     case "changes":
       return element(
         "section",
@@ -34,26 +35,30 @@ export function itemElement(item: Item, post: Post): HTMLElement {
         fileList(item.files, post),
       );
     case "note":
-      return element(
-        "div",
-        { class: `note ${item.tone}`, role: item.tone === "info" ? undefined : "note" },
-        element("p", {}, item.text),
-        item.actions && element("div", { class: "actions" }, ...item.actions.map((action) => actionButton(action, post))),
-      );
+      return noteElement(item.tone, item.text, item.actions, post);
   }
+}
+
+export function noteElement(tone: (Item & { kind: "note" })["tone"], text: string, actions: ItemAction[] | undefined, post: Post): HTMLElement {
+  return element(
+    "div",
+    { class: `note ${tone}`, role: tone === "info" ? undefined : "note" },
+    element("p", {}, text),
+    actions && element("div", { class: "actions" }, ...actions.map((action) => actionButton(action, post))),
+  );
 }
 
 function actionButton(action: ItemAction, post: Post): HTMLElement {
   return element("button", { type: "button", class: "secondary", click: () => post({ type: "act", action }) }, action.title);
 }
 
-export function callElement(call: Call): HTMLElement {
+export function callElement(call: Call, post: Post): HTMLElement {
   return element(
     "div",
     { class: `call ${call.state}` },
     element("span", { class: "mark", "aria-hidden": "true" }),
     element("span", { class: "tool" }, call.tool),
-    element("span", { class: "subject" }, call.subject),
+    element("span", { class: "subject" }, isPath(call.subject) ? pathButton(call.subject, post) : call.subject),
     element("span", { class: call.detail ? "detail" : "unseen" }, call.detail ?? WORD[call.state]),
   );
 }
@@ -90,17 +95,18 @@ export function aheadElement(card: AheadCard, post: Post): Node[] {
   return [
     element("div", { class: `headline ${card.state}` }, element("span", { class: "mark", "aria-hidden": "true" }), card.headline),
     ...(0 < earlier ? [element("div", { class: "earlier" }, `${earlier} earlier`)] : []),
-    ...calls.map(callElement),
+    ...calls.map((call) => callElement(call, post)),
     ...(card.files.length === 0 ? [] : [fileList(card.files, post)]),
+    ...(card.state === "ready" && 0 < card.files.length ? [element("div", { class: "quiet" }, "Tests and builds are not run ahead here.")] : []),
     ...(card.waitsFor === undefined ? [] : [element("div", { class: "waits-for" }, card.waitsFor)]),
   ];
 }
 
 export function questionElement(question: Question, post: Post): Node[] {
-  const button = (title: string, key: string, answer: "run" | "decline" | "stop", kind: string) =>
+  const button = ({ title, key, answer, primary }: Choice) =>
     element(
       "button",
-      { type: "button", class: kind, "data-answer": answer, "aria-keyshortcuts": key, click: () => post({ type: "answer", id: question.id, answer }) },
+      { type: "button", class: primary ? "primary" : "secondary", "data-answer": answer, "aria-keyshortcuts": key, click: () => post({ type: "answer", id: question.id, answer }) },
       title,
       element("kbd", { "aria-hidden": "true" }, key),
     );
@@ -110,12 +116,6 @@ export function questionElement(question: Question, post: Post): Node[] {
       : element("h3", { id: "question-title" }, `${question.title} ${question.subject}`),
     element("p", { id: "question-reason" }, question.reason),
     ...(question.content === undefined ? [] : [element("pre", { tabindex: "0", "aria-label": "What it would write" }, question.content)]),
-    element(
-      "div",
-      { class: "actions" },
-      ...(question.title === undefined
-        ? [button("Run", "Y", "run", "primary"), button("Decline", "N", "decline", "secondary"), button("Stop the turn", "S", "stop", "secondary")]
-        : [button("Write", "Y", "run", "primary"), button("Drop it", "N", "decline", "secondary")]),
-    ),
+    element("div", { class: "actions" }, ...question.choices.map(button)),
   ];
 }

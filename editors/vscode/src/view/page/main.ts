@@ -1,6 +1,6 @@
 import type { FromPage, Item, ToPage, ViewState } from "../protocol.js";
 import { byId, element } from "./dom.js";
-import { aheadElement, itemElement, questionElement } from "./items.js";
+import { aheadElement, itemElement, noteElement, questionElement } from "./items.js";
 
 declare function acquireVsCodeApi(): {
   postMessage(message: FromPage): void;
@@ -21,6 +21,8 @@ const input = byId<HTMLTextAreaElement>("input");
 const hint = byId("hint");
 const send = byId<HTMLButtonElement>("send");
 const live = byId("live");
+const model = byId<HTMLButtonElement>("model");
+const mode = byId<HTMLButtonElement>("mode");
 
 const shown = new Map<string, HTMLElement>();
 let state: ViewState | undefined;
@@ -36,7 +38,7 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
       input.focus();
       return;
     case "focus":
-      return (state?.question ? questionBox.querySelector<HTMLElement>("[data-answer=decline]") : input)?.focus();
+      return (state?.question ? questionBox.querySelector<HTMLElement>("[data-answer=no]") : input)?.focus();
     case "announce":
       return announce(data.text);
   }
@@ -54,8 +56,10 @@ function showItems(changed: Item[], all: boolean): void {
   if (all) {
     items.replaceChildren();
     shown.clear();
+    prompts.length = 0;
   }
   for (const item of changed) {
+    if (item.kind === "user" && !shown.has(item.key) && prompts.at(-1) !== item.text) prompts.push(item.text);
     const made = itemElement(item, post);
     const old = shown.get(item.key);
     if (old === undefined) items.append(made);
@@ -69,11 +73,14 @@ function showState(now: ViewState): void {
   const before = state;
   state = now;
   welcome.hidden = 0 < shown.size;
-  if (!welcome.hidden) {
+  const { setup } = now;
+  if (!welcome.hidden && !(before && same(setup, before.setup))) {
     welcome.replaceChildren(
       element("h2", {}, "What shall be done?"),
       element("p", {}, "While you read the answer, headstart suggests your next prompt and runs it ahead: staged, nothing in the project changes."),
       element("p", {}, element("kbd", {}, "Tab"), " accepts it with its work, ", element("kbd", {}, "→"), " puts it into the prompt, ", element("kbd", {}, "Esc"), " dismisses it."),
+      element("p", {}, "There is no shell here: tests and builds are not run, nor run ahead. The program headstart does that in a terminal."),
+      ...(setup ? [noteElement("warning", setup.text, setup.actions, post)] : []),
     );
   }
   showGhost();
@@ -85,19 +92,22 @@ function showState(now: ViewState): void {
     questionBox.replaceChildren(...questionElement(question, post));
     askedAt = performance.now();
     // No key that was meant for the prompt may run something: the harmless answer has the focus.
-    if (document.hasFocus() && input.value === "") questionBox.querySelector<HTMLElement>("[data-answer=decline]")?.focus();
+    if (document.hasFocus() && input.value === "") questionBox.querySelector<HTMLElement>("[data-answer=no]")?.focus();
     follows = true;
     follow();
   }
   if (question === undefined && askedBefore !== undefined && document.hasFocus()) input.focus();
   askedBefore = question?.id;
+  model.textContent = now.model;
+  mode.textContent = MODES[now.mode] ?? now.mode;
   send.textContent = busy === "idle" ? "Send" : "Queue";
   document.body.dataset.busy = busy;
   input.placeholder = now.ghost ? "" : busy === "idle" ? "What shall be done?" : "What next?";
 }
 
-function hintFor({ busy, ghost, queued, status, tab }: ViewState): string {
+function hintFor({ busy, ghost, question, queued, status, tab }: ViewState): string {
   if (0 < queued.length) return `Next: ${queued.join("; ")}`;
+  if (question) return "Your answer is waited for. Esc stops.";
   if (busy === "turn") return "Working. Esc stops.";
   if (busy === "accept") return "Accepting: the work ahead is not done yet. Esc stops.";
   if (ghost) {
@@ -129,6 +139,24 @@ function ghostRest(): string | undefined {
   return goesAlong ? text.slice(typed) : undefined;
 }
 
+/** As the setting calls them, in one word that fits beside the prompt. */
+const MODES: Record<string, string> = { plan: "Plan", default: "Ask", "auto-edit": "Edit", yolo: "Yolo" };
+
+/** The prompts of the conversation, oldest first; the arrows lead through them from the line as it was. */
+const prompts: string[] = [];
+let recalled: { place: number; draft: string } | undefined;
+
+/** Whether an older prompt was called back, or the line as it was. */
+function recall(step: -1 | 1): boolean {
+  if (recalled === undefined && (step === 1 || prompts.length === 0)) return false;
+  const { place, draft } = recalled ?? { place: prompts.length, draft: input.value };
+  const next = Math.max(0, place + step);
+  recalled = next < prompts.length ? { place: next, draft } : undefined;
+  setText(prompts[next] ?? draft);
+  post({ type: "edited", text: input.value, recalled: recalled !== undefined });
+  return true;
+}
+
 function setText(text: string): void {
   input.value = text;
   input.setSelectionRange(text.length, text.length);
@@ -137,6 +165,7 @@ function setText(text: string): void {
 }
 
 function edited(): void {
+  recalled = undefined;
   vscode.setState({ draft: input.value });
   showGhost();
   post({ type: "edited", text: input.value });
@@ -145,6 +174,7 @@ function edited(): void {
 function submit(): void {
   const text = input.value;
   if (text.trim() === "") return;
+  recalled = undefined;
   setText("");
   post({ type: "submit", text });
 }
@@ -167,6 +197,10 @@ input.addEventListener("keydown", (event) => {
     taken();
     [lastAccept, tabIsHeld] = [event.timeStamp, true];
     post({ type: "accept", method: "tab" });
+  } else if (event.key === "ArrowUp" && isInFirstLine() && recall(-1)) {
+    taken();
+  } else if (event.key === "ArrowDown" && recalled && recall(1)) {
+    taken();
   } else if (event.key === "ArrowRight" && atEnd() && ghostRest() !== undefined) {
     taken();
     post({ type: "accept", method: "right" });
@@ -188,6 +222,10 @@ function isLeftOver(event: KeyboardEvent): boolean {
   return event.timeStamp - lastAccept < DOUBLE_PRESS_MS || state?.busy === "accept";
 }
 
+function isInFirstLine(): boolean {
+  return !input.value.slice(0, input.selectionStart).includes("\n");
+}
+
 function atEnd(): boolean {
   return input.selectionStart === input.value.length && input.selectionEnd === input.value.length;
 }
@@ -200,20 +238,20 @@ questionBox.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   const isEarly = event.timeStamp - askedAt < DEAF_MS;
   if (isEarly && ["Enter", " "].includes(event.key)) return event.preventDefault();
-  const answer = { y: "run", n: "decline", s: "stop" }[event.key.toLowerCase()];
-  const button = answer && questionBox.querySelector<HTMLElement>(`[data-answer=${answer}]`);
+  const button = questionBox.querySelector<HTMLElement>(`[aria-keyshortcuts="${CSS.escape(event.key.toUpperCase())}"]`);
   if (!button) return;
   event.preventDefault();
   event.stopPropagation();
   if (!isEarly) button.click();
 });
 
+for (const [button, command] of [[model, "headstart.pickModel"], [mode, "headstart.pickMode"]] as const) {
+  button.addEventListener("click", () => post({ type: "act", action: { title: "", action: "command", command } }));
+}
 byId("form").addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-input.addEventListener("focus", () => post({ type: "focused", input: true }));
-input.addEventListener("blur", () => post({ type: "focused", input: false }));
 window.addEventListener("focus", () => {
   if (document.activeElement === document.body || document.activeElement === null) input.focus();
 });

@@ -1,5 +1,6 @@
-import type { Finished, RunEvent, Status, ToolCall } from "headstart";
+import type { Ending, ToolCall, ViewCall, ViewItem } from "headstart";
 import type { Item, ItemAction } from "../view/protocol.js";
+import { fileLines } from "./ahead.js";
 
 type CallItem = Item & { kind: "call" };
 
@@ -11,79 +12,21 @@ export function newKey(): string {
   return `item-${keys}`;
 }
 
-/** Turns what a run tells into the lines of a conversation. */
-export class Teller {
-  readonly items: Item[] = [];
-  readonly #calls = new Map<string, CallItem>();
-  /** Hears of each item that is new or has changed. */
-  grew: (item: Item) => void;
+const STATES: Record<ViewCall["state"], CallItem["state"]> = {
+  generating: "running", generated: "running", calling: "running", done: "done", errored: "failed", canceled: "failed", boundary: "waits",
+};
 
-  constructor(grew: (item: Item) => void) {
-    this.grew = grew;
-  }
+/** The line of a call. */
+export function callItem({ call, state, waiting, error }: ViewCall): CallItem {
+  const item: CallItem = { key: "", kind: "call", tool: call.name, subject: subjectOf(call), state: waiting ? "waits" : STATES[state] };
+  if (error !== undefined) return { ...item, detail: firstLine(error) };
+  return state === "canceled" ? { ...item, detail: "stopped" } : item;
+}
 
-  get calls(): CallItem[] {
-    return [...this.#calls.values()];
-  }
-
-  tell(event: RunEvent): void {
-    switch (event.type) {
-      case "text":
-        return this.#text(event.text);
-      case "toolCall":
-        return this.#call(event.call);
-      case "toolResult": {
-        const item = this.#calls.get(event.result.id);
-        if (item === undefined) return;
-        const failed = "error" in event.result;
-        item.state = failed ? "failed" : "done";
-        if (failed) item.detail = firstLine(String((event.result as { error: string }).error));
-        this.grew(item);
-      }
-    }
-  }
-
-  /** No result comes for what is still open. */
-  ended(status: Status, pending?: ToolCall): void {
-    for (const [id, item] of this.#calls) {
-      if (item.state !== "running") continue;
-      item.state = id === pending?.id ? "waits" : "failed";
-      if (item.state === "failed") item.detail = status === "aborted" ? "stopped" : "did not run";
-      this.grew(item);
-    }
-  }
-
-  /** A call waits for its user's word, or no longer does. */
-  waits(id: string, waits: boolean): void {
-    const item = this.#calls.get(id);
-    if (item === undefined) return;
-    item.state = waits ? "waits" : "running";
-    this.grew(item);
-  }
-
-  #text(text: string): void {
-    let last = this.items.at(-1);
-    if (last?.kind !== "model") {
-      if (text.trim() === "") return;
-      last = { key: newKey(), kind: "model", text: "" };
-      this.items.push(last);
-    }
-    last.text += text;
-    this.grew(last);
-  }
-
-  #call(call: ToolCall): void {
-    // The call at which the work ahead stopped is told once more by the turn that goes on with it.
-    const known = this.#calls.get(call.id);
-    if (known !== undefined) {
-      known.state = "running";
-      return this.grew(known);
-    }
-    const item: CallItem = { key: newKey(), kind: "call", tool: call.name, subject: subjectOf(call), state: "running" };
-    this.#calls.set(call.id, item);
-    this.items.push(item);
-    this.grew(item);
-  }
+/** The list of what was applied. */
+export function changesItem({ id, changes, merged, undone }: ViewItem & { type: "applied" }): Item & { kind: "changes" } {
+  const title = 0 < merged.length ? "Applied, merged with your edits" : "Applied";
+  return { key: "", kind: "changes", title, files: fileLines(changes, id, merged, undone) };
 }
 
 /** What a call is about, in one line. */
@@ -113,7 +56,7 @@ export function note(tone: "info" | "warning" | "error", text: string, actions?:
 }
 
 /** How a run ended, if that is worth a line. */
-export function endingNote(ending: Finished["ending"], prompt: string): Item | undefined {
+export function endingNote(ending: Ending, prompt: string): Item | undefined {
   switch (ending.status) {
     case "completed":
       return undefined;
