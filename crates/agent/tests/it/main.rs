@@ -5,6 +5,7 @@ mod choices;
 mod ports;
 mod random;
 mod sessions;
+mod stories;
 mod turns;
 mod window;
 mod world;

@@ -80,6 +80,18 @@ impl World {
         let files = [("notes.txt", "one\n"), ("other.txt", "other\n")];
         let tree = Arc::new(MemoryTree::from_files(files).unwrap());
         let model = Arc::new(Obedient::default());
+        let background = Arc::new(Background(Arc::clone(&model))) as Arc<dyn Model>;
+        let asked = Arc::clone(&model) as Arc<dyn Model>;
+        Self::over(setting, tree, model, |_| (asked, background))
+    }
+
+    /// One over these files, in which these models answer: that of turns, and that of what is done ahead.
+    pub(crate) fn over(
+        setting: &Setting,
+        tree: Arc<MemoryTree>,
+        model: Arc<Obedient>,
+        models: impl FnOnce(&Arc<StillHost>) -> (Arc<dyn Model>, Arc<dyn Model>),
+    ) -> Self {
         let host = Arc::new(StillHost {
             rules: Mutex::new(GateContext {
                 mode: setting.mode,
@@ -89,9 +101,9 @@ impl World {
             }),
             ..StillHost::default()
         });
-        let background = Background(Arc::clone(&model));
+        let (asked, background) = models(&host);
         let engine = Engine {
-            background: BackgroundModel::main(Arc::new(background) as Arc<dyn Model>, "m"),
+            background: BackgroundModel::main(background, "m"),
             toolbox: Toolbox::standard(None),
             workspace: Arc::clone(&tree) as Arc<dyn Workspace>,
             gate: Arc::new(Gate::new()),
@@ -118,7 +130,7 @@ impl World {
         };
         let ports = Ports {
             engine,
-            model: Arc::clone(&model) as Arc<dyn Model>,
+            model: asked,
             runtime: Arc::new(NoThreads),
             ledger: Arc::clone(&book) as Arc<dyn LedgerStore>,
             session: Some(Arc::clone(&book) as Arc<dyn SessionStore>),

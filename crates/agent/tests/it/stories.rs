@@ -1,0 +1,353 @@
+//! Stories: what a user does and what they see, written once in `tests/stories` and played by every front end.
+//!
+//! A story is a file `NAME.json` with a recording in the place of a model. What its view is at the marked steps stands in `NAME.views.json`, which
+//! `STORIES=write` writes anew; the npm package plays the same files (`crates/wasm/npm/trial/stories.test.mjs`).
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "the stories are files")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use headstart_agent::{Answer, Edit, Subject, View};
+use headstart_budget::policy::Mode;
+use headstart_forked_query::{EventStream, Model, ModelError, ModelRequest, Recording, Replay, Role};
+use headstart_overlay_fs::{Choice, Keep, MemoryTree, WorkspacePath};
+use headstart_speculation::Host;
+use headstart_tool_gate::ApprovalMode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::world::{Obedient, Setting, World, lock, text_of};
+
+/// So long a story waits for what is to come, on a clock that stands still.
+const PATIENCE_MS: u64 = 30_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Story {
+    /// What it says, for whoever reads that it failed.
+    #[serde(rename = "story")]
+    says: String,
+    files: BTreeMap<String, String>,
+    #[serde(default = "auto_edit")]
+    mode: ApprovalMode,
+    #[serde(default = "always")]
+    background: String,
+    recording: Recording,
+    steps: Vec<Value>,
+    then: Then,
+}
+
+fn auto_edit() -> ApprovalMode {
+    ApprovalMode::AutoEdit
+}
+
+fn always() -> String {
+    "always".to_owned()
+}
+
+/// How it ends.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Then {
+    files: BTreeMap<String, String>,
+    /// What the model was told by its user, as of the last request of a turn.
+    told: Vec<String>,
+    /// What became of each suggestion.
+    outcomes: Vec<String>,
+}
+
+/// A recording, and what it was asked.
+struct Asked {
+    replay: Arc<Replay>,
+    requests: Arc<Mutex<Vec<ModelRequest>>>,
+}
+
+#[async_trait]
+impl Model for Asked {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        lock(&self.requests).push(request.clone());
+        self.replay.stream(request).await
+    }
+}
+
+struct Player {
+    setting: Setting,
+    tree: Arc<MemoryTree>,
+    recording: Recording,
+    replay: Option<Arc<Replay>>,
+    turns: Arc<Mutex<Vec<ModelRequest>>>,
+    outcomes: Vec<String>,
+    views: Map<String, Value>,
+}
+
+impl Player {
+    /// The conversation, over the same files and the same recording, where that is.
+    fn world(&mut self) -> World {
+        let (recording, turns) = (self.recording.clone(), Arc::clone(&self.turns));
+        let replay = &mut self.replay;
+        World::over(&self.setting, Arc::clone(&self.tree), Arc::new(Obedient::default()), |host| {
+            let host = Arc::clone(host);
+            let sleep = move |time: Duration| {
+                let host = Arc::clone(&host);
+                async move { host.sleep(time).await }.boxed()
+            };
+            let replay = replay.get_or_insert_with(|| Arc::new(Replay::new(recording, Arc::new(sleep))));
+            let asked = |requests| Arc::new(Asked { replay: Arc::clone(replay), requests }) as Arc<dyn Model>;
+            (asked(turns), asked(Arc::default()))
+        })
+    }
+
+    fn play(&mut self, steps: &[Value]) {
+        let mut world = self.world();
+        for (number, step) in steps.iter().enumerate() {
+            let said = step.as_object().unwrap_or_else(|| panic!("step {number} is no object: {step}"));
+            let (verb, about) = said.iter().next().unwrap_or_else(|| panic!("step {number} is empty"));
+            if verb == "restart" {
+                self.setting.kept = self.over(world);
+                world = self.world();
+                continue;
+            }
+            let refused = self.act(&mut world, verb, about, number);
+            let expected = said.get("refused").map(|why| why.as_str().unwrap().to_owned());
+            assert_eq!(refused, expected, "step {number}: {step}");
+        }
+        self.over(world);
+    }
+
+    /// Ends the conversation, and gives what is kept of it.
+    fn over(&mut self, world: World) -> String {
+        let world = world.close();
+        self.outcomes.extend(world.outcomes());
+        lock(&world.book.kept).clone()
+    }
+
+    /// Does a step; why not, if not.
+    fn act(&mut self, world: &mut World, verb: &str, about: &Value, number: usize) -> Option<String> {
+        let text = || about.as_str().unwrap_or_else(|| panic!("step {number}: {verb} wants a text"));
+        let agent = world.agent.clone();
+        let done = match verb {
+            "submit" => agent.submit(text()).map(|_| ()),
+            "type" => {
+                agent.edited(text(), Edit::Typed);
+                Ok(())
+            }
+            "take" => agent.take(text()),
+            "dismiss" => {
+                agent.dismiss();
+                Ok(())
+            }
+            "next" => {
+                agent.next_suggestion();
+                Ok(())
+            }
+            "suggest" => {
+                agent.suggest();
+                Ok(())
+            }
+            "interrupt" => agent.interrupt(),
+            "answer" => {
+                let question =
+                    world.settle().question.clone().unwrap_or_else(|| panic!("step {number}: no question"));
+                agent.answer(question.id, answer(about, &question.about))
+            }
+            "write" => {
+                for (path, content) in about.as_object().unwrap() {
+                    let path = WorkspacePath::parse(path).unwrap();
+                    match content.as_str() {
+                        Some(content) => self.tree.write(&path, content),
+                        None => self.tree.remove(&path),
+                    }
+                }
+                agent.files_changed();
+                Ok(())
+            }
+            "background" => {
+                agent.set_background(mode(text()));
+                Ok(())
+            }
+            "mode" => {
+                lock(&world.host.rules).mode = serde_json::from_value(about.clone()).unwrap();
+                agent.rules_changed();
+                Ok(())
+            }
+            "pass" => {
+                world.pass(about.as_u64().unwrap());
+                Ok(())
+            }
+            "until" => {
+                until(world, about, number);
+                Ok(())
+            }
+            "view" => {
+                let seen = shown(&world.settle());
+                self.views.insert(text().to_owned(), seen);
+                Ok(())
+            }
+            other => panic!("step {number}: there is no step {other:?}"),
+        };
+        world.settle();
+        done.err().map(|refused| format!("{refused:?}").to_lowercase())
+    }
+}
+
+fn answer(about: &Value, asked: &Subject) -> Answer {
+    if let Some(why) = about["no"].as_str() {
+        return Answer::NoBecause(why.to_owned());
+    }
+    if let Some(keep) = about["keep"].as_array() {
+        let Subject::Conflicts { conflicts, .. } = asked else { panic!("the question is about {asked:?}") };
+        let keep = keep.iter().map(|keep| serde_json::from_value::<Keep>(keep.clone()).unwrap());
+        let choices =
+            conflicts.iter().zip(keep).map(|(conflict, keep)| Choice { conflict: conflict.clone(), keep });
+        return Answer::Choices(choices.collect());
+    }
+    match about.as_str() {
+        Some("yes") => Answer::Yes,
+        Some("no") => Answer::No,
+        Some("anew") => Answer::Anew,
+        _ => panic!("there is no answer {about}"),
+    }
+}
+
+fn mode(word: &str) -> Mode {
+    match word {
+        "off" => Mode::Off,
+        "auto" => Mode::Auto,
+        "always" => Mode::Always,
+        _ => panic!("there is no background {word:?}"),
+    }
+}
+
+/// Time goes by until the view has all of this.
+fn until(world: &mut World, wanted: &Value, number: usize) {
+    for _ in 0..PATIENCE_MS / 50 {
+        let view = world.settle();
+        if holds(&whole(&view), wanted) {
+            return;
+        }
+        world.pass(50);
+    }
+    panic!("step {number}: in vain for {wanted}, there is {:#}", shown(&world.settle()));
+}
+
+/// Whether a view has what is wanted of it: of an object the fields that are named, of a list its end, `null` for what is not there.
+fn holds(there: &Value, wanted: &Value) -> bool {
+    match (there, wanted) {
+        (Value::Object(there), Value::Object(wanted)) => {
+            wanted.iter().all(|(name, wanted)| holds(there.get(name).unwrap_or(&Value::Null), wanted))
+        }
+        (Value::Array(there), Value::Array(wanted)) => {
+            let skipped = there.len().checked_sub(wanted.len());
+            skipped.is_some_and(|skipped| {
+                there[skipped..].iter().zip(wanted).all(|(one, other)| holds(one, other))
+            })
+        }
+        (there, wanted) => there == wanted,
+    }
+}
+
+/// The view with its items, as JSON.
+fn whole(view: &View) -> Value {
+    let mut whole = serde_json::to_value(view).unwrap();
+    whole["items"] = view.items.iter().map(|item| serde_json::to_value(&**item).unwrap()).collect();
+    whole
+}
+
+/// The same, made equal for all front ends: without ids, numbers and times.
+fn shown(view: &View) -> Value {
+    let mut whole = whole(view);
+    plain(&mut whole);
+    whole
+}
+
+fn plain(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, value| {
+                !matches!(
+                    name.as_str(),
+                    "revision" | "id" | "tookMs" | "savedMs" | "taken" | "key" | "tokens"
+                ) || value.is_object()
+            });
+            fields.values_mut().for_each(plain);
+        }
+        Value::Array(values) => values.iter_mut().for_each(plain),
+        _ => {}
+    }
+}
+
+fn play(file: &Path) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let story: Story =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let tree = Arc::new(MemoryTree::from_files(story.files).unwrap());
+    let setting = Setting { mode: story.mode, background: mode(&story.background), ..Setting::default() };
+    let mut player = Player {
+        setting,
+        tree: Arc::clone(&tree),
+        recording: story.recording,
+        replay: None,
+        turns: Arc::default(),
+        outcomes: Vec::new(),
+        views: Map::new(),
+    };
+    player.play(&story.steps);
+    let told = lock(&player.turns).last().map(|request| request.messages.clone()).unwrap_or_default();
+    let told: Vec<_> = told.iter().filter(|message| message.role == Role::User).map(text_of).collect();
+    let then = (files(&tree), told, player.outcomes);
+    assert_eq!(then, (story.then.files, story.then.told, story.then.outcomes), "{}", story.says);
+
+    let kept = file.with_extension("views.json");
+    let views = written(&player.views);
+    if std::env::var_os("STORIES").is_some_and(|what| what == "write") {
+        return std::fs::write(&kept, views).unwrap();
+    }
+    let expected = std::fs::read_to_string(&kept).unwrap_or_default();
+    assert_eq!(views, expected, "{}; STORIES=write keeps what is there now", story.says);
+}
+
+/// Views as JSON, an item a line.
+fn written(views: &Map<String, Value>) -> String {
+    let views: Vec<_> =
+        views.iter().map(|(name, view)| format!("  {}: {{\n{}\n  }}", json!(name), fields(view))).collect();
+    format!("{{\n{}\n}}\n", views.join(",\n"))
+}
+
+fn fields(view: &Value) -> String {
+    let fields = view.as_object().unwrap().iter().map(|(name, value)| match value {
+        Value::Array(items) if name == "items" => {
+            let items: Vec<_> = items.iter().map(|item| format!("      {item}")).collect();
+            format!("    \"items\": [\n{}\n    ]", items.join(",\n"))
+        }
+        value => format!("    {}: {value}", json!(name)),
+    });
+    fields.collect::<Vec<_>>().join(",\n")
+}
+
+/// The files, by path.
+fn files(tree: &MemoryTree) -> BTreeMap<String, String> {
+    let files = tree.snapshot().into_iter().filter(|(path, _)| !path.ends_with('/'));
+    files.map(|(path, content)| (path, String::from_utf8(content).unwrap())).collect()
+}
+
+#[test]
+fn every_story_goes_as_it_is_told() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/stories");
+    let mut stories: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.to_string_lossy().ends_with(".json") && !path.to_string_lossy().ends_with(".views.json")
+        })
+        .collect();
+    stories.sort();
+    assert!(12 <= stories.len(), "{stories:?}");
+    let failed: Vec<_> =
+        stories.iter().filter(|story| std::panic::catch_unwind(|| play(story)).is_err()).collect();
+    assert!(failed.is_empty(), "these do not, see above: {failed:#?}");
+}

@@ -1,0 +1,125 @@
+// The stories of `crates/agent/tests/stories`, by the class `Agent`: the same steps, the same end and, but for ids and times, the same views as
+// natively (`crates/agent/tests/it/stories.rs`).
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent, MemoryTree, init, recordedModel } from "headstart";
+
+await init();
+
+const PATIENCE_MS = 20_000;
+/** What is another one each time. */
+const VARIES = ["revision", "id", "tookMs", "savedMs", "taken", "key", "tokens"];
+
+function begin({ files, mode = "auto-edit", background = "always", recording }) {
+  const recorded = recordedModel(recording);
+  const turns = [];
+  const model = {
+    stream(request, signal) {
+      // Work ahead goes by the same model; what is told of it begins with the conversation.
+      if (request.responseSchema === undefined) turns.push(request);
+      return recorded.stream(request, signal);
+    },
+  };
+  const now = { mode, lines: "", ledger: "" };
+  const tree = new MemoryTree(files);
+  const open = (restore) => new Agent({
+    model, tree, system: "Do as you are told.", mode: () => now.mode, aheadWrites: "ask", background, ...(restore && { restore }),
+    sessions: { append: (lines) => void (now.lines += lines) },
+    ledger: { append: (lines) => void (now.ledger += lines) },
+  });
+  return { tree, turns, now, open, agent: open() };
+}
+
+/** As `crates/agent/tests/it/stories.rs` says it: of an object the named fields, of a list its end, null for what is not there. */
+function holds(there, wanted) {
+  if (Array.isArray(wanted)) {
+    const skipped = (there?.length ?? -1) - wanted.length;
+    return skipped >= 0 && wanted.every((one, place) => holds(there[skipped + place], one));
+  }
+  if (wanted === null) return there === undefined || there === null;
+  if (typeof wanted === "object") return there !== undefined && there !== null && Object.entries(wanted).every(([name, value]) => holds(there[name], value));
+  return there === wanted;
+}
+
+function plain(value) {
+  if (Array.isArray(value)) return value.map(plain);
+  if (value === null || typeof value !== "object") return value;
+  const fields = Object.entries(value).filter(([name, inner]) => !VARIES.includes(name) || (typeof inner === "object" && inner !== null && !Array.isArray(inner)));
+  return Object.fromEntries(fields.map(([name, inner]) => [name, plain(inner)]));
+}
+
+async function until(story, wanted, step) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(10)) if (holds(story.agent.view, wanted)) return;
+  assert.fail(`step ${step}: in vain for ${JSON.stringify(wanted)}, there is ${JSON.stringify(plain(story.agent.view), undefined, 1)}`);
+}
+
+async function act(story, verb, about, step, views) {
+  const { agent, tree, now } = story;
+  switch (verb) {
+    case "submit": {
+      const sent = agent.submit(about);
+      return ["begins", "queued"].includes(sent) ? undefined : sent;
+    }
+    case "type":
+      return agent.edited(about);
+    case "take":
+      return agent.take(about);
+    case "interrupt":
+      return agent.interrupt();
+    case "answer":
+      assert.ok(agent.view.question, `step ${step}: no question`);
+      return agent.answer(agent.view.question.id, about);
+    case "suggest":
+      return agent.suggest();
+    case "write":
+      for (const [path, content] of Object.entries(about)) tree.write(path, content);
+      return agent.filesChanged();
+    case "background":
+      return agent.setBackground(about);
+    case "mode":
+      now.mode = about;
+      return agent.modeChanged();
+    case "pass":
+      return void (await sleep(about));
+    case "until":
+      return until(story, about, step);
+    case "view":
+      views[about] = plain(agent.view);
+      return;
+    case "restart":
+      await agent.close();
+      story.agent = story.open(now.lines);
+      return;
+    default:
+      assert.fail(`step ${step}: there is no step ${verb}`);
+  }
+}
+
+const textOf = ({ parts }) => parts.map(({ text = "" }) => text).join("");
+const folder = new URL("stories/", import.meta.url);
+
+for (const file of readdirSync(folder).filter((name) => name.endsWith(".json") && !name.endsWith(".views.json"))) {
+  const told = JSON.parse(readFileSync(new URL(file, folder), "utf8"));
+  test(`${file}: ${told.story}`, async () => {
+    const story = begin(told);
+    const views = {};
+    for (const [step, { refused, ...said }] of told.steps.entries()) {
+      const [[verb, about]] = Object.entries(said);
+      assert.equal(await act(story, verb, about, step, views), refused, `step ${step}: ${JSON.stringify(said)}`);
+    }
+    await story.agent.close();
+    const files = Object.fromEntries(Object.entries(story.tree.snapshot()).map(([path, content]) => [path, typeof content === "string" ? content : new TextDecoder().decode(content)]));
+    const entries = story.now.ledger.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+    const outcomes = entries.filter(({ type }) => type === "outcome").map(({ outcome }) => outcome);
+    assert.deepEqual([files, outcomes], [told.then.files, told.then.outcomes]);
+    // The last request may be one of work ahead that nobody took.
+    const isTold = story.turns.some(({ messages }) => {
+      const words = messages.filter(({ role }) => role === "user").map(textOf);
+      return JSON.stringify(words) === JSON.stringify(told.then.told);
+    });
+    assert.ok(isTold, `the model was never told ${JSON.stringify(told.then.told)}`);
+    assert.deepEqual(views, JSON.parse(readFileSync(new URL(file.replace(/json$/, "views.json"), folder), "utf8")));
+  });
+}
