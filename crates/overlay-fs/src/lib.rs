@@ -75,6 +75,7 @@
 //! * `failpoints` (off by default): for tests; a numbered fail point in front of every system call of a commit, and a
 //!   record of what it did to the disk.
 
+mod around;
 mod at_once;
 mod change_set;
 mod check;
@@ -94,6 +95,7 @@ mod tree;
 mod walk;
 mod writer;
 
+pub use around::{AroundWorkspace, commit_within};
 pub use at_once::{AtomicWriter, Entry, Step, commit_at_once};
 pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
 pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ContentHash, DirEntry, EntryKind, Metadata,
-    Tree, TreeError, Workspace, WorkspacePath,
+    AroundWorkspace, Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ContentHash, EntryKind,
+    TreeError, Workspace, WorkspacePath, commit_within,
 };
 use serde::Serialize;
 
@@ -288,62 +288,12 @@ fn list(note: &mut String, files: &[Restored]) {
 }
 
 #[async_trait]
-impl Tree for UndoWatch {
-    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
-        self.workspace.metadata(path).await
+impl AroundWorkspace for UndoWatch {
+    fn inner(&self) -> &dyn Workspace {
+        &*self.workspace
     }
 
-    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-        self.workspace.read(path).await
-    }
-
-    async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
-        self.workspace.look(path).await
-    }
-
-    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
-        self.workspace.list(path).await
-    }
-
-    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-        self.workspace.read_link(path).await
-    }
-
-    fn is_staged(&self, path: &WorkspacePath) -> bool {
-        self.workspace.is_staged(path)
-    }
-
-    fn staged_changes(&self) -> ChangeSet {
-        self.workspace.staged_changes()
-    }
-}
-
-#[async_trait]
-impl Workspace for UndoWatch {
-    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        self.commit_watched(changes, None, options).await
-    }
-
-    async fn commit_with(
-        &self,
-        changes: &ChangeSet,
-        beside: &str,
-        options: CommitOptions,
-    ) -> Result<CommitOutcome, TreeError> {
-        self.commit_watched(changes, Some(beside), options).await
-    }
-
-    async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
-        self.workspace.prepare(changes).await
-    }
-
-    fn forget(&self, changes: &ChangeSet) {
-        self.workspace.forget(changes);
-    }
-}
-
-impl UndoWatch {
-    async fn commit_watched(
+    async fn commit_around(
         &self,
         changes: &ChangeSet,
         beside: Option<&str>,
@@ -353,10 +303,7 @@ impl UndoWatch {
         for change in &changes.changes {
             before.push(self.before(change).await);
         }
-        let outcome = match beside {
-            None => self.workspace.commit(changes, options).await?,
-            Some(beside) => self.workspace.commit_with(changes, beside, options).await?,
-        };
+        let outcome = commit_within(&*self.workspace, changes, beside, options).await?;
         if let CommitOutcome::Committed(committed) = &outcome {
             for (change, before) in changes.changes.iter().zip(before) {
                 let Some(before) = before else { continue };

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{
-    ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, DirEntry, Metadata, Tree, TreeError, Workspace,
-    WorkspacePath,
+    AroundWorkspace, ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, TreeError, Workspace,
+    commit_within,
 };
 use headstart_tool_gate::BuiltinTool;
 
@@ -81,60 +81,19 @@ impl NotedWorkspace {
 }
 
 #[async_trait]
-impl Tree for NotedWorkspace {
-    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
-        self.workspace.metadata(path).await
+impl AroundWorkspace for NotedWorkspace {
+    fn inner(&self) -> &dyn Workspace {
+        &*self.workspace
     }
 
-    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-        self.workspace.read(path).await
-    }
-
-    async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
-        self.workspace.look(path).await
-    }
-
-    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
-        self.workspace.list(path).await
-    }
-
-    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
-        self.workspace.read_link(path).await
-    }
-
-    fn is_staged(&self, path: &WorkspacePath) -> bool {
-        self.workspace.is_staged(path)
-    }
-
-    fn staged_changes(&self) -> ChangeSet {
-        self.workspace.staged_changes()
-    }
-}
-
-#[async_trait]
-impl Workspace for NotedWorkspace {
-    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        let outcome = self.workspace.commit(changes, options).await?;
-        self.written.note(changes, &outcome);
-        Ok(outcome)
-    }
-
-    async fn commit_with(
+    async fn commit_around(
         &self,
         changes: &ChangeSet,
-        beside: &str,
+        beside: Option<&str>,
         options: CommitOptions,
     ) -> Result<CommitOutcome, TreeError> {
-        let outcome = self.workspace.commit_with(changes, beside, options).await?;
+        let outcome = commit_within(&*self.workspace, changes, beside, options).await?;
         self.written.note(changes, &outcome);
         Ok(outcome)
-    }
-
-    async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
-        self.workspace.prepare(changes).await
-    }
-
-    fn forget(&self, changes: &ChangeSet) {
-        self.workspace.forget(changes);
     }
 }

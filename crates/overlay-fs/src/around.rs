@@ -1,0 +1,90 @@
+//! A workspace that does more than another one at a commit, and nothing else.
+
+use async_trait::async_trait;
+
+use crate::{
+    ChangeSet, CommitOptions, CommitOutcome, DirEntry, Metadata, Tree, TreeError, Workspace, WorkspacePath,
+};
+
+/// A [`Workspace`] by way of another one: whoever looks sees that one, and its commits go through [`commit_around`](Self::commit_around).
+#[async_trait]
+pub trait AroundWorkspace: Send + Sync {
+    /// The one that it is around.
+    fn inner(&self) -> &dyn Workspace;
+
+    /// Commits to the one within, as [`commit_within`] does, and does what there is to do before and after.
+    async fn commit_around(
+        &self,
+        changes: &ChangeSet,
+        beside: Option<&str>,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError>;
+}
+
+/// [`Workspace::commit`], or [`Workspace::commit_with`] where something commits beside it.
+pub async fn commit_within(
+    workspace: &dyn Workspace,
+    changes: &ChangeSet,
+    beside: Option<&str>,
+    options: CommitOptions,
+) -> Result<CommitOutcome, TreeError> {
+    match beside {
+        None => workspace.commit(changes, options).await,
+        Some(beside) => workspace.commit_with(changes, beside, options).await,
+    }
+}
+
+#[async_trait]
+impl<W: AroundWorkspace> Tree for W {
+    async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
+        self.inner().metadata(path).await
+    }
+
+    async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.inner().read(path).await
+    }
+
+    async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
+        self.inner().look(path).await
+    }
+
+    async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
+        self.inner().list(path).await
+    }
+
+    async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
+        self.inner().read_link(path).await
+    }
+
+    fn is_staged(&self, path: &WorkspacePath) -> bool {
+        self.inner().is_staged(path)
+    }
+
+    fn staged_changes(&self) -> ChangeSet {
+        self.inner().staged_changes()
+    }
+}
+
+#[async_trait]
+impl<W: AroundWorkspace> Workspace for W {
+    async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
+        self.commit_around(changes, None, options).await
+    }
+
+    async fn commit_with(
+        &self,
+        changes: &ChangeSet,
+        beside: &str,
+        options: CommitOptions,
+    ) -> Result<CommitOutcome, TreeError> {
+        self.commit_around(changes, Some(beside), options).await
+    }
+
+    async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
+        self.inner().prepare(changes).await
+    }
+
+    fn forget(&self, changes: &ChangeSet) {
+        self.inner().forget(changes);
+    }
+}
