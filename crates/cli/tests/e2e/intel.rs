@@ -176,6 +176,41 @@ fn a_server_that_misbehaves_leaves_the_work_usable() {
     }
 }
 
+/// What a project brings may be anybody's: it runs in a view, and never in the place of a program that its user has.
+#[test]
+fn a_server_of_the_project_runs_in_a_view_and_the_users_own_comes_first() {
+    let session = session("outside", "");
+    let place = |name: &str| {
+        let place = session.workspace().with_file_name(name);
+        fs::create_dir_all(&place).unwrap();
+        place.canonicalize().unwrap()
+    };
+    let users = place("bin");
+    let path = format!("{}:{}", users.display(), std::env::var("PATH").unwrap());
+    let config = fs::read_to_string(session.home().join(".config/headstart/config.toml")).unwrap();
+    let named = config.replace(&format!("'{}'", place("server").join("mock").display()), "'mock-server'");
+    assert_ne!(named, config);
+    session
+        .write("home/.config/headstart/config.toml", &named)
+        .write("project/node_modules/.bin/mock-server", SERVER);
+    let program = session.workspace().join("node_modules/.bin/mock-server");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut session = session.variable("PATH", &path);
+    let before = (session.hash(), fs::read_to_string("/etc/hostname").ok());
+    let ask = turns(&[at_one("hover"), call("read_file", &json!({"file_path": "b.mock"}))]);
+    let (outcome, _) = session.speculate(&ask, "auto-edit");
+    let told = read(&outcome);
+    assert!(told[0].contains("a.mock: one"), "{outcome}");
+    assert!(!told[0].contains("hidden") && told[1].contains("three"), "{outcome}");
+    assert_eq!((session.hash(), fs::read_to_string("/etc/hostname").ok()), before);
+    let written = [session.workspace().with_file_name("written"), session.home().join("written")];
+    assert!(written.iter().all(|file| !file.exists()));
+    session.write("bin/mock-server", "#!/bin/sh\necho the one of the user >&2; exit 1\n");
+    fs::set_permissions(users.join("mock-server"), fs::Permissions::from_mode(0o755)).unwrap();
+    let (outcome, _) = session.speculate(&ask, "auto-edit");
+    assert!(read(&outcome)[0].contains("its last words: the one of the user"), "{outcome}");
+}
+
 #[test]
 fn a_server_that_ends_with_each_edit_is_started_four_times() {
     let mut session = session("crashes on ERR", "");

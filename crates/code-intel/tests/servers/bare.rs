@@ -17,6 +17,8 @@ struct Case {
     files: &'static [(&'static str, &'static str)],
     main: &'static str,
     text: fn(usize, bool) -> String,
+    /// Whether its errors come of what is on disk.
+    is_saved: bool,
 }
 
 #[test]
@@ -26,8 +28,42 @@ fn figures() {
         format!("def f(x: int) -> int:\n    return x + {n}\n\nf({})\n", if wrong { "\"a\"" } else { "1" })
     };
     let cases = [
-        Case { server: "pyright", files: &[("main.py", "")], main: "main.py", text: python },
-        Case { server: "basedpyright", files: &[("main.py", "")], main: "main.py", text: python },
+        Case { server: "pyright", files: &[("main.py", "")], main: "main.py", text: python, is_saved: false },
+        Case {
+            server: "basedpyright",
+            files: &[("main.py", "")],
+            main: "main.py",
+            text: python,
+            is_saved: false,
+        },
+        Case {
+            server: "typescript-language-server",
+            files: &[("tsconfig.json", "{}\n"), ("main.ts", "export {};\n")],
+            main: "main.ts",
+            text: |n, wrong| {
+                format!(
+                    "export const x: number = {};\nexport const y = x + {n};\n",
+                    if wrong { "\"a\"" } else { "1" }
+                )
+            },
+            is_saved: false,
+        },
+        Case {
+            server: "rust-analyzer",
+            files: &[
+                ("Cargo.toml", "[package]\nname = \"bare\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+                ("src/lib.rs", "pub fn f() {}\n"),
+            ],
+            main: "src/lib.rs",
+            // What only the compiler finds, so that both ways have to wait for it.
+            text: |n, wrong| {
+                format!(
+                    "pub fn f() -> usize {{\n    let x = String::new();\n    {}\n    x.len() + {n}\n}}\n",
+                    if wrong { "drop(x);" } else { "" }
+                )
+            },
+            is_saved: true,
+        },
         Case {
             server: "gopls",
             files: &[
@@ -41,6 +77,7 @@ fn figures() {
                     if wrong { "\"a\"" } else { "1" }
                 )
             },
+            is_saved: false,
         },
         Case {
             server: "clangd",
@@ -49,6 +86,7 @@ fn figures() {
             text: |n, wrong| {
                 format!("int main() {{ int x = {}; return x + {n}; }}\n", if wrong { "\"a\"" } else { "1" })
             },
+            is_saved: false,
         },
     ];
     for case in &cases {
@@ -89,29 +127,42 @@ fn bare(case: &Case) -> (Duration, Vec<Duration>) {
     let folder = tempfile::tempdir().unwrap();
     let root = std::fs::canonicalize(folder.path()).unwrap();
     for (name, text) in case.files {
-        std::fs::write(root.join(name), text).unwrap();
+        let file = root.join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
     }
+    let disk = root.join(case.main);
+    // Of a file without an error some say nothing, so one that is checked on disk begins with one.
+    let begins = if case.is_saved {
+        (case.text)(ROUNDS, true)
+    } else {
+        case.files.iter().find(|(name, _)| *name == case.main).unwrap().1.to_owned()
+    };
+    std::fs::write(&disk, &begins).unwrap();
     let root = root.to_str().unwrap().to_owned();
     let uri = uri_of(&root, &path(case.main));
     let started = Instant::now();
-    let mut bare = Bare::start(&adapter, &root);
+    let mut bare = Bare::start(&adapter, &root, !case.is_saved);
     let language = adapter.language(&path(case.main)).unwrap();
-    let text = case.files.iter().find(|(name, _)| *name == case.main).unwrap().1;
     bare.notify(
         "textDocument/didOpen",
-        &json!({ "textDocument": { "uri": uri, "languageId": language, "version": 1, "text": text } }),
+        &json!({ "textDocument": { "uri": uri, "languageId": language, "version": 1, "text": begins } }),
     );
-    bare.diagnostics(&uri, 1);
+    while bare.diagnostics(&uri, 1).is_empty() && case.is_saved {}
     let cold = started.elapsed();
     let rounds = (0..ROUNDS).map(|round| {
-        let wrong = round % 2 == 0;
+        let wrong = (round % 2 == 0) != case.is_saved;
         let version = round + 2;
+        let text = (case.text)(round, wrong);
         let change = json!({
-            "textDocument": { "uri": uri, "version": version },
-            "contentChanges": [{ "text": (case.text)(round, wrong) }],
+            "textDocument": { "uri": uri, "version": version }, "contentChanges": [{ "text": text }],
         });
         let asked = Instant::now();
         bare.notify("textDocument/didChange", &change);
+        if case.is_saved {
+            std::fs::write(&disk, text).unwrap();
+            bare.notify("textDocument/didSave", &json!({ "textDocument": { "uri": uri } }));
+        }
         // An older publication may come first.
         while bare.diagnostics(&uri, version).iter().any(|one| one["severity"] == 1) != wrong {}
         asked.elapsed()
@@ -127,24 +178,29 @@ struct Bare {
 }
 
 impl Bare {
-    fn start(adapter: &Adapter, root: &str) -> Self {
+    fn start(adapter: &Adapter, root: &str, asks: bool) -> Self {
         let mut command = Command::new(find(&adapter.command).unwrap());
         command.args(&adapter.args).current_dir(root);
         let child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut bare = Self { child, decoder: Decoder::default(), id: 0, pulls: false };
         let folder = format!("file://{root}");
+        let mut documents = json!({ "publishDiagnostics": { "versionSupport": true } });
+        if asks {
+            documents["diagnostic"] = json!({});
+        }
         let answer = bare.ask(
             "initialize",
             &json!({
                 "processId": null, "rootUri": folder, "workspaceFolders": [{ "uri": folder, "name": "bare" }],
+                "initializationOptions": adapter.options,
                 "capabilities": {
-                    "textDocument": { "publishDiagnostics": { "versionSupport": true }, "diagnostic": {} },
+                    "textDocument": documents,
                     "workspace": { "configuration": true, "workspaceFolders": true },
                 },
             }),
         );
-        bare.pulls = !answer["capabilities"]["diagnosticProvider"].is_null();
+        bare.pulls = asks && !answer["capabilities"]["diagnosticProvider"].is_null();
         bare.notify("initialized", &json!({}));
         bare
     }
