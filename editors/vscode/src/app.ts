@@ -19,7 +19,7 @@ import { note } from "./session/items.js";
 import { settings } from "./settings.js";
 import { StagedDocuments } from "./staged.js";
 import { type State, StatusItem } from "./status.js";
-import type { FromPage, Item, ItemAction, ViewState } from "./view/protocol.js";
+import type { Answer, FromPage, Item, ItemAction, ViewState } from "./view/protocol.js";
 import { ChatView } from "./view/provider.js";
 
 export const SAMPLE = "headstart-sample";
@@ -260,12 +260,19 @@ export class App implements vscode.Disposable {
         session?.accept(message.method);
         break;
       case "answer":
-        session?.answer(message.id, message.answer);
+        await this.#answer(message.id, message.answer);
         break;
       case "act":
         await this.#do(message.action);
     }
     this.#changed();
+  }
+
+  async #answer(id: string, answer: Answer): Promise<void> {
+    if (answer !== "why") return this.#session?.answer(id, answer);
+    const why = await vscode.window.showInputBox({ title: "headstart: why not?", prompt: "The model is told that this call may not run, and this.", ignoreFocusOut: true });
+    // Who gives no reason has not answered yet.
+    if (why?.trim()) this.#session?.answer(id, { no: why.trim() });
   }
 
   async #submit(text: string): Promise<void> {

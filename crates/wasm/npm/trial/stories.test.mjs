@@ -2,15 +2,14 @@
 // natively (`crates/agent/tests/it/stories.rs`).
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, MemoryTree, init, recordedModel } from "headstart";
+import { holds, isTold, outcomesOf, plain } from "./stories/reading.mjs";
 
 await init();
 
 const PATIENCE_MS = 20_000;
-/** What is another one each time. */
-const VARIES = ["revision", "id", "tookMs", "savedMs", "taken", "key", "tokens"];
 
 function begin({ files, mode = "auto-edit", background = "always", recording }) {
   const recorded = recordedModel(recording);
@@ -30,24 +29,6 @@ function begin({ files, mode = "auto-edit", background = "always", recording }) 
     ledger: { append: (lines) => void (now.ledger += lines) },
   });
   return { tree, turns, now, open, agent: open() };
-}
-
-/** As `crates/agent/tests/it/stories.rs` says it: of an object the named fields, of a list its end, null for what is not there. */
-function holds(there, wanted) {
-  if (Array.isArray(wanted)) {
-    const skipped = (there?.length ?? -1) - wanted.length;
-    return skipped >= 0 && wanted.every((one, place) => holds(there[skipped + place], one));
-  }
-  if (wanted === null) return there === undefined || there === null;
-  if (typeof wanted === "object") return there !== undefined && there !== null && Object.entries(wanted).every(([name, value]) => holds(there[name], value));
-  return there === wanted;
-}
-
-function plain(value) {
-  if (Array.isArray(value)) return value.map(plain);
-  if (value === null || typeof value !== "object") return value;
-  const fields = Object.entries(value).filter(([name, inner]) => !VARIES.includes(name) || (typeof inner === "object" && inner !== null && !Array.isArray(inner)));
-  return Object.fromEntries(fields.map(([name, inner]) => [name, plain(inner)]));
 }
 
 async function until(story, wanted, step) {
@@ -97,29 +78,24 @@ async function act(story, verb, about, step, views) {
   }
 }
 
-const textOf = ({ parts }) => parts.map(({ text = "" }) => text).join("");
 const folder = new URL("stories/", import.meta.url);
 
-for (const file of readdirSync(folder).filter((name) => name.endsWith(".json") && !name.endsWith(".views.json"))) {
-  const told = JSON.parse(readFileSync(new URL(file, folder), "utf8"));
-  test(`${file}: ${told.story}`, async () => {
-    const story = begin(told);
-    const views = {};
-    for (const [step, { refused, ...said }] of told.steps.entries()) {
-      const [[verb, about]] = Object.entries(said);
-      assert.equal(await act(story, verb, about, step, views), refused, `step ${step}: ${JSON.stringify(said)}`);
-    }
-    await story.agent.close();
-    const files = Object.fromEntries(Object.entries(story.tree.snapshot()).map(([path, content]) => [path, typeof content === "string" ? content : new TextDecoder().decode(content)]));
-    const entries = story.now.ledger.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
-    const outcomes = entries.filter(({ type }) => type === "outcome").map(({ outcome }) => outcome);
-    assert.deepEqual([files, outcomes], [told.then.files, told.then.outcomes]);
-    // The last request may be one of work ahead that nobody took.
-    const isTold = story.turns.some(({ messages }) => {
-      const words = messages.filter(({ role }) => role === "user").map(textOf);
-      return JSON.stringify(words) === JSON.stringify(told.then.told);
+describe("stories", { concurrency: true }, () => {
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".json") && !name.endsWith(".views.json"))) {
+    const told = JSON.parse(readFileSync(new URL(file, folder), "utf8"));
+    test(`${file}: ${told.story}`, async () => {
+      const story = begin(told);
+      const views = {};
+      for (const [step, { refused, ...said }] of told.steps.entries()) {
+        const [[verb, about]] = Object.entries(said);
+        assert.equal(await act(story, verb, about, step, views), refused, `step ${step}: ${JSON.stringify(said)}`);
+      }
+      await story.agent.close();
+      const files = Object.fromEntries(Object.entries(story.tree.snapshot()).map(([path, content]) => [path, typeof content === "string" ? content : new TextDecoder().decode(content)]));
+      assert.deepEqual([files, outcomesOf(story.now.ledger)], [told.then.files, told.then.outcomes]);
+      // The last request may be one of work ahead that nobody took.
+      assert.ok(isTold(story.turns, told.then.told), `the model was never told ${JSON.stringify(told.then.told)}`);
+      assert.deepEqual(views, JSON.parse(readFileSync(new URL(file.replace(/json$/, "views.json"), folder), "utf8")));
     });
-    assert.ok(isTold, `the model was never told ${JSON.stringify(told.then.told)}`);
-    assert.deepEqual(views, JSON.parse(readFileSync(new URL(file.replace(/json$/, "views.json"), folder), "utf8")));
-  });
-}
+  }
+});

@@ -163,7 +163,7 @@ export class Session {
     if (!this.#disposed) this.#agent.filesChanged();
   }
 
-  answer(id: string, answer: Answer): void {
+  answer(id: string, answer: Exclude<Answer, "why"> | { no: string }): void {
     const { question } = this.#agent.view;
     if (question?.id !== id) return;
     if (answer === "stop") this.#agent.interrupt();

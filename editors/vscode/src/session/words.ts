@@ -5,6 +5,7 @@ import { contentOf, counted, subjectOf } from "./items.js";
 const RUN: Choice[] = [
   { title: "Run", key: "Y", answer: "yes", primary: true },
   { title: "Decline", key: "N", answer: "no" },
+  { title: "Decline, and say why", key: "D", answer: "why" },
   { title: "Stop the turn", key: "S", answer: "stop" },
 ];
 const WRITE: Choice[] = [

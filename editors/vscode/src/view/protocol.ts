@@ -58,8 +58,8 @@ export interface Question {
   choices: Choice[];
 }
 
-/** What the user may answer. */
-export type Answer = "yes" | "no" | "stop" | "anew" | "yours" | "work";
+/** What the user may answer. `why`: no, and they are asked for words that the model is told. */
+export type Answer = "yes" | "no" | "why" | "stop" | "anew" | "yours" | "work";
 
 export interface Choice {
   title: string;

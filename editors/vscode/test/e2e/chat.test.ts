@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Recording } from "headstart";
+import { SETTINGS, openAi, says, wantsSuggestion } from "./open-ai.js";
+import { Workbench, until } from "./workbench.js";
+
+const ANSWER = "`top` is in `wordcount/counter.py:3`, not in `nothing/here.py`:\n\n```python\nfrom wordcount import top\n```\n\nThat is all.";
+const RECORDING: Recording = { turns: [{ text: ANSWER }, { text: "Second." }, { text: "Third." }], suggestions: [] };
+
+test("code of an answer is copied and inserted, a path opens, and the arrows call prompts back", { timeout: 120_000 }, async () => {
+  for (const theme of ["Default High Contrast", "Default High Contrast Light", "Default Dark Modern"]) {
+    const workbench = await Workbench.open({ recording: RECORDING, theme });
+    const value = () => workbench.input.inputValue();
+    try {
+      await workbench.openFile("README.md");
+      await workbench.press("Control+Home");
+      await workbench.send("where is top?");
+      await workbench.chat.locator("figure.code", { hasText: "from wordcount import top" }).waitFor();
+      await workbench.picture(`chat ${theme}`);
+      await workbench.chat.getByRole("button", { name: "Insert" }).click();
+      await workbench.editorShows("from wordcount import top# wordcount");
+      assert.equal(await workbench.chat.locator("code button.path").count(), 2);
+      await workbench.chat.locator("button.path", { hasText: "counter.py:3" }).click();
+      await workbench.page.locator(".tab.active", { hasText: "counter.py" }).waitFor();
+      await workbench.page.locator(".statusbar-item", { hasText: "Ln 3, Col 1" }).waitFor();
+      await workbench.chat.locator("button.path", { hasText: "nothing/here.py" }).click();
+      await workbench.page.locator(".statusbar-item", { hasText: "nothing/here.py cannot be opened" }).waitFor();
+
+      await workbench.send("and then?");
+      await workbench.chat.locator(".model", { hasText: "Second." }).waitFor();
+      await workbench.type("half a tho");
+      await workbench.press("ArrowUp");
+      assert.equal(await value(), "and then?");
+      await workbench.press("ArrowUp", "ArrowUp");
+      assert.equal(await value(), "where is top?");
+      await workbench.press("ArrowDown", "ArrowDown");
+      assert.equal(await value(), "half a tho");
+      await workbench.press("ArrowUp", "Enter");
+      await workbench.chat.locator(".model", { hasText: "Third." }).waitFor();
+      assert.equal(await workbench.chat.locator(".user", { hasText: "and then?" }).count(), 2);
+    } finally {
+      await workbench.picture(`chat-last ${theme}`);
+      await workbench.close();
+    }
+    if (!process.env.SCREENSHOTS) break;
+  }
+});
+
+test("from nothing to an answer: a server of one's own is chosen in the chat, and what may be done without a question", { timeout: 120_000 }, async () => {
+  const { asked, handlers } = openAi((one) => (wantsSuggestion(one) ? says(JSON.stringify({ suggestion: "" })) : says("Here I am.")));
+  handlers?.set("/v1/models", (_request, _body, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ data: [{ id: "large" }, { id: "tiny" }] }));
+  });
+  const workbench = await Workbench.open({ handlers });
+  const box = workbench.page.locator(".quick-input-box input").first();
+  const rows = workbench.page.locator(".quick-input-list .monaco-list-row");
+  try {
+    await workbench.openChat();
+    await workbench.chat.locator("#welcome .note", { hasText: "No model is chosen yet" }).waitFor();
+    await workbench.picture("first");
+    await workbench.chat.getByRole("button", { name: "Choose a model" }).first().click();
+    await rows.filter({ hasText: "Anthropic" }).waitFor();
+    await workbench.picture("pick-model");
+    await workbench.type("A server that speaks");
+    await workbench.press("Enter");
+    await until("it asks where", async () => (await box.inputValue()).startsWith("http"));
+    await workbench.press("Control+a");
+    await workbench.type("nowhere");
+    await workbench.press("Enter");
+    await workbench.page.locator(".quick-input-message", { hasText: "begins with http" }).waitFor();
+    await workbench.press("Control+a");
+    await workbench.type(`http://app.localhost:${workbench.server.port}/v1`);
+    await workbench.press("Enter");
+    // What the server says it has.
+    await rows.filter({ hasText: "tiny" }).waitFor();
+    await workbench.type("tiny");
+    await workbench.press("Enter");
+    await workbench.chat.locator("#model", { hasText: "tiny" }).waitFor();
+    await workbench.send("hello");
+    await workbench.chat.locator(".model", { hasText: "Here I am." }).waitFor();
+    assert.deepEqual([asked[0]?.body.model, asked[0]?.authorization], ["tiny", undefined]);
+
+    await workbench.chat.locator("#mode", { hasText: "Edit" }).click();
+    await rows.filter({ hasText: "in force now" }).waitFor();
+    await workbench.type("every write asks");
+    await workbench.press("Control+a");
+    await workbench.type("Ask");
+    await workbench.press("Enter");
+    await workbench.chat.locator("#mode", { hasText: "Ask" }).waitFor();
+  } finally {
+    await workbench.picture("first-last");
+    await workbench.close();
+  }
+});
+
+test("several conversations are kept, and one before goes on", { timeout: 120_000 }, async () => {
+  const { asked, handlers } = openAi((one) => (wantsSuggestion(one) ? says(JSON.stringify({ suggestion: "" })) : says("As you say.")));
+  const workbench = await Workbench.open({ settings: SETTINGS, handlers });
+  const prompts = () => workbench.chat.locator(".user").allTextContents();
+  try {
+    await workbench.send("the first one");
+    await workbench.chat.locator(".model").waitFor();
+    await workbench.command("headstart: New Conversation");
+    await until("the chat is empty", async () => (await prompts()).length === 0);
+    await workbench.send("the second one");
+    await workbench.chat.locator(".model").waitFor();
+    await workbench.command("headstart: Go On with a Conversation");
+    const rows = workbench.page.locator(".quick-input-list .monaco-list-row");
+    await rows.filter({ hasText: "the second one" }).filter({ hasText: "this one" }).waitFor();
+    await workbench.picture("conversations");
+    await workbench.type("the first");
+    await workbench.press("Enter");
+    await until("it is there again", async () => (await prompts()).join() === "the first one");
+    await workbench.send("and on");
+    await until("it is answered", async () => (await workbench.chat.locator(".model").count()) === 2);
+    const { messages } = asked.filter((one) => !wantsSuggestion(one)).at(-1)?.body ?? { messages: [] };
+    assert.deepEqual(messages.filter(({ role }) => role === "user").map(({ content }) => content), ["the first one", "and on"]);
+    await workbench.reload();
+    await workbench.openChat();
+    await until("it is that of the next window, too", async () => (await prompts()).join() === "the first one,and on");
+  } finally {
+    await workbench.picture("conversations-last");
+    await workbench.close();
+  }
+});

@@ -1,0 +1,180 @@
+// The stories of `crates/agent/tests/stories`, by the session of the extension: what a user does here goes through it, and the conversation behind it
+// has to be the same as everywhere.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as headstart from "headstart";
+import type { AgentOptions, ApprovalMode, ModelRequest, Recording, View } from "headstart";
+import { holds, isTold, outcomesOf, plain } from "../../../../crates/agent/tests/stories/reading.mjs";
+import type { Saved } from "../../src/session/saved.js";
+import { Session } from "../../src/session/session.js";
+import type { Answer } from "../../src/view/protocol.js";
+
+await headstart.init();
+
+const FOLDER = "../../crates/agent/tests/stories";
+const PATIENCE_MS = 20_000;
+
+interface Story {
+  story: string;
+  files: Record<string, string>;
+  mode?: ApprovalMode;
+  recording: Recording;
+  steps: (Record<string, unknown> & { refused?: string })[];
+  then: { files: Record<string, string>; told: string[]; outcomes: string[] };
+}
+
+class Played {
+  readonly tree: InstanceType<typeof headstart.MemoryTree>;
+  readonly requests: ModelRequest[] = [];
+  readonly views: Record<string, unknown> = {};
+  /** The line of the prompt. */
+  prompt = "";
+  ledger = "";
+  #mode: ApprovalMode;
+  #background: "off" | "always" = "always";
+  readonly #recorded: headstart.Model;
+  #saved: Saved | undefined;
+  #agent: headstart.Agent | undefined;
+  session: Session;
+
+  constructor(story: Story) {
+    this.tree = new headstart.MemoryTree(story.files);
+    this.#recorded = headstart.recordedModel(story.recording);
+    this.#mode = story.mode ?? "auto-edit";
+    this.session = this.#open();
+  }
+
+  get view(): View {
+    assert.ok(this.#agent);
+    return this.#agent.view;
+  }
+
+  #open(): Session {
+    const played = this;
+    class Seen extends headstart.Agent {
+      constructor(options: AgentOptions) {
+        super(options);
+        played.#agent = this;
+      }
+    }
+    return new Session({
+      headstart: { Agent: Seen },
+      model: {
+        stream: (request, signal) => {
+          if (request.responseSchema === undefined) this.requests.push(request);
+          return this.#recorded.stream(request, signal);
+        },
+      },
+      modelName: "recorded", system: "Do as you are told.",
+      // As an editor's: it only has to be a tree.
+      tree: this.tree as never,
+      mode: () => this.#mode,
+      settings: () => ({ enabled: this.#background !== "off", background: "always", speculation: true, candidates: 1, deny: [], index: true, aheadWrites: "ask", tab: "take" }),
+      ledger: { append: (lines) => void (this.ledger += lines) },
+      ...(this.#saved && { saved: this.#saved }),
+      save: (saved) => (this.#saved = structuredClone(saved)),
+      changed: () => {},
+      announce: () => {},
+      insert: (text) => (this.prompt = text),
+    });
+  }
+
+  /** What the page does, which offers nothing that is not there. */
+  async act(verb: string, about: unknown): Promise<void> {
+    const { session, view } = this;
+    switch (verb) {
+      case "submit":
+        return void session.submit(String(about));
+      case "type":
+        return session.edited(String(about));
+      case "take":
+        if (session.view.ghost?.text === about) session.accept("tab");
+        return;
+      case "interrupt":
+        return session.stop();
+      case "suggest":
+        return session.suggest();
+      case "answer": {
+        const { question } = session.view;
+        assert.ok(question, "there is a question");
+        const { keep, no } = about as { keep?: ("yours" | "work")[]; no?: string };
+        const answer = keep?.[0] ?? (no === undefined ? about : { no });
+        const offered = typeof answer === "object" ? "why" : answer;
+        if (question.choices.some((choice) => choice.answer === offered)) session.answer(question.id, answer as Exclude<Answer, "why"> | { no: string });
+        return;
+      }
+      case "write":
+        for (const [path, content] of Object.entries(about as Record<string, string>)) this.tree.write(path, content);
+        return session.filesChanged();
+      case "background":
+        this.#background = about as "off";
+        return session.settingsChanged();
+      case "mode":
+        this.#mode = about as ApprovalMode;
+        return session.settingsChanged();
+      case "pass":
+        return void (await sleep(Number(about)));
+      case "until":
+        return this.#until(about);
+      case "view":
+        this.views[String(about)] = plain(view);
+        return;
+      case "restart":
+        this.session.dispose();
+        await this.#agent?.close();
+        this.session = this.#open();
+        return;
+      default:
+        assert.fail(`there is no step ${verb}`);
+    }
+  }
+
+  async #until(wanted: unknown): Promise<void> {
+    for (const end = Date.now() + PATIENCE_MS; !holds(this.view, wanted); await sleep(10)) {
+      assert.ok(Date.now() < end, `in vain for ${JSON.stringify(wanted)}, there is ${JSON.stringify(plain(this.view), undefined, 1)}`);
+    }
+  }
+
+  /** What the session says of the conversation is what the conversation is. */
+  check(): void {
+    const { view, session } = this;
+    assert.equal(session.view.busy === "idle", view.phase === "idle", view.phase);
+    assert.deepEqual(session.view.queued, view.queued);
+    assert.equal(session.view.question?.id, view.question?.id);
+    assert.equal(session.view.ghost?.text, view.suggestion?.rest === undefined ? undefined : view.suggestion.text);
+    const [prompts, shown] = [view.items.filter(({ type }) => type === "prompt"), session.items.filter(({ kind }) => kind === "user")];
+    assert.deepEqual(shown.map((item) => ("text" in item ? item.text : "")), prompts.map((item) => ("text" in item ? item.text : "")));
+  }
+
+  async end(): Promise<void> {
+    this.session.dispose();
+    await this.#agent?.close();
+  }
+}
+
+describe("stories", { concurrency: true }, () => {
+  for (const file of readdirSync(FOLDER).filter((name) => name.endsWith(".json") && !name.endsWith(".views.json"))) {
+    const story = JSON.parse(readFileSync(`${FOLDER}/${file}`, "utf8")) as Story;
+    test(`${file}: ${story.story}`, async () => {
+      const played = new Played(story);
+      for (const [step, { refused, ...said }] of story.steps.entries()) {
+        const [[verb, about] = ["", undefined]] = Object.entries(said);
+        const before = played.view.phase;
+        await played.act(verb, about);
+        if (refused !== undefined) assert.equal(played.view.phase, before, `step ${step}: ${JSON.stringify(said)} does nothing`);
+        // What the agent tells comes to the session a moment later.
+        await sleep(0);
+        played.check();
+        const { draft } = played.view;
+        if (verb === "until" && draft) assert.equal(played.prompt, draft.text);
+      }
+      await played.end();
+      const files = Object.fromEntries(Object.entries(played.tree.snapshot()).map(([path, content]) => [path, typeof content === "string" ? content : new TextDecoder().decode(content)]));
+      assert.deepEqual([files, outcomesOf(played.ledger)], [story.then.files, story.then.outcomes]);
+      assert.ok(isTold(played.requests, story.then.told), `the model was never told ${JSON.stringify(story.then.told)}`);
+      assert.deepEqual(played.views, JSON.parse(readFileSync(`${FOLDER}/${file.replace(/json$/, "views.json")}`, "utf8")));
+    });
+  }
+});
