@@ -11,6 +11,8 @@ mod steps;
 mod suggesting;
 mod taking;
 mod turns;
+mod undoing;
+mod usage;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,8 +22,8 @@ use headstart_budget::policy::{Habits, Mode};
 use headstart_budget::{Candidates, Metering, Unwritten};
 use headstart_followup_state::{Config, Event as Followup, FollowupController, RequestId, Suggestions};
 use headstart_forked_query::{
-    CacheSafeParams, Gauge, Generated, Guards, ModelRequest, QueryAnswer, QueryError, Suppressed,
-    SuppressionReason, ToolCall,
+    BackgroundModel, CacheSafeParams, Gauge, Generated, Guards, Model, ModelRequest, QueryAnswer, QueryError,
+    Suppressed, SuppressionReason, ToolCall,
 };
 use headstart_speculation::{
     Acceptance, Answers, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Origin, Prepared,
@@ -34,6 +36,9 @@ use self::keeping::Header;
 use self::questions::Asking;
 use self::suggesting::SuggestionQuery;
 use self::taking::Taken;
+use self::undoing::Made;
+pub use self::undoing::TurnCommits;
+pub use self::usage::WindowUse;
 use crate::conversation::Conversation;
 use crate::item::Item;
 use crate::log::Log;
@@ -77,8 +82,10 @@ pub(crate) enum Effect {
     DropQuery,
     /// Looks what the user has undone: [`Report::UndoFound`].
     LookUndone,
-    /// The model of background work is this one from now on.
+    /// What the ports ask is this one from now on.
     UseModel(String),
+    /// These are asked from now on, in the user's turns and in background work.
+    UseModels(Box<(Arc<dyn Model>, BackgroundModel)>),
     /// Asks for a summary of this conversation: [`Report::SummedUp`].
     SumUp { params: Box<CacheSafeParams>, model: String },
     /// Gives it up.
@@ -127,6 +134,7 @@ impl Effect {
             Self::ReadHabits => "read_habits",
             Self::LookUndone => "look_undone",
             Self::UseModel(_) => "use_model",
+            Self::UseModels(_) => "use_models",
             Self::WakeAt(_) => "wake_at",
         }
     }
@@ -240,6 +248,8 @@ pub(crate) struct Core {
     applied: VecDeque<Arc<Finished>>,
     /// What the user has undone and the model does not know yet, as of the last look.
     undone: News,
+    /// What each turn has changed in the workspace.
+    made: Made,
     /// The code of why there is no suggestion.
     unsuggested: Option<String>,
     /// Whether the suggestion on offer is one that the host gave: nothing runs ahead for it.
@@ -280,6 +290,7 @@ impl Core {
             header: Header::default(),
             applied: VecDeque::new(),
             undone: News::default(),
+            made: Made::default(),
             unsuggested: None,
             is_offered_by_host: false,
             effects: VecDeque::new(),

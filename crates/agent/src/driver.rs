@@ -217,6 +217,7 @@ impl Driver {
                 self.looking_back = Some(async move { undone.news().await }.boxed());
             }
             Effect::UseModel(name) => self.engine.background.name = name,
+            Effect::UseModels(models) => (self.model, self.engine.background) = *models,
             Effect::DropQuery => {
                 if let Some(query) = self.query.take() {
                     query.stop();

@@ -14,9 +14,9 @@ use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{Engine, Host};
 
 use crate::conversation::Conversation;
-use crate::core::{Core, Effect, Now};
+use crate::core::{Core, Effect, Now, TurnCommits, WindowUse};
 use crate::driver::{Driver, Inlet, questioning};
-use crate::options::{AgentOptions, Ports};
+use crate::options::{AgentOptions, Ports, UsedModels};
 use crate::ports::Runtime;
 use crate::view::{Answer, Edit, QuestionId, Refused, Submitted, Update, View};
 
@@ -279,6 +279,27 @@ impl AgentHandle {
     /// ahead is dropped; a turn under way ends with the name that it began with.
     pub fn set_model(&self, name: &str, tariff: Tariff, window: Option<Window>) {
         self.with(|core| core.set_model(name, tariff, window));
+    }
+
+    /// These models are asked from now on. What the former ones did ahead is dropped; a turn under way ends with those that it began with.
+    pub fn use_models(&self, models: UsedModels) {
+        self.with(|core| core.use_models(models));
+    }
+
+    /// What the last turn has changed in the workspace, of those that changed something and were not taken back: for a host that can take commits
+    /// back.
+    pub fn last_commits(&self) -> Option<TurnCommits> {
+        self.look(Core::last_commits)
+    }
+
+    /// The host has taken these commits back. The ledger hears of it, and the model with the next prompt.
+    pub fn took_back(&self, turn: &TurnCommits) {
+        self.with(|core| core.took_back(turn));
+    }
+
+    /// How much of what its model sees at once the conversation takes. It is counted out of the whole conversation: to be asked for once a turn.
+    pub fn window_use(&self) -> WindowUse {
+        self.look(Core::window_use)
     }
 
     /// Files were changed, perhaps by somebody who undid work: what rests on that is not offered any more, and the lists of applied files say so.

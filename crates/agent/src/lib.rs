@@ -104,12 +104,13 @@ mod view;
 mod work;
 
 pub use conversation::Conversation;
+pub use core::{TurnCommits, WindowUse};
 pub use driver::Driver;
 pub use handle::{AgentHandle, Updates, agent};
 pub use headstart_context::Window;
 pub use item::{Applied, CallItem, Compacted, Item, JudgedCall, NoSuggestion, NotTaken};
 pub use log::ItemChange;
-pub use options::{AgentOptions, Ports};
+pub use options::{AgentOptions, Ports, UsedModels};
 pub use ports::{LedgerStore, NoLedger, Runtime, SessionStore, StoreError};
 pub use session::{Session, SessionError};
 pub use view::{

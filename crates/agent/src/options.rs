@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use headstart_budget::Metering;
+use headstart_budget::policy::Tariff;
 use headstart_context::Window;
-use headstart_forked_query::Model;
+use headstart_forked_query::{BackgroundModel, Model};
 use headstart_speculation::Engine;
 
 use crate::ports::{LedgerStore, Runtime, SessionStore};
@@ -36,6 +37,20 @@ pub struct AgentOptions {
     pub events: bool,
     /// Names this conversation: no other one has the same id. Those of its suggestions begin with it.
     pub id: String,
+}
+
+/// The models that are asked from some moment on.
+pub struct UsedModels {
+    /// The name of the conversation's model for its provider.
+    pub name: String,
+    /// The model of the user's turns.
+    pub model: Arc<dyn Model>,
+    /// The model of the background work.
+    pub background: BackgroundModel,
+    /// What the conversation's model sees at once, where that is known.
+    pub window: Option<Window>,
+    /// What they cost.
+    pub tariff: Tariff,
 }
 
 /// What a conversation works with.

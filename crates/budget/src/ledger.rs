@@ -25,12 +25,14 @@
 //! ([`Work::unmeasured`]), not priced. A process that is killed outright leaves no line for what was in flight.
 
 mod book;
+mod costs;
 mod day;
 mod entry;
 mod kind;
 mod statistics;
 
 pub use book::{Book, Damage, read};
+pub use costs::{Costs, Part};
 pub use day::Day;
 pub use entry::{Decision, Entry, LeftOut, Outcome, Source, Speculated, Suggested, Work};
 pub use kind::Kind;

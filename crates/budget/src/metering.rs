@@ -31,6 +31,8 @@ pub struct Metering {
     /// The codes of what was reported: why nothing is suggested, and what went wrong.
     reported: BTreeSet<String>,
     unwritten: Unwritten,
+    /// All that was written down of this conversation.
+    session: Vec<Entry>,
 }
 
 /// What a host has to keep.
@@ -55,6 +57,7 @@ impl Metering {
             has_shown: false,
             reported: BTreeSet::new(),
             unwritten: Unwritten::default(),
+            session: Vec::new(),
         }
     }
 
@@ -77,6 +80,11 @@ impl Metering {
     pub fn set_tariff(&mut self, tariff: Tariff) {
         self.experience.set_tariff(tariff.clone());
         self.entries.set_tariff(tariff);
+    }
+
+    /// What this conversation has written down, in order: what it cost, and what became of what was done ahead.
+    pub fn session(&self) -> &[Entry] {
+        &self.session
     }
 
     /// The limits.
@@ -223,6 +231,11 @@ impl Metering {
         self.record(entries::not_run(now, id, outcome, held));
     }
 
+    /// The user has taken back what this accepted work changed.
+    pub fn undone(&mut self, now: u64, id: &str) {
+        self.record(outcome(now, id, Outcome::Undone, 0));
+    }
+
     /// What became of a run. It is told before the run is aborted, while it still says what it cost.
     pub fn closed(
         &mut self,
@@ -245,6 +258,7 @@ impl Metering {
         if !lesson.is_empty() {
             self.unwritten.lessons.push(lesson);
         }
+        self.session.push(entry.clone());
         self.unwritten.entries.push(entry);
     }
 }

@@ -102,8 +102,13 @@ impl Demo {
         };
         let search = self.editor.searches_for().map(|words| format!("searching: {words}"));
         let status = search.or(status);
-        let view =
-            View { size: self.screen.size(), palette: self.palette, live: &LIVE, status: status.as_deref() };
+        let view = View {
+            size: self.screen.size(),
+            palette: self.palette,
+            live: &LIVE,
+            status: status.as_deref(),
+            footer: None,
+        };
         let frame = match &self.consent {
             Some(consent) => consent.render(&view),
             None => render(&self.editor, &view),

@@ -1,5 +1,5 @@
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -30,7 +30,7 @@ pub(crate) struct NativeHost {
     freshness: Freshness,
     checks: Option<Checks>,
     project_rules: Option<Arc<Rules>>,
-    mentions: OnceLock<Mentions>,
+    mentions: Mutex<Option<Arc<Mentions>>>,
 }
 
 /// A call that waits for the user's answer. Dropping it declines.
@@ -51,7 +51,7 @@ impl NativeHost {
             freshness: Freshness::default(),
             checks: None,
             project_rules: None,
-            mentions: OnceLock::new(),
+            mentions: Mutex::default(),
         }
     }
 
@@ -80,9 +80,9 @@ impl NativeHost {
         Self { project_rules, ..self }
     }
 
-    /// From now on what prompts mention is told. Who tells it works with tools, which are made later than this host; the first counts.
+    /// From now on what prompts mention is told so. Who tells it works with tools, which are made later than this host.
     pub(crate) fn set_mentions(&self, mentions: Mentions) {
-        let _ = self.mentions.set(mentions);
+        *self.mentions.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(mentions));
     }
 
     /// What the user has to be told of the project's rules.
@@ -125,7 +125,8 @@ impl Host for NativeHost {
         tree: &Arc<dyn Tree>,
     ) -> Result<Beside, String> {
         let gate = self.gate_context();
-        let Resolved { text, read } = match self.mentions.get() {
+        let mentions = self.mentions.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Resolved { text, read } = match mentions {
             Some(mentions) => mentions.resolve(prompt, whose, conversation, tree, &gate).await?,
             None => Resolved::default(),
         };

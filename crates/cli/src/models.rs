@@ -146,7 +146,7 @@ impl Models {
 
     /// Ends what was begun for a while: writes what was said to the file of `--record`, if there is one, and removes what a
     /// provider keeps.
-    async fn close(&self) -> Result<(), CliError> {
+    pub(crate) async fn close(&self) -> Result<(), CliError> {
         let saved = self.tape.as_ref().map_or(Ok(()), Tape::save);
         for keeper in &self.keepers {
             // What is not gone by then goes when its time is over.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use headstart_forked_query::Model;
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{Conflict, WorkspacePath};
+use headstart_overlay_fs::{Conflict, OsTree, WorkspacePath};
 use headstart_speculation::{Engine, Host};
 use headstart_tool_gate::{ApprovalMode, GateContext, SessionRule};
 
@@ -16,6 +16,8 @@ use crate::remote::Places;
 /// What a conversation about a workspace of this machine is made of.
 pub(crate) struct Parts {
     pub(crate) engine: Engine,
+    /// The workspace itself, whose last commits can be taken back.
+    pub(crate) tree: Arc<OsTree>,
     pub(crate) host: Arc<NativeHost>,
     pub(crate) model: Arc<dyn Model>,
     /// What the provider calls it.

@@ -164,10 +164,18 @@ async fn surroundings(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContex
     }
 }
 
+/// The branch of the workspace, with a `*` where files differ from the last commit. Nothing where git does not answer.
+pub(crate) async fn branch(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> Option<String> {
+    Surroundings::branch_of(&status(toolbox, tree, gate).await)
+}
+
 /// What git says of the working tree. Nothing where it does not answer.
 async fn git(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
+    Surroundings::git_of(&status(toolbox, tree, gate).await, &gate.deny)
+}
+
+async fn status(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
     let asking = Asking { toolbox, tree, gate, attended: true, time: GIT_TIME };
     let args = json!({ "command": "git status --porcelain=v1 --branch" });
-    let said = asking.run("shell", &args).await.unwrap_or_default();
-    Surroundings::git_of(&said, &gate.deny)
+    asking.run("shell", &args).await.unwrap_or_default()
 }

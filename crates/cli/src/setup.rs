@@ -98,7 +98,7 @@ pub(crate) fn options(state: Option<&Path>, by: AcceptedBy) -> OsOptions {
 
 /// The engine over a real workspace.
 pub(crate) fn engine(
-    tree: OsTree,
+    tree: Arc<OsTree>,
     workspace: &str,
     background: BackgroundModel,
     host: Arc<NativeHost>,
@@ -106,7 +106,7 @@ pub(crate) fn engine(
     views: Places,
     index: Option<&Arc<Upkeep>>,
 ) -> Engine {
-    let tree: Arc<dyn Workspace> = Arc::new(tree);
+    let tree: Arc<dyn Workspace> = tree;
     Engine {
         background,
         toolbox: toolbox(Path::new(workspace), views, index),
@@ -201,12 +201,20 @@ pub(crate) async fn parts(
     let host = NativeHost::unattended(rules).telling(project_rules.clone());
     let host = host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh);
     let host = Arc::new(host.checking(Checks::new(workspace, &config.shadow, environment)));
-    let tree = tree(Path::new(workspace), state, AcceptedBy::This)?;
+    let os_tree = Arc::new(tree(Path::new(workspace), state, AcceptedBy::This)?);
     let limits = Limits { candidates: config.candidates, ..config.limits };
     let index = index(config, workspace, environment, state)?;
     let background = models.background.clone();
     let views = places.clone();
-    let engine = engine(tree, workspace, background, Arc::clone(&host), limits, places, index.as_ref());
+    let engine = engine(
+        Arc::clone(&os_tree),
+        workspace,
+        background,
+        Arc::clone(&host),
+        limits,
+        places,
+        index.as_ref(),
+    );
     let engine = offered(Intel::join(intel, engine));
     let window = engine.background.limits.window_tokens;
     host.set_mentions(Mentions::new(engine.toolbox.clone(), window));
@@ -215,6 +223,7 @@ pub(crate) async fn parts(
     let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &tree, &gate).await;
     let parts = Parts {
         engine,
+        tree: os_tree,
         host,
         model: Arc::clone(&models.main),
         model_name: models.main_name.clone(),

@@ -52,6 +52,20 @@ impl Surroundings {
         text
     }
 
+    /// The branch, with a `*` where files differ from the last commit, out of the same. `None` where git said something else.
+    pub fn branch_of(status: &str) -> Option<String> {
+        let mut lines = status.lines();
+        let branch = lines.next()?.strip_prefix("## ")?;
+        let branch = branch.strip_prefix("No commits yet on ").unwrap_or(branch);
+        let branch = match branch.split_once("...") {
+            _ if branch.starts_with("HEAD (no branch)") => "detached",
+            Some((branch, _)) => branch,
+            None => branch,
+        };
+        let is_changed = lines.any(|line| 3 < line.len() && !line.starts_with('['));
+        Some(clean_line(branch, 80) + if is_changed { "*" } else { "" })
+    }
+
     pub(crate) fn text(&self) -> String {
         let rows =
             [("Folder", &self.folder), ("System", &self.system), ("Date", &self.date), ("Git", &self.git)];
@@ -100,6 +114,21 @@ mod tests {
         ];
         for (status, expected) in cases {
             assert_eq!(Surroundings::git_of(status, &deny), expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_branch_is_told_with_a_star_where_files_differ() {
+        let cases = [
+            ("## main\n", Some("main")),
+            ("## main...origin/main [ahead 2]\n M a.rs\n", Some("main*")),
+            ("## No commits yet on trunk\n?? b\n", Some("trunk*")),
+            ("## HEAD (no branch)\n", Some("detached")),
+            ("fatal: not a git repository\n", None),
+            ("", None),
+        ];
+        for (status, expected) in cases {
+            assert_eq!(Surroundings::branch_of(status).as_deref(), expected, "{status}");
         }
     }
 

@@ -111,7 +111,8 @@ pub use memory::MemoryTree;
 pub use os::failpoints;
 #[cfg(all(feature = "os", unix))]
 pub use os::{
-    Durability, OsOptions, OsTree, Preparing, Process, SweepOutcome, Swept, UndoLimit, UndoOutcome,
+    Durability, OsOptions, OsTree, Preparing, Process, SeveralUndone, SweepOutcome, Swept, UndoLimit,
+    UndoOutcome,
 };
 pub use overlay::{Overlay, Quota, Savepoint, StagedUsage};
 pub use participant::{Direction, Finish, NotPrepared, Participant, Prepared};

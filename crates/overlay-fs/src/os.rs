@@ -31,6 +31,7 @@ mod sweep;
 mod trace;
 mod turn;
 mod undo;
+mod undo_several;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -56,6 +57,7 @@ use self::staging::Staging;
 pub use self::sweep::{SweepOutcome, Swept};
 use self::turn::Turn;
 pub use self::undo::UndoOutcome;
+pub use self::undo_several::SeveralUndone;
 use crate::{ContentHash, EntryKind, Fingerprint, Metadata, Participant, TreeError};
 
 /// A folder on disk and all that is in it (feature `os`; Linux, macOS and other Unix systems).

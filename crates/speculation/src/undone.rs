@@ -34,6 +34,8 @@ pub struct UndoWatch {
     workspace: Arc<dyn Workspace>,
     /// By path.
     files: Mutex<Vec<(WorkspacePath, Commits)>>,
+    /// Of all commits, oldest first.
+    digests: Mutex<Vec<ContentHash>>,
 }
 
 /// What a file holds, so that it is known again; `None`: there is none.
@@ -79,7 +81,7 @@ pub struct Restored {
 impl UndoWatch {
     /// Over this workspace, with nothing committed yet.
     pub fn new(workspace: Arc<dyn Workspace>) -> Self {
-        Self { workspace, files: Mutex::default() }
+        Self { workspace, files: Mutex::default(), digests: Mutex::default() }
     }
 
     /// What was undone or redone since the model was told last. What cannot be read is no news.
@@ -116,7 +118,13 @@ impl UndoWatch {
         }
     }
 
-    /// Forgets all commits: with the conversation that held them.
+    /// All commits that were made through it, by the [digest](ChangeSet::digest_with) of what was committed, oldest first: also those that were
+    /// undone, and those of a conversation that is forgotten.
+    pub fn commits(&self) -> Vec<ContentHash> {
+        self.digests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Forgets what files held: with the conversation that knows it.
     pub fn forget_all(&self) {
         self.files().clear();
     }
@@ -305,6 +313,8 @@ impl AroundWorkspace for UndoWatch {
         }
         let outcome = commit_within(&*self.workspace, changes, beside, options).await?;
         if let CommitOutcome::Committed(committed) = &outcome {
+            let digest = changes.digest_with(beside);
+            self.digests.lock().unwrap_or_else(PoisonError::into_inner).push(digest);
             for (change, before) in changes.changes.iter().zip(before) {
                 let Some(before) = before else { continue };
                 self.committed(change, before, committed.merged.contains(&change.path)).await;

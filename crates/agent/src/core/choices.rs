@@ -14,6 +14,7 @@ use headstart_tool_gate::ApprovalMode;
 
 use super::compacting::Shortening;
 use super::{Core, Doing, Effect};
+use crate::options::UsedModels;
 use crate::work::WorkAhead;
 
 /// So much work that was taken can be looked at.
@@ -112,14 +113,29 @@ impl Core {
         if self.is_over {
             return;
         }
+        self.change_model(name, window, tariff);
+        name.clone_into(&mut self.engine.background.name);
+        self.effects.push_back(Effect::UseModel(name.to_owned()));
+        self.suggest_now();
+    }
+
+    pub(crate) fn use_models(&mut self, models: UsedModels) {
+        if self.is_over {
+            return;
+        }
+        let UsedModels { name, model, background, window, tariff } = models;
+        self.change_model(&name, window, tariff);
+        self.engine.background = background.clone();
+        self.effects.push_back(Effect::UseModels(Box::new((model, background))));
+        self.suggest_now();
+    }
+
+    fn change_model(&mut self, name: &str, window: Option<Window>, tariff: Tariff) {
         self.forget_suggestion();
         self.conversation.set_model(name);
         self.options.window = window;
         self.shortening = Shortening::new(window);
         self.options.metering.set_tariff(tariff);
-        name.clone_into(&mut self.engine.background.name);
-        self.effects.push_back(Effect::UseModel(name.to_owned()));
-        self.suggest_now();
     }
 
     /// While something goes on it is looked anyway before the next prompt runs.

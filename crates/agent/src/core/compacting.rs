@@ -1,7 +1,9 @@
 //! A conversation stays shorter than what its model sees at once.
 
 use headstart_context::{Plan, Summarising, Window};
-use headstart_forked_query::{CacheSafeParams, Gauge, Message, ModelError, QueryAnswer, QueryError, Role};
+use headstart_forked_query::{
+    CacheSafeParams, Gauge, Message, ModelError, ModelRequest, QueryAnswer, QueryError, Role,
+};
 use headstart_speculation::{Cost, Ending, Limit, RequestLimit, Transcript};
 
 use super::{Core, Doing, Effect};
@@ -42,6 +44,15 @@ impl Shortening {
         // Without a window the run still learns what its requests come to.
         let tokens = self.window.map_or(u64::MAX, |window| window.most());
         RequestLimit { tokens, gauge: self.gauge }
+    }
+
+    /// What this request comes to, about.
+    pub(super) fn tokens(&self, request: &ModelRequest) -> u64 {
+        self.gauge.tokens(request)
+    }
+
+    pub(super) fn window(&self) -> Option<Window> {
+        self.window
     }
 
     /// Gives what of the turn was part of the conversation before its end.

@@ -180,6 +180,7 @@ impl Core {
         let Accepted { changes, merged, git, changed_since_view, transcript, ending, time_saved_ms, .. } =
             accepted;
         self.keep_changes(&speculation);
+        self.made.took(speculation.id());
         self.log.push(Item::Applied(Box::new(Applied {
             id: speculation.id().to_owned(),
             undone: Vec::new(),

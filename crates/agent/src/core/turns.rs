@@ -15,6 +15,7 @@ impl Core {
     /// A prompt runs: the work ahead for it is taken, or a turn begins. Everything else that was suggested is gone.
     pub(super) fn send(&mut self, prompt: &str) {
         self.log.push(Item::Prompt { text: prompt.to_owned() });
+        self.made.begin(prompt, &self.conversation.workspace());
         self.keep_only(prompt);
         let taken = self.offers.take(prompt);
         let outcome = self.outcome_if_left();

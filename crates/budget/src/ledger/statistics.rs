@@ -185,7 +185,13 @@ impl Bill {
         (!self.is_unknown).then_some(self.known)
     }
 
-    fn add(&mut self, work: &Work) {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { known: self.known.plus(other.known), is_unknown: self.is_unknown || other.is_unknown }
+    }
+
+    pub(super) fn add(&mut self, work: &Work) {
         self.known = self.known.plus(work.money.unwrap_or_default());
         let was_free = work.money == Some(Money::ZERO);
         self.is_unknown |= (work.money.is_none() && work.spent_tokens() != 0)

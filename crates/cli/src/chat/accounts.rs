@@ -1,4 +1,5 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -8,6 +9,7 @@ use headstart_budget::ledger::{Book, Source};
 use headstart_budget::policy::{Habits, Hold};
 use headstart_budget::{Metering, Unwritten};
 
+use super::model::WorksHere;
 use crate::accounts::{entries_of, ledger_of};
 use crate::clock;
 use crate::config::Config;
@@ -35,8 +37,15 @@ pub(crate) struct AccountFiles {
 
 /// Tokio, and the machine of this process.
 pub(crate) struct ChatRuntime {
-    /// The machine that does the background work, where it is this one and costs nothing.
-    machine: Option<Machine>,
+    machine: Machine,
+    /// Whether it does the background work, and that costs nothing.
+    works_here: WorksHere,
+}
+
+impl ChatRuntime {
+    pub(super) fn works_here(&self) -> WorksHere {
+        Arc::clone(&self.works_here)
+    }
 }
 
 impl Accounts {
@@ -63,7 +72,10 @@ impl Accounts {
         Ok(Self {
             metering: Metering::new(entries, config.background, known, &book.entries),
             store: AccountFiles { ledger, habits: Mutex::new(habits) },
-            runtime: ChatRuntime { machine: config.works_here().then(|| Machine::of(&context.environment)) },
+            runtime: ChatRuntime {
+                machine: Machine::of(&context.environment),
+                works_here: Arc::new(config.works_here().into()),
+            },
             trouble,
         })
     }
@@ -96,7 +108,7 @@ impl Runtime for ChatRuntime {
     }
 
     fn machine(&self) -> Option<Hold> {
-        self.machine.as_ref().and_then(Machine::trouble)
+        if self.works_here.load(Ordering::Relaxed) { self.machine.trouble() } else { None }
     }
 
     fn spawn(&self, work: BoxFuture<'static, ()>) -> Option<BoxFuture<'static, ()>> {

@@ -17,13 +17,15 @@ const fn entry(name: &'static str, argument: &'static str, words: &'static str) 
 }
 
 /// All of them, in the order of the help.
-pub(super) const COMMANDS: [Entry; 10] = [
+pub(super) const COMMANDS: [Entry; 15] = [
     entry("help", "", "the commands and keys"),
     entry("diff", "", "what the work ahead would change"),
+    entry("undo", "", "take back what the last turn wrote, yours or ahead"),
     Entry {
         choices: &["plan", "default", "auto-edit", "yolo"],
-        ..entry("mode", "MODE", "how much runs without a question: plan, default, auto-edit or yolo")
+        ..entry("mode", "[MODE]", "how much runs without a question: plan, default, auto-edit or yolo")
     },
+    entry("model", "[NAME]", "who answers: provider and name, as anthropic:NAME"),
     Entry {
         choices: &["off", "auto", "always", "more"],
         ..entry(
@@ -33,6 +35,12 @@ pub(super) const COMMANDS: [Entry; 10] = [
         )
     },
     entry("permissions", "[N]", "what you said yes to for this session; N is asked about again"),
+    entry("cost", "", "what this conversation has cost"),
+    entry("stats", "", "what work ahead was good for in this chat"),
+    Entry {
+        choices: &["code"],
+        ..entry("copy", "[N|code]", "the last answer, or one before it, or the last code, to the clipboard")
+    },
     entry("retry", "", "send the last prompt once more"),
     entry("title", "TEXT", "call this conversation so"),
     entry("compact", "", "have what was said summed up, all but the last turns"),

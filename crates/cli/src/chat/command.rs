@@ -18,7 +18,15 @@ pub(super) enum Command {
     Diff,
     /// Calls the conversation so.
     Title(String),
-    Mode(ApprovalMode),
+    /// Without a mode: which it is.
+    Mode(Option<ApprovalMode>),
+    /// Without a name: which it is.
+    Model(Option<String>),
+    Copy(Copied),
+    Cost,
+    Stats,
+    /// Takes back what the last turn changed.
+    Undo,
     /// Without a mode: how it stands.
     Background(Option<Mode>),
     /// One more start for this parts.
@@ -48,7 +56,9 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         let title = line.trim_start_matches("/title").split_whitespace().collect::<Vec<_>>();
         return Some(Ok(Command::Title(title.join(" "))));
     }
-    if let (Some(argument), Some(extra), "mode" | "background") = (argument, words.next(), name) {
+    if let (Some(argument), Some(extra), "mode" | "model" | "copy" | "background") =
+        (argument, words.next(), name)
+    {
         return Some(Err(format!(
             "/{name} {argument} takes no further word, and got {extra:?}; /help lists them"
         )));
@@ -70,7 +80,18 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         ("background", Some(mode)) => parse_background(mode)
             .map(|mode| Command::Background(Some(mode)))
             .map_err(|problem| format!("{problem}, and there is more")),
-        ("mode", Some(mode)) => parse_mode(mode).map(Command::Mode),
+        ("mode", None) => Ok(Command::Mode(None)),
+        ("mode", Some(mode)) => parse_mode(mode).map(Some).map(Command::Mode),
+        ("model", name) => Ok(Command::Model(name.map(str::to_owned))),
+        ("copy", None) => Ok(Command::Copy(Copied::Answer(1))),
+        ("copy", Some("code")) => Ok(Command::Copy(Copied::Code)),
+        ("copy", Some(number)) => match number.parse() {
+            Ok(number @ 1..) => Ok(Command::Copy(Copied::Answer(number))),
+            _ => Err(format!("/copy takes a number (1 is the last answer) or code, and got {number:?}")),
+        },
+        ("cost", None) => Ok(Command::Cost),
+        ("stats", None) => Ok(Command::Stats),
+        ("undo", None) => Ok(Command::Undo),
         (name, _) => Err(match (catalog::find(name), catalog::nearest(name)) {
             (Some(entry), _) => {
                 format!("/{name} is not written so, but as {}; /help lists all", entry.usage())
@@ -94,6 +115,15 @@ pub(super) fn mode_name(mode: ApprovalMode) -> &'static str {
     }
 }
 
+/// What goes into the clipboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copied {
+    /// The last answer is the first.
+    Answer(usize),
+    /// The last code.
+    Code,
+}
+
 impl Chat {
     pub(super) fn on_command(&mut self, command: &Command) -> Result<(), CliError> {
         match command {
@@ -102,7 +132,16 @@ impl Chat {
                 self.over = true;
                 Ok(())
             }
-            Command::Mode(mode) => self.change_mode(*mode),
+            Command::Mode(Some(mode)) => self.change_mode(*mode),
+            Command::Mode(None) => {
+                let name = mode_name(self.settings.mode);
+                self.face.say(&format!("the mode is {name}; /mode MODE chooses another"), Style::Dim)
+            }
+            Command::Model(name) => self.on_model(name.as_deref()),
+            Command::Copy(which) => self.copy(*which),
+            Command::Cost => self.say_costs(),
+            Command::Stats => self.say_statistics(),
+            Command::Undo => self.undo(),
             Command::Permissions(number) => self.on_permissions(*number),
             Command::Retry => self.retry(),
             Command::Background(mode) => self.change_background(*mode),
@@ -128,6 +167,7 @@ impl Chat {
 
     fn change_mode(&mut self, mode: ApprovalMode) -> Result<(), CliError> {
         self.parts.set_mode(mode);
+        self.settings.mode = mode;
         self.agent.rules_changed();
         let name = mode_name(mode);
         let work = match mode {
@@ -230,7 +270,7 @@ mod tests {
         assert_eq!(parse("/usr/bin is empty?"), None);
         assert_eq!(parse("/etc.conf is gone"), None);
         assert_eq!(parse("/retry"), Some(Ok(Command::Retry)));
-        assert_eq!(parse("/mode yolo"), Some(Ok(Command::Mode(ApprovalMode::Yolo))));
+        assert_eq!(parse("/mode yolo"), Some(Ok(Command::Mode(Some(ApprovalMode::Yolo)))));
         assert_eq!(parse("/quit"), Some(Ok(Command::Quit)));
         assert_eq!(parse("/background"), Some(Ok(Command::Background(None))));
         assert_eq!(parse("/background more"), Some(Ok(Command::More)));
@@ -242,8 +282,20 @@ mod tests {
             let Some(Err(problem)) = parse(wrong) else { panic!("{wrong} is taken") };
             assert!(problem.contains("no further word") && problem.contains(extra), "{problem}");
         }
-        for wrong in ["/", "/mode", "/mode fast", "/background on", "/clear all", "/clear all x", "/nothing"]
-        {
+        assert_eq!(parse("/copy code"), Some(Ok(Command::Copy(Copied::Code))));
+        assert_eq!(parse("/copy"), Some(Ok(Command::Copy(Copied::Answer(1)))));
+        assert_eq!(parse("/mode"), Some(Ok(Command::Mode(None))));
+        for wrong in [
+            "/",
+            "/copy 0",
+            "/copy all",
+            "/undo it",
+            "/mode fast",
+            "/background on",
+            "/clear all",
+            "/clear all x",
+            "/nothing",
+        ] {
             assert!(matches!(parse(wrong), Some(Err(_))), "{wrong}");
         }
     }

@@ -9,8 +9,8 @@ use super::show::Line;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
 use crate::terminal::{
-    Consent, Diff, LineEditor, LiveRow, Markdown, Palette, Screen, Size, Style, TerminalGuard, View, render,
-    sanitize,
+    Consent, Diff, LineEditor, LiveRow, Markdown, Palette, Screen, Size, StatusLine, Style, TerminalGuard,
+    View, render, sanitize,
 };
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
@@ -64,6 +64,14 @@ impl Face {
     /// The answers go to standard output, everything else to standard error.
     pub(crate) fn lines(output: Output) -> Self {
         Self::Lines { output, open: false }
+    }
+
+    /// Sends the terminal a code that changes nothing on the screen.
+    pub(super) fn send(&mut self, code: &str) -> Result<(), CliError> {
+        match self {
+            Self::Terminal(terminal) => terminal.screen.send(code).map_err(CliError::Output),
+            Self::Lines { .. } => Ok(()),
+        }
     }
 
     /// A remark to the person.
@@ -133,6 +141,13 @@ impl Face {
         }
     }
 
+    /// How many columns the terminal has now.
+    pub(super) fn columns(&mut self) -> Result<usize, CliError> {
+        let Self::Terminal(terminal) = self else { return Ok(0) };
+        terminal.screen.resize(Size::of_terminal().map_err(CliError::Output)?);
+        Ok(usize::from(terminal.screen.size().columns))
+    }
+
     /// Draws the prompt, or the question in its place.
     pub(super) fn draw(
         &mut self,
@@ -140,10 +155,11 @@ impl Face {
         question: Option<&Consent>,
         live: &[LiveRow],
         status: Option<&str>,
+        footer: &StatusLine,
     ) -> Result<(), CliError> {
         let Self::Terminal(terminal) = self else { return Ok(()) };
-        terminal.screen.resize(Size::of_terminal().map_err(CliError::Output)?);
-        let view = View { size: terminal.screen.size(), palette: terminal.palette, live, status };
+        let (size, palette) = (terminal.screen.size(), terminal.palette);
+        let view = View { size, palette, live, status, footer: Some(footer) };
         let frame = match question {
             Some(question) => question.render(&view),
             None => render(editor, &view),

@@ -144,7 +144,10 @@ impl Chat {
             Item::NoSuggestion(NoSuggestion::Failed(error)) => {
                 self.face.say(&format!("no suggestion: {error}"), Style::Dim)?;
             }
-            Item::Compacted(compacted) => self.face.say(&compacted.to_string(), Style::Dim)?,
+            Item::Compacted(compacted) => {
+                self.refresh_status();
+                self.face.say(&compacted.to_string(), Style::Dim)?;
+            }
             Item::Trouble { text } => self.face.say(text, Style::Removed)?,
             Item::End { ending } => self.show_end(ending)?,
             _ => {}
@@ -348,6 +351,7 @@ impl Chat {
             self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
         }
         self.tally.turns += 1;
+        self.refresh_status();
         self.written.clear();
         (self.shown.diff, self.shown.judged) = (false, None);
         Ok(())

@@ -9,16 +9,21 @@ mod card;
 mod catalog;
 mod command;
 mod completion;
+mod copy;
+mod costs;
 mod edits;
 mod face;
 mod goodbye;
 mod held_back;
 mod items;
 mod kept;
+mod model;
 mod opening;
 mod own_command;
 mod question;
 mod show;
+mod status;
+mod undo;
 mod waiting;
 mod work_question;
 
@@ -30,7 +35,6 @@ use futures::{FutureExt, StreamExt};
 use headstart_agent::{
     AgentHandle, AgentOptions, Draft, Edit, Phase, Ports, Submitted, Updates, View, agent,
 };
-use headstart_context::Window;
 use headstart_tool_gate::SessionRule;
 use tokio::task::JoinHandle;
 
@@ -46,9 +50,10 @@ pub(crate) use face::Face;
 pub(crate) use held_back::amount;
 use items::Shown;
 pub(crate) use kept::{Kept, Which};
+pub(crate) use model::ModelChoice;
 pub(crate) use opening::Opening;
 use question::Question;
-pub(crate) use waiting::Holds;
+use waiting::Holds;
 
 /// What is told to stop has stopped long before.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -80,7 +85,8 @@ pub(crate) struct Chat {
     drafted: Option<Draft>,
     last: ExitStatus,
     over: bool,
-    holds: Holds,
+    models: ModelChoice,
+    works_here: model::WorksHere,
     opening: Opening,
     /// What is wrong with the files of earlier chats, until it is told.
     trouble: String,
@@ -88,6 +94,7 @@ pub(crate) struct Chat {
     /// Whether it can be gone on with later.
     is_kept: bool,
     tally: goodbye::Tally,
+    status: status::Status,
 }
 
 impl Chat {
@@ -97,22 +104,20 @@ impl Chat {
         settings: Settings,
         accounts: Accounts,
         kept: Kept,
-        holds: Holds,
+        models: ModelChoice,
         face: Face,
     ) -> Self {
         let written = Arc::<edits::Written>::default();
         parts.engine.workspace = edits::NotedWorkspace::over(&parts.engine.workspace, &written);
         let Accounts { metering, store, runtime, trouble } = accounts;
+        let works_here = runtime.works_here();
         let Kept { id, restore, store: session, prompts } = kept;
         let is_kept = session.is_some();
         let options = AgentOptions {
             system: parts.system.clone(),
             model: parts.model_name.clone(),
             restore,
-            window: parts.engine.background.limits.window_tokens.map(|tokens| Window {
-                tokens,
-                compact_at: u8::try_from(settings.compact_at).unwrap_or(100),
-            }),
+            window: model::window_of(parts.engine.background.limits.window_tokens, &settings),
             metering,
             // Without a terminal nobody could press a key for a suggestion.
             suggestions: settings.suggestions && face.is_terminal(),
@@ -151,12 +156,14 @@ impl Chat {
             drafted: None,
             last: ExitStatus::Done,
             over: false,
-            holds,
+            models,
+            works_here,
             opening: Opening::default(),
             trouble,
             id,
             is_kept,
             tally: goodbye::Tally::default(),
+            status: status::Status::default(),
         }
     }
 
@@ -168,9 +175,11 @@ impl Chat {
             self.agent.close().await;
             // What the work left in the state goes with the driver.
             let _ = (&mut self.driver).await;
+            self.status.close().await;
         };
         let _ = tokio::time::timeout(STOP_TIMEOUT, ends).await;
-        ended.map(|()| self.last)
+        let closed = self.models.close().await;
+        ended.and(closed).map(|()| self.last)
     }
 
     async fn talk(&mut self, input: &mut Input) -> Result<(), CliError> {
@@ -185,6 +194,7 @@ impl Chat {
             let trouble = std::mem::take(&mut self.trouble);
             self.face.say(&trouble, Style::Removed)?;
         }
+        self.refresh_status();
         self.say_restored()?;
         self.open()?;
         while !self.over {
@@ -210,8 +220,9 @@ impl Chat {
                 Some(update) = self.updates.next() => self.on_update(&update)?,
                 () = second => {}
                 () = self.names.news() => self.complete_with_news(),
+                () = self.status.news() => {}
                 news = own_command::news(&mut self.own) => self.on_own(news)?,
-                news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
+                news = self.models.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
             if input_ended && self.agent.view().phase == Phase::Idle {
                 self.over = true;
@@ -250,9 +261,11 @@ impl Chat {
             Some(Ghost { place, ..Ghost::only(suggestion.rest.clone()?) })
         });
         self.editor.set_ghost(ghost);
+        let columns = self.face.columns()?;
+        let footer = self.status_line(columns);
         let question = self.question.as_ref().map(Question::consent);
         if let Some(why) = self.question.as_ref().and_then(|question| question.why.as_ref()) {
-            return self.face.draw(why, None, &[], Some(question::WHY_NOT));
+            return self.face.draw(why, None, &[], Some(question::WHY_NOT), &footer);
         }
         let search = self
             .editor
@@ -261,7 +274,7 @@ impl Chat {
         let status = search.or(status);
         let mut live = self.live_rows(view);
         live.extend(self.own_rows());
-        self.face.draw(&self.editor, question, &live, status.as_deref())
+        self.face.draw(&self.editor, question, &live, status.as_deref(), &footer)
     }
 
     fn on_input(&mut self, event: InputEvent) -> Result<(), CliError> {

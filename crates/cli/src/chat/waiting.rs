@@ -11,7 +11,7 @@ use crate::models::Models;
 use crate::terminal::Style;
 
 /// Those whom the user waits for, and who may have to wait for the provider.
-pub(crate) struct Holds {
+pub(super) struct Holds {
     /// Their own turn.
     turn: Hold,
     /// Work ahead that they have joined.
@@ -19,7 +19,7 @@ pub(crate) struct Holds {
 }
 
 impl Holds {
-    pub(crate) fn of(models: &Models) -> Self {
+    pub(super) fn of(models: &Models) -> Self {
         let (turn, ahead) = &models.waits;
         Self { turn: Hold::of(turn), ahead: Hold::of(ahead) }
     }
@@ -32,12 +32,12 @@ impl Holds {
 impl Chat {
     /// A line for the status where the provider lets the user wait; `joins`: they wait for work that ran ahead.
     pub(super) fn waits(&mut self, joins: bool) -> Option<String> {
-        Some(format!("{} (Ctrl-C interrupts)", self.holds.of_whom(joins).words()?))
+        Some(format!("{} (Ctrl-C interrupts)", self.models.holds.of_whom(joins).words()?))
     }
 
     /// Whoever reads a pipe is told once; in a terminal the status counts down.
     pub(super) fn on_wait(&mut self, news: News, joins: bool) -> Result<(), CliError> {
-        match self.holds.of_whom(joins).words() {
+        match self.models.holds.of_whom(joins).words() {
             Some(words) if news == News::Changed && !self.face.is_terminal() => {
                 self.face.say(&words, Style::Dim)
             }

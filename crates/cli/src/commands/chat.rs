@@ -2,7 +2,7 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use crate::args;
-use crate::chat::{Accounts, Chat, Face, Holds, Kept, Opening, Which};
+use crate::chat::{Accounts, Chat, Face, Kept, ModelChoice, Opening, Which};
 use crate::config::{self, Config, Flags};
 use crate::context::Context;
 use crate::demo::{self, After, DemoChat};
@@ -20,7 +20,7 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     let flags = args.model.flags(&args.mode);
     let nearest = flags.clone().or_environment(&context.environment)?;
     if nearest.model == Some(ModelSpec::Demo) {
-        return with_recording(args, nearest, context).await;
+        return Box::pin(with_recording(args, nearest, context)).await;
     }
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let config = context.config(&flags, Path::new(&workspace))?;
@@ -30,7 +30,8 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     let opening = args.prompt.map(Opening::with).unwrap_or_default();
     let which = Which::of(args.resume, args.goes_on);
-    talk(context, config, &workspace, &models, opening, which).await
+    let choice = ModelChoice::new(&models, &config, &context.environment, args.model.record.as_deref());
+    talk(context, config, &workspace, (&models, choice), opening, which).await
 }
 
 /// The bundled recording, about a sample project of its own. Files, configuration and state of the user are left alone.
@@ -56,7 +57,8 @@ async fn with_recording(args: args::Chat, flags: Flags, context: &Context) -> Re
         state_dir: Some(demo.state()),
     };
     let opening = demo.opening(args.prompt, config.mode);
-    let ended = talk(&apart, config, &demo.workspace()?, &demo.models, opening, Which::New).await;
+    let choice = ModelChoice::new(&demo.models, &config, &context.environment, None);
+    let ended = talk(&apart, config, &demo.workspace()?, (&demo.models, choice), opening, Which::New).await;
     drop(demo);
     if ended.is_ok() && context.output.is_terminal() && !context.output.is_json() {
         output::print(&demo::next_steps(After::Chat, context).await)?;
@@ -68,7 +70,7 @@ async fn talk(
     context: &Context,
     config: Config,
     workspace: &str,
-    models: &Models,
+    (models, choice): (&Models, ModelChoice),
     opening: Opening,
     which: Which,
 ) -> Result<ExitStatus, CliError> {
@@ -89,8 +91,7 @@ async fn talk(
     } else {
         (Face::lines(context.output), Input::of_pipe())
     };
-    let holds = Holds::of(models);
-    let chat = Chat::new(parts, config, accounts, kept, holds, face).opening_with(opening);
+    let chat = Chat::new(parts, config, accounts, kept, choice, face).opening_with(opening);
     models.close_after(chat.run(input).await).await
 }
 

@@ -76,8 +76,15 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let index = setup::index(&config, &workspace, &context.environment, Some(store.state_folder()))?;
     let background = models.background.clone();
     let of_engine = Arc::clone(&host);
-    let engine =
-        setup::engine(tree, &workspace, background, of_engine, config.limits, places, index.as_ref());
+    let engine = setup::engine(
+        Arc::new(tree),
+        &workspace,
+        background,
+        of_engine,
+        config.limits,
+        places,
+        index.as_ref(),
+    );
     let engine = setup::offered(Intel::join(intel, engine));
     host.set_mentions(Mentions::new(engine.toolbox.clone(), engine.background.limits.window_tokens));
     let tools = engine.toolbox.schemas();

@@ -60,6 +60,7 @@ struct Fields {
     ahead_writes: Option<Spanned<String>>,
     tab: Option<Spanned<String>>,
     markdown: Option<Spanned<String>>,
+    status: Option<Spanned<Vec<Spanned<String>>>>,
     candidates: Option<Spanned<usize>>,
     parallel: Option<Spanned<usize>>,
     fork_entries: Option<Spanned<usize>>,
@@ -189,6 +190,10 @@ impl File {
 
     pub(super) fn markdown(&self) -> Result<Option<Placed<Markdown>>, CliError> {
         self.parsed("markdown", self.fields.markdown.as_ref(), parse_markdown)
+    }
+
+    pub(super) fn status(&self) -> Option<&Spanned<Vec<Spanned<String>>>> {
+        self.fields.status.as_ref()
     }
 
     pub(super) fn several(&self) -> Result<Vec<(SeveralField, Placed<usize>)>, CliError> {

@@ -14,6 +14,7 @@ mod per_model;
 mod prices;
 mod project;
 mod requests;
+mod screen;
 mod several;
 mod shadow;
 mod tools;
@@ -34,6 +35,7 @@ pub(crate) use self::index::{Embeddings, IndexConfig, Rerank};
 pub(crate) use self::intel::{IntelConfig, IntelMode};
 pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
+pub(crate) use self::screen::{Screen, StatusPart};
 pub(crate) use self::shadow::{CheckSetting, Shadow};
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -99,6 +101,8 @@ pub(crate) struct Config {
     pub(crate) tab: TabKey,
     /// How answers look in a terminal.
     pub(crate) markdown: Markdown,
+    /// What a chat looks like in a terminal.
+    pub(crate) screen: Screen,
     /// How many suggestions are asked for at a time.
     pub(crate) candidates: usize,
     /// How many of them run ahead at the same time.
@@ -173,6 +177,7 @@ impl Config {
         config.ahead_writes = file.ahead_writes()?.map_or(config.ahead_writes, |choice| choice.value);
         config.tab = file.tab()?.map_or(config.tab, |choice| choice.value);
         config.markdown = file.markdown()?.map_or(config.markdown, |choice| choice.value);
+        config.screen.apply_users(&file)?;
         for (field, value) in file.several()? {
             *field.of(&mut config) = value.value;
         }
@@ -247,6 +252,7 @@ impl Default for Config {
             ahead_writes: AheadWrites::Ask,
             tab: TabKey::default(),
             markdown: Markdown::default(),
+            screen: Screen::default(),
             candidates: 1,
             parallel: 1,
             fork_entries: ForkLimits::default().entries,

@@ -4,7 +4,7 @@ use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
-use super::{Config, Flags, budget, index, intel, per_model, shadow, tools};
+use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tools};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -66,6 +66,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         let problem = "a project cannot say what your screen looks like; set it in your own file";
         return Err(file.refuse(choice.line, "markdown", problem));
     }
+    screen::refuse_projects(&file)?;
     for (field, value) in file.several()? {
         let users = field.of(config);
         if *users < value.value {

@@ -94,6 +94,12 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
     assert!(refused.contains("a project cannot say what your keys do"), "{refused}");
     assert!(tab("tab = 'both'", "").unwrap_err().contains("none of take and insert"));
 
+    let status =
+        |user: &str, project: &str| Case::new(user, project).load().map(|config| config.screen.status);
+    assert_eq!(status("status = ['cost', 'mode']", ""), Ok(vec![StatusPart::Cost, StatusPart::Mode]));
+    assert_eq!(status("status = []", ""), Ok(Vec::new()));
+    assert!(status("status = ['time']", "").unwrap_err().contains("none of mode, model, branch, context"));
+    assert!(status("", "status = []").unwrap_err().contains("set it in your own file"));
     let markdown = |user: &str, project: &str| Case::new(user, project).load().map(|config| config.markdown);
     assert_eq!(
         (markdown("", ""), markdown("markdown = 'raw'", "")),

@@ -4,6 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::editor::LineEditor;
 use super::layout::{Wrapper, one_row};
+use super::status_line::StatusLine;
 
 const PROMPT: &str = "> ";
 
@@ -88,6 +89,8 @@ pub(crate) struct View<'a> {
     pub(crate) live: &'a [LiveRow],
     /// A line above the prompt: what goes on in the background. Cut to one row.
     pub(crate) status: Option<&'a str>,
+    /// The last row, where there is room for it.
+    pub(crate) footer: Option<&'a StatusLine>,
 }
 
 /// In a terminal of fewer rows there is the prompt alone.
@@ -147,6 +150,11 @@ impl Frame {
         let rows = live.iter().map(|row| row.shown(view.size.columns));
         self.rows.splice(0..0, rows);
         self.cursor.row += live.len();
+        // It is the first to give way.
+        let footer = view.footer.filter(|footer| is_roomy && !footer.items.is_empty());
+        if let Some(footer) = footer.filter(|_| self.rows.len() < usize::from(view.size.rows / 2)) {
+            self.rows.push(footer.row(view.size.columns));
+        }
         self
     }
 }

@@ -24,11 +24,13 @@ mod guard;
 mod history;
 mod input;
 mod keymap;
+mod known;
 mod layout;
 mod markdown;
 mod popup;
 mod sanitize;
 mod screen;
+mod status_line;
 #[cfg(test)]
 mod tests;
 
@@ -38,7 +40,9 @@ pub(crate) use editor::{Action, Ghost, LineEditor, Turn};
 pub(crate) use frame::{LiveRow, Palette, Size, Style, View, render};
 pub(crate) use guard::TerminalGuard;
 pub(crate) use input::{Input, InputEvent};
+pub(crate) use known::Known;
 pub(crate) use markdown::Markdown;
 pub(crate) use popup::{Choice, Popup};
 pub(crate) use sanitize::sanitize;
 pub(crate) use screen::Screen;
+pub(crate) use status_line::{StatusItem, StatusLine};

@@ -55,6 +55,12 @@ impl<W: Write> Screen<W> {
         self.size = size;
     }
 
+    /// Sends the terminal a code that changes nothing on the screen.
+    pub(crate) fn send(&mut self, code: &str) -> io::Result<()> {
+        self.out.write_all(code.as_bytes())?;
+        self.out.flush()
+    }
+
     /// Shows a frame in place of the last one.
     pub(crate) fn draw(&mut self, frame: Frame) -> io::Result<()> {
         self.frame = frame;

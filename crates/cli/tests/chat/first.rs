@@ -147,7 +147,8 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
         let text = screen.contents();
         text.contains("That was all of the recording") && !text.contains("(Ctrl-C interrupts)")
     });
-    let sample = fs::read_dir(temporary.path()).unwrap().next().unwrap().unwrap().path().join("project");
+    let sample = fs::read_dir(temporary.path()).unwrap().map(|entry| entry.unwrap().path().join("project"));
+    let sample = sample.into_iter().find(|project| project.is_dir()).unwrap();
     let mut git = std::process::Command::new("git");
     let log = git.args(["log", "--stat", "--format=%s", "-1"]).current_dir(&sample).output().unwrap();
     let log = String::from_utf8_lossy(&log.stdout).into_owned();

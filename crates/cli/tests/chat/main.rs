@@ -29,6 +29,8 @@ mod prepared;
 mod provider;
 mod sessions;
 mod states;
+mod status;
 mod steps;
 mod turns;
+mod undo;
 mod warm;

@@ -79,7 +79,7 @@ impl OsTree {
         Ok(None)
     }
 
-    fn undo_found(
+    pub(super) fn undo_found(
         &self,
         find: impl FnOnce() -> io::Result<Option<(Staging, Phase)>>,
     ) -> Result<UndoOutcome, TreeError> {

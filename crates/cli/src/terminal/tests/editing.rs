@@ -306,7 +306,7 @@ proptest! {
         }
 
         let size = Size { columns, rows };
-        let frame = render(&editor, &View { size, palette, live: &[], status: status.as_deref() });
+        let frame = render(&editor, &View { size, palette, live: &[], status: status.as_deref(), footer: None });
         prop_assert!(frame.rows.len() < usize::from(rows).max(2));
         prop_assert!(frame.cursor.row < frame.rows.len());
         prop_assert!(frame.cursor.column < usize::from(columns));

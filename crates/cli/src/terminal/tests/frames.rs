@@ -2,10 +2,13 @@ use std::time::Instant;
 
 use super::play;
 use crate::terminal::frame::Frame;
-use crate::terminal::{Choice, Consent, Ghost, LineEditor, Palette, Popup, Size, Style, View, render};
+use crate::terminal::{
+    Choice, Consent, Ghost, LineEditor, LiveRow, Palette, Popup, Size, StatusItem, StatusLine, Style, View,
+    render,
+};
 
 const SIZE: Size = Size { columns: 30, rows: 6 };
-const STYLED: View = View { size: SIZE, palette: Palette::Styled, live: &[], status: None };
+const STYLED: View = View { size: SIZE, palette: Palette::Styled, live: &[], status: None, footer: None };
 
 /// A frame as text between its borders, `‸` where the cursor is; text in a style is in its brackets.
 fn picture(frame: &Frame, columns: u16) -> String {
@@ -159,4 +162,44 @@ fn popups() {
         ("harmful", shown(harmful(), "", 40, 24)),
     ];
     hold("popups", &pictures);
+}
+
+#[test]
+fn status_lines() {
+    let item = |text: &str| StatusItem { text: text.to_owned(), is_marked: false };
+    let items = |mode: &str| {
+        let mode = StatusItem { text: mode.to_owned(), is_marked: mode == "yolo" };
+        let rest = ["sonnet", "main*", "24k/200k", "$0.08", "saved 41 s"].map(item);
+        StatusLine { items: [vec![mode], rest.to_vec()].concat(), hint: "/help" }
+    };
+    let shown = |footer: &StatusLine, columns, rows, live: &[LiveRow]| {
+        let status = Some("ahead looking · 2 reads");
+        let view = View {
+            size: Size { columns, rows },
+            palette: Palette::Styled,
+            live,
+            status,
+            footer: Some(footer),
+        };
+        let mut editor = LineEditor::default();
+        let _ = play(&mut editor, "hello");
+        picture(&render(&editor, &view), columns)
+    };
+    let live = |rows: usize| {
+        vec![
+            LiveRow { text: "● shell cargo test".to_owned(), end: String::new(), style: Style::Plain };
+            rows
+        ]
+    };
+    let harmful = StatusLine { items: vec![item("\x1b[31m\u{202e}main")], hint: "/help" };
+    let pictures = [
+        ("40 columns", shown(&items("auto-edit"), 40, 24, &[])),
+        ("80 columns", shown(&items("yolo"), 80, 24, &[])),
+        ("120 columns", shown(&items("plan"), 120, 24, &[])),
+        ("it is the first to give way", shown(&items("plan"), 40, 8, &live(9))),
+        ("few rows", shown(&items("plan"), 40, 5, &[])),
+        ("nothing in it", shown(&StatusLine::default(), 40, 24, &[])),
+        ("harmful", shown(&harmful, 40, 24, &[])),
+    ];
+    hold("status_lines", &pictures);
 }

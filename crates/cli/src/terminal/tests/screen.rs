@@ -92,7 +92,7 @@ impl Terminal {
     }
 
     fn draw(&mut self) {
-        let view = View { size: SIZE, palette: Palette::Plain, live: &[], status: None };
+        let view = View { size: SIZE, palette: Palette::Plain, live: &[], status: None, footer: None };
         self.screen.draw(render(&self.editor, &view)).unwrap();
     }
 }

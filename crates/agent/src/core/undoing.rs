@@ -1,0 +1,94 @@
+//! What each turn has changed in the workspace, for a host that can take commits back.
+
+use std::sync::Arc;
+
+use headstart_overlay_fs::ContentHash;
+use headstart_speculation::UndoWatch;
+
+use super::Core;
+
+/// So many turns are known.
+const MOST_TURNS: usize = 100;
+
+/// What a turn has changed in the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnCommits {
+    /// Its prompt.
+    pub prompt: String,
+    /// The [digests](headstart_overlay_fs::ChangeSet::digest_with) of what was committed in it, oldest first.
+    pub commits: Vec<ContentHash>,
+    /// The id of the work ahead that was taken in it.
+    work: Option<String>,
+    /// Which turn it is.
+    number: usize,
+}
+
+/// The turns of a conversation, and where their commits begin.
+#[derive(Default)]
+pub(super) struct Made {
+    turns: Vec<Turn>,
+    /// How many there were before those that are known.
+    forgotten: usize,
+}
+
+struct Turn {
+    prompt: String,
+    /// How many commits were made before it.
+    from: usize,
+    work: Option<String>,
+    is_undone: bool,
+}
+
+impl Made {
+    pub(super) fn begin(&mut self, prompt: &str, watch: &Arc<UndoWatch>) {
+        if self.turns.len() == MOST_TURNS {
+            self.turns.remove(0);
+            self.forgotten += 1;
+        }
+        let from = watch.commits().len();
+        self.turns.push(Turn { prompt: prompt.to_owned(), from, work: None, is_undone: false });
+    }
+
+    /// This work was taken in the last turn.
+    pub(super) fn took(&mut self, work: &str) {
+        if let Some(turn) = self.turns.last_mut() {
+            turn.work = Some(work.to_owned());
+        }
+    }
+
+    fn last(&self, watch: &UndoWatch) -> Option<TurnCommits> {
+        let commits = watch.commits();
+        let mut end = commits.len();
+        for (place, turn) in self.turns.iter().enumerate().rev() {
+            let of_turn = commits.get(turn.from..end).unwrap_or_default();
+            end = turn.from;
+            if !turn.is_undone && !of_turn.is_empty() {
+                return Some(TurnCommits {
+                    prompt: turn.prompt.clone(),
+                    commits: of_turn.to_vec(),
+                    work: turn.work.clone(),
+                    number: self.forgotten + place,
+                });
+            }
+        }
+        None
+    }
+}
+
+impl Core {
+    /// What the last turn has changed that changed something and was not taken back.
+    pub(crate) fn last_commits(&self) -> Option<TurnCommits> {
+        self.made.last(&self.conversation.workspace())
+    }
+
+    /// The host has taken the commits of a turn back.
+    pub(crate) fn took_back(&mut self, turn: &TurnCommits) {
+        let place = turn.number.checked_sub(self.made.forgotten);
+        let Some(known) = place.and_then(|place| self.made.turns.get_mut(place)) else { return };
+        known.is_undone = true;
+        if let Some(work) = &turn.work {
+            self.options.metering.undone(self.now.unix_ms, work);
+        }
+        self.files_changed();
+    }
+}

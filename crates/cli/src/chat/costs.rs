@@ -1,0 +1,114 @@
+//! `/cost` and `/stats`: what the conversation has cost, and what work ahead was good for.
+
+use std::fmt::Write as _;
+
+use headstart_budget::ledger::{Costs, Part, Statistics};
+
+use super::Chat;
+use super::status::{cost_words, duration_words, short_count};
+use crate::error::CliError;
+use crate::terminal::Style;
+
+impl Chat {
+    pub(super) fn say_costs(&mut self) -> Result<(), CliError> {
+        let (costs, is_free) = self
+            .agent
+            .metering(|metering| (Costs::of(metering.session()), metering.experience().tariff().is_free()));
+        let text = format!("{}\n{}", table(&costs, is_free), self.what_is_left());
+        self.face.say(&text, Style::Plain)
+    }
+
+    pub(super) fn say_statistics(&mut self) -> Result<(), CliError> {
+        let (statistics, is_free) = self.agent.metering(|metering| {
+            let tariff = metering.experience().tariff();
+            (Statistics::of(metering.session(), tariff), tariff.is_free())
+        });
+        self.face.say(&line(&statistics, is_free), Style::Plain)
+    }
+}
+
+/// A row for each kind of request.
+fn table(costs: &Costs, is_free: bool) -> String {
+    let row = |name: &str, part: &Part| {
+        let tokens = &part.tokens;
+        let cached = match tokens.cached_input_tokens {
+            0 => String::new(),
+            cached => format!(" ({} cached)", short_count(cached)),
+        };
+        let read = format!("{} in{cached}", short_count(tokens.input_tokens));
+        let money = match part.count {
+            0 => "",
+            _ => &cost_words(part.money, is_free),
+        };
+        let text = format!(
+            "{name:<12} {:>4}  {read:<22} {:>6} out  {money:>7}",
+            part.count,
+            short_count(tokens.output_tokens)
+        );
+        text.trim_end().to_owned()
+    };
+    let mut text =
+        [row("turns", &costs.turns), row("suggestions", &costs.suggestions), row("work ahead", &costs.ahead)]
+            .join("\n");
+    if *costs != Costs::default() {
+        let _ = write!(text, "\n{:<12} {:>48}", "together", cost_words(costs.total(), is_free));
+    }
+    text
+}
+
+/// What work ahead was good for in this chat.
+fn line(statistics: &Statistics, is_free: bool) -> String {
+    let total = &statistics.total;
+    let mut parts = vec![format!("{} offered", total.shown), format!("{} taken", total.taken)];
+    parts.push(format!("{} saved", duration_words(total.saved_ms / 1_000)));
+    if 0 < total.speculations + total.suggestions {
+        parts.push(format!(
+            "{} spent ahead, {} of it unused",
+            cost_words(total.money, is_free),
+            cost_words(total.wasted_money, is_free)
+        ));
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use headstart_budget::ledger::read;
+    use headstart_budget::policy::Tariff;
+    use headstart_forked_query::Prices;
+
+    use super::*;
+
+    const LINES: [&str; 5] = [
+        r#"{"type":"turn","at":1,"model":"m","inputTokens":24000,"cachedInputTokens":18000,"outputTokens":900,"money":0.08}"#,
+        r#"{"type":"suggestion","id":"a","at":1,"model":"m","inputTokens":24000,"outputTokens":9,"money":0.01}"#,
+        r#"{"type":"speculation","id":"a","at":1,"model":"m","inputTokens":50000,"money":0.3}"#,
+        r#"{"type":"outcome","id":"a","at":1,"outcome":"accepted","savedMs":41000}"#,
+        r#"{"type":"suggestion","id":"b","at":1,"model":"m","inputTokens":100}"#,
+    ];
+
+    #[test]
+    fn what_is_known_is_told_and_what_is_not_is_a_dash() {
+        let tariff = Tariff::new("m", Prices::default());
+        let of = |lines: &[&str]| read((lines.join("\n") + "\n").as_bytes()).entries;
+        let (known, unknown) = (of(&LINES[..4]), of(&LINES));
+        let expected = "\
+turns           1  24k in (18k cached)       900 out    $0.08
+suggestions     1  24k in                      9 out    $0.01
+work ahead      1  50k in                      0 out    $0.30
+together                                                $0.39";
+        assert_eq!(table(&Costs::of(&known), false), expected);
+        assert!(table(&Costs::of(&unknown), false).ends_with("–"), "{}", table(&Costs::of(&unknown), false));
+        let none = table(&Costs::default(), false);
+        assert!(!none.contains('$') && !none.contains("together"), "{none}");
+        assert_eq!(
+            line(&Statistics::of(&known, &tariff), false),
+            "1 offered, 1 taken, 41 s saved, $0.31 spent ahead, $0.01 of it unused"
+        );
+        assert_eq!(
+            line(&Statistics::of(&unknown, &tariff), false),
+            "2 offered, 1 taken, 41 s saved, – spent ahead, – of it unused"
+        );
+        assert_eq!(line(&Statistics::default(), true), "0 offered, 0 taken, 0 s saved");
+    }
+}

@@ -1,0 +1,180 @@
+//! The last row of the screen: what the conversation is, and what it has cost.
+
+use std::sync::Arc;
+
+use headstart_agent::WindowUse;
+use headstart_budget::ledger::{Bill, Costs};
+use headstart_forked_query::Money;
+use headstart_overlay_fs::Tree;
+use headstart_tool_gate::ApprovalMode;
+use tokio::task::JoinHandle;
+
+use super::{Chat, command};
+use crate::config::StatusPart;
+use crate::rules;
+use crate::terminal::{StatusItem, StatusLine};
+
+/// From here on the context is something to see to, in hundredths.
+const FULL: u64 = 85;
+/// A narrower row has only what changes what a key does, or ends the conversation.
+const NARROW: usize = 48;
+/// A wider one has the model's name with its provider.
+const WIDE: usize = 100;
+
+/// What the row says that has to be looked up.
+#[derive(Default)]
+pub(super) struct Status {
+    branch: Option<String>,
+    look: Option<JoinHandle<Option<String>>>,
+    context: WindowUse,
+}
+
+impl Status {
+    /// Ends when the branch is known that was asked for.
+    pub(super) async fn news(&mut self) {
+        let Some(look) = &mut self.look else { return std::future::pending().await };
+        self.branch = look.await.ok().flatten();
+        self.look = None;
+    }
+
+    /// Waits for what was asked for: git is given no more than a second.
+    pub(super) async fn close(&mut self) {
+        if self.look.is_some() {
+            self.news().await;
+        }
+    }
+}
+
+impl Chat {
+    /// Looks up what may be another now: at the beginning, and after each turn.
+    pub(super) fn refresh_status(&mut self) {
+        if !self.face.is_terminal() {
+            return;
+        }
+        let parts = &self.settings.screen.status;
+        if parts.contains(&StatusPart::Context) {
+            self.status.context = self.agent.window_use();
+        }
+        let is_repository = self.parts.workspace.ancestors().any(|folder| folder.join(".git").exists());
+        if parts.contains(&StatusPart::Branch) && is_repository && self.status.look.is_none() {
+            let (toolbox, gate) = (self.parts.engine.toolbox.clone(), self.parts.gate_context());
+            let tree = Arc::clone(&self.parts.engine.workspace) as Arc<dyn Tree>;
+            self.status.look = Some(tokio::spawn(async move { rules::branch(&toolbox, &tree, &gate).await }));
+        }
+    }
+
+    /// What the last row of a screen of so many columns says.
+    pub(super) fn status_line(&self, columns: usize) -> StatusLine {
+        let is_kept =
+            |part: &&StatusPart| NARROW <= columns || matches!(part, StatusPart::Mode | StatusPart::Context);
+        let parts = self.settings.screen.status.iter().filter(is_kept);
+        let items: Vec<_> = parts.filter_map(|part| self.status_item(*part, columns)).collect();
+        StatusLine { items, hint: "/help" }
+    }
+
+    fn status_item(&self, part: StatusPart, columns: usize) -> Option<StatusItem> {
+        let plain = |text: String| Some(StatusItem { text, is_marked: false });
+        match part {
+            StatusPart::Mode => {
+                let mode = self.settings.mode;
+                let text = command::mode_name(mode).to_owned();
+                Some(StatusItem { text, is_marked: mode == ApprovalMode::Yolo })
+            }
+            StatusPart::Model => {
+                let name = self.settings.main_model();
+                let name = if name.is_empty() { &self.parts.model_name } else { &name };
+                let is_short = columns < WIDE || name.contains('/');
+                plain(if is_short { short_name(name) } else { name }.to_owned())
+            }
+            StatusPart::Branch => plain(self.status.branch.clone()?),
+            StatusPart::Context => {
+                let WindowUse { tokens, window } = self.status.context;
+                let of = window.map(|window| format!("/{}", short_count(window))).unwrap_or_default();
+                let is_marked = window.is_some_and(|window| window * FULL <= tokens * 100);
+                Some(StatusItem { text: format!("{}{of}", short_count(tokens)), is_marked })
+            }
+            StatusPart::Cost => plain(self.agent.metering(|metering| {
+                let costs = Costs::of(metering.session());
+                let is_spent = costs != Costs::default();
+                is_spent.then(|| cost_words(costs.total(), metering.experience().tariff().is_free()))
+            })?),
+            StatusPart::Saved => {
+                let seconds = self.tally.ahead.as_secs();
+                plain((1 <= seconds).then(|| format!("saved {}", duration_words(seconds)))?)
+            }
+        }
+    }
+}
+
+/// What something cost; a dash where no price is known. What costs nothing is free, and not 0.
+pub(super) fn cost_words(bill: Bill, is_free: bool) -> String {
+    match bill.amount() {
+        None => "–".to_owned(),
+        Some(Money::ZERO) if is_free => "free".to_owned(),
+        Some(money) if money.units() < 0.005 => "<$0.01".to_owned(),
+        Some(money) => format!("${:.2}", money.units()),
+    }
+}
+
+/// A model's name without its provider, a recording's without its folder.
+fn short_name(name: &str) -> &str {
+    let name = name.split_once(':').map_or(name, |(_, name)| name);
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// `812`, `24k`, `1.2M`.
+pub(super) fn short_count(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{}k", count / 1_000),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+/// `41 s`, `4 min 10 s`.
+pub(super) fn duration_words(seconds: u64) -> String {
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, 0) => format!("{minutes} min"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headstart_budget::ledger::read;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_knows_the_price_of_costs_a_dash_and_never_0() {
+        let bill = |lines: &str| Costs::of(&read(lines.as_bytes()).entries).total();
+        let turn = |money: &str| format!(r#"{{"type":"turn","model":"m","inputTokens":9{money}}}"#) + "\n";
+        for (money, is_free, expected) in [
+            ("", false, "–"),
+            ("", true, "–"),
+            (r#","money":0"#, true, "free"),
+            (r#","money":0.0001"#, false, "<$0.01"),
+            (r#","money":0.084"#, false, "$0.08"),
+            (r#","money":12.5"#, false, "$12.50"),
+        ] {
+            assert_eq!(cost_words(bill(&turn(money)), is_free), expected, "{money}");
+        }
+    }
+
+    #[test]
+    fn figures_are_short() {
+        for (name, short) in [
+            ("anthropic:sonnet", "sonnet"),
+            ("ollama:qwen3:8b", "qwen3:8b"),
+            ("replay:/tmp/x/recording.json", "recording.json"),
+            ("openai:meta/llama", "llama"),
+            ("recording", "recording"),
+        ] {
+            assert_eq!(short_name(name), short);
+        }
+        let counts = [0, 999, 1_000, 24_999, 200_000, 1_000_000, 1_250_000].map(short_count);
+        assert_eq!(counts, ["0", "999", "1k", "24k", "200k", "1.0M", "1.2M"]);
+        assert_eq!([1, 59, 60, 250].map(duration_words), ["1 s", "59 s", "1 min", "4 min 10 s"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! What a chat looks like in a terminal: for its user alone to say.
+
+use toml::Spanned;
+
+use super::file::File;
+use crate::error::CliError;
+
+/// How a chat looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Screen {
+    /// What the last row says, the most important first.
+    pub(crate) status: Vec<StatusPart>,
+}
+
+/// What the last row can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StatusPart {
+    /// How much runs without a question.
+    Mode,
+    /// Who answers.
+    Model,
+    /// Where the repository stands.
+    Branch,
+    /// How much of what the model sees at once is taken.
+    Context,
+    /// What the conversation has cost.
+    Cost,
+    /// How long its user did not have to wait.
+    Saved,
+}
+
+impl StatusPart {
+    const ALL: [(&'static str, Self); 6] = [
+        ("mode", Self::Mode),
+        ("model", Self::Model),
+        ("branch", Self::Branch),
+        ("context", Self::Context),
+        ("cost", Self::Cost),
+        ("saved", Self::Saved),
+    ];
+
+    fn parse(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, part)| *part).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|(name, _)| *name).collect();
+            format!("{name:?} is none of {}", known.join(", "))
+        })
+    }
+}
+
+impl Default for Screen {
+    fn default() -> Self {
+        Self { status: StatusPart::ALL.iter().map(|(_, part)| *part).collect() }
+    }
+}
+
+impl Screen {
+    /// Takes over what the user's own file says.
+    pub(super) fn apply_users(&mut self, file: &File) -> Result<(), CliError> {
+        if let Some(status) = file.status() {
+            let parse = |name: &Spanned<String>| {
+                StatusPart::parse(name.get_ref())
+                    .map_err(|problem| file.refuse(file.line(&name.span()), "status", problem))
+            };
+            self.status = status.get_ref().iter().map(parse).collect::<Result<_, _>>()?;
+        }
+        Ok(())
+    }
+}
+
+/// What a screen looks like and what keys do is for its user to say.
+pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
+    let problem = "a project cannot say what your screen looks like; set it in your own file";
+    match file.status() {
+        Some(status) => Err(file.refuse(file.line(&status.span()), "status", problem)),
+        None => Ok(()),
+    }
+}

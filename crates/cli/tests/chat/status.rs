@@ -1,0 +1,68 @@
+//! The last row of the screen.
+
+use std::process::Command;
+
+use crate::fixture::{Chat, project};
+use crate::support::server::{Server, says};
+
+#[test]
+fn the_last_row_says_what_the_conversation_is() {
+    let project = project().says(0, "It is.");
+    let workspace = project.session.workspace();
+    let git = |arguments: &[&str]| {
+        let done =
+            Command::new("git").args(arguments).current_dir(&workspace).output().expect("git is there");
+        assert!(done.status.success(), "{done:?}");
+    };
+    git(&["init", "--quiet", "--initial-branch=trunk"]);
+    let mut chat = project.chat_in("auto-edit", 100, 30);
+    chat.wait_for("auto-edit · recording.json · trunk* · ");
+    chat.send("/mode yolo\r");
+    chat.wait_for("\nyolo · recording.json · trunk* · ");
+    let accent = |screen: &vt100::Screen| {
+        let (rows, _) = screen.size();
+        (0..rows.get()).any(|row| {
+            let first = screen.cell(row, 0);
+            first.is_some_and(|cell| cell.contents() == "y" && cell.fgcolor() != vt100::Color::Default)
+        })
+    };
+    chat.wait_until("the mode that never asks to be marked", accent);
+    git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "first"]);
+    git(&["checkout", "--quiet", "-b", "other"]);
+    chat.send("begin\r");
+    chat.wait_for("It is.");
+    chat.wait_for("yolo · recording.json · other* · ");
+    // What a recording answers costs nothing, which is not 0.
+    chat.wait_for(" · free");
+    chat.resize(40, 30);
+    chat.wait_until("mode and context alone", |screen| {
+        let text = screen.contents();
+        text.contains("yolo · ") && !text.contains("other* ·")
+    });
+    chat.leave();
+}
+
+#[test]
+fn a_price_that_nobody_knows_is_a_dash_and_the_row_is_as_its_user_wants_it() {
+    let server = Server::start(vec![says("It is.")]);
+    let project = project().variable("OPENAI_API_KEY", "key");
+    project.session.write(
+        "home/.config/headstart/config.toml",
+        "status = [\"cost\", \"mode\"]\nsuggestions = false\n[models.\"openai:m\"]\nfree = false\n",
+    );
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "plan"];
+    let arguments: Vec<String> = arguments.map(str::to_owned).to_vec();
+    let mut chat = Chat::spawn(project, &arguments, 80, 30);
+    chat.wait_for("\nplan  ");
+    chat.send("begin\r");
+    chat.wait_for("\n– · plan  ");
+    chat.send("/cost\r");
+    chat.wait_for("turns           1  ");
+    chat.wait_until("no price anywhere", |screen| {
+        let text = screen.contents();
+        text.contains("together") && !text.contains("$0")
+    });
+    chat.send("/stats\r");
+    chat.wait_for("0 offered, 0 taken, 0 s saved");
+    chat.leave();
+}

@@ -1,0 +1,107 @@
+use std::collections::BTreeSet;
+use std::io;
+
+use super::commit::at_root;
+use super::folders::Stop;
+use super::lock::CommitLock;
+use super::staging::{Phase, Staging};
+use super::undo::is_whole;
+use super::{OsTree, UndoOutcome};
+use crate::{Conflict, ContentHash, TreeError, WorkspacePath};
+
+/// How far several commits were taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SeveralUndone {
+    /// So many of them, the last ones.
+    pub commits: usize,
+    /// What was put back, removed or restored, by path.
+    pub paths: Vec<WorkspacePath>,
+    /// Why not all: what its user has changed since, or a commit that is not kept. Where this is found before the first one is
+    /// taken back, nothing is.
+    pub stopped: Option<UndoOutcome>,
+}
+
+impl OsTree {
+    /// Takes several commits back, the last of them first; `commits` are their [digests](crate::ChangeSet::digest_with), oldest first.
+    ///
+    /// All of them are looked at before the first is taken back: where its user has changed a file since, or one is not kept any more, nothing is
+    /// changed. Each is taken back as [`undo`](Self::undo) does it; only an edit, or an error, in the very moment of the undo can leave the older
+    /// ones made.
+    pub fn undo_several(&self, commits: &[ContentHash]) -> Result<SeveralUndone, TreeError> {
+        let mut several = SeveralUndone::default();
+        let mut conflicts = Vec::new();
+        let mut later = BTreeSet::new();
+        for place in (0..commits.len()).rev() {
+            let Some((paths, changed)) = self.look_at(commits, place)? else {
+                return Ok(SeveralUndone { stopped: Some(UndoOutcome::NotKept), ..several });
+            };
+            // What a later one of them changed is as this one left it once that is taken back.
+            conflicts.extend(changed.into_iter().filter(|conflict| !later.contains(&conflict.path)));
+            later.extend(paths);
+        }
+        if !conflicts.is_empty() {
+            conflicts.sort_by(|one, other| one.path.cmp(&other.path));
+            return Ok(SeveralUndone { stopped: Some(UndoOutcome::Conflict(conflicts)), ..several });
+        }
+        for place in (0..commits.len()).rev() {
+            match self.undo_found(|| self.find_nth(commits[place], 0)) {
+                Ok(UndoOutcome::Undone { paths, .. }) => {
+                    several.commits += 1;
+                    several.paths.extend(paths);
+                }
+                Ok(outcome) => {
+                    several.stopped = Some(outcome);
+                    break;
+                }
+                Err(error) if several.commits == 0 => return Err(error),
+                Err(error) => {
+                    let message = format!(
+                        "{} of {} commits were taken back, then: {error}",
+                        several.commits,
+                        commits.len()
+                    );
+                    return Err(TreeError::Io { path: WorkspacePath::root(), message });
+                }
+            }
+        }
+        several.paths.sort();
+        several.paths.dedup();
+        Ok(several)
+    }
+
+    /// What a commit changed, and what of it is not as it left it; `None` where it is not kept.
+    #[expect(clippy::type_complexity, reason = "two lists of one commit")]
+    fn look_at(
+        &self,
+        commits: &[ContentHash],
+        place: usize,
+    ) -> Result<Option<(Vec<WorkspacePath>, Vec<Conflict>)>, TreeError> {
+        let _lock = CommitLock::take(&self.root)?;
+        self.recover()?;
+        // The same changes may have been made, taken back and made again.
+        let same_later = commits[place + 1..].iter().filter(|commit| **commit == commits[place]).count();
+        let found = self.find_nth(commits[place], same_later).map_err(|error| at_root(&error))?;
+        let Some((staging, phase)) = found else { return Ok(None) };
+        let Some(journal) = staging.journal(phase).map_err(|error| at_root(&error))? else { return Ok(None) };
+        if !is_whole(&staging, &journal.steps).map_err(|error| at_root(&error))? {
+            return Ok(None);
+        }
+        let changed = self.changed_since(&journal.steps).map_err(Stop::into_error)?;
+        Ok(Some((journal.steps.into_iter().map(|step| step.path).collect(), changed)))
+    }
+
+    /// The commit of these changes that is made and can be taken back: the last one, or the one before so many like it.
+    fn find_nth(&self, changes: ContentHash, later: usize) -> io::Result<Option<(Staging, Phase)>> {
+        let mut left = later;
+        for (staging, phase) in self.ended()?.into_iter().rev() {
+            if phase != Phase::Committed || staging.changes(phase)? != Some(changes) {
+                continue;
+            }
+            if left == 0 {
+                return Ok(Some((staging, phase)));
+            }
+            left -= 1;
+        }
+        Ok(None)
+    }
+}

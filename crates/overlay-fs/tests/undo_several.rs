@@ -1,0 +1,89 @@
+//! Several commits, taken back together.
+#![cfg(unix)]
+#![expect(clippy::disallowed_methods, reason = "the tests are the workspace's user")]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
+use std::fs;
+use std::sync::Arc;
+
+use futures::executor::block_on;
+use headstart_overlay_fs::{
+    CommitOptions, CommitOutcome, ContentHash, OsOptions, OsTree, Overlay, Quota, SeveralUndone, UndoLimit,
+    UndoOutcome, Workspace as _, WorkspacePath,
+};
+
+struct Place {
+    folder: tempfile::TempDir,
+    tree: Arc<OsTree>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("workspace");
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join("a"), "1\n").unwrap();
+        let options = OsOptions {
+            state: Some(folder.path().join("state")),
+            undo: UndoLimit { accepts: 20, bytes: 1 << 30 },
+            ..OsOptions::default()
+        };
+        let tree = Arc::new(OsTree::open_with(root, options).unwrap());
+        Self { folder, tree }
+    }
+
+    /// Commits one file with this content.
+    fn write(&self, path: &str, content: &str) -> ContentHash {
+        let overlay = Overlay::new(self.tree.clone(), Quota::default());
+        let path = WorkspacePath::parse(path).unwrap();
+        block_on(overlay.write(&path, content.as_bytes().to_vec())).unwrap();
+        let changes = overlay.change_set();
+        let outcome = block_on(self.tree.commit(&changes, CommitOptions::default())).unwrap();
+        assert!(matches!(outcome, CommitOutcome::Committed(_)), "{outcome:?}");
+        changes.digest()
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.folder.path().join("workspace").join(path)).ok()
+    }
+
+    fn edit(&self, path: &str, content: &str) {
+        fs::write(self.folder.path().join("workspace").join(path), content).unwrap();
+    }
+}
+
+#[test]
+fn all_of_them_are_taken_back_also_where_they_changed_one_file_again_and_again() {
+    let place = Place::new();
+    let commits = [("a", "2\n"), ("b", "new\n"), ("a", "1\n"), ("a", "2\n"), ("b", "newer\n")];
+    let commits = commits.map(|(path, content)| place.write(path, content));
+    let undone = place.tree.undo_several(&commits).unwrap();
+    let paths = ["a", "b"].map(|path| WorkspacePath::parse(path).unwrap()).to_vec();
+    assert_eq!(undone, SeveralUndone { commits: 5, paths, stopped: None });
+    assert_eq!((place.read("a").as_deref(), place.read("b")), (Some("1\n"), None));
+    // They are not there any more.
+    assert_eq!(place.tree.undo_several(&commits).unwrap().stopped, Some(UndoOutcome::NotKept));
+}
+
+#[test]
+fn an_edit_of_one_file_keeps_all_of_them() {
+    let place = Place::new();
+    let commits = [("b", "new\n"), ("a", "2\n")].map(|(path, content)| place.write(path, content));
+    place.edit("b", "mine\n");
+    let undone = place.tree.undo_several(&commits).unwrap();
+    let Some(UndoOutcome::Conflict(conflicts)) = undone.stopped else { panic!("{undone:?}") };
+    assert_eq!((undone.commits, conflicts.len(), conflicts[0].path.to_string().as_str()), (0, 1, "b"));
+    assert_eq!((place.read("a").as_deref(), place.read("b").as_deref()), (Some("2\n"), Some("mine\n")));
+}
+
+#[test]
+fn one_that_is_not_kept_keeps_all_of_them() {
+    let place = Place::new();
+    let elsewhere = Place::new().write("a", "other\n");
+    let commits = [place.write("a", "2\n"), elsewhere, place.write("b", "new\n")];
+    let undone = place.tree.undo_several(&commits).unwrap();
+    assert_eq!(undone, SeveralUndone { stopped: Some(UndoOutcome::NotKept), ..SeveralUndone::default() });
+    assert_eq!((place.read("a").as_deref(), place.read("b").as_deref()), (Some("2\n"), Some("new\n")));
+    assert_eq!(place.tree.undo_several(&commits[2..]).unwrap().commits, 1);
+    assert_eq!((place.read("a").as_deref(), place.read("b")), (Some("2\n"), None));
+}
