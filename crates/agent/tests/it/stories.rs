@@ -7,14 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures::FutureExt;
-use headstart_agent::{Answer, Edit, Subject, View};
+use headstart_agent::{Answer, Edit, Session, Subject, View};
 use headstart_budget::policy::Mode;
-use headstart_forked_query::{EventStream, Model, ModelError, ModelRequest, Recording, Replay, Role};
+use headstart_forked_query::{Model, Recording, Replay, Role};
 use headstart_overlay_fs::{Choice, Keep, MemoryTree, WorkspacePath};
 use headstart_speculation::Host;
 use headstart_tool_gate::ApprovalMode;
@@ -40,6 +39,9 @@ struct Story {
     recording: Recording,
     steps: Vec<Value>,
     then: Then,
+    /// Front ends in which it goes otherwise, and why.
+    #[serde(default, rename = "without")]
+    _without: BTreeMap<String, String>,
 }
 
 fn auto_edit() -> ApprovalMode {
@@ -55,24 +57,10 @@ fn always() -> String {
 #[serde(deny_unknown_fields)]
 struct Then {
     files: BTreeMap<String, String>,
-    /// What the model was told by its user, as of the last request of a turn.
+    /// What the model was told by its user, as the conversation is kept.
     told: Vec<String>,
     /// What became of each suggestion.
     outcomes: Vec<String>,
-}
-
-/// A recording, and what it was asked.
-struct Asked {
-    replay: Arc<Replay>,
-    requests: Arc<Mutex<Vec<ModelRequest>>>,
-}
-
-#[async_trait]
-impl Model for Asked {
-    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        lock(&self.requests).push(request.clone());
-        self.replay.stream(request).await
-    }
 }
 
 struct Player {
@@ -80,7 +68,6 @@ struct Player {
     tree: Arc<MemoryTree>,
     recording: Recording,
     replay: Option<Arc<Replay>>,
-    turns: Arc<Mutex<Vec<ModelRequest>>>,
     outcomes: Vec<String>,
     views: Map<String, Value>,
 }
@@ -88,7 +75,7 @@ struct Player {
 impl Player {
     /// The conversation, over the same files and the same recording, where that is.
     fn world(&mut self) -> World {
-        let (recording, turns) = (self.recording.clone(), Arc::clone(&self.turns));
+        let recording = self.recording.clone();
         let replay = &mut self.replay;
         World::over(&self.setting, Arc::clone(&self.tree), Arc::new(Obedient::default()), |host| {
             let host = Arc::clone(host);
@@ -97,8 +84,8 @@ impl Player {
                 async move { host.sleep(time).await }.boxed()
             };
             let replay = replay.get_or_insert_with(|| Arc::new(Replay::new(recording, Arc::new(sleep))));
-            let asked = |requests| Arc::new(Asked { replay: Arc::clone(replay), requests }) as Arc<dyn Model>;
-            (asked(turns), asked(Arc::default()))
+            let model = Arc::clone(replay) as Arc<dyn Model>;
+            (Arc::clone(&model), model)
         })
     }
 
@@ -116,7 +103,7 @@ impl Player {
             let expected = said.get("refused").map(|why| why.as_str().unwrap().to_owned());
             assert_eq!(refused, expected, "step {number}: {step}");
         }
-        self.over(world);
+        self.setting.kept = self.over(world);
     }
 
     /// Ends the conversation, and gives what is kept of it.
@@ -292,13 +279,13 @@ fn play(file: &Path) {
         tree: Arc::clone(&tree),
         recording: story.recording,
         replay: None,
-        turns: Arc::default(),
         outcomes: Vec::new(),
         views: Map::new(),
     };
     player.play(&story.steps);
-    let told = lock(&player.turns).last().map(|request| request.messages.clone()).unwrap_or_default();
-    let told: Vec<_> = told.iter().filter(|message| message.role == Role::User).map(text_of).collect();
+    let kept =
+        Session::read(player.setting.kept.as_bytes()).map(|session| session.history).unwrap_or_default();
+    let told: Vec<_> = kept.iter().filter(|message| message.role == Role::User).map(text_of).collect();
     let then = (files(&tree), told, player.outcomes);
     assert_eq!(then, (story.then.files, story.then.told, story.then.outcomes), "{}", story.says);
 

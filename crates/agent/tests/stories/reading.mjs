@@ -30,7 +30,8 @@ export function outcomesOf(ledger) {
 
 const textOf = ({ parts }) => parts.map(({ text = "" }) => text).join("");
 
-/** Whether one of the requests told the model just these words of its user. */
-export function isTold(requests, told) {
-  return requests.some(({ messages }) => JSON.stringify(messages.filter(({ role }) => role === "user").map(textOf)) === JSON.stringify(told));
+/** What the model was told by its user, as the lines of a conversation are kept. */
+export function toldIn(lines) {
+  const kept = lines.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  return kept.filter(({ type, message }) => type === "message" && message.role === "user").map(({ message }) => textOf(message));
 }

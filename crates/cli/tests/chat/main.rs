@@ -31,6 +31,7 @@ mod sessions;
 mod states;
 mod status;
 mod steps;
+mod stories;
 mod turns;
 mod undo;
 mod warm;
