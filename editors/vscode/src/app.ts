@@ -44,6 +44,8 @@ export class App implements vscode.Disposable {
   #starting: Promise<Session | undefined> | undefined;
   #chosen: Chosen | undefined;
   #isSample = false;
+  /** When the provider, which had no answer for a moment, is asked again. */
+  #waitsUntil: number | undefined;
   /** What is said where no session is. */
   #notes: Item[] = [];
   #changes: vscode.Disposable | undefined;
@@ -182,7 +184,11 @@ export class App implements vscode.Disposable {
 
   async #choose(headstart: Headstart, root: vscode.Uri): Promise<Chosen> {
     if (this.#isSample) return { model: headstart.recordedModel(RECORDING), name: "recording", label: "a recording", facts: { free: true } };
-    return chooseModel(headstart, settings(), this.keys, root);
+    return chooseModel(headstart, settings(), this.keys, root, (wait) => {
+      this.#waitsUntil = wait && Date.now() + wait.ms;
+      if (wait) this.view.announce("The provider is busy: it is asked again soon.");
+      this.view.update();
+    });
   }
 
   /** Another model, key or server. */
@@ -335,7 +341,8 @@ export class App implements vscode.Disposable {
     const setup = this.#chosen !== undefined && "missing" in this.#chosen ? { setup: { text: this.#chosen.missing, actions: this.#chosen.actions } } : {};
     const status = enabled ? "" : "Suggestions are off";
     const view = this.#session?.view ?? { busy: "idle" as const, enabled, tab, queued: [] };
-    return { ...view, ...setup, model: model || "Choose a model", mode: this.#isSample ? "auto-edit" : settings().mode, status };
+    const waits = this.#waitsUntil === undefined ? {} : { waitsMs: Math.max(0, this.#waitsUntil - Date.now()) };
+    return { ...view, ...setup, ...waits, model: model || "Choose a model", mode: this.#isSample ? "auto-edit" : settings().mode, status };
   }
 
   #label(): string {

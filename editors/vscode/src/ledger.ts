@@ -5,12 +5,19 @@ import type { LedgerStore } from "headstart";
 export async function openLedger(workspace: vscode.Uri | undefined, user: vscode.Uri): Promise<LedgerStore> {
   const [lines, habits] = [workspace && vscode.Uri.joinPath(workspace, "ledger.jsonl"), vscode.Uri.joinPath(user, "habits.json")];
   let past = lines ? await textOf(lines) : "";
-  const known = await textOf(habits);
+  let known = await textOf(habits);
   return {
-    past,
-    ...(known !== "" && { habits: known }),
+    // Asked for by each conversation that begins: what the one before it has cost counts.
+    get past() {
+      return past;
+    },
+    get habits() {
+      return known === "" ? undefined : known;
+    },
     append: async (more, learned) => {
-      past += more;
+      // Another window may have added to it.
+      past = (lines ? await textOf(lines) : past) + more;
+      known = learned;
       if (workspace && lines) await write(workspace, lines, past);
       await write(user, habits, learned);
     },

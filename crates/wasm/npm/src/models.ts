@@ -15,7 +15,7 @@ const BODY_BYTES = 16 * 1024;
 const HUNG_UP = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"];
 
 const TIMEOUTS: Fields<ModelTimeouts> = { firstByteMs: "number", idleMs: "number", stalledMs: "number" };
-const FETCH: Fields<FetchModelOptions> = { ...WIRE, key: "string", fetch: "function", retries: "number", timeouts: "object" };
+const FETCH: Fields<FetchModelOptions> = { ...WIRE, key: "string", fetch: "function", retries: "number", timeouts: "object", onWait: "function" };
 
 /**
  * A model over `fetch`.
@@ -56,7 +56,7 @@ export function fetchModel(options: FetchModelOptions): Model {
         const policy = { ...POLICIES[priority], ...(retries !== undefined && { retries }) };
         const attempt = (connection: AbortController): AsyncIterable<ModelEvent> =>
           answer(new Exchange(wire, key, accept, limits, purposeOf(priority), connection, send), request, refusals);
-        const events = until(signal, ending, patiently(attempt, { priority, policy, limiter, signal: ending.signal }));
+        const events = until(signal, ending, patiently(attempt, { priority, policy, limiter, signal: ending.signal, ...(options.onWait && { onWait: options.onWait }) }));
         return {
           next: () => events.next(),
           // What waits for bytes is not to wait for them.

@@ -1,7 +1,7 @@
 // When a request that failed is made again, and who goes first: as in `forked-query/src/retry.rs` and `http/patient.rs`.
 import { ModelError } from "./errors.js";
 import { type Purpose, startTimer } from "./timers.js";
-import type { ModelEvent } from "./types.js";
+import type { ModelEvent, ProviderWait } from "./types.js";
 
 /** How often, and after how long. */
 export interface Policy {
@@ -31,6 +31,8 @@ export interface Patience {
   readonly limiter: Limiter;
   /** Ends everything, a wait too. */
   readonly signal: AbortSignal;
+  /** Hears of the waits of the user's own requests. */
+  readonly onWait?: (wait: ProviderWait | undefined) => void;
 }
 
 /** Whether a timer for such a request holds the process. */
@@ -53,6 +55,14 @@ export async function* patiently(
   let [failures, waitedMs] = [0, 0];
   let backsOff = false;
   let last: { error: unknown; costs: ModelEvent[] } | undefined;
+  const tell = (wait: ProviderWait | undefined): void => {
+    if (priority === "background") return;
+    try {
+      patience.onWait?.(wait);
+    } catch (error) {
+      console.error(error);
+    }
+  };
   const isThrough = (): void => {
     if (backsOff) limiter.backOff(-1);
     backsOff = false;
@@ -117,7 +127,12 @@ export async function* patiently(
         limiter.backOff(1);
         backsOff = true;
       }
-      await pause(ms, purposeOf(priority), signal);
+      tell({ ms, code: last.error instanceof ModelError ? last.error.code : "other" });
+      try {
+        await pause(ms, purposeOf(priority), signal);
+      } finally {
+        tell(undefined);
+      }
       waitedMs += ms;
     }
   } finally {

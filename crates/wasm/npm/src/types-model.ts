@@ -156,6 +156,19 @@ export interface FetchModelOptions extends WireOptions {
   retries?: number | undefined;
   /** How long to wait. */
   timeouts?: ModelTimeouts | undefined;
+  /**
+   * Hears when a request of the user's waits before it is made again, and why; and with nothing when that is over. What it throws is told to the
+   * console.
+   */
+  onWait?: ((wait: ProviderWait | undefined) => void) | undefined;
+}
+
+/** A request that failed for a moment waits to be made again. */
+export interface ProviderWait {
+  /** Milliseconds. */
+  ms: number;
+  /** Why: the code of the error. */
+  code: string;
 }
 
 /** In milliseconds. */

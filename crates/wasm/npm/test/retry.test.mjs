@@ -51,6 +51,32 @@ test("a rate limit is waited for as long as the provider says", async (context) 
   }));
 });
 
+test("whoever waits for the provider hears of it, and why, and when that is over", async (context) => {
+  const server = await scripted(context, [429, { "retry-after-ms": "300" }, ""], [500, {}, "oops"]);
+  const heard = [];
+  const onWait = (wait) => {
+    heard.push(wait && { code: wait.code, known: 300 <= wait.ms && wait.ms < 3_000 });
+    if (heard.length === 1) throw new Error("told to the console, and nothing else");
+  };
+  const told = console.error;
+  const errors = [];
+  console.error = (error) => errors.push(error.message);
+  try {
+    assert.deepEqual(await ask(server, { onWait }), { events: HI });
+  } finally {
+    console.error = told;
+  }
+  assert.deepEqual(heard, [{ code: "rate_limited", known: true }, undefined, { code: "server", known: true }, undefined]);
+  assert.deepEqual(errors, ["told to the console, and nothing else"]);
+
+  // Whoever gives up while it waits hears that, too.
+  const slow = await scripted(context, [429, { "retry-after": "20" }, ""]);
+  const [waits, stop] = [[], new AbortController()];
+  const waiting = collect(modelAt(slow, { onWait: (wait) => (waits.push(wait?.code), wait && stop.abort()) }).stream(request, stop.signal));
+  await waiting;
+  assert.deepEqual(waits, ["rate_limited", undefined]);
+});
+
 test("who fails without a word is asked again after steps that double, and each error that passes counts", async (context) => {
   const failing = [500, 502, 529].map((status) => [status, {}, "oops"]);
   const server = await scripted(context, ...failing);

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { Model, ModelFacts, ProviderName, Recording } from "headstart";
+import type { Model, ModelFacts, ProviderName, ProviderWait, Recording } from "headstart";
 import type { Headstart } from "../session/options.js";
 import { type Keys, serverName } from "../secrets.js";
 import type { Settings } from "../settings.js";
@@ -17,7 +17,7 @@ const recordingAction: ItemAction = { title: "Try with a recording", action: "co
 export const WANT_KEY = ["openai", "responses", "anthropic", "gemini", "dashscope"];
 
 /** The model of the settings, or what is missing for one. */
-export async function chooseModel(headstart: Headstart, settings: Settings, keys: Keys, root: vscode.Uri): Promise<Chosen> {
+export async function chooseModel(headstart: Headstart, settings: Settings, keys: Keys, root: vscode.Uri, onWait: (wait: ProviderWait | undefined) => void): Promise<Chosen> {
   const { provider, model, baseUrl } = settings;
   if (provider === "vscode") {
     const found = await editorModel(headstart, model);
@@ -42,7 +42,7 @@ export async function chooseModel(headstart: Headstart, settings: Settings, keys
     return { missing: `There is no API key for ${serverName(settings)} yet.`, actions: [keyAction, pickAction, recordingAction] };
   }
   try {
-    const options = { provider: provider as ProviderName, ...(baseUrl && { baseUrl }), ...(key && { key }) };
+    const options = { provider: provider as ProviderName, ...(baseUrl && { baseUrl }), ...(key && { key }), onWait };
     return { model: headstart.fetchModel(options), name: model, label: model, facts: known(settings) };
   } catch (error) {
     return { missing: error instanceof Error ? error.message : String(error), actions: [settingsAction] };

@@ -11,7 +11,8 @@ import { conflictLine, questionOf } from "./words.js";
 export class Session {
   readonly items: Item[];
   readonly #options: SessionOptions;
-  readonly #before: Costs;
+  /** What the agents before this one have cost. */
+  #before: Costs;
   /** The lines of the chat by the agent's keys. */
   readonly #shown = new Map<number, Item>();
   #agent: Agent;
@@ -19,6 +20,9 @@ export class Session {
   #lines: string;
   /** What the agent was made with, and cannot change. */
   #tools: string;
+  /** What the settings said last. */
+  #enabled = false;
+  #rules = "";
   /** The prompt that is under way. */
   #working: string | undefined;
   #typed = "";
@@ -38,6 +42,7 @@ export class Session {
     this.#before = saved?.costs ?? noCosts();
     this.#lines = saved?.lines ?? "";
     this.#tools = this.#toolNames();
+    this.#takeSettings();
     this.#agent = this.#newAgent(options.opening);
     if (saved?.working !== undefined) {
       this.items.push(note("warning", "The window was loaded again while this was under way. What it had changed stays; the model does not know of it.", [
@@ -75,7 +80,7 @@ export class Session {
     return enabled ? background : "off";
   }
 
-  get view(): Omit<ViewState, "status" | "model" | "mode" | "setup"> {
+  get view(): Omit<ViewState, "status" | "model" | "mode" | "waitsMs" | "setup"> {
     const { enabled, tab } = this.#options.settings();
     const { phase, queued, suggestion, question, taken } = this.#agent.view;
     const ahead = this.ahead;
@@ -182,27 +187,32 @@ export class Session {
   settingsChanged(): void {
     const { enabled, speculation, candidates, deny, aheadWrites } = this.#options.settings();
     const agent = this.#agent;
+    const [wasEnabled, rules] = [this.#enabled, this.#rules];
+    this.#takeSettings();
+    if (this.#disposed) return;
     if (this.#tools !== this.#toolNames()) {
-      // Other tools are for another agent, with which the conversation goes on.
+      // Other tools are for another agent, with which the conversation goes on when nothing is under way.
+      if (agent.view.phase !== "idle") return void agent.idle().then(() => this.settingsChanged());
       this.#tools = this.#toolNames();
-      this.#working = undefined;
-      void agent.close();
+      this.#before = this.costs;
+      this.#shown.clear();
       this.#agent = this.#newAgent();
+      void agent.close();
       return this.#changed();
     }
-    const wasOff = agent.view.unsuggested === "off";
     agent.setBackground(this.#background);
     agent.setSpeculation(speculation);
     agent.setCandidates(candidates);
-    const rules = JSON.stringify([deny, aheadWrites]);
     if (rules !== this.#rules) agent.setRules({ deny, aheadWrites });
-    this.#rules = rules;
     agent.modeChanged();
-    if (enabled && wasOff) agent.suggest();
+    if (enabled && !wasEnabled) agent.suggest();
     this.#changed();
   }
 
-  #rules = "";
+  #takeSettings(): void {
+    const { enabled, deny, aheadWrites } = this.#options.settings();
+    [this.#enabled, this.#rules] = [enabled, JSON.stringify([deny, aheadWrites])];
+  }
 
   #toolNames(): string {
     return JSON.stringify(this.#options.tools?.().map(({ name }) => name) ?? []);

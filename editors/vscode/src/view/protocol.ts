@@ -81,6 +81,8 @@ export interface ViewState {
   status: string;
   model: string;
   mode: string;
+  /** How long until the provider, which had no answer for a moment, is asked again. */
+  waitsMs?: number;
   /** What is missing before a prompt can be answered. */
   setup?: { text: string; actions: ItemAction[] };
 }

@@ -75,6 +75,29 @@ test("in the mode that asks, a write asks; declined it is not made, and the mode
   }
 });
 
+test("a provider that is busy is waited for, and the chat says so", { timeout: 90_000 }, async () => {
+  let refused = 0;
+  const { handlers } = openAi(() => says("Here I am."));
+  const answer = handlers?.get("/v1/chat/completions");
+  assert.ok(answer);
+  handlers?.set("/v1/chat/completions", (request, body, response) => {
+    refused += 1;
+    if (1 < refused) return answer(request, body, response);
+    response.writeHead(429, { "content-type": "application/json", "retry-after": "3", "access-control-expose-headers": "retry-after" }).end("{}");
+  });
+  const workbench = await Workbench.open({ settings: { ...SETTINGS, "headstart.enabled": false }, handlers });
+  try {
+    await workbench.send("hello");
+    await workbench.chat.locator("#hint", { hasText: /asked again in [123] s/ }).waitFor();
+    await workbench.picture("waits");
+    await workbench.chat.locator(".model", { hasText: "Here I am." }).waitFor();
+    assert.equal(await workbench.chat.locator("#hint", { hasText: "asked again" }).count(), 0);
+  } finally {
+    await workbench.picture("waits-last");
+    await workbench.close();
+  }
+});
+
 test("a server's refusal is told in the chat, and the prompt can be sent again", { timeout: 90_000 }, async () => {
   const handlers: NonNullable<Parameters<typeof Workbench.open>[0]>["handlers"] = new Map([
     ["/v1/chat/completions", (_request, _body, response) => {

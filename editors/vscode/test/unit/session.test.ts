@@ -28,14 +28,16 @@ function setup(recording: Recording, given: Given = {}) {
       return recorded.stream(request, signal);
     },
   };
-  const rules = { mode: given.mode ?? "auto-edit" as ApprovalMode, aheadWrites: given.aheadWrites ?? "ask" as const };
+  const tools: headstart.Tool[] = [];
+  const rules = { mode: given.mode ?? "auto-edit" as ApprovalMode, aheadWrites: given.aheadWrites ?? "ask" as const, enabled: true };
   const prompt = { text: "" };
   const session = new Session({
     headstart, model, modelName: "recorded", system: "Be brief.",
     // As an editor's: it only has to be a tree.
     tree: tree as never,
+    tools: () => [...tools],
     mode: () => rules.mode,
-    settings: () => ({ enabled: true, background: "always", speculation: true, candidates: 1, deny: [], index: true, aheadWrites: rules.aheadWrites, tab: given.tab ?? "take" }),
+    settings: () => ({ enabled: rules.enabled, background: "always", speculation: true, candidates: 1, deny: [], index: true, aheadWrites: rules.aheadWrites, tab: given.tab ?? "take" }),
     changed: () => {},
     announce: () => {},
     insert: (text) => (prompt.text = text),
@@ -43,7 +45,7 @@ function setup(recording: Recording, given: Given = {}) {
   const files = () => Object.keys(tree.snapshot());
   const notes = () => session.items.flatMap((item) => (item.kind === "note" ? [item.text] : []));
   const prompts = () => session.items.flatMap((item) => (item.kind === "user" ? [item.text] : []));
-  return { session, requests, rules, prompt, files, notes, prompts };
+  return { session, requests, rules, tools, prompt, files, notes, prompts };
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {
@@ -193,6 +195,44 @@ test("Tab puts the suggestion into the prompt for whoever wants that, and Enter 
   assert.deepEqual([prompt.text, session.view.tab, session.view.busy, files()], ["add tests", "insert", "idle", ["notes.md"]]);
   await session.submit("add tests");
   assert.deepEqual([files(), prompts()], [["ahead.md", "notes.md"], ["begin", "add tests"]]);
+  session.dispose();
+});
+
+test("a setting that is about something else leaves suggestion and work, and who turns suggestions on gets one", async () => {
+  const { session, rules } = setup({ turns: [...FIRST, writes("ahead.md"), { text: "Written." }, writes("ahead.md"), { text: "Written." }], suggestions: ["add tests", "", "add docs"] });
+  await session.submit("begin");
+  await ready(session);
+  session.settingsChanged();
+  assert.deepEqual([session.view.ghost?.text, session.view.ahead?.state], ["add tests", "ready"]);
+  rules.enabled = false;
+  session.settingsChanged();
+  assert.deepEqual([session.view.ghost, session.view.ahead], [undefined, undefined]);
+  rules.enabled = true;
+  session.settingsChanged();
+  await until("a suggestion", () => session.view.ghost?.text === "add docs");
+  session.dispose();
+});
+
+test("with other tools the conversation goes on, and nothing of it is lost", async () => {
+  const { session, requests, tools, prompts } = setup({ turns: [...FIRST, { text: "late", delayMs: 300 }, { text: "Third." }] });
+  await session.submit("begin");
+  const [lines, before] = [session.items.length, session.costs];
+  const turn = session.submit("go on");
+  await until("a turn", () => session.view.busy === "turn");
+  tools.push({ name: "look_up", description: "Looks something up.", parameters: { type: "object", properties: {} }, run: () => "found" });
+  // What is under way goes on as it began.
+  session.settingsChanged();
+  await turn;
+  assert.ok(session.items.some((item) => item.kind === "model" && item.text === "late"));
+  await until("it has them", () => session.view.busy === "idle");
+  await delay(20);
+  await session.submit("and now?");
+  assert.deepEqual(prompts(), ["begin", "go on", "and now?"]);
+  assert.ok(lines + 4 <= session.items.length, "no line takes the place of another");
+  const { tools: offered, messages } = requests.filter(({ responseSchema }) => responseSchema === undefined).at(-1) ?? { tools: [], messages: [] };
+  assert.ok(offered.some(({ name }) => name === "look_up"));
+  assert.deepEqual(messages.filter(({ role }) => role === "user").flatMap(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : ""))), ["begin", "go on", "and now?"]);
+  assert.ok(before.turns.inputTokens <= session.costs.turns.inputTokens);
   session.dispose();
 });
 

@@ -98,6 +98,7 @@ function showState(now: ViewState): void {
   }
   if (question === undefined && askedBefore !== undefined && document.hasFocus()) input.focus();
   askedBefore = question?.id;
+  setWait(now.waitsMs);
   model.textContent = now.model;
   mode.textContent = MODES[now.mode] ?? now.mode;
   send.textContent = busy === "idle" ? "Send" : "Queue";
@@ -105,9 +106,21 @@ function showState(now: ViewState): void {
   input.placeholder = now.ghost ? "" : busy === "idle" ? "What shall be done?" : "What next?";
 }
 
+/** When the provider is asked again, and what counts the seconds down. */
+let waitedFor: number | undefined;
+let counting: ReturnType<typeof setInterval> | undefined;
+
+function setWait(ms: number | undefined): void {
+  clearInterval(counting);
+  waitedFor = ms === undefined ? undefined : performance.now() + ms;
+  if (ms !== undefined) counting = setInterval(showGhost, 1_000);
+  showGhost();
+}
+
 function hintFor({ busy, ghost, question, queued, status, tab }: ViewState): string {
   if (0 < queued.length) return `Next: ${queued.join("; ")}`;
   if (question) return "Your answer is waited for. Esc stops.";
+  if (waitedFor !== undefined) return `The provider is busy: asked again in ${Math.max(1, Math.ceil((waitedFor - performance.now()) / 1_000))} s. Esc stops.`;
   if (busy === "turn") return "Working. Esc stops.";
   if (busy === "accept") return "Accepting: the work ahead is not done yet. Esc stops.";
   if (ghost) {
