@@ -37,3 +37,4 @@ mod thoughts;
 mod tool_policies;
 mod undo;
 mod untold;
+mod whole_task;

@@ -25,7 +25,7 @@ pub(crate) fn session() -> Session {
 }
 
 /// A crate with one test, whose own `target` nobody has built.
-fn crate_session() -> Session {
+pub(crate) fn crate_session() -> Session {
     let session = session();
     session
         .write(
