@@ -141,6 +141,11 @@ impl Demo {
             | Action::TurnGhost(Turn::Next | Turn::Previous)
             | Action::DismissGhost
             | Action::ClosePopup
+            | Action::Escape
+            | Action::Editor
+            | Action::NextMode
+            | Action::Redraw
+            | Action::Suspend
             | Action::Resized(_) => {}
             Action::Submit(text) => self.submit(&text)?,
             Action::Tab if self.editor.ghost().is_none() => {

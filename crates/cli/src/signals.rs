@@ -1,6 +1,7 @@
 use std::fmt;
 use std::io;
 
+use futures::FutureExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that ask a process to end; caught, so that the terminal is given back and nothing is left behind.
@@ -21,6 +22,11 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
         })
+    }
+
+    /// Forgets a Ctrl-C that was for somebody else.
+    pub(crate) fn forget_interrupts(&mut self) {
+        while self.interrupt.recv().now_or_never().is_some() {}
     }
 
     /// Waits for one of them.

@@ -183,6 +183,14 @@ Examples:
   headstart stats
   headstart stats --json | jq 'select(.type == \"kind\") | {kind, runs, why}'";
 
+pub(super) const KEYS: &str = "\
+Each line names an action, its keys and what it does. [keys] in your own configuration file gives an action other keys; docs/chat.md
+tells how they are written. A key that does two things is an error that names both.
+
+Examples:
+  headstart keys
+  headstart keys --json";
+
 pub(super) const TOOLS: &str = "\
 Each line names a tool, its policy (automatic, ask, exclude, or mode where nothing is said of it) and which entry
 of which file says so. [tools] in a configuration file sets policies; docs/policies.md tells how.

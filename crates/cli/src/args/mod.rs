@@ -77,6 +77,9 @@ pub(crate) enum Command {
     /// Show what work done ahead cost and saved, and whether it pays off now
     #[command(after_help = help::STATS)]
     Stats(Stats),
+    /// List what keys do in the prompt of a chat
+    #[command(after_help = help::KEYS)]
+    Keys,
     /// List the tools that a model is offered here, and what your configuration says of each
     #[command(after_help = help::TOOLS)]
     Tools(Tools),

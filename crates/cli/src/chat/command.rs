@@ -165,6 +165,15 @@ impl Chat {
         }
     }
 
+    /// The next of the modes that ask, or write nothing: never the one that asks for nothing.
+    pub(super) fn next_mode(&mut self) -> Result<(), CliError> {
+        self.change_mode(match self.settings.mode {
+            ApprovalMode::Default => ApprovalMode::AutoEdit,
+            ApprovalMode::AutoEdit => ApprovalMode::Plan,
+            ApprovalMode::Plan | ApprovalMode::Yolo => ApprovalMode::Default,
+        })
+    }
+
     fn change_mode(&mut self, mode: ApprovalMode) -> Result<(), CliError> {
         self.parts.set_mode(mode);
         self.settings.mode = mode;

@@ -35,14 +35,14 @@ struct Finished<'a> {
 pub(crate) struct Terminal {
     screen: Screen<Stdout>,
     palette: Palette,
-    _guard: TerminalGuard,
+    guard: TerminalGuard,
 }
 
 impl Face {
     pub(crate) fn terminal(palette: Palette, markdown: Markdown) -> io::Result<Self> {
         let guard = TerminalGuard::new()?;
         let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette, markdown);
-        Ok(Self::Terminal(Box::new(Terminal { screen, palette, _guard: guard })))
+        Ok(Self::Terminal(Box::new(Terminal { screen, palette, guard })))
     }
 
     pub(super) fn is_terminal(&self) -> bool {
@@ -146,6 +146,24 @@ impl Face {
         let Self::Terminal(terminal) = self else { return Ok(0) };
         terminal.screen.resize(Size::of_terminal().map_err(CliError::Output)?);
         Ok(usize::from(terminal.screen.size().columns))
+    }
+
+    /// Gives the terminal to somebody else while `run` lasts.
+    pub(super) fn lend<T>(&mut self, run: impl FnOnce() -> T) -> Result<Option<T>, CliError> {
+        let Self::Terminal(terminal) = self else { return Ok(None) };
+        terminal.screen.clear().map_err(CliError::Output)?;
+        terminal.guard.give_back();
+        let done = run();
+        terminal.guard.take().map_err(CliError::Output)?;
+        Ok(Some(done))
+    }
+
+    /// Scrolls away what is on the screen.
+    pub(super) fn scroll_away(&mut self) -> Result<(), CliError> {
+        match self {
+            Self::Terminal(terminal) => terminal.screen.scroll_away().map_err(CliError::Output),
+            Self::Lines { .. } => Ok(()),
+        }
     }
 
     /// Draws the prompt, or the question in its place.

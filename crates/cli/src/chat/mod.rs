@@ -17,6 +17,7 @@ mod goodbye;
 mod held_back;
 mod items;
 mod kept;
+mod lent;
 mod model;
 mod opening;
 mod own_command;
@@ -50,6 +51,7 @@ pub(crate) use face::Face;
 pub(crate) use held_back::amount;
 use items::Shown;
 pub(crate) use kept::{Kept, Which};
+use lent::Lent;
 pub(crate) use model::ModelChoice;
 pub(crate) use opening::Opening;
 use question::Question;
@@ -95,6 +97,8 @@ pub(crate) struct Chat {
     is_kept: bool,
     tally: goodbye::Tally,
     status: status::Status,
+    /// Who is to have the terminal next.
+    lends: Option<Lent>,
 }
 
 impl Chat {
@@ -137,6 +141,7 @@ impl Chat {
         };
         let (agent, driver, updates) = agent(options, works_with);
         let driver = tokio::spawn(driver.run());
+        let editor = LineEditor::new(prompts).with_keys(settings.screen.keys.clone());
         Self {
             agent,
             driver,
@@ -144,7 +149,7 @@ impl Chat {
             parts,
             settings,
             face,
-            editor: LineEditor::new(prompts),
+            editor,
             names: completion::Names::default(),
             inserted_at: None,
             question: None,
@@ -164,6 +169,7 @@ impl Chat {
             is_kept,
             tally: goodbye::Tally::default(),
             status: status::Status::default(),
+            lends: None,
         }
     }
 
@@ -198,6 +204,9 @@ impl Chat {
         self.say_restored()?;
         self.open()?;
         while !self.over {
+            if let Some(lent) = self.lends.take() {
+                self.lend(lent, input, &mut signals)?;
+            }
             let view = self.agent.view();
             self.draw(&view)?;
             // A pipe is read line by line, each when the one before is done.
@@ -286,11 +295,8 @@ impl Chat {
         if self.question.is_some() {
             return self.on_key_of_question(&event);
         }
-        if question::is_interrupt(&event) && self.end_own()? {
-            return Ok(());
-        }
-        if question::is_interrupt(&event) && self.agent.interrupt().is_ok() {
-            // What is typed stays.
+        // What is typed stays.
+        if self.editor.is_interrupt(&event) && self.stop()? {
             return Ok(());
         }
         match self.editor.handle(&event) {
@@ -305,10 +311,22 @@ impl Chat {
             Action::TurnGhost(Turn::Next) => self.agent.next_suggestion(),
             Action::TurnGhost(Turn::Previous) => self.agent.previous_suggestion(),
             Action::DismissGhost => self.agent.dismiss(),
+            Action::Escape => {
+                self.stop()?;
+            }
+            Action::Editor => self.lends = Some(Lent::ToEditor),
+            Action::Suspend => self.lends = Some(Lent::ToShell),
+            Action::Redraw => self.face.scroll_away()?,
+            Action::NextMode => self.next_mode()?,
             Action::Interrupt => self.face.say("Ctrl-D or /quit leaves.", Style::Dim)?,
             Action::EndOfInput => self.over = true,
         }
         Ok(())
+    }
+
+    /// Ends what goes on: a command of the user's own, else the turn. Tells whether there was something.
+    fn stop(&mut self) -> Result<bool, CliError> {
+        Ok(self.end_own()? || self.agent.interrupt().is_ok())
     }
 
     fn on_edited(&mut self, edit: Edit) {

@@ -60,7 +60,12 @@ impl ModelChoice {
 
     /// What is known of the terminal.
     pub(super) fn known_terminal(&self) -> Known {
-        Known::of(|name| self.environment.get(name)?.to_str().map(str::to_owned))
+        Known::of(|name| self.variable(name))
+    }
+
+    /// A variable of the environment.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        self.environment.get(name)?.to_str().map(str::to_owned)
     }
 
     /// Ends what the models began that were chosen in the middle.

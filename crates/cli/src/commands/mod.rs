@@ -11,6 +11,7 @@ mod filter;
 mod gate;
 mod hook;
 mod index;
+mod keys;
 mod list;
 mod run;
 mod scope;
@@ -50,6 +51,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Undo(args) => undo::run(args, context),
         Command::Sweep(args) => sweep::run(&args, context),
         Command::Stats(args) => stats::run(&args, context),
+        Command::Keys => keys::run(context),
         Command::Tools(args) => tools::run(&args, context),
         Command::Gate(args) => gate::run(&args, context),
         Command::Hook(args) => hook::run(&args, context),

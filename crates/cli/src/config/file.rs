@@ -61,6 +61,7 @@ struct Fields {
     tab: Option<Spanned<String>>,
     markdown: Option<Spanned<String>>,
     status: Option<Spanned<Vec<Spanned<String>>>>,
+    keys: BTreeMap<String, Spanned<Vec<Spanned<String>>>>,
     candidates: Option<Spanned<usize>>,
     parallel: Option<Spanned<usize>>,
     fork_entries: Option<Spanned<usize>>,
@@ -194,6 +195,10 @@ impl File {
 
     pub(super) fn status(&self) -> Option<&Spanned<Vec<Spanned<String>>>> {
         self.fields.status.as_ref()
+    }
+
+    pub(super) fn keys(&self) -> &BTreeMap<String, Spanned<Vec<Spanned<String>>>> {
+        &self.fields.keys
     }
 
     pub(super) fn several(&self) -> Result<Vec<(SeveralField, Placed<usize>)>, CliError> {

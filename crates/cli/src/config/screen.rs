@@ -4,12 +4,15 @@ use toml::Spanned;
 
 use super::file::File;
 use crate::error::CliError;
+use crate::terminal::{Key, KeyMap};
 
 /// How a chat looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Screen {
     /// What the last row says, the most important first.
     pub(crate) status: Vec<StatusPart>,
+    /// What keys do in the prompt.
+    pub(crate) keys: KeyMap,
 }
 
 /// What the last row can say.
@@ -50,7 +53,8 @@ impl StatusPart {
 
 impl Default for Screen {
     fn default() -> Self {
-        Self { status: StatusPart::ALL.iter().map(|(_, part)| *part).collect() }
+        let status = StatusPart::ALL.iter().map(|(_, part)| *part).collect();
+        Self { status, keys: KeyMap::default() }
     }
 }
 
@@ -64,15 +68,39 @@ impl Screen {
             };
             self.status = status.get_ref().iter().map(parse).collect::<Result<_, _>>()?;
         }
+        self.keys = keys(file)?;
         Ok(())
     }
+}
+
+fn keys(file: &File) -> Result<KeyMap, CliError> {
+    let refuse = |name: &str, span: &std::ops::Range<usize>, problem: String| {
+        file.refuse(file.line(span), &format!("keys.{name}"), problem)
+    };
+    let mut changed = Vec::new();
+    for (name, keys) in file.keys() {
+        let read = |key: &Spanned<String>| {
+            key.get_ref().parse().map_err(|problem| refuse(name, &key.span(), problem))
+        };
+        changed.push((name.as_str(), keys.get_ref().iter().map(read).collect::<Result<Vec<Key>, _>>()?));
+    }
+    KeyMap::default().with(&changed).map_err(|(name, problem)| {
+        let span = file.keys().get(&name).map(Spanned::span).unwrap_or_default();
+        refuse(&name, &span, problem)
+    })
 }
 
 /// What a screen looks like and what keys do is for its user to say.
 pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
     let problem = "a project cannot say what your screen looks like; set it in your own file";
-    match file.status() {
-        Some(status) => Err(file.refuse(file.line(&status.span()), "status", problem)),
+    if let Some(status) = file.status() {
+        return Err(file.refuse(file.line(&status.span()), "status", problem));
+    }
+    match file.keys().values().next() {
+        Some(keys) => {
+            let problem = "a project cannot say what your keys do; set it in your own file";
+            Err(file.refuse(file.line(&keys.span()), "keys", problem))
+        }
         None => Ok(()),
     }
 }

@@ -129,6 +129,19 @@ impl Buffer {
         self.remove(self.word_start()..self.cursor)
     }
 
+    /// Removes the word behind the cursor and the white space before it.
+    pub(super) fn kill_word_right(&mut self) -> bool {
+        let start = self.cursor;
+        self.word_right();
+        self.remove(start..self.cursor)
+    }
+
+    /// Text and cursor as they were.
+    pub(super) fn restore(&mut self, text: String, cursor: usize) {
+        self.text = text;
+        self.place(cursor);
+    }
+
     fn remove(&mut self, range: Range<usize>) -> bool {
         if range.is_empty() {
             return false;

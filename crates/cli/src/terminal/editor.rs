@@ -3,8 +3,9 @@ use crossterm::event::Event;
 use super::buffer::Buffer;
 use super::frame::Size;
 use super::history::History;
-use super::keymap::{self, Command};
+use super::keymap::{Command, KeyMap};
 use super::popup::Popup;
+use super::revisions::Revisions;
 
 /// What an event meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,16 @@ pub(crate) enum Action {
     DismissGhost,
     /// Esc: the list of what could be meant is gone.
     ClosePopup,
+    /// Esc with nothing of its own to end.
+    Escape,
+    /// The text is wanted in an editor of the user's.
+    Editor,
+    /// Another mode is wanted.
+    NextMode,
+    /// The screen is wanted anew.
+    Redraw,
+    /// The shell is wanted.
+    Suspend,
     /// Ctrl-C with nothing in the buffer. (With text, Ctrl-C clears the buffer.)
     Interrupt,
     /// Ctrl-D with nothing in the buffer. (With text, Ctrl-D deletes.)
@@ -64,6 +75,8 @@ pub(crate) struct LineEditor {
     search: Option<Search>,
     /// What could be meant by the word at the cursor: gone when text or cursor change.
     popup: Option<Popup>,
+    revisions: Revisions,
+    keys: KeyMap,
 }
 
 /// A search through the history.
@@ -87,6 +100,16 @@ impl LineEditor {
     /// An empty editor that remembers lines, the oldest first.
     pub(crate) fn new(history: Vec<String>) -> Self {
         Self { history: History::new(history), ..Self::default() }
+    }
+
+    /// The same with these keys.
+    pub(crate) fn with_keys(self, keys: KeyMap) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// Whether this is the key that interrupts.
+    pub(crate) fn is_interrupt(&self, event: &Event) -> bool {
+        matches!(event, Event::Key(key) if self.keys.command(*key) == Some(Command::Interrupt))
     }
 
     /// What is typed so far.
@@ -151,7 +174,7 @@ impl LineEditor {
     pub(crate) fn handle(&mut self, event: &Event) -> Action {
         match event {
             Event::Key(key) => {
-                keymap::command(*key).map_or(Action::None, |command| match self.search.take() {
+                self.keys.command(*key).map_or(Action::None, |command| match self.search.take() {
                     Some(search) => self.go_on_searching(search, command),
                     None => self.apply(command),
                 })
@@ -209,6 +232,7 @@ impl LineEditor {
             Command::Enter if !popup.is_moved() => None,
             Command::Tab | Command::Enter => {
                 let (from, choice) = (popup.from(), popup.marked().clone());
+                self.revisions.remember(self.buffer.text(), self.buffer.cursor(), false);
                 let is_changed = self.buffer.replace_from(from, &choice.text);
                 self.own_text();
                 let is_sent = choice.is_whole && command == Command::Enter;
@@ -243,7 +267,20 @@ impl LineEditor {
             Command::NextGhost => return Action::TurnGhost(Turn::Next),
             Command::PreviousGhost => return Action::TurnGhost(Turn::Previous),
             Command::Escape if self.ghost.take().is_some() => return Action::DismissGhost,
-            Command::Escape => return Action::None,
+            Command::Escape => return Action::Escape,
+            Command::Editor => return Action::Editor,
+            Command::NextMode => return Action::NextMode,
+            Command::Redraw => return Action::Redraw,
+            Command::Suspend => return Action::Suspend,
+            Command::WordRight if self.cursor() == self.text().len() && self.ghost.is_some() => {
+                let word = self.ghost.as_ref().map(|ghost| first_word(&ghost.rest).to_owned());
+                return self.type_in(&word.unwrap_or_default());
+            }
+            Command::Undo => return self.take_back(),
+            Command::Yank => {
+                let cut = self.revisions.last_cut().to_owned();
+                return self.type_in(&cut);
+            }
             Command::Interrupt if empty => return Action::Interrupt,
             Command::EndOfInput if empty => return Action::EndOfInput,
             _ => {}
@@ -265,9 +302,10 @@ impl LineEditor {
             }
             Command::Backspace => self.edited(Buffer::backspace),
             Command::Delete | Command::EndOfInput => self.edited(Buffer::delete),
-            Command::KillToEnd => self.edited(Buffer::kill_to_end),
-            Command::KillToStart => self.edited(Buffer::kill_to_start),
-            Command::KillWord => self.edited(Buffer::kill_word),
+            Command::KillToEnd => self.killed(Buffer::kill_to_end),
+            Command::KillToStart => self.killed(Buffer::kill_to_start),
+            Command::KillWord => self.killed(Buffer::kill_word),
+            Command::KillWordRight => self.killed(Buffer::kill_word_right),
             Command::Interrupt => self.edited(|buffer| !buffer.take().is_empty()),
             Command::Insert(_)
             | Command::NewLine
@@ -276,15 +314,26 @@ impl LineEditor {
             | Command::Escape
             | Command::NextGhost
             | Command::PreviousGhost
-            | Command::Search => false,
+            | Command::Search
+            | Command::Editor
+            | Command::NextMode
+            | Command::Redraw
+            | Command::Suspend
+            | Command::Undo
+            | Command::Yank => false,
         };
         if changed {
             self.popup = None;
+        }
+        if command.moves() {
+            self.revisions.part();
         }
         if changed { Action::Edited } else { Action::None }
     }
 
     fn type_in(&mut self, text: &str) -> Action {
+        let is_letter = text.chars().count() == 1 && !text.contains(char::is_whitespace);
+        self.revisions.remember(self.buffer.text(), self.buffer.cursor(), is_letter);
         if !self.buffer.insert(text) {
             return Action::None;
         }
@@ -299,16 +348,40 @@ impl LineEditor {
         }
         let text = self.buffer.take();
         (self.ghost, self.popup) = (None, None);
+        self.revisions.clear();
         self.history.push(&text);
         Action::Submit(text)
     }
 
     fn edited(&mut self, edit: impl FnOnce(&mut Buffer) -> bool) -> bool {
+        self.revisions.remember(self.buffer.text(), self.buffer.cursor(), false);
         let changed = edit(&mut self.buffer);
         if changed {
             self.own_text();
+        } else {
+            self.revisions.forget_last();
         }
         changed
+    }
+
+    /// The same for an edit that cuts: a yank puts back what it took.
+    fn killed(&mut self, kill: impl FnOnce(&mut Buffer) -> bool) -> bool {
+        let (before, from) = (self.buffer.text().to_owned(), self.buffer.cursor());
+        let goes_on = self.revisions.is_cutting();
+        let changed = self.edited(kill);
+        if changed {
+            let at = self.buffer.cursor();
+            let cut = before.get(at..at + before.len() - self.buffer.text().len()).unwrap_or_default();
+            self.revisions.cut(cut, at < from, goes_on);
+        }
+        changed
+    }
+
+    fn take_back(&mut self) -> Action {
+        let Some((text, cursor)) = self.revisions.back() else { return Action::None };
+        self.buffer.restore(text, cursor);
+        self.own_text();
+        Action::Edited
     }
 
     /// The buffer was changed: no ghost goes with it, nor is it an entry of the history.
@@ -330,4 +403,11 @@ impl LineEditor {
         self.ghost = None;
         true
     }
+}
+
+/// The first word of what follows, with the blanks before it.
+fn first_word(rest: &str) -> &str {
+    let word = rest.len() - rest.trim_start().len();
+    let end = rest[word..].find(char::is_whitespace).map_or(rest.len(), |length| word + length);
+    &rest[..end]
 }

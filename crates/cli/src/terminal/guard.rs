@@ -29,13 +29,25 @@ impl TerminalGuard {
                 previous(panic);
             }));
         });
+        let mut guard = Self(());
+        guard.take()?;
+        Ok(guard)
+    }
+
+    /// Gives the terminal back for a while.
+    #[expect(clippy::unused_self, reason = "whoever holds the terminal may give it back")]
+    pub(crate) fn give_back(&mut self) {
+        restore();
+    }
+
+    /// Has it again.
+    #[expect(clippy::unused_self, reason = "whoever held the terminal may have it again")]
+    pub(crate) fn take(&mut self) -> io::Result<()> {
         ACTIVE.store(true, Ordering::SeqCst);
-        let guard = Self(());
         terminal::enable_raw_mode()?;
         let mut out = io::stdout().lock();
         queue!(out, EnableBracketedPaste)?;
-        out.flush()?;
-        Ok(guard)
+        out.flush()
     }
 }
 

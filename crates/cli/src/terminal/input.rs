@@ -10,7 +10,7 @@ const MOST_LINE_BYTES: usize = 1024 * 1024;
 /// Where the user's words come from.
 pub(crate) enum Input {
     /// A terminal in raw mode: keys, pastes, sizes.
-    Terminal(EventStream),
+    Terminal(Option<EventStream>),
     /// Anything else: whole lines.
     Lines(Lines<BufReader<Stdin>>),
 }
@@ -27,7 +27,7 @@ pub(crate) enum InputEvent {
 impl Input {
     /// The keys of the terminal; there should be a [`TerminalGuard`](super::TerminalGuard).
     pub(crate) fn of_terminal() -> Self {
-        Self::Terminal(EventStream::new())
+        Self::Terminal(Some(EventStream::new()))
     }
 
     /// The lines of standard input.
@@ -38,10 +38,25 @@ impl Input {
         Self::Lines(Lines::new(BufReader::new(tokio::io::stdin())))
     }
 
+    /// Leaves the keys to somebody else while `run` lasts.
+    pub(crate) fn pause<T>(&mut self, run: impl FnOnce() -> T) -> T {
+        // A stream that waits would take the first key.
+        let is_terminal = matches!(self, Self::Terminal(_));
+        if let Self::Terminal(events) = self {
+            *events = None;
+        }
+        let done = run();
+        if is_terminal {
+            *self = Self::of_terminal();
+        }
+        done
+    }
+
     /// What comes next; `None` at the end of input. Nothing is lost when the future is dropped early.
     pub(crate) async fn next(&mut self) -> io::Result<Option<InputEvent>> {
         match self {
-            Self::Terminal(events) => Ok(events.next().await.transpose()?.map(InputEvent::Terminal)),
+            Self::Terminal(None) => std::future::pending().await,
+            Self::Terminal(Some(events)) => Ok(events.next().await.transpose()?.map(InputEvent::Terminal)),
             Self::Lines(lines) => Ok(lines.next().await?.map(InputEvent::Line)),
         }
     }

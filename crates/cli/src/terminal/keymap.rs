@@ -1,3 +1,7 @@
+//! Which key does what in the prompt.
+
+use std::fmt;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// What a key means to the editor.
@@ -21,84 +25,325 @@ pub(super) enum Command {
     KillToEnd,
     KillToStart,
     KillWord,
+    KillWordRight,
+    Yank,
+    Undo,
     NextGhost,
     PreviousGhost,
-    /// Ctrl-R.
     Search,
-    /// Ctrl-C.
+    Editor,
+    NextMode,
+    Redraw,
+    Suspend,
     Interrupt,
-    /// Ctrl-D.
     EndOfInput,
 }
 
-/// The keys of a shell's line editor, Alt-Enter and Ctrl-J for a new line, Alt-N and Alt-P for another ghost.
-pub(super) fn command(key: KeyEvent) -> Option<Command> {
-    if key.kind == KeyEventKind::Release {
-        return None;
+impl Command {
+    /// Whether it moves the cursor and changes no text.
+    pub(super) fn moves(self) -> bool {
+        matches!(
+            self,
+            Self::Left
+                | Self::Right
+                | Self::Up
+                | Self::Down
+                | Self::WordLeft
+                | Self::WordRight
+                | Self::Home
+                | Self::End
+        )
     }
-    let modifiers = key.modifiers.difference(KeyModifiers::SHIFT);
-    match modifiers {
-        KeyModifiers::NONE => unmodified(key),
-        KeyModifiers::CONTROL => with_control(key.code),
-        KeyModifiers::ALT => with_alt(key.code),
-        // AltGr on Windows.
-        _ if modifiers == KeyModifiers::CONTROL | KeyModifiers::ALT => match key.code {
-            KeyCode::Char(c) => Some(Command::Insert(c)),
+}
+
+/// What can be bound: a name, the keys that do it unless the user says otherwise, and what it does.
+pub(crate) struct KeyAction {
+    pub(crate) name: &'static str,
+    command: Command,
+    keys: &'static [&'static str],
+    pub(crate) words: &'static str,
+}
+
+const fn action(
+    name: &'static str,
+    command: Command,
+    keys: &'static [&'static str],
+    words: &'static str,
+) -> KeyAction {
+    KeyAction { name, command, keys, words }
+}
+
+/// All of it.
+pub(crate) const ACTIONS: [KeyAction; 29] = [
+    action("send", Command::Enter, &["enter"], "send the prompt; while a turn runs, it waits for its end"),
+    action("newline", Command::NewLine, &["alt-enter", "ctrl-j", "shift-enter"], "begin a new line"),
+    action("take", Command::Tab, &["tab"], "take the marked one of a list, else the suggestion"),
+    action(
+        "escape",
+        Command::Escape,
+        &["esc"],
+        "close the list, dismiss the suggestion, interrupt the turn: the first of these",
+    ),
+    action("interrupt", Command::Interrupt, &["ctrl-c"], "interrupt the turn, else empty the prompt"),
+    action("leave", Command::EndOfInput, &["ctrl-d"], "delete a character; in an empty prompt, leave"),
+    action("next_suggestion", Command::NextGhost, &["alt-n"], "show the next of several suggestions"),
+    action("previous_suggestion", Command::PreviousGhost, &["alt-p"], "show the one before"),
+    action("next_mode", Command::NextMode, &["shift-tab"], "change the mode: default, auto-edit, plan"),
+    action("search", Command::Search, &["ctrl-r"], "search what was sent"),
+    action("editor", Command::Editor, &["ctrl-g"], "edit the prompt in $VISUAL or $EDITOR"),
+    action("redraw", Command::Redraw, &["ctrl-l"], "scroll the screen away and draw the prompt anew"),
+    action("suspend", Command::Suspend, &["ctrl-z"], "give the terminal back to the shell until fg"),
+    action("left", Command::Left, &["left", "ctrl-b"], "a character to the left"),
+    action(
+        "right",
+        Command::Right,
+        &["right", "ctrl-f"],
+        "a character to the right; at the end, the suggestion into the prompt",
+    ),
+    action("up", Command::Up, &["up", "ctrl-p"], "a line up, then what was sent before"),
+    action(
+        "down",
+        Command::Down,
+        &["down", "ctrl-n"],
+        "a line down, then what was sent after; then the next suggestion",
+    ),
+    action("word_left", Command::WordLeft, &["alt-b", "alt-left", "ctrl-left"], "a word to the left"),
+    action(
+        "word_right",
+        Command::WordRight,
+        &["alt-f", "alt-right", "ctrl-right"],
+        "a word to the right; at the end, a word of the suggestion",
+    ),
+    action("home", Command::Home, &["home", "ctrl-a"], "to the start of the line"),
+    action("end", Command::End, &["end", "ctrl-e"], "to the end of the line"),
+    action("backspace", Command::Backspace, &["backspace", "ctrl-h"], "delete the character before"),
+    action("delete", Command::Delete, &["delete"], "delete the character behind"),
+    action("kill_to_end", Command::KillToEnd, &["ctrl-k"], "cut to the end of the line"),
+    action("kill_to_start", Command::KillToStart, &["ctrl-u"], "cut to the start of the line"),
+    action(
+        "kill_word",
+        Command::KillWord,
+        &["ctrl-w", "alt-backspace", "ctrl-backspace"],
+        "cut the word before",
+    ),
+    action("kill_word_right", Command::KillWordRight, &["alt-d"], "cut the word behind"),
+    action("yank", Command::Yank, &["ctrl-y"], "put back what was cut last"),
+    action("undo", Command::Undo, &["ctrl-_", "ctrl-7"], "take back the last edit of the prompt"),
+];
+
+/// A key with what is held beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    code: KeyCode,
+    modifiers: KeyModifiers,
+}
+
+/// Which key does what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyMap {
+    /// The place of the action in [`ACTIONS`], and a key of it.
+    bindings: Vec<(usize, Key)>,
+}
+
+impl Default for KeyMap {
+    fn default() -> Self {
+        let keys = |action: &KeyAction| action.keys.iter().map(|key| key.parse()).collect::<Vec<_>>();
+        let all = ACTIONS.iter().enumerate().flat_map(|(place, action)| {
+            keys(action).into_iter().filter_map(move |key| Some((place, key.ok()?)))
+        });
+        Self { bindings: all.collect() }
+    }
+}
+
+impl KeyMap {
+    /// The same with other keys for some actions. The error names the action that is wrong, and says how.
+    pub(crate) fn with(mut self, changed: &[(&str, Vec<Key>)]) -> Result<Self, (String, String)> {
+        let mut places = Vec::new();
+        for (name, _) in changed {
+            let Some(place) = ACTIONS.iter().position(|action| action.name == *name) else {
+                let known: Vec<_> = ACTIONS.iter().map(|action| action.name).collect();
+                return Err((
+                    (*name).to_owned(),
+                    format!("there is no such action; there are {}", known.join(", ")),
+                ));
+            };
+            places.push(place);
+        }
+        self.bindings.retain(|(place, _)| !places.contains(place));
+        for (place, (name, keys)) in places.into_iter().zip(changed) {
+            for key in keys {
+                if let Some((other, _)) = self.bindings.iter().find(|(_, bound)| bound == key) {
+                    let problem = format!(
+                        "{key} does {:?} already; bind that to another key, or to none with []",
+                        ACTIONS[*other].name
+                    );
+                    return Err(((*name).to_owned(), problem));
+                }
+                self.bindings.push((place, *key));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The keys of each action, in their order.
+    pub(crate) fn list(&self) -> impl Iterator<Item = (&'static KeyAction, Vec<Key>)> + '_ {
+        ACTIONS.iter().enumerate().map(|(place, action)| {
+            (action, self.bindings.iter().filter(|(bound, _)| *bound == place).map(|(_, key)| *key).collect())
+        })
+    }
+
+    pub(super) fn command(&self, event: KeyEvent) -> Option<Command> {
+        if event.kind == KeyEventKind::Release {
+            return None;
+        }
+        let key = Key::of(event);
+        let find = |key: Key| {
+            self.bindings.iter().find(|(_, bound)| *bound == key).map(|(place, _)| ACTIONS[*place].command)
+        };
+        let unshifted = Key { modifiers: key.modifiers.difference(KeyModifiers::SHIFT), ..key };
+        find(key).or_else(|| find(unshifted)).or_else(|| key.typed())
+    }
+}
+
+impl Key {
+    fn of(event: KeyEvent) -> Self {
+        match event.code {
+            // A capital letter says itself that Shift is held.
+            KeyCode::Char(_) => {
+                Self { code: event.code, modifiers: event.modifiers.difference(KeyModifiers::SHIFT) }
+            }
+            KeyCode::BackTab => Self { code: KeyCode::Tab, modifiers: event.modifiers | KeyModifiers::SHIFT },
+            code => Self { code, modifiers: event.modifiers },
+        }
+    }
+
+    /// A letter that stands for itself; Ctrl and Alt together are `AltGr` on Windows.
+    fn typed(self) -> Option<Command> {
+        let is_typed =
+            self.modifiers.is_empty() || self.modifiers == KeyModifiers::CONTROL | KeyModifiers::ALT;
+        match self.code {
+            KeyCode::Char(letter) if is_typed => Some(Command::Insert(letter)),
             _ => None,
-        },
-        _ => None,
+        }
     }
 }
 
-fn unmodified(key: KeyEvent) -> Option<Command> {
-    Some(match key.code {
-        KeyCode::Char(c) => Command::Insert(c),
-        KeyCode::Enter if key.modifiers.contains(KeyModifiers::SHIFT) => Command::NewLine,
-        KeyCode::Enter => Command::Enter,
-        KeyCode::Tab => Command::Tab,
-        KeyCode::Esc => Command::Escape,
-        KeyCode::Left => Command::Left,
-        KeyCode::Right => Command::Right,
-        KeyCode::Up => Command::Up,
-        KeyCode::Down => Command::Down,
-        KeyCode::Home => Command::Home,
-        KeyCode::End => Command::End,
-        KeyCode::Backspace => Command::Backspace,
-        KeyCode::Delete => Command::Delete,
-        _ => return None,
-    })
+const NAMES: [(&str, KeyCode); 16] = [
+    ("enter", KeyCode::Enter),
+    ("tab", KeyCode::Tab),
+    ("esc", KeyCode::Esc),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pageup", KeyCode::PageUp),
+    ("pagedown", KeyCode::PageDown),
+    ("insert", KeyCode::Insert),
+    ("delete", KeyCode::Delete),
+    ("backspace", KeyCode::Backspace),
+    ("space", KeyCode::Char(' ')),
+    ("minus", KeyCode::Char('-')),
+];
+
+impl std::str::FromStr for Key {
+    type Err = String;
+
+    /// `ctrl-j`, `alt-enter`, `shift-tab`, `f5`. A letter alone types itself and cannot be bound.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = text;
+        for (prefix, modifier) in
+            [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)]
+        {
+            if let Some(behind) = rest.strip_prefix(prefix) {
+                (rest, modifiers) = (behind, modifiers | modifier);
+            }
+        }
+        let refused = || {
+            format!("{text:?} is no key; keys are written as ctrl-j, alt-enter, shift-tab, ctrl-alt-k or f5")
+        };
+        let mut letters = rest.chars();
+        let code = match (NAMES.iter().find(|(name, _)| *name == rest), letters.next(), letters.as_str()) {
+            (Some((_, code)), ..) => *code,
+            (
+                None,
+                Some('f'),
+                number @ ("1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "10" | "11" | "12"),
+            ) => KeyCode::F(number.parse().map_err(|_| refused())?),
+            (None, Some(letter), "") => KeyCode::Char(letter.to_ascii_lowercase()),
+            _ => return Err(refused()),
+        };
+        let is_letter = matches!(code, KeyCode::Char(_));
+        if is_letter && !modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
+            return Err(format!("{text:?} types itself; hold ctrl or alt beside it"));
+        }
+        if is_letter {
+            modifiers.remove(KeyModifiers::SHIFT);
+        }
+        Ok(Self { code, modifiers })
+    }
 }
 
-fn with_control(code: KeyCode) -> Option<Command> {
-    Some(match code {
-        KeyCode::Char('a') => Command::Home,
-        KeyCode::Char('b') => Command::Left,
-        KeyCode::Char('c') => Command::Interrupt,
-        KeyCode::Char('d') => Command::EndOfInput,
-        KeyCode::Char('e') => Command::End,
-        KeyCode::Char('f') => Command::Right,
-        KeyCode::Char('h') => Command::Backspace,
-        KeyCode::Char('j') => Command::NewLine,
-        KeyCode::Char('k') => Command::KillToEnd,
-        KeyCode::Char('n') => Command::Down,
-        KeyCode::Char('p') => Command::Up,
-        KeyCode::Char('r') => Command::Search,
-        KeyCode::Char('u') => Command::KillToStart,
-        KeyCode::Char('w') | KeyCode::Backspace => Command::KillWord,
-        KeyCode::Left => Command::WordLeft,
-        KeyCode::Right => Command::WordRight,
-        _ => return None,
-    })
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (modifier, prefix) in
+            [(KeyModifiers::CONTROL, "ctrl-"), (KeyModifiers::ALT, "alt-"), (KeyModifiers::SHIFT, "shift-")]
+        {
+            if self.modifiers.contains(modifier) {
+                f.write_str(prefix)?;
+            }
+        }
+        match (NAMES.iter().find(|(_, code)| *code == self.code), self.code) {
+            (Some((name, _)), _) => f.write_str(name),
+            (None, KeyCode::Char(letter)) => write!(f, "{letter}"),
+            (None, KeyCode::F(number)) => write!(f, "f{number}"),
+            (None, code) => write!(f, "{code:?}"),
+        }
+    }
 }
 
-fn with_alt(code: KeyCode) -> Option<Command> {
-    Some(match code {
-        KeyCode::Enter => Command::NewLine,
-        KeyCode::Backspace => Command::KillWord,
-        KeyCode::Char('b') | KeyCode::Left => Command::WordLeft,
-        KeyCode::Char('f') | KeyCode::Right => Command::WordRight,
-        KeyCode::Char('n') => Command::NextGhost,
-        KeyCode::Char('p') => Command::PreviousGhost,
-        _ => return None,
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_the_defaults_is_read_and_does_one_thing() {
+        let keys: Vec<_> = ACTIONS.iter().flat_map(|action| action.keys).collect();
+        let map = KeyMap::default();
+        assert_eq!(map.bindings.len(), keys.len());
+        for (place, (_, key)) in map.bindings.iter().enumerate() {
+            assert_eq!(key.to_string(), *keys[place]);
+            assert_eq!(map.bindings.iter().filter(|(_, other)| other == key).count(), 1, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_key_does_what_its_user_says() {
+        let keys = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect::<Vec<Key>>();
+        let event = |code, modifiers| KeyEvent::new(code, modifiers);
+        let map =
+            KeyMap::default().with(&[("suspend", keys(&[])), ("newline", keys(&["ctrl-z", "f5"]))]).unwrap();
+        assert_eq!(map.command(event(KeyCode::Char('z'), KeyModifiers::CONTROL)), Some(Command::NewLine));
+        assert_eq!(map.command(event(KeyCode::F(5), KeyModifiers::NONE)), Some(Command::NewLine));
+        assert_eq!(map.command(event(KeyCode::Char('j'), KeyModifiers::CONTROL)), None);
+        assert_eq!(map.command(event(KeyCode::BackTab, KeyModifiers::SHIFT)), Some(Command::NextMode));
+        assert_eq!(map.command(event(KeyCode::Left, KeyModifiers::SHIFT)), Some(Command::Left));
+        assert_eq!(map.command(event(KeyCode::Char('Z'), KeyModifiers::SHIFT)), Some(Command::Insert('Z')));
+        let wrong = |changed: &[(&str, Vec<Key>)]| KeyMap::default().with(changed).unwrap_err();
+        let (action, problem) = wrong(&[("yank", keys(&["ctrl-k"]))]);
+        assert!(action == "yank" && problem.contains("ctrl-k does \"kill_to_end\" already"), "{problem}");
+        let (_, problem) = wrong(&[("yank", keys(&["f2"])), ("undo", keys(&["f2"]))]);
+        assert!(problem.contains("f2 does \"yank\" already"), "{problem}");
+        assert!(wrong(&[("fly", keys(&["f2"]))]).1.contains("there are send, newline, take"));
+    }
+
+    #[test]
+    fn what_is_no_key_says_how_keys_are_written() {
+        for wrong in ["", "j", "ctrl-", "hyper-j", "ctrl-enter-x", "f99", "J", "shift-j"] {
+            assert!(wrong.parse::<Key>().is_err(), "{wrong}");
+        }
+        assert_eq!("ctrl-J".parse::<Key>(), "ctrl-j".parse());
+    }
 }

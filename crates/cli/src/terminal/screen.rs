@@ -61,6 +61,27 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
+    /// Takes the frame away until the next one is drawn; what is open of an answer goes with it and comes again.
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        let mut codes = Vec::new();
+        self.erase(&mut codes)?;
+        (self.drawn, self.cursor) = (Vec::new(), Position::default());
+        self.out.write_all(&codes)?;
+        self.out.flush()
+    }
+
+    /// Scrolls away what is on the screen, whoever wrote it, and draws the frame anew.
+    pub(crate) fn scroll_away(&mut self) -> io::Result<()> {
+        self.clear()?;
+        let feeds = "\r\n".repeat(usize::from(self.size.rows));
+        self.out.write_all(feeds.as_bytes())?;
+        let up = self.size.rows.saturating_sub(1);
+        if 0 < up {
+            queue!(self.out, MoveUp(up))?;
+        }
+        self.paint(&[])
+    }
+
     /// Shows a frame in place of the last one.
     pub(crate) fn draw(&mut self, frame: Frame) -> io::Result<()> {
         self.frame = frame;

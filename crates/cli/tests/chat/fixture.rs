@@ -272,3 +272,12 @@ fn processes_in(folder: &std::path::Path) -> Vec<String> {
     // A process that has ended and waits for its parent has no command line.
     processes.filter(works_there).map(command).filter(|line| !line.is_empty()).collect()
 }
+
+/// Waits until these files are there.
+pub(crate) fn wait_for_files(files: &[&std::path::Path]) {
+    let started = Instant::now();
+    while !files.iter().all(|file| file.exists()) {
+        assert!(started.elapsed() < Duration::from_secs(5), "not all of {files:?} are there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Chat, GHOST, Project, project_with_suggestion};
+use crate::fixture::{Chat, GHOST, Project, project_with_suggestion, wait_for_files};
 
 /// The lines of the project's ledger, once there are as many with this type as expected.
 pub(crate) fn lines(chat: &Chat, kind: &str, number: usize) -> Vec<Value> {
@@ -267,6 +267,8 @@ fn habits_that_cannot_be_read_are_told_once_and_stop_nothing() {
     assert_eq!(outcome(&chat)["outcome"], "ignored");
     assert_eq!(chat.count("is unknown"), 1);
     let folder = chat.project.session.home().join(".local/state/headstart/user");
+    // What was learned is kept after the ledger.
+    wait_for_files(&[&folder.join("habits.json.damaged"), &folder.join("habits.json")]);
     assert_eq!(fs::read_to_string(folder.join("habits.json.damaged")).unwrap(), "{\"row\":");
     assert!(fs::read_to_string(folder.join("habits.json")).unwrap().contains("\"row\":1"));
     chat.leave();

@@ -18,6 +18,7 @@ mod fixture;
 mod flow;
 mod giving_up;
 mod intel;
+mod keys;
 mod leaving;
 mod ledger;
 mod log;

@@ -3,7 +3,8 @@ use std::process::Stdio;
 
 use crate::support::{Session, transcript};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
+    "keys",
     "demo",
     "chat",
     "sessions",

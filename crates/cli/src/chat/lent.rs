@@ -1,0 +1,119 @@
+//! The terminal in the hands of somebody else: an editor of the user's, or the shell.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::Command;
+
+use headstart_agent::Edit;
+
+use super::Chat;
+use crate::error::CliError;
+use crate::signals::Signals;
+use crate::terminal::{Input, Style};
+
+/// Who is to have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lent {
+    /// An editor, for the prompt.
+    ToEditor,
+    /// The shell, until it says go on.
+    ToShell,
+}
+
+impl Chat {
+    /// Lends the terminal, and goes on where it was. What goes on beside it goes on.
+    pub(super) fn lend(
+        &mut self,
+        to: Lent,
+        input: &mut Input,
+        signals: &mut Signals,
+    ) -> Result<(), CliError> {
+        match to {
+            Lent::ToShell => {
+                self.lent_while(input, || signal_hook::low_level::raise(signal_hook::consts::SIGTSTP))?;
+                Ok(())
+            }
+            Lent::ToEditor => {
+                let edited = self.edit_elsewhere(input);
+                // Whoever pressed Ctrl-C in the editor meant the editor.
+                signals.forget_interrupts();
+                match edited? {
+                    Ok(text) if text != self.editor.text() => {
+                        self.editor.replace(&text);
+                        self.agent.edited(&text, Edit::Changed);
+                        Ok(())
+                    }
+                    Ok(_) => Ok(()),
+                    Err(problem) => {
+                        self.face.say(&format!("the prompt stays as it was: {problem}"), Style::Removed)
+                    }
+                }
+            }
+        }
+    }
+
+    fn lent_while<T>(&mut self, input: &mut Input, run: impl FnOnce() -> T) -> Result<Option<T>, CliError> {
+        let face = &mut self.face;
+        input.pause(|| tokio::task::block_in_place(|| face.lend(run)))
+    }
+
+    /// What an editor makes of the prompt; the error says why nothing.
+    fn edit_elsewhere(&mut self, input: &mut Input) -> Result<Result<String, String>, CliError> {
+        let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| self.models.variable(name));
+        let Some(editor) = editor else {
+            return Ok(Err("set VISUAL or EDITOR to the command of your editor".to_owned()));
+        };
+        let file = match with_text(self.editor.text()) {
+            Ok(file) => file,
+            Err(error) => return Ok(Err(format!("no file can be written for {editor}: {error}"))),
+        };
+        let path = file.path().to_owned();
+        let ended = self.lent_while(input, || run(&editor, &path))?;
+        Ok(match ended {
+            Some(Ok(status)) if status.success() => {
+                let text = std::fs::read_to_string(&path);
+                text.map(|text| cleaned(&text).to_owned())
+                    .map_err(|error| format!("{}: {error}", path.display()))
+            }
+            Some(Ok(status)) => Err(format!("{editor} ended with {status}")),
+            Some(Err(error)) => Err(format!("{editor} cannot be started: {error}")),
+            None => Err("there is no terminal".to_owned()),
+        })
+    }
+}
+
+/// A file for the prompt that only its user can read.
+fn with_text(text: &str) -> io::Result<tempfile::NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix("headstart-prompt-").suffix(".md").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    Ok(file)
+}
+
+/// Runs the editor as git does: what the variable holds is a command with its arguments.
+fn run(editor: &str, path: &Path) -> io::Result<std::process::ExitStatus> {
+    Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg(editor).arg(path).status()
+}
+
+/// Without what editors add: a mark at the beginning, a line feed at the end.
+fn cleaned(text: &str) -> &str {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_editors_add_is_left_out() {
+        for (text, expected) in [
+            ("fix it\n", "fix it"),
+            ("\u{feff}fix\r\nit\r\n", "fix\r\nit"),
+            ("fix it\n\n", "fix it\n"),
+            ("", ""),
+        ] {
+            assert_eq!(cleaned(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::config::Flags;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::{output, workspace};
+
+/// With `--json`, a line for each action.
+#[derive(Serialize)]
+struct Line<'a> {
+    r#type: &'static str,
+    action: &'a str,
+    keys: Vec<String>,
+    does: &'a str,
+}
+
+/// Lists what keys do in the prompt of a chat, as the user's configuration has it.
+pub(crate) fn run(context: &Context) -> Result<ExitStatus, CliError> {
+    let workspace = workspace::resolve(None)?;
+    let config = context.config(&Flags::default(), workspace.as_ref())?;
+    let mut page = String::new();
+    for (action, keys) in config.screen.keys.list() {
+        let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
+        if context.output.is_json() {
+            output::print_json(&Line { r#type: "action", action: action.name, keys, does: action.words })?;
+        } else {
+            let keys = if keys.is_empty() { "–".to_owned() } else { keys.join(", ") };
+            let _ = writeln!(page, "{:<20} {keys:<36} {}", action.name, action.words);
+        }
+    }
+    output::print(&page)?;
+    Ok(ExitStatus::Done)
+}

@@ -1,0 +1,118 @@
+//! Keys beyond letters: the editor, the shell, other modes, keys of the user's own.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::fixture::{Chat, Project, project};
+
+fn with_editor(script: &str) -> Chat {
+    let project = project().says(0, "It is.");
+    project.session.write("home/editor", format!("#!/bin/sh\n{script}\n"));
+    let editor = project.session.home().join("editor");
+    std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o700)).expect("it is there");
+    let variable = format!("{} --wait", editor.display());
+    project.variable("EDITOR", &variable).chat("plan")
+}
+
+fn configured(text: &str) -> Project {
+    let project = project();
+    project.session.write("home/.config/headstart/config.toml", text);
+    project
+}
+
+#[test]
+fn an_editor_of_the_users_has_the_prompt_and_the_terminal() {
+    let mut chat = with_editor(
+        r#"[ "$1" = --wait ] && [ "$(stat -c %a "$2")" = 600 ] && [ -t 0 ] || exit 7
+           stty -a | grep -q " icanon" || exit 8
+           printf 'in the editor: '; read answer; printf '%s\n' "$(cat "$2") $answer" > "$2""#,
+    );
+    chat.send("fix");
+    chat.wait_for_row("> fix");
+    chat.send("\x07");
+    chat.wait_for("in the editor: ");
+    chat.send("the parser\r");
+    chat.wait_for_row("> fix the parser");
+    chat.send("\r");
+    chat.wait_for("> fix the parser\nIt is.");
+    chat.leave();
+}
+
+#[test]
+fn an_editor_that_fails_leaves_the_prompt_as_it_was() {
+    let mut chat = with_editor("echo spoiled > \"$2\"; exit 3");
+    chat.send("fix it\x07");
+    chat.wait_for("the prompt stays as it was: ");
+    chat.wait_for("exit status: 3");
+    chat.wait_for_row("> fix it");
+    chat.send("\x03");
+    chat.leave();
+    let mut chat = project().says(0, "Never.").chat("plan");
+    chat.send("fix it\x07");
+    chat.wait_for("set VISUAL or EDITOR to the command of your");
+    chat.send("\x03");
+    chat.leave();
+}
+
+#[test]
+fn shift_tab_changes_the_mode_and_never_to_the_one_that_asks_nothing() {
+    let mut chat = project().says(0, "Never.").chat("default");
+    for mode in ["auto-edit", "plan", "default", "auto-edit"] {
+        chat.send("\x1b[Z");
+        chat.wait_for(&format!("\n{mode} · recording.json"));
+    }
+    chat.send("/mode yolo\r");
+    chat.wait_for("\nyolo · recording.json");
+    chat.send("\x1b[Z");
+    chat.wait_for("\ndefault · recording.json");
+    chat.leave();
+}
+
+#[test]
+fn esc_interrupts_and_what_is_typed_and_queued_stays() {
+    let mut chat = project().shell(0, "sleep 60").says(0, "Never.").chat("yolo");
+    chat.send("begin\r");
+    chat.wait_for("● shell sleep 60");
+    chat.send("next one\r");
+    chat.wait_for("next: next one");
+    chat.send("half a th");
+    chat.wait_for_row("> half a th");
+    chat.send("\x1b");
+    chat.wait_for("interrupted");
+    chat.wait_for("> begin\n  next one\n  half a th");
+    chat.wait_for_processes(1);
+    chat.send("\x03");
+    chat.leave();
+}
+
+#[test]
+fn keys_do_what_their_user_says() {
+    let mut chat =
+        configured("[keys]\nsend = [\"f5\"]\nnewline = [\"enter\"]\n").says(0, "It is.").chat("plan");
+    chat.send("one\rtwo");
+    chat.wait_for("> one\n  two");
+    chat.send("\x1b[15~");
+    chat.wait_for("It is.");
+    chat.leave();
+}
+
+#[test]
+fn a_key_for_two_things_is_an_error_that_names_both_and_its_line() {
+    let refused = |text: &str, words: &[&str]| {
+        let project = configured(text);
+        let outcome = project.session.run(&["keys"]);
+        outcome.assert_refused(1, words);
+    };
+    refused("[keys]\nyank = [\"f2\"]\nundo = [\"ctrl-k\"]\n", &["config.toml:3", "keys.undo", "kill_to_end"]);
+    refused(
+        "[keys]\nfly = [\"f2\"]\n",
+        &["config.toml:2", "keys.fly", "there is no such action; there are send"],
+    );
+    refused("[keys]\nyank = [\"hyper-x\"]\n", &["config.toml:2", "is no key; keys are written as ctrl-j"]);
+    let project = configured("[keys]\nsuspend = []\nyank = [\"f2\"]\n");
+    let outcome = project.session.run(&["keys"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    for row in ["send                 enter ", "suspend              – ", "yank                 f2 "] {
+        assert!(outcome.stdout.contains(row), "{row}: {outcome}");
+    }
+    assert_eq!(project.session.run(&["keys", "--json"]).json()[0]["action"], "send");
+}
