@@ -247,6 +247,17 @@ impl Permits for Speculative {
             }
             Decision::Allow | Decision::Redirect | Decision::Shadow => {}
         }
+        if context.declaration(&call.name).is_some_and(Declaration::sees_real_files)
+            && self.differs_from_disk()
+        {
+            return Permit::Stop(Verdict::boundary(
+                Reason::ReadsStaged,
+                format!(
+                    "{} sees the real files, and the work has changed some in the overlay only",
+                    call.name
+                ),
+            ));
+        }
         let staged_read = self.staged_read(call, &verdict).await;
         if let Some(path) = staged_read.as_ref().filter(|_| !has_views) {
             return Permit::Stop(Verdict::boundary(
@@ -334,6 +345,11 @@ pub(crate) fn is_shell(call: &ToolCall) -> bool {
 }
 
 impl Speculative {
+    /// Whether a program that looks at the workspace by itself finds something else than the work does.
+    fn differs_from_disk(&self) -> bool {
+        self.overlay.is_staged(&WorkspacePath::root()) || !self.shadow.git_so_far().is_empty()
+    }
+
     /// A path that a shell command may read and that is staged, or reached through a link and so may be staged under
     /// another name: the command would see the file as it was.
     async fn staged_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {

@@ -6,8 +6,8 @@ use crate::{BuiltinTool, GateError};
 /// does anything but read.
 ///
 /// It is the host's word. The gate holds the paths that a call names against the workspace and the rules; what else the tool does is not
-/// looked at, so nothing that runs programs or reaches a network may be declared. Such a tool stays undeclared: in a turn it asks,
-/// and ahead of the user it is a boundary. No declaration changes what is known of a built-in tool, under none of its names.
+/// looked at, so nothing that runs programs or reaches a network may be declared (but as a tool of a server, with the feature `tool-servers`). Such a tool stays
+/// undeclared: in a turn it asks, and ahead of the user it is a boundary. No declaration changes what is known of a built-in tool, under none of its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
     /// The tool's name, as a model calls it.
@@ -28,6 +28,14 @@ pub enum Does {
     Stages,
     /// It stages where a call gives this argument, and only reads where that is absent or `null`.
     StagesWith(String),
+    /// Another program does it, on the real files and wherever else that reaches: a tool of a server. A turn asks before it, and work
+    /// ahead stops before it.
+    #[cfg(feature = "tool-servers")]
+    Anything,
+    /// The same, but the user vouches that it only reads. It sees the real files, not what is staged: whoever runs work ahead has to look whether
+    /// anything is ([`Declaration::sees_real_files`]). Any text of a call may be a path here.
+    #[cfg(feature = "tool-servers")]
+    ReadsRealFiles,
 }
 
 impl Declaration {
@@ -46,6 +54,12 @@ impl Declaration {
         Self::new(name, Does::StagesWith(argument.to_owned()), paths)
     }
 
+    /// A tool of a server: `trusted` where its user vouches that it only reads.
+    #[cfg(feature = "tool-servers")]
+    pub fn of_server(name: &str, trusted: bool) -> Self {
+        Self::new(name, if trusted { Does::ReadsRealFiles } else { Does::Anything }, &[])
+    }
+
     fn new(name: &str, does: Does, paths: &[&str]) -> Self {
         Self { name: name.to_owned(), does, paths: paths.iter().map(|path| (*path).to_owned()).collect() }
     }
@@ -60,9 +74,19 @@ impl Declaration {
     pub fn stages_in(&self, args: &Map<String, Value>) -> bool {
         match &self.does {
             Does::Reads => false,
+            #[cfg(feature = "tool-servers")]
+            Does::Anything | Does::ReadsRealFiles => false,
             Does::Stages => true,
             Does::StagesWith(argument) => args.get(argument).is_some_and(|value| !value.is_null()),
         }
+    }
+
+    /// Whether another program answers, which sees the real files and nothing of what is staged.
+    pub const fn sees_real_files(&self) -> bool {
+        #[cfg(feature = "tool-servers")]
+        return matches!(self.does, Does::Anything | Does::ReadsRealFiles);
+        #[cfg(not(feature = "tool-servers"))]
+        false
     }
 
     /// The path that a call names, as it is written; `None` where it names none, or several.

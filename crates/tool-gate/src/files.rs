@@ -113,6 +113,10 @@ pub(crate) fn judge_declared(
     context: &GateContext,
     mode: ApprovalMode,
 ) -> Verdict {
+    #[cfg(feature = "tool-servers")]
+    if declared.sees_real_files() {
+        return crate::server_tools::judge(declared, args, context);
+    }
     let named = match declared.paths_in(args) {
         Ok(named) => named,
         Err(error) => return path_error(&error),
@@ -136,7 +140,7 @@ pub(crate) fn judge_declared(
 }
 
 /// Why nobody reads a path who was not asked for it.
-fn closed_to_reads(path: &WorkspacePath, context: &GateContext) -> Option<Verdict> {
+pub(crate) fn closed_to_reads(path: &WorkspacePath, context: &GateContext) -> Option<Verdict> {
     if let Some(rule) = context.deny.matching(path) {
         return Some(denied(path, &rule.0));
     }
@@ -144,7 +148,7 @@ fn closed_to_reads(path: &WorkspacePath, context: &GateContext) -> Option<Verdic
     Some(secret(path, pattern, EffectKind::ReadOnly, "reads"))
 }
 
-fn reading(tool: &str, paths: &[WorkspacePath]) -> Verdict {
+pub(crate) fn reading(tool: &str, paths: &[WorkspacePath]) -> Verdict {
     let verdict = Verdict::new(Decision::Allow, Reason::ReadOnly, format!("{tool} only reads"));
     paths.iter().fold(verdict, |verdict, path| {
         let mut verdict = verdict.with_effect(EffectKind::ReadOnly, format!("reads {path}"));

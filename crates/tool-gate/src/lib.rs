@@ -59,6 +59,8 @@ mod gate;
 #[cfg(feature = "shell")]
 mod policy;
 mod secrets;
+#[cfg(feature = "tool-servers")]
+mod server_tools;
 #[cfg(feature = "shell")]
 mod shadow;
 #[cfg(feature = "shell")]

@@ -99,3 +99,52 @@ fn a_declaration_counts_when_the_work_is_taken() {
     bench.host.rules.lock().unwrap().tools.clear();
     assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Withdrawn { .. }));
 }
+
+/// A tool of a server sees the real files: once the work has staged anything, it would answer of other files than the work sees. One that its user did not
+/// vouch for never runs ahead.
+#[test]
+fn a_tool_of_a_server_runs_ahead_only_while_nothing_is_staged() {
+    let staging = || call("write_file", &json!({ "file_path": "NEW.md", "content": "new\n" }));
+    let own = || call("own", &json!({}));
+    let cases = [
+        (true, vec![own()], None, 1),
+        (true, vec![own(), staging()], None, 2),
+        (true, vec![staging(), own()], Some(Reason::ReadsStaged), 1),
+        (false, vec![own()], Some(Reason::DeniedTool), 0),
+    ];
+    for (trusted, answer, stops, answered) in cases {
+        let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls(answer), says("Done.")]);
+        bench.engine.toolbox = bench.engine.toolbox.clone().with(Arc::new(Own("own")));
+        bench.host.rules.lock().unwrap().tools.push(Declaration::of_server("own", trusted));
+        let (_, finished) = bench.speculate("do it");
+        let stopped = match &finished.ending {
+            Ending::Boundary { verdict } => Some(verdict.reason),
+            _ => None,
+        };
+        assert_eq!((stopped, answers(&finished).len()), (stops, answered), "{:?}", finished.ending);
+    }
+}
+
+/// Also one answer later.
+#[test]
+fn what_was_staged_before_counts_for_a_tool_of_a_server() {
+    let staging = call("write_file", &json!({ "file_path": "NEW.md", "content": "new\n" }));
+    let answers = [calls([staging]), calls([call("own", &json!({}))]), says("Done.")];
+    let mut bench = Bench::new(ApprovalMode::AutoEdit, answers);
+    bench.engine.toolbox = bench.engine.toolbox.clone().with(Arc::new(Own("own")));
+    bench.host.rules.lock().unwrap().tools.push(Declaration::of_server("own", true));
+    let (speculation, finished) = bench.speculate("do it");
+    let Ending::Boundary { verdict } = &finished.ending else { panic!("{:?}", finished.ending) };
+    assert_eq!(verdict.reason, Reason::ReadsStaged);
+    drop(speculation);
+}
+
+/// Its user takes back what they vouched for: work that rests on it is dropped.
+#[test]
+fn trust_in_a_server_counts_when_the_work_is_taken() {
+    let declared = Some(Declaration::of_server("own", true));
+    let bench = bench(ApprovalMode::AutoEdit, &json!({}), declared);
+    let (speculation, _) = bench.speculate("do it");
+    bench.host.rules.lock().unwrap().tools = vec![Declaration::of_server("own", false)];
+    assert!(matches!(block_on(speculation.accept()).unwrap(), Acceptance::Withdrawn { .. }));
+}

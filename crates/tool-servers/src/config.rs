@@ -1,0 +1,130 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A server that the user named, and how it is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Its name in the configuration; the names of its tools begin with it.
+    pub name: ServerName,
+    /// How it is reached.
+    pub connect: Connect,
+    /// What its word counts for.
+    pub trust: Trust,
+    /// How long it may take to start, and to answer a call.
+    pub timeout: Duration,
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Connect {
+    /// A program of its own, which is spoken to over its standard input and output, and ends with the connection.
+    Command {
+        /// The program and its arguments; no shell reads them.
+        line: Vec<String>,
+        /// All of its environment.
+        environment: BTreeMap<String, String>,
+        /// Where it runs.
+        folder: PathBuf,
+    },
+    /// An address (streamable HTTP).
+    Http {
+        /// The address.
+        url: String,
+        /// A token that goes with each request. It is in no error and no log.
+        bearer: Option<String>,
+        /// Whether what work ahead of the user asks may leave this machine.
+        ahead: bool,
+    },
+}
+
+impl fmt::Debug for Connect {
+    /// Without the values of the environment, and without the token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { line, environment, folder } => {
+                let names: Vec<_> = environment.keys().collect();
+                f.debug_struct("Command")
+                    .field("line", line)
+                    .field("environment", &names)
+                    .field("folder", folder)
+                    .finish()
+            }
+            Self::Http { url, ahead, .. } => {
+                f.debug_struct("Http").field("url", url).field("ahead", ahead).finish_non_exhaustive()
+            }
+        }
+    }
+}
+
+/// What a server's word counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Trust {
+    /// Nothing: each call is for the user to allow.
+    #[default]
+    Ask,
+    /// A tool that says of itself that it only reads, in a closed world, does so.
+    ReadOnlyHints,
+}
+
+/// The name of a server: letters, digits, `-` and single `_`, at most 32 characters, with a letter or digit at both ends.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerName(String);
+
+/// A text that is no name of a server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no name of a tool server; use 1 to 32 letters, digits, \"-\" and single \"_\", with a letter or digit at both ends"
+)]
+pub struct NameError(pub String);
+
+impl ServerName {
+    /// The name in a text.
+    pub fn new(name: &str) -> Result<Self, NameError> {
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        let at_ends = |name: &str| {
+            let mut ends = name.bytes().take(1).chain(name.bytes().last());
+            ends.all(|byte| byte.is_ascii_alphanumeric())
+        };
+        // With two underscores inside, the tools of two servers could have the same name.
+        if name.is_empty() || 32 < name.len() || !is_plain || !at_ends(name) || name.contains("__") {
+            return Err(NameError(name.to_owned()));
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ServerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_can_be_told_from_the_tool_behind_it() {
+        for name in ["github", "a", "my-server_2", &"x".repeat(32)] {
+            assert_eq!(ServerName::new(name).map(|name| name.as_str().to_owned()).as_deref(), Ok(name));
+        }
+        for name in ["", "a__b", "_a", "a_", "-a", "a.b", "a b", "ä", "a/b", "a\n", &"x".repeat(33)] {
+            assert!(ServerName::new(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_printed_holds_no_secret() {
+        let http = Connect::Http { url: "https://x".into(), bearer: Some("hidden".into()), ahead: false };
+        let environment = [("TOKEN".to_owned(), "hidden".to_owned())].into();
+        let command = Connect::Command { line: vec!["x".into()], environment, folder: "/".into() };
+        assert!(!format!("{http:?}{command:?}").contains("hidden"));
+    }
+}

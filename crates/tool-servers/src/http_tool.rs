@@ -1,0 +1,99 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_forked_query::ToolSchema;
+use headstart_toolbox::{Tool, ToolContext, ToolError, Wording};
+use reqwest::Client;
+use serde_json::{Map, Value, json};
+
+use crate::arguments::Arguments;
+use crate::connection::client;
+use crate::untrusted::{MAX_TEXT, clean, clean_schema};
+
+/// Bytes of an answer that are read.
+const MAX_ANSWER: usize = 1024 * 1024;
+
+/// A tool behind one address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpToolConfig {
+    /// The name under which a model calls it.
+    pub name: String,
+    /// Where a call is sent: `{"arguments": {…}}`, to be answered with `{"output": [{"name", "description", "content"}]}`.
+    pub url: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON schema of its arguments.
+    pub parameters: Map<String, Value>,
+    /// How long an answer may take.
+    pub timeout: Duration,
+}
+
+/// A tool behind an address, as it is offered to a model. It is never called ahead of the user.
+pub struct HttpTool {
+    schema: ToolSchema,
+    arguments: Arguments,
+    url: String,
+    timeout: Duration,
+    client: Client,
+}
+
+impl HttpTool {
+    /// The error says what is wrong with its configuration.
+    pub fn new(config: &HttpToolConfig) -> Result<Self, String> {
+        let parameters = clean_schema(&config.parameters)?;
+        let arguments = Arguments::new(&parameters)?;
+        let description = clean(&config.description, MAX_TEXT);
+        let schema = ToolSchema { name: config.name.clone(), description, parameters };
+        Ok(Self { schema, arguments, url: config.url.clone(), timeout: config.timeout, client: client()? })
+    }
+
+    async fn ask(&self, args: Map<String, Value>) -> Result<String, String> {
+        let lost = |error: reqwest::Error| clean(&error.without_url().to_string(), 500);
+        let request = self.client.post(&self.url).json(&json!({ "arguments": args }));
+        let mut answer = request.send().await.map_err(lost)?;
+        let status = answer.status();
+        let mut body = Vec::new();
+        while let Some(piece) = answer.chunk().await.map_err(lost)? {
+            if MAX_ANSWER < body.len() + piece.len() {
+                return Err(format!("its answer is longer than {MAX_ANSWER} bytes"));
+            }
+            body.extend_from_slice(&piece);
+        }
+        if !status.is_success() {
+            let words = clean(String::from_utf8_lossy(&body).trim(), 500);
+            return Err(format!("it answered {status}{}{words}", if words.is_empty() { "" } else { ": " }));
+        }
+        let wrong = || "its answer is not of the form {\"output\": [{\"content\": …}]}".to_owned();
+        let answer: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
+        let items = answer.get("output").and_then(Value::as_array).ok_or_else(wrong)?;
+        // An item without content says nothing.
+        let texts: Vec<_> = items.iter().filter_map(|item| item.get("content")?.as_str()).collect();
+        Ok(clean(&texts.join("\n\n"), MAX_TEXT))
+    }
+}
+
+#[async_trait]
+impl Tool for HttpTool {
+    fn schema(&self) -> ToolSchema {
+        self.schema.clone()
+    }
+
+    fn wording(&self) -> Wording {
+        Wording::of_title(&self.schema.name)
+    }
+
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        let name = &self.schema.name;
+        let args = self
+            .arguments
+            .checked(args)
+            .map_err(|message| ToolError::InvalidArgument { tool: name.clone(), message })?;
+        let failed = |cause: String| ToolError::Failed { message: format!("http tool {name}: {cause}") };
+        if !context.attended {
+            return Err(failed("it is not asked ahead of its user".to_owned()));
+        }
+        let late = || format!("it did not answer within {} s", self.timeout.as_secs());
+        let answered = tokio::time::timeout(self.timeout, self.ask(args)).await;
+        answered.unwrap_or_else(|_| Err(late())).map_err(failed)
+    }
+}

@@ -1,0 +1,43 @@
+//! Tools of others: servers of the Model Context Protocol (MCP), and tools behind one address.
+//!
+//! A [`ToolServers`] starts the servers that its user named, asks each for its tools once, and gives them out as
+//! [`Tool`](headstart_toolbox::Tool)s that a toolbox takes. What a server says is text of a stranger: names, descriptions, schemas and results are cut and cleaned
+//! ([`clean`]), arguments are held against the schema before anything is sent, and every failure is an error that names server and cause and ends nothing but
+//! the call.
+//!
+//! What a tool is allowed to do is not decided here. A tool states what its server claims and what the user said of that
+//! server ([`ServerTool::may_run_ahead`]); the gate decides from it.
+//!
+//! ```
+//! use headstart_tool_servers::{ServerName, clean};
+//!
+//! assert!(ServerName::new("github").is_ok());
+//! assert!(ServerName::new("a__b").is_err(), "two servers could have the same tool");
+//! assert_eq!(clean("\u{1b}[31mred\u{1b}[0m\u{202e}", 100), "red");
+//! ```
+//!
+//! # Limitations
+//!
+//! - Unix only, and within a tokio runtime.
+//! - A server is a program of the user's: it runs with their rights, sees the real files, and is confined by nothing.
+//! - What a server reads is not known, so it is in no read set.
+//! - Of a result the model reads the texts; pictures and sound are named with their size.
+//! - No login (OAuth): a server behind an address takes a token that the user has ([`Connect::Http`]).
+
+mod arguments;
+mod catalogue;
+mod config;
+mod connection;
+mod http_tool;
+mod process;
+mod server;
+mod servers;
+mod tool;
+mod untrusted;
+
+pub use catalogue::LeftOut;
+pub use config::{Connect, NameError, ServerConfig, ServerName, Trust};
+pub use http_tool::{HttpTool, HttpToolConfig};
+pub use servers::{Started, ToolServers};
+pub use tool::ServerTool;
+pub use untrusted::clean;

@@ -1,0 +1,91 @@
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::join_all;
+
+use crate::catalogue::{LeftOut, catalogue};
+use crate::config::{ServerConfig, ServerName};
+use crate::server::Server;
+use crate::tool::ServerTool;
+
+/// The servers of a session. They end with it: orderly by [`close`](Self::close), and at the latest with this value.
+#[derive(Default)]
+pub struct ToolServers {
+    started: Vec<Started>,
+    servers: Vec<Arc<Server>>,
+    tools: Vec<Arc<ServerTool>>,
+    /// The servers of which it was told that their tools have changed.
+    told: Mutex<BTreeSet<ServerName>>,
+}
+
+/// What has come of the start of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// The server.
+    pub name: ServerName,
+    /// How many tools it offers, or why it does not answer.
+    pub tools: Result<usize, String>,
+    /// What of it is not offered.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl ToolServers {
+    /// Starts servers, all at the same time, and asks each once for its tools: these are the tools of the session, in the order of their names. One that does not
+    /// answer within its time is told, and starts with nobody's call, for none of its tools is known.
+    pub async fn start(configs: Vec<ServerConfig>) -> Self {
+        let servers: Vec<_> = configs.into_iter().map(Server::new).collect();
+        let listed = join_all(servers.iter().map(|server| async move {
+            let connection = server.for_turns().await?;
+            connection.tools().await
+        }));
+        let listed = listed.await;
+        let mut all = Self::default();
+        for (server, listed) in servers.into_iter().zip(listed) {
+            let name = server.config.name.clone();
+            match listed {
+                Ok((tools, is_whole)) => {
+                    let (listed, left_out) = catalogue(&name, tools, is_whole);
+                    all.started.push(Started { name, tools: Ok(listed.len()), left_out });
+                    all.tools.extend(
+                        listed
+                            .into_iter()
+                            .map(|listed| Arc::new(ServerTool::new(Arc::clone(&server), listed))),
+                    );
+                }
+                Err(cause) => all.started.push(Started { name, tools: Err(cause), left_out: Vec::new() }),
+            }
+            all.servers.push(server);
+        }
+        all.tools.sort_by(|one, other| one.name().cmp(other.name()));
+        all
+    }
+
+    /// What came of each server, in the order of the configuration.
+    pub fn started(&self) -> &[Started] {
+        &self.started
+    }
+
+    /// The tools of all, sorted by name, the same as long as this value lives.
+    pub fn tools(&self) -> &[Arc<ServerTool>] {
+        &self.tools
+    }
+
+    /// What the user has to be told that happened since, each once.
+    pub fn notices(&self) -> Vec<String> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = self.servers.iter().filter(|server| server.changes.take());
+        // A server that says so again and again is heard once.
+        let new = changed.map(|server| &server.config.name).filter(|name| told.insert((*name).clone()));
+        let notice = |name: &ServerName| {
+            format!(
+                "the tool server {name} says that its tools have changed; /mcp reload takes that on, and with that the model's cache of this conversation is lost"
+            )
+        };
+        new.map(notice).collect()
+    }
+
+    /// Ends them all; when this returns no process of theirs is left.
+    pub async fn close(&self) {
+        join_all(self.servers.iter().map(|server| server.close())).await;
+    }
+}

@@ -1,0 +1,348 @@
+//! A server behind an address (streamable HTTP) that drips, drops, refuses and forgets; and tools behind one address.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use headstart_overlay_fs::{MemoryTree, Overlay, Quota};
+use headstart_tool_gate::GateContext;
+use headstart_tool_servers::{
+    Connect, HttpTool, HttpToolConfig, ServerConfig, ServerName, ToolServers, Trust,
+};
+use headstart_toolbox::{Limits, Tool, ToolContext, ToolError};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+/// What the server does beside what it should.
+#[derive(Clone, Copy, PartialEq)]
+enum Behaves {
+    Well,
+    /// Answers come as events, byte by byte.
+    Drips,
+    /// The connection ends in the middle of an answer to a call.
+    Drops,
+    /// It wants a token, or another one.
+    WantsToken,
+    /// It forgets its session after the list.
+    Forgets,
+    /// Its stream of events says that the tools changed.
+    Changes,
+    /// It sends its caller elsewhere.
+    Redirects,
+    /// It never answers a call.
+    Silent,
+}
+
+struct Server {
+    address: String,
+    /// Method and body of each request, and its token.
+    heard: Arc<Mutex<Vec<(String, String, Option<String>)>>>,
+}
+
+impl Server {
+    async fn start(behaves: Behaves) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let heard = Arc::<Mutex<Vec<_>>>::default();
+        let (log, sessions) = (Arc::clone(&heard), Arc::new(AtomicUsize::new(0)));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (log, sessions) = (Arc::clone(&log), Arc::clone(&sessions));
+                tokio::spawn(async move { serve(stream, behaves, &log, &sessions).await });
+            }
+        });
+        Self { address, heard }
+    }
+
+    fn heard(&self, method: &str) -> usize {
+        self.heard
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|(_, body, _)| body.contains(&format!("\"method\":\"{method}\"")))
+            .count()
+    }
+}
+
+async fn serve(
+    stream: TcpStream,
+    behaves: Behaves,
+    log: &Mutex<Vec<(String, String, Option<String>)>>,
+    sessions: &AtomicUsize,
+) -> Option<()> {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        stream.read_line(&mut head).await.ok().filter(|length| 0 < *length)?;
+        let (mut length, mut token, mut session) = (0, None, None);
+        loop {
+            let mut line = String::new();
+            stream.read_line(&mut line).await.ok()?;
+            let Some((name, value)) = line.trim().split_once(": ") else { break };
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => length = value.parse().ok()?,
+                "authorization" => token = Some(value.to_owned()),
+                "mcp-session-id" => session = value.parse::<usize>().ok(),
+                _ => {}
+            }
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).await.ok()?;
+        let body = String::from_utf8(body).ok()?;
+        let method = head.split(' ').next()?.to_owned();
+        log.lock().unwrap().push((method.clone(), body.clone(), token.clone()));
+        let out = stream.get_mut();
+        if behaves == Behaves::Redirects {
+            plain(out, "307 Temporary Redirect", "Location: http://127.0.0.1:1/elsewhere\r\n", "").await?;
+            continue;
+        }
+        if behaves == Behaves::WantsToken && token.as_deref() != Some("Bearer right-token") {
+            plain(out, "401 Unauthorized", "WWW-Authenticate: Bearer realm=\"x\"\r\n", "no").await?;
+            continue;
+        }
+        if method == "GET" {
+            if behaves != Behaves::Changes {
+                plain(out, "405 Method Not Allowed", "", "").await?;
+                continue;
+            }
+            out.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n").await.ok()?;
+            loop {
+                out.write_all(
+                    b"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n",
+                )
+                .await
+                .ok()?;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        if method == "DELETE" {
+            plain(out, "200 OK", "", "").await?;
+            continue;
+        }
+        let message: Value = serde_json::from_str(&body).ok()?;
+        if session.is_some_and(|session| session != sessions.load(Ordering::SeqCst)) {
+            plain(out, "404 Not Found", "", "").await?;
+            continue;
+        }
+        let Some(id) = message.get("id") else {
+            plain(out, "202 Accepted", "", "").await?;
+            continue;
+        };
+        let mut header = String::new();
+        let result = match message["method"].as_str()? {
+            "initialize" => {
+                header = format!("Mcp-Session-Id: {}\r\n", sessions.fetch_add(1, Ordering::SeqCst) + 1);
+                json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": { "name": "h", "version": "1" } })
+            }
+            "tools/list" => {
+                if behaves == Behaves::Forgets && sessions.load(Ordering::SeqCst) == 1 {
+                    sessions.fetch_add(1, Ordering::SeqCst);
+                }
+                let hints = json!({ "readOnlyHint": true, "openWorldHint": false });
+                json!({ "tools": [{ "name": "look", "inputSchema": { "type": "object" }, "annotations": hints }] })
+            }
+            "tools/call" if behaves == Behaves::Silent => {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                return None;
+            }
+            "tools/call" if behaves == Behaves::Drops => {
+                out.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"json").await.ok()?;
+                return None;
+            }
+            _ => json!({ "content": [{ "type": "text", "text": "seen" }] }),
+        };
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
+        if behaves == Behaves::Drips {
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n{header}\r\n"
+            );
+            out.write_all(head.as_bytes()).await.ok()?;
+            for byte in format!(": wait\n\nevent: message\ndata: {answer}\n\n").bytes() {
+                out.write_all(&[byte]).await.ok()?;
+                out.flush().await.ok()?;
+                tokio::time::sleep(Duration::from_micros(200)).await;
+            }
+            return None;
+        }
+        plain(out, "200 OK", &format!("Content-Type: application/json\r\n{header}"), &answer).await?;
+    }
+}
+
+async fn plain(out: &mut TcpStream, status: &str, header: &str, body: &str) -> Option<()> {
+    let text = format!("HTTP/1.1 {status}\r\n{header}Content-Length: {}\r\n\r\n{body}", body.len());
+    out.write_all(text.as_bytes()).await.ok()
+}
+
+fn config(url: &str, bearer: Option<&str>, ahead: bool) -> ServerConfig {
+    ServerConfig {
+        name: ServerName::new("far").unwrap(),
+        connect: Connect::Http { url: url.to_owned(), bearer: bearer.map(str::to_owned), ahead },
+        trust: Trust::ReadOnlyHints,
+        timeout: Duration::from_secs(5),
+    }
+}
+
+async fn call(tool: &dyn Tool, attended: bool, args: Value) -> Result<String, ToolError> {
+    let files = MemoryTree::from_files([("a.txt", "a\n")]).unwrap();
+    let view = Arc::new(Overlay::new(Arc::new(files), Quota::default()));
+    let (gate, limits) = (GateContext::default(), Limits::default());
+    let context =
+        ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: true, attended };
+    tool.run(args.as_object().unwrap(), context).await
+}
+
+async fn why(tool: &dyn Tool) -> String {
+    call(tool, true, json!({})).await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn a_call_goes_there_and_back_whole_or_byte_by_byte() {
+    for behaves in [Behaves::Well, Behaves::Drips] {
+        let server = Server::start(behaves).await;
+        let servers = ToolServers::start(vec![config(&server.address, None, false)]).await;
+        assert_eq!(servers.started()[0].tools, Ok(1));
+        assert_eq!(call(&*servers.tools()[0], true, json!({})).await.unwrap(), "seen");
+        servers.close().await;
+    }
+}
+
+#[tokio::test]
+async fn one_that_drops_the_connection_is_an_error_of_the_call() {
+    let server = Server::start(Behaves::Drops).await;
+    let servers = ToolServers::start(vec![config(&server.address, None, false)]).await;
+    let why = why(&*servers.tools()[0]).await;
+    assert!(why.starts_with("tool server far: "), "{why}");
+}
+
+#[tokio::test]
+async fn one_that_wants_a_token_says_so_and_the_token_is_in_no_error() {
+    let server = Server::start(Behaves::WantsToken).await;
+    for (token, says) in [(None, "set `bearer"), (Some("wrong-token"), "does not take the token")] {
+        let servers = ToolServers::start(vec![config(&server.address, token, false)]).await;
+        let why = servers.started()[0].tools.clone().unwrap_err();
+        assert!(why.contains("401") && why.contains(says) && !why.contains("wrong-token"), "{why}");
+    }
+    let servers = ToolServers::start(vec![config(&server.address, Some("right-token"), false)]).await;
+    assert_eq!(servers.started()[0].tools, Ok(1));
+    assert_eq!(call(&*servers.tools()[0], true, json!({})).await.unwrap(), "seen");
+}
+
+#[tokio::test]
+async fn a_session_that_is_gone_is_begun_anew() {
+    let server = Server::start(Behaves::Forgets).await;
+    let servers = ToolServers::start(vec![config(&server.address, None, false)]).await;
+    assert_eq!(call(&*servers.tools()[0], true, json!({})).await.unwrap(), "seen");
+    assert_eq!(server.heard("initialize"), 2);
+}
+
+#[tokio::test]
+async fn changes_are_told_once() {
+    let server = Server::start(Behaves::Changes).await;
+    let servers = ToolServers::start(vec![config(&server.address, None, false)]).await;
+    let mut told = Vec::new();
+    for _ in 0..20 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        told.extend(servers.notices());
+    }
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[tokio::test]
+async fn nobody_is_sent_elsewhere() {
+    let server = Server::start(Behaves::Redirects).await;
+    let servers = ToolServers::start(vec![config(&server.address, Some("token"), false)]).await;
+    assert!(servers.started()[0].tools.is_err(), "{:?}", servers.started());
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_cancelled() {
+    let server = Server::start(Behaves::Silent).await;
+    let config = ServerConfig { timeout: Duration::from_secs(1), ..config(&server.address, None, false) };
+    let servers = ToolServers::start(vec![config]).await;
+    assert!(why(&*servers.tools()[0]).await.contains("within 1 s"));
+    for _ in 0..100 {
+        if 0 < server.heard("notifications/cancelled") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{:?}", server.heard.lock().unwrap());
+}
+
+/// A query leaves the machine before its user asked anything.
+#[tokio::test]
+async fn nothing_is_asked_ahead_over_a_network_that_the_user_did_not_open() {
+    let server = Server::start(Behaves::Well).await;
+    for ahead in [false, true] {
+        let servers = ToolServers::start(vec![config(&server.address, None, ahead)]).await;
+        let tool = &servers.tools()[0];
+        assert_eq!(tool.may_run_ahead(), ahead);
+        let before = server.heard("tools/call");
+        assert_eq!(call(&**tool, false, json!({})).await.is_ok(), ahead);
+        assert_eq!(server.heard("tools/call") - before, usize::from(ahead));
+    }
+}
+
+fn http_tool(url: &str) -> HttpTool {
+    let parameters =
+        json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    HttpTool::new(&HttpToolConfig {
+        name: "deploy_status".into(),
+        url: url.to_owned(),
+        description: "How the deploy goes".into(),
+        parameters: parameters.as_object().cloned().unwrap(),
+        timeout: Duration::from_secs(5),
+    })
+    .unwrap()
+}
+
+/// Answers each request with the same, and says what it was asked.
+async fn answers(status: &'static str, body: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/", listener.local_addr().unwrap());
+    let asked = Arc::<Mutex<Vec<String>>>::default();
+    let log = Arc::clone(&asked);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut buffer = vec![0; 64 * 1024];
+            let mut text = String::new();
+            while !text.contains("}}") {
+                let Ok(length @ 1..) = stream.read(&mut buffer).await else { break };
+                text.push_str(&String::from_utf8_lossy(&buffer[..length]));
+            }
+            log.lock().unwrap().push(text);
+            let _ = plain(&mut stream, status, "Connection: close\r\n", body).await;
+        }
+    });
+    (address, asked)
+}
+
+#[tokio::test]
+async fn a_tool_behind_an_address_is_posted_its_arguments() {
+    let (url, asked) = answers("200 OK", r#"{"output":[{"name":"a","description":"","content":"one\u001b[2J"},{"name":"b"},{"content":"two"}]}"#).await;
+    let tool = http_tool(&url);
+    assert_eq!(call(&tool, true, json!({ "n": "5" })).await.unwrap(), "one\n\ntwo");
+    let asked = asked.lock().unwrap().join("\n");
+    assert!(asked.starts_with("POST / ") && asked.ends_with(r#"{"arguments":{"n":5}}"#), "{asked}");
+}
+
+#[tokio::test]
+async fn one_that_fails_is_an_error_with_its_cause() {
+    for (status, body, says) in [
+        ("500 Internal Server Error", "out of order", "500 Internal Server Error: out of order"),
+        ("302 Found", "", "302"),
+        ("200 OK", "<html>", "{\"output\""),
+        ("200 OK", "{\"output\": 5}", "{\"output\""),
+    ] {
+        let (url, asked) = answers(status, body).await;
+        let tool = http_tool(&url);
+        let why = call(&tool, true, json!({ "n": 5 })).await.unwrap_err().to_string();
+        assert!(why.starts_with("http tool deploy_status: ") && why.contains(says), "{why}");
+        let wrong = call(&tool, true, json!({})).await.unwrap_err().to_string();
+        let ahead = call(&tool, false, json!({ "n": 5 })).await.unwrap_err().to_string();
+        assert!(wrong.contains("\"n\"") && ahead.contains("ahead"), "{wrong} {ahead}");
+        assert_eq!(asked.lock().unwrap().len(), 1);
+    }
+}
