@@ -92,6 +92,12 @@ impl Conversation {
         self.fork();
     }
 
+    /// Other tools are offered from now on. A provider that keeps the beginning of requests knows this conversation no more.
+    pub fn set_tools(&mut self, tools: Vec<ToolSchema>) {
+        self.tools = tools;
+        self.fork();
+    }
+
     /// What was said, oldest first.
     pub fn history(&self) -> &[Message] {
         &self.history

@@ -30,6 +30,8 @@ use headstart_speculation::{
     Speculation, Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, Verdict};
+#[cfg(feature = "native")]
+use headstart_toolbox::Toolbox;
 
 use self::compacting::{Compacting, Shortening};
 use self::keeping::Header;
@@ -86,6 +88,9 @@ pub(crate) enum Effect {
     UseModel(String),
     /// These are asked from now on, in the user's turns and in background work.
     UseModels(Box<(Arc<dyn Model>, BackgroundModel)>),
+    /// These are the tools from now on.
+    #[cfg(feature = "native")]
+    UseTools(Toolbox),
     /// Asks for a summary of this conversation: [`Report::SummedUp`].
     SumUp { params: Box<CacheSafeParams>, model: String },
     /// Gives it up.
@@ -135,6 +140,8 @@ impl Effect {
             Self::LookUndone => "look_undone",
             Self::UseModel(_) => "use_model",
             Self::UseModels(_) => "use_models",
+            #[cfg(feature = "native")]
+            Self::UseTools(_) => "use_tools",
             Self::WakeAt(_) => "wake_at",
         }
     }

@@ -218,6 +218,8 @@ impl Driver {
             }
             Effect::UseModel(name) => self.engine.background.name = name,
             Effect::UseModels(models) => (self.model, self.engine.background) = *models,
+            #[cfg(feature = "native")]
+            Effect::UseTools(toolbox) => self.engine.toolbox = toolbox,
             Effect::DropQuery => {
                 if let Some(query) = self.query.take() {
                     query.stop();

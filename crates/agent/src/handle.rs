@@ -302,6 +302,13 @@ impl AgentHandle {
         self.look(Core::window_use)
     }
 
+    /// Other tools are offered from now on; refused while something goes on. What runs ahead is dropped, and a provider's cache of this conversation
+    /// is lost. The rules of the host are to know them.
+    #[cfg(feature = "native")]
+    pub fn set_toolbox(&self, toolbox: headstart_toolbox::Toolbox) -> Result<(), Refused> {
+        self.with(|core| core.set_toolbox(toolbox))
+    }
+
     /// Files were changed, perhaps by somebody who undid work: what rests on that is not offered any more, and the lists of applied files say so.
     pub fn files_changed(&self) {
         self.with(Core::files_changed);

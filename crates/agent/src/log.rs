@@ -72,6 +72,12 @@ impl Log {
         Self { toolbox, ..Self::default() }
     }
 
+    /// From now on this one has the words.
+    #[cfg(feature = "native")]
+    pub(crate) fn set_toolbox(&mut self, toolbox: Toolbox) {
+        self.toolbox = toolbox;
+    }
+
     pub(crate) fn items(&self) -> &[Arc<Item>] {
         &self.items
     }

@@ -48,6 +48,8 @@ mod shell_words;
 mod signals;
 mod store;
 mod terminal;
+#[cfg_attr(not(feature = "mcp"), path = "tool_servers/absent.rs")]
+mod tool_servers;
 mod views;
 mod workspace;
 

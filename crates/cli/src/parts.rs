@@ -7,11 +7,13 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Conflict, OsTree, WorkspacePath};
 use headstart_speculation::{Engine, Host};
 use headstart_tool_gate::{ApprovalMode, GateContext, SessionRule};
+use headstart_toolbox::Toolbox;
 
 use crate::host::NativeHost;
 use crate::index::Upkeep;
 use crate::offered::Commits;
 use crate::remote::Places;
+use crate::tool_servers::ServerTools;
 
 /// What a conversation about a workspace of this machine is made of.
 pub(crate) struct Parts {
@@ -26,6 +28,8 @@ pub(crate) struct Parts {
     pub(crate) system: String,
     /// Kept from the first turn on.
     pub(crate) index: Option<Arc<Upkeep>>,
+    /// Tools of others.
+    pub(crate) server_tools: Arc<ServerTools>,
     /// Where work ahead runs commands.
     pub(crate) views: Places,
     pub(crate) workspace: PathBuf,
@@ -51,9 +55,21 @@ impl Parts {
         }
     }
 
-    /// What the index has to tell the user, each once.
-    pub(crate) fn index_notices(&self) -> Vec<String> {
-        self.index.as_ref().map(|index| index.notices()).unwrap_or_default()
+    /// What the index and the tool servers have to tell the user, each once.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let of_index = self.index.as_ref().map(|index| index.notices()).unwrap_or_default();
+        of_index.into_iter().chain(self.server_tools.notices()).collect()
+    }
+
+    /// The toolbox with the tools that the servers have by now. The gate knows them from now on.
+    pub(crate) fn with_tools_of_servers(&self) -> Toolbox {
+        let context = self.host.gate_context();
+        let mut tools = context.tools.clone();
+        tools.retain(|tool| !tool.sees_real_files());
+        tools.extend(self.server_tools.declarations());
+        let policies = context.tool_policies.clone();
+        self.host.set_rules(GateContext { tools, ..context });
+        self.server_tools.join(self.engine.toolbox.clone()).keeping(|name| !policies.excludes(name))
     }
 
     /// What the user has to be told of the project's rules, each once.

@@ -20,11 +20,13 @@ const WORDS: [&str; 12] = [
 
 /// Knows the values of every variable of the environment that is called a key, a token, a secret or a password.
 pub(crate) fn scrubber(environment: &Environment) -> Scrubber {
-    let names_a_secret = |name: &str| {
-        let upper = name.to_uppercase();
-        upper.split('_').any(|word| WORDS.contains(&word))
-    };
     Scrubber::with_values(environment.values(names_a_secret))
+}
+
+/// Whether a variable of this name holds a secret.
+pub(crate) fn names_a_secret(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    upper.split('_').any(|word| WORDS.contains(&word))
 }
 
 #[cfg(test)]

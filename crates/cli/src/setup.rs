@@ -25,6 +25,7 @@ use crate::remote::{Places, Remote};
 use crate::rules::Rules;
 use crate::runner::BashRunner;
 use crate::store;
+use crate::tool_servers::ServerTools;
 use crate::views::Views;
 
 /// How many accepts of a workspace can be undone, and how much they may keep.
@@ -193,10 +194,12 @@ pub(crate) async fn parts(
     state: Option<&Path>,
     models: &Models,
     environment: &Environment,
+    server_tools: ServerTools,
 ) -> Result<Parts, CliError> {
     let places = places(config, workspace, environment, state);
     let intel = Intel::open(config, workspace, environment, places.here.as_ref())?;
-    let rules = GateContext { views: places.are_there(), ..config.gate_context(workspace.to_owned())? };
+    let mut rules = GateContext { views: places.are_there(), ..config.gate_context(workspace.to_owned())? };
+    rules.tools.extend(server_tools.declarations());
     let project_rules = self::rules(config, workspace, state);
     let host = NativeHost::unattended(rules).telling(project_rules.clone());
     let host = host.at_boundary(config.at_boundary).knowing(workspace, config.shadow.fresh);
@@ -215,7 +218,9 @@ pub(crate) async fn parts(
         places,
         index.as_ref(),
     );
-    let engine = offered(Intel::join(intel, engine));
+    let mut engine = Intel::join(intel, engine);
+    engine.toolbox = server_tools.join(engine.toolbox);
+    let engine = offered(engine);
     let window = engine.background.limits.window_tokens;
     host.set_mentions(Mentions::new(engine.toolbox.clone(), window));
     let tree: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
@@ -229,6 +234,7 @@ pub(crate) async fn parts(
         model_name: models.main_name.clone(),
         system,
         index,
+        server_tools: Arc::new(server_tools),
         views,
         workspace: workspace.into(),
         state: state.map(Path::to_owned),
@@ -252,5 +258,5 @@ pub(crate) async fn demo_parts(
     let workspace = crate::workspace::resolve(Some(workspace))?;
     // Beside the sample project, in the temporary folder that goes with it.
     let state = Path::new(&workspace).with_file_name("state");
-    parts(&config, &workspace, Some(&state), &models, &environment).await
+    parts(&config, &workspace, Some(&state), &models, &environment, ServerTools::default()).await
 }

@@ -33,7 +33,7 @@ pub(crate) fn judge(declared: &Declaration, args: &Map<String, Value>, context: 
         (_, None) => {
             let detail =
                 format!("{} is a tool of a server, which sees and does what it likes", declared.name);
-            anything(Verdict::boundary(Reason::DeniedTool, detail))
+            anything(Verdict::boundary(Reason::ServerTool, detail))
         }
     }
 }
@@ -73,16 +73,9 @@ fn plain(text: &str) -> String {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let digits = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(decoded) => {
-                plain.push(decoded);
-                at += 3;
-            }
-            None => {
-                plain.push(*byte);
-                at += 1;
-            }
-        }
+        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        plain.push(decoded.unwrap_or(*byte));
+        at += if decoded.is_some() { 3 } else { 1 };
     }
     String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
 }

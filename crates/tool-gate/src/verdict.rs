@@ -62,6 +62,9 @@ pub enum Reason {
     /// A tool that the user excludes.
     #[cfg(feature = "tool-policies")]
     ExcludedTool,
+    /// A tool of a server, of which nothing is known but what the server says.
+    #[cfg(feature = "tool-servers")]
+    ServerTool,
     /// A tool that the gate does not know.
     UnknownTool,
     /// A command that writes.
@@ -110,6 +113,8 @@ impl Reason {
             Self::DeniedTool => "denied_tool",
             #[cfg(feature = "tool-policies")]
             Self::ExcludedTool => "excluded_tool",
+            #[cfg(feature = "tool-servers")]
+            Self::ServerTool => "server_tool",
             Self::UnknownTool => "unknown_tool",
             Self::Writes => "writes",
             Self::Network => "network",

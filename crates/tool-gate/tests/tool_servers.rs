@@ -37,7 +37,7 @@ fn a_tool_of_a_server_is_a_boundary_ahead_in_every_mode() {
         {
             assert_eq!(
                 (verdict.decision, verdict.reason),
-                (Decision::Boundary, Reason::DeniedTool),
+                (Decision::Boundary, Reason::ServerTool),
                 "{mode:?}"
             );
         }

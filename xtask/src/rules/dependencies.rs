@@ -24,6 +24,9 @@ pub(crate) const PURE_CRATES: [&str; 14] = [
     "agent",
 ];
 
+/// The folders of the crates below those that live in a world of tasks, processes and sockets.
+const NATIVE_CRATES: [&str; 1] = ["tool-servers"];
+
 /// The folders of the packages that join the pure crates with a world: nothing depends on them.
 const HOSTS: [&str; 6] =
     ["crates/wasm", "crates/cli", "xtask", "xtask/bindgen", "xtask/screenshot", "xtask/simulation"];
@@ -69,8 +72,8 @@ pub(super) fn check(packages: &[Package]) -> Vec<Broken> {
         for dependency in &package.dependencies {
             let Some(other) = packages.iter().find(|other| other.name == *dependency) else { continue };
             let allowed = other.name == package.name
-                || matches!((own, place(&other.folder)), (Place::Pure(own), Some(Place::Pure(other))) if other < own)
-                || matches!((own, place(&other.folder)), (Place::Host, Some(Place::Pure(_))));
+                || matches!((own, place(&other.folder)), (Place::Row(own), Some(Place::Row(other))) if other < own)
+                || matches!((own, place(&other.folder)), (Place::Host, Some(Place::Row(_))));
             if !allowed {
                 broken.push(Broken::new(
                     &package.folder,
@@ -86,8 +89,8 @@ pub(super) fn check(packages: &[Package]) -> Vec<Broken> {
 #[derive(Debug, Clone, Copy)]
 enum Place {
     /// The row, counted from above.
-    Pure(usize),
-    /// Below all pure crates.
+    Row(usize),
+    /// Below all others.
     Host,
 }
 
@@ -96,7 +99,7 @@ fn place(folder: &str) -> Option<Place> {
         return Some(Place::Host);
     }
     let name = folder.strip_prefix("crates/")?;
-    PURE_CRATES.iter().position(|pure| *pure == name).map(Place::Pure)
+    PURE_CRATES.iter().chain(&NATIVE_CRATES).position(|known| *known == name).map(Place::Row)
 }
 
 #[cfg(test)]

@@ -11,10 +11,14 @@ use headstart_followup_state::{Event as Followup, Suggestion, Suggestions};
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_speculation::{Finished, News, Speculation};
 use headstart_tool_gate::ApprovalMode;
+#[cfg(feature = "native")]
+use headstart_toolbox::Toolbox;
 
 use super::compacting::Shortening;
 use super::{Core, Doing, Effect};
 use crate::options::UsedModels;
+#[cfg(feature = "native")]
+use crate::view::Refused;
 use crate::work::WorkAhead;
 
 /// So much work that was taken can be looked at.
@@ -107,6 +111,21 @@ impl Core {
 
     pub(crate) fn set_candidates(&mut self, candidates: usize) {
         self.options.candidates = candidates;
+    }
+
+    /// Other tools are offered from now on. What runs ahead was told of the former ones.
+    #[cfg(feature = "native")]
+    pub(crate) fn set_toolbox(&mut self, toolbox: Toolbox) -> Result<(), Refused> {
+        self.is_open()?;
+        if self.is_busy() {
+            return Err(Refused::Busy);
+        }
+        self.forget_suggestion();
+        self.conversation.set_tools(toolbox.schemas());
+        self.log.set_toolbox(toolbox.clone());
+        self.engine.toolbox = toolbox.clone();
+        self.effects.push_back(Effect::UseTools(toolbox));
+        Ok(())
     }
 
     pub(crate) fn set_model(&mut self, name: &str, tariff: Tariff, window: Option<Window>) {

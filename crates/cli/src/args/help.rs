@@ -43,7 +43,8 @@ Configuration, each layer over the one before:
                 cache_seconds; in [limits] depth (steps ahead, one on top of the other),
                 turns, messages, tokens, staged_files, staged_bytes, staged_file_bytes,
                 staged_depth, time_seconds, command_seconds; [tools] and [[policy]]
-                (docs/policies.md); rules = false: the project's own rules go to no model;
+                (docs/policies.md); [mcp.NAME] and [http_tool.NAME]: tools of others
+                (docs/tool-servers.md); rules = false: the project's own rules go to no model;
                 in [code-index] enabled, history, max_bytes, embeddings, rerank (docs/code-index.md);
                 [shadow]: views for commands that write (docs/formats.md);
                 background = \"off\", \"auto\" or \"always\": the one switch of all work ahead;
@@ -198,6 +199,17 @@ of which file says so. [tools] in a configuration file sets policies; docs/polic
 Examples:
   headstart tools
   headstart tools --json --workspace ../site";
+
+#[cfg(feature = "mcp")]
+pub(super) const TOOL_SERVERS: &str = "\
+Servers of the Model Context Protocol (MCP) are named in a configuration file, [mcp.NAME], tools behind an address in \
+[http_tool.NAME]; docs/tool-servers.md tells how. One that the project's file names starts only after you said yes.
+
+Examples:
+  headstart tool-servers
+  headstart tool-servers test github
+  headstart tool-servers test github --json
+  headstart tool-servers allow docs";
 
 pub(super) const GATE: &str = "\
 Each line is {\"tool\":NAME,\"args\":{...}} or, for a shell command, {\"cmd\":\"...\"}; other fields are \

@@ -83,6 +83,10 @@ pub(crate) enum Command {
     /// List the tools that a model is offered here, and what your configuration says of each
     #[command(after_help = help::TOOLS)]
     Tools(Tools),
+    /// List the tool servers that your configuration names, try one, or say yes or no to one of the project's
+    #[cfg(feature = "mcp")]
+    #[command(after_help = help::TOOL_SERVERS)]
+    ToolServers(ToolServers),
     /// Judge tool calls: JSON Lines in, JSON Lines out, same order
     #[command(after_help = help::GATE)]
     Gate(Gate),
@@ -113,6 +117,41 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+#[cfg(feature = "mcp")]
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ToolServers {
+    #[command(subcommand)]
+    pub(crate) act: Option<ToolServersAct>,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
+}
+
+#[cfg(feature = "mcp")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolServersAct {
+    /// List those that your file and the project's name
+    List {
+        #[command(flatten)]
+        workspace: WorkspaceArg,
+    },
+    /// Start one, list its tools, and say which of them may run ahead of you
+    Test(OfToolServer),
+    /// Say yes to one that the project names: it starts in this workspace from now on
+    Allow(OfToolServer),
+    /// Say no to one that the project names
+    Refuse(OfToolServer),
+}
+
+#[cfg(feature = "mcp")]
+#[derive(Debug, Args)]
+pub(crate) struct OfToolServer {
+    /// Its name in the configuration
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArg,
 }
 
 #[derive(Debug, Args)]

@@ -35,6 +35,12 @@ pub(super) enum Command {
     Permissions(Option<usize>),
     /// Sends the last prompt once more.
     Retry,
+    /// How the tool servers stand.
+    Servers,
+    /// Starts them anew, and takes on what tools they have now.
+    ReloadServers,
+    /// Lists the tools, and what becomes of their calls.
+    Tools,
     Quit,
 }
 
@@ -69,6 +75,9 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         ("compact", None) => Ok(Command::Compact),
         ("diff", None) => Ok(Command::Diff),
         ("retry", None) => Ok(Command::Retry),
+        ("tools", None) => Ok(Command::Tools),
+        ("mcp", None) => Ok(Command::Servers),
+        ("mcp", Some("reload")) => Ok(Command::ReloadServers),
         ("permissions", None) => Ok(Command::Permissions(None)),
         ("permissions", Some(number)) => number
             .parse()
@@ -144,6 +153,9 @@ impl Chat {
             Command::Undo => self.undo(),
             Command::Permissions(number) => self.on_permissions(*number),
             Command::Retry => self.retry(),
+            Command::Tools => self.show_tools(),
+            Command::Servers => self.show_servers(),
+            Command::ReloadServers => self.reload_servers(),
             Command::Background(mode) => self.change_background(*mode),
             Command::More => self.grant(),
             Command::Clear => match self.agent.clear() {
@@ -280,6 +292,9 @@ mod tests {
         assert_eq!(parse("/etc.conf is gone"), None);
         assert_eq!(parse("/retry"), Some(Ok(Command::Retry)));
         assert_eq!(parse("/mode yolo"), Some(Ok(Command::Mode(Some(ApprovalMode::Yolo)))));
+        assert_eq!(parse("/mcp"), Some(Ok(Command::Servers)));
+        assert_eq!(parse("/mcp reload"), Some(Ok(Command::ReloadServers)));
+        assert_eq!(parse("/tools"), Some(Ok(Command::Tools)));
         assert_eq!(parse("/quit"), Some(Ok(Command::Quit)));
         assert_eq!(parse("/background"), Some(Ok(Command::Background(None))));
         assert_eq!(parse("/background more"), Some(Ok(Command::More)));

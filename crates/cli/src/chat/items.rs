@@ -343,7 +343,7 @@ impl Chat {
         if let Some(text) = show::ending(ending) {
             self.face.say(&text, Style::Removed)?;
         }
-        for notice in self.parts.index_notices() {
+        for notice in self.parts.notices() {
             self.face.say(&notice, Style::Dim)?;
         }
         // Somebody who reads the screen has seen it; a script goes by the exit code.

@@ -22,6 +22,7 @@ mod model;
 mod opening;
 mod own_command;
 mod question;
+mod server_tools;
 mod show;
 mod status;
 mod undo;
@@ -80,6 +81,8 @@ pub(crate) struct Chat {
     running: BTreeMap<usize, Instant>,
     /// A command of the user's own that runs.
     own: Option<own_command::OwnCommand>,
+    /// Tool servers that are started anew.
+    reloading: Option<JoinHandle<()>>,
     /// What they said yes to for the rest of the session.
     allowed: Vec<SessionRule>,
     written: Arc<edits::Written>,
@@ -157,6 +160,7 @@ impl Chat {
             running: BTreeMap::new(),
             allowed: Vec::new(),
             own: None,
+            reloading: None,
             written,
             drafted: None,
             last: ExitStatus::Done,
@@ -182,6 +186,7 @@ impl Chat {
             // What the work left in the state goes with the driver.
             let _ = (&mut self.driver).await;
             self.status.close().await;
+            self.end_servers().await;
         };
         let _ = tokio::time::timeout(STOP_TIMEOUT, ends).await;
         let closed = self.models.close().await;
@@ -231,6 +236,7 @@ impl Chat {
                 () = self.names.news() => self.complete_with_news(),
                 () = self.status.news() => {}
                 news = own_command::news(&mut self.own) => self.on_own(news)?,
+                () = server_tools::reloaded(&mut self.reloading), if view.phase == Phase::Idle => self.on_reloaded()?,
                 news = self.models.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
             if input_ended && self.agent.view().phase == Phase::Idle {

@@ -13,7 +13,7 @@ use crate::models::Models;
 use crate::output::{self, Style};
 use crate::seen::{self, Seen, Way};
 use crate::terminal::{Input, Palette};
-use crate::{setup, workspace};
+use crate::{setup, tool_servers, workspace};
 
 /// Talks to a model in this project.
 pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatus, CliError> {
@@ -76,10 +76,13 @@ async fn talk(
 ) -> Result<ExitStatus, CliError> {
     // A chat needs no store; without a state folder its accepts cannot be undone.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
-    let parts = setup::parts(&config, workspace, state.as_deref(), models, &context.environment).await?;
+    let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
+    let environment = &context.environment;
+    let server_tools =
+        tool_servers::begin(&config, workspace, state.as_deref(), environment, interactive).await?;
+    let parts = setup::parts(&config, workspace, state.as_deref(), models, environment, server_tools).await?;
     let accounts = Accounts::open(context, &config, workspace)?;
     let mut kept = Kept::open(&config, workspace, state.as_deref(), which, &context.environment)?;
-    let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
     let (face, input) = if interactive {
         kept.recall(&config, workspace, state.as_deref());
         let palette = match context.output.style() {

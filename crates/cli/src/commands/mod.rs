@@ -24,6 +24,8 @@ mod start;
 mod stats;
 mod suggest;
 mod sweep;
+#[cfg(feature = "mcp")]
+mod tool_servers;
 mod tools;
 mod undo;
 
@@ -33,6 +35,7 @@ use crate::args::Command;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+pub(crate) use tools::lines as tool_lines;
 
 /// Runs a command to its end; without one, tells where to begin.
 pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitStatus, CliError> {
@@ -53,6 +56,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Stats(args) => stats::run(&args, context),
         Command::Keys => keys::run(context),
         Command::Tools(args) => tools::run(&args, context),
+        #[cfg(feature = "mcp")]
+        Command::ToolServers(args) => block_on(tool_servers::run(args, context)),
         Command::Gate(args) => gate::run(&args, context),
         Command::Hook(args) => hook::run(&args, context),
         Command::Run(args) => block_on(run::run(args, context)),

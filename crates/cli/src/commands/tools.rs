@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output;
 use crate::remote::Places;
-use crate::{setup, workspace};
+use crate::{setup, tool_servers, workspace};
 
 /// A tool, and what becomes of its calls.
 #[derive(Debug, Serialize)]
@@ -34,13 +34,24 @@ pub(crate) fn run(args: &Tools, context: &Context) -> Result<ExitStatus, CliErro
     if context.output.is_json() {
         rows.iter().try_for_each(output::print_json)?;
     } else {
-        let line = |row: &Row| {
-            let why = row.why.as_deref().unwrap_or("nothing is said of it, so the mode decides");
-            format!("{:<12} {:<10} {}\n", row.tool, row.policy, output::one_line(why))
-        };
+        let line = |row: &Row| row.line(12) + "\n";
         output::print(&rows.iter().map(line).collect::<Vec<_>>().concat())?;
     }
     Ok(ExitStatus::Done)
+}
+
+/// The tools of a conversation with what becomes of their calls, a line each.
+pub(crate) fn lines(names: impl IntoIterator<Item = String>, gate: &GateContext) -> Vec<String> {
+    let rows: Vec<_> = names.into_iter().map(|tool| row(tool, gate)).collect();
+    let width = rows.iter().map(|row| row.tool.len()).max().unwrap_or_default();
+    rows.iter().map(|row| row.line(width)).collect()
+}
+
+impl Row {
+    fn line(&self, width: usize) -> String {
+        let why = self.why.as_deref().unwrap_or("nothing is said of it, so the mode decides");
+        format!("{:<width$} {:<10} {}", self.tool, self.policy, output::one_line(why))
+    }
 }
 
 fn row(tool: String, gate: &GateContext) -> Row {
@@ -52,6 +63,9 @@ fn row(tool: String, gate: &GateContext) -> Row {
     };
     if let Some(ToolDecision { policy, why, .. }) = gate.tool_policies.of_tool(&tool) {
         return Row { tool, policy: policy.as_str(), why: Some(format!("{why}{and_rules}")) };
+    }
+    if let Some(what) = tool_servers::what_it_is(gate.declaration(&tool)) {
+        return Row { tool, policy: "mode", why: Some(format!("{what}{and_rules}")) };
     }
     let why = format!("nothing is said of all its calls, so the mode decides{and_rules}");
     Row { tool, policy: "mode", why: (0 < rules).then_some(why) }

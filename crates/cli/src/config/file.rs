@@ -18,6 +18,7 @@ use super::per_model::ModelTable;
 use super::requests::RequestField;
 use super::several::SeveralField;
 use super::shadow::ShadowTable;
+use super::tool_servers::Tables;
 use super::tools::ToolsTable;
 use super::{
     TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_markdown, parse_mode, parse_tab,
@@ -79,6 +80,8 @@ struct Fields {
     intel: IntelTable,
     shadow: ShadowTable,
     tools: ToolsTable,
+    mcp: Tables,
+    http_tool: Tables,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -244,6 +247,18 @@ impl File {
 
     pub(super) fn tools(&self) -> &ToolsTable {
         &self.fields.tools
+    }
+
+    pub(super) fn mcp(&self) -> &Tables {
+        &self.fields.mcp
+    }
+
+    pub(super) fn http_tools(&self) -> &Tables {
+        &self.fields.http_tool
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(super) fn shadow(&self) -> &ShadowTable {

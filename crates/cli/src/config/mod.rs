@@ -17,6 +17,7 @@ mod requests;
 mod screen;
 mod several;
 mod shadow;
+mod tool_servers;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ use headstart_context::Window;
 use headstart_forked_query::ForkLimits;
 use headstart_speculation::{AtBoundary, Limits};
 use headstart_tool_gate::{
-    AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies, ToolPolicies,
+    AheadWrites, ApprovalMode, DenyRule, DenyRules, GateContext, Policies, PolicyOrigin, ToolPolicies,
 };
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
@@ -37,6 +38,9 @@ pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
 pub(crate) use self::screen::{Screen, StatusPart};
 pub(crate) use self::shadow::{CheckSetting, Shadow};
+pub(crate) use self::tool_servers::{
+    EnvValue, HttpToolSetting, Reach, ServerSetting, ToolsOfOthers, TrustSetting,
+};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -87,6 +91,8 @@ pub(crate) struct Config {
     pub(crate) policies: Policies,
     /// What all files say of tools.
     pub(crate) tool_policies: ToolPolicies,
+    /// Servers of tools, and tools behind addresses.
+    pub(crate) tools_of_others: ToolsOfOthers,
     /// Whether the project's rules are read.
     pub(crate) rules: bool,
     /// Whether conversations are kept, to be gone on with.
@@ -168,7 +174,8 @@ impl Config {
         config.deny = file.deny()?;
         config.deny_defaults = file.deny_defaults().is_none_or(|defaults| defaults.value);
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
-        config.tool_policies = tools::of_user(&file)?;
+        tool_servers::apply(&mut config, &file, PolicyOrigin::User)?;
+        config.tool_policies = tools::of_user(&file, &config.tools_of_others.http_names())?;
         config.rules = file.rules().unwrap_or(config.rules);
         config.sessions = file.sessions().unwrap_or(config.sessions);
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
@@ -244,6 +251,7 @@ impl Default for Config {
             deny_defaults: true,
             policies: Policies::default(),
             tool_policies: ToolPolicies::default(),
+            tools_of_others: ToolsOfOthers::default(),
             rules: true,
             sessions: true,
             suggestions: true,

@@ -4,7 +4,7 @@ use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
-use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tools};
+use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tool_servers, tools};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -39,7 +39,9 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     }
     let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
-    config.tool_policies = tools::with_projects(&config.tool_policies, &file)?;
+    tool_servers::apply(config, &file, PolicyOrigin::Project)?;
+    let others = config.tools_of_others.http_names();
+    config.tool_policies = tools::with_projects(&config.tool_policies, &file, &others)?;
     config.rules &= file.rules().unwrap_or(true);
     config.sessions &= file.sessions().unwrap_or(true);
     config.suggestions &= file.suggestions().unwrap_or(true);

@@ -1,5 +1,6 @@
 mod intel;
 mod shadow;
+mod tool_servers;
 
 use std::fs;
 use std::time::Duration;

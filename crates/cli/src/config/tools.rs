@@ -24,19 +24,25 @@ pub(super) fn declarations() -> Vec<Declaration> {
 }
 
 /// The user's table.
-pub(super) fn of_user(file: &File) -> Result<ToolPolicies, CliError> {
-    checked(table(file)?, ToolTable::default()).map_err(|error| refuse(file, &error))
+pub(super) fn of_user(file: &File, others: &[&str]) -> Result<ToolPolicies, CliError> {
+    checked(table(file)?, ToolTable::default(), others).map_err(|error| refuse(file, &error))
 }
 
 /// Both tables.
-pub(super) fn with_projects(users: &ToolPolicies, file: &File) -> Result<ToolPolicies, CliError> {
+pub(super) fn with_projects(
+    users: &ToolPolicies,
+    file: &File,
+    others: &[&str],
+) -> Result<ToolPolicies, CliError> {
     let of_user = users.of(PolicyOrigin::User).clone();
-    checked(of_user, table(file)?).map_err(|error| refuse(file, &error))
+    checked(of_user, table(file)?, others).map_err(|error| refuse(file, &error))
 }
 
-fn checked(user: ToolTable, project: ToolTable) -> Result<ToolPolicies, ToolPolicyError> {
+/// `others`: the names of tools that the files themselves name.
+fn checked(user: ToolTable, project: ToolTable, others: &[&str]) -> Result<ToolPolicies, ToolPolicyError> {
     let declared = declarations();
-    let known: Vec<_> = declared.iter().map(|tool| tool.name.as_str()).collect();
+    let known: Vec<_> =
+        declared.iter().map(|tool| tool.name.as_str()).chain(others.iter().copied()).collect();
     ToolPolicies::new(user, project, &known)
 }
 

@@ -8,7 +8,7 @@ use super::REQUEST;
 use super::sample::{Sample, recording};
 use super::story::Story;
 use crate::chat::Opening;
-use crate::config::{Config, IndexConfig};
+use crate::config::{Config, IndexConfig, ToolsOfOthers};
 use crate::error::CliError;
 use crate::models::Models;
 use crate::workspace;
@@ -29,6 +29,8 @@ pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
         // A recording asks an index nothing, and its folder goes with the chat.
         index: IndexConfig { enabled: false, ..IndexConfig::default() },
         sessions: false,
+        // Nor is a server of the user's about the sample project.
+        tools_of_others: ToolsOfOthers::default(),
         ..users
     }
 }

@@ -14,6 +14,7 @@ const IGNORED: &[u8] = b"/.gitignore
 /remote/
 /rules/
 /sessions/
+/tool-servers/
 /shadow/
 /speculations/
 /staging/

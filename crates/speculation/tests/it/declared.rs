@@ -110,7 +110,7 @@ fn a_tool_of_a_server_runs_ahead_only_while_nothing_is_staged() {
         (true, vec![own()], None, 1),
         (true, vec![own(), staging()], None, 2),
         (true, vec![staging(), own()], Some(Reason::ReadsStaged), 1),
-        (false, vec![own()], Some(Reason::DeniedTool), 0),
+        (false, vec![own()], Some(Reason::ServerTool), 0),
     ];
     for (trusted, answer, stops, answered) in cases {
         let mut bench = Bench::new(ApprovalMode::AutoEdit, [calls(answer), says("Done.")]);

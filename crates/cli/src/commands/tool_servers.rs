@@ -1,0 +1,232 @@
+//! `headstart tool-servers`: which tool servers there are, and what the user says to those of a project.
+
+use std::path::Path;
+
+use headstart_tool_gate::PolicyOrigin;
+use headstart_toolbox::Tool;
+use serde::Serialize;
+
+use crate::args::{OfToolServer, ToolServers as Arguments, ToolServersAct, WorkspaceArg};
+use crate::config::{Config, Flags};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output::{self, one_line};
+use crate::tool_servers::{Approvals, Approved, Asked, ServerTools};
+use crate::workspace;
+
+/// A server, or a tool behind an address, that a file names.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    /// `server` or `httpTool`.
+    kind: &'static str,
+    /// Whose file names it: `user` or `project`.
+    from: String,
+    /// The command line, or the address.
+    reach: String,
+    /// `ask`, `read-only-hints` or `excluded`.
+    trust: &'static str,
+    /// The variables of the user that it gets.
+    variables: Vec<String>,
+    /// Whether it starts: `yes`, `no`, or `notAsked` where its user was not asked yet.
+    starts: &'static str,
+}
+
+/// What a server is that was tried.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tried {
+    name: String,
+    tools: Vec<TriedTool>,
+    left_out: Vec<LeftOut>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TriedTool {
+    name: String,
+    description: String,
+    /// Whether the server says that it only reads, in a world of its own.
+    says_it_reads: bool,
+    /// Whether it may run ahead of the user.
+    may_run_ahead: bool,
+    parameters: serde_json::Value,
+}
+
+#[derive(Debug, Serialize)]
+struct LeftOut {
+    tool: String,
+    why: String,
+}
+
+/// What a command is about.
+struct Here {
+    workspace: String,
+    config: Config,
+    approvals: Approvals,
+}
+
+impl Here {
+    fn of(args: &WorkspaceArg, context: &Context) -> Result<Self, CliError> {
+        let workspace = workspace::resolve(args.path.as_deref())?;
+        let config = context.config(&Flags::default(), Path::new(&workspace))?;
+        let state = context.store().ok().map(|store| store.state_folder().to_owned());
+        let approvals = Approvals::of(&workspace, state.as_deref());
+        Ok(Self { workspace, config, approvals })
+    }
+
+    fn all(config: &Config) -> Vec<Asked<'_>> {
+        let others = &config.tools_of_others;
+        let servers = others.servers.iter().map(Asked::Server);
+        servers.chain(others.http_tools.iter().map(Asked::Http)).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<Asked<'_>, CliError> {
+        let all = Self::all(&self.config);
+        let names: Vec<_> = all.iter().map(|one| one.name().to_owned()).collect();
+        let there_are = if names.is_empty() {
+            "none is named".to_owned()
+        } else {
+            format!("there are {}", names.join(", "))
+        };
+        let unknown = || {
+            CliError::Unavailable(format!("no configuration file names a tool server {name:?}; {there_are}"))
+        };
+        all.into_iter().find(|one| one.name() == name).ok_or_else(unknown)
+    }
+}
+
+/// Lists, tries, allows or refuses tool servers.
+pub(crate) async fn run(args: Arguments, context: &Context) -> Result<ExitStatus, CliError> {
+    match args.act {
+        None => list(&Here::of(&args.workspace, context)?, context),
+        Some(ToolServersAct::List { workspace }) => list(&Here::of(&workspace, context)?, context),
+        Some(ToolServersAct::Test(one)) => test(&one, context).await,
+        Some(ToolServersAct::Allow(one)) => answer(&one, context, true),
+        Some(ToolServersAct::Refuse(one)) => answer(&one, context, false),
+    }
+}
+
+fn list(here: &Here, context: &Context) -> Result<ExitStatus, CliError> {
+    let rows: Vec<_> = Here::all(&here.config).iter().map(|one| row(one, &here.approvals)).collect();
+    if context.output.is_json() {
+        rows.iter().try_for_each(output::print_json)?;
+        return Ok(ExitStatus::Done);
+    }
+    if rows.is_empty() {
+        output::note("no configuration file names a tool server; `headstart help tool-servers` tells how");
+    }
+    let line = |row: &Row| {
+        let variables = if row.variables.is_empty() {
+            String::new()
+        } else {
+            format!(", gets {}", row.variables.join(", "))
+        };
+        let starts = match row.starts {
+            "yes" => String::new(),
+            "no" => ", you said no".to_owned(),
+            _ => format!(", starts after `headstart tool-servers allow {}`", row.name),
+        };
+        let reach = one_line(&row.reach);
+        format!("{:<14} {:<8} {:<16} {reach}{variables}{starts}\n", row.name, row.from, row.trust)
+    };
+    output::print(&rows.iter().map(line).collect::<String>())?;
+    Ok(ExitStatus::Done)
+}
+
+fn row(one: &Asked<'_>, approvals: &Approvals) -> Row {
+    let (kind, trust) = match one {
+        Asked::Server(server) => ("server", server.trust.as_str()),
+        Asked::Http(_) => ("httpTool", "ask"),
+    };
+    let starts = match approvals.answer(one) {
+        Approved::Yes if trust == "excluded" => "no",
+        Approved::Yes => "yes",
+        Approved::No => "no",
+        Approved::NotAsked => "notAsked",
+    };
+    Row {
+        name: one.name().to_owned(),
+        kind,
+        from: one.origin().to_string(),
+        reach: one.reach(),
+        trust,
+        variables: one.variables().into_iter().map(str::to_owned).collect(),
+        starts,
+    }
+}
+
+async fn test(one: &OfToolServer, context: &Context) -> Result<ExitStatus, CliError> {
+    let mut here = Here::of(&one.workspace, context)?;
+    let Asked::Server(server) = here.find(&one.name)? else {
+        let why = format!("{} is a tool behind an address: it is asked when a model calls it", one.name);
+        return Err(CliError::Unavailable(why));
+    };
+    let server = server.clone();
+    here.config.tools_of_others.servers = vec![server];
+    here.config.tools_of_others.http_tools.clear();
+    let tools =
+        ServerTools::start(&here.config, &here.workspace, &context.environment, &here.approvals).await?;
+    let told = tell(one, &tools, context);
+    tools.close().await;
+    told
+}
+
+fn tell(one: &OfToolServer, tools: &ServerTools, context: &Context) -> Result<ExitStatus, CliError> {
+    let started = tools.started();
+    let Some(Ok(_)) = started.first().map(|started| &started.tools) else {
+        return Err(CliError::Unavailable(tools.lines().join("; ")));
+    };
+    let left_out = started.iter().flat_map(|started| &started.left_out);
+    let left_out: Vec<_> =
+        left_out.map(|one| LeftOut { tool: one.tool.clone(), why: one.why.clone() }).collect();
+    if context.output.is_json() {
+        let tools = tools.tools();
+        let tools = tools.iter().map(|tool| {
+            let schema = tool.schema();
+            TriedTool {
+                name: schema.name,
+                description: schema.description,
+                says_it_reads: tool.says_it_reads(),
+                may_run_ahead: tool.may_run_ahead(),
+                parameters: schema.parameters,
+            }
+        });
+        output::print_json(&Tried { name: one.name.clone(), tools: tools.collect(), left_out })?;
+        return Ok(ExitStatus::Done);
+    }
+    let mut lines = Vec::new();
+    for tool in tools.tools() {
+        let ahead = match (tool.may_run_ahead(), tool.says_it_reads()) {
+            (true, _) => "ahead",
+            (false, true) => "asks (says it only reads)",
+            (false, false) => "asks",
+        };
+        let description = tool.schema().description;
+        let description: String = one_line(&description).chars().take(80).collect();
+        lines.push(format!("{:<40} {ahead:<26} {description}\n", tool.name()));
+    }
+    lines.extend(
+        left_out.iter().map(|one| format!("left out: {}: {}\n", one_line(&one.tool), one_line(&one.why))),
+    );
+    output::print(&lines.concat())?;
+    Ok(ExitStatus::Done)
+}
+
+fn answer(one: &OfToolServer, context: &Context, yes: bool) -> Result<ExitStatus, CliError> {
+    let here = Here::of(&one.workspace, context)?;
+    let asked = here.find(&one.name)?;
+    if asked.origin() == PolicyOrigin::User {
+        let why = format!(
+            "{} is named by your own file, so it needs no yes; `trust = \"excluded\"` there keeps it from starting",
+            one.name
+        );
+        return Err(CliError::Unavailable(why));
+    }
+    let mut approvals = Approvals::of(&here.workspace, Some(context.store()?.state_folder()));
+    approvals.keep(&asked, yes)?;
+    let does = if yes { "starts in this workspace from now on" } else { "does not start" };
+    output::note(&format!("{}: {} {does}", one.name, asked.reach()));
+    Ok(ExitStatus::Done)
+}

@@ -1,0 +1,367 @@
+//! What the files say of tools of others: `[mcp.NAME]` and `[http_tool.NAME]`.
+
+#![cfg_attr(
+    not(feature = "mcp"),
+    expect(dead_code, reason = "what is read is told to be of no use in such a build")
+)]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use headstart_forked_query::Scrubber;
+use headstart_tool_gate::{BuiltinTool, PolicyOrigin};
+use serde::Deserialize;
+use toml::Spanned;
+use url::{Host, Url};
+
+use super::file::File;
+use super::{Config, tools};
+use crate::error::CliError;
+use crate::secrets;
+
+/// How long a server may take where nothing is said.
+const TIMEOUT: u32 = 20;
+/// The most that can be said: an hour.
+const MAX_TIMEOUT: u32 = 3600;
+
+/// The tools of others that the files name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ToolsOfOthers {
+    pub(crate) servers: Vec<ServerSetting>,
+    pub(crate) http_tools: Vec<HttpToolSetting>,
+}
+
+/// A tool server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServerSetting {
+    pub(crate) name: String,
+    pub(crate) origin: PolicyOrigin,
+    /// The file that names it.
+    pub(crate) file: PathBuf,
+    pub(crate) reach: Reach,
+    pub(crate) env: BTreeMap<String, EnvValue>,
+    /// The variable that holds its token.
+    pub(crate) bearer: Option<String>,
+    pub(crate) trust: TrustSetting,
+    /// Whether work ahead may ask it over a network.
+    pub(crate) trust_network: bool,
+    pub(crate) timeout: Duration,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Command(Vec<String>),
+    Url(String),
+}
+
+/// A variable of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EnvValue {
+    /// That of headstart's own environment.
+    Variable(String),
+    Literal(String),
+}
+
+/// What is made of a server's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum TrustSetting {
+    #[default]
+    Ask,
+    ReadOnlyHints,
+    Excluded,
+}
+
+/// A tool behind an address.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct HttpToolSetting {
+    pub(crate) name: String,
+    pub(crate) origin: PolicyOrigin,
+    /// The file that names it.
+    pub(crate) file: PathBuf,
+    pub(crate) url: String,
+    pub(crate) description: String,
+    pub(crate) parameters: serde_json::Map<String, serde_json::Value>,
+    pub(crate) timeout: Duration,
+}
+
+/// The tables as they stand.
+pub(super) type Tables = BTreeMap<String, Spanned<toml::Value>>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ServerTable {
+    command: Option<Vec<String>>,
+    url: Option<String>,
+    env: BTreeMap<String, String>,
+    bearer: Option<String>,
+    trust: Option<String>,
+    trust_network: Option<bool>,
+    timeout_seconds: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HttpToolTable {
+    url: String,
+    description: String,
+    parameters: serde_json::Map<String, serde_json::Value>,
+    timeout_seconds: Option<u32>,
+}
+
+impl ToolsOfOthers {
+    /// The names of the tools behind addresses.
+    pub(super) fn http_names(&self) -> Vec<&str> {
+        self.http_tools.iter().map(|tool| tool.name.as_str()).collect()
+    }
+}
+
+impl TrustSetting {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::ReadOnlyHints => "read-only-hints",
+            Self::Excluded => "excluded",
+        }
+    }
+}
+
+/// Takes over what a file says. Of two of one name the user's counts.
+pub(super) fn apply(config: &mut Config, file: &File, origin: PolicyOrigin) -> Result<(), CliError> {
+    let all = &mut config.tools_of_others;
+    for (name, table) in file.mcp() {
+        let setting = server(name, table, file, origin)?;
+        if all.servers.iter().all(|known| known.name != setting.name) {
+            all.servers.push(setting);
+        }
+    }
+    for (name, table) in file.http_tools() {
+        let setting = http_tool(name, table, file, origin)?;
+        if all.http_tools.iter().all(|known| known.name != setting.name) {
+            all.http_tools.push(setting);
+        }
+    }
+    Ok(())
+}
+
+fn server(
+    name: &str,
+    table: &Spanned<toml::Value>,
+    file: &File,
+    origin: PolicyOrigin,
+) -> Result<ServerSetting, CliError> {
+    let refuse = |field: &str, problem: String| {
+        let field = format!("mcp.{name}{}{field}", if field.is_empty() { "" } else { "." });
+        file.refuse(file.line(&table.span()), &field, problem)
+    };
+    #[cfg(feature = "mcp")]
+    headstart_tool_servers::ServerName::new(name).map_err(|error| refuse("", error.to_string()))?;
+    let said: ServerTable =
+        table.get_ref().clone().try_into().map_err(|error| refuse("", error.message().to_owned()))?;
+    let reach = reach(said.command, said.url).map_err(|(field, problem)| refuse(field, problem))?;
+    if let (Reach::Url(url), true) = (&reach, said.bearer.is_some())
+        && address(url).is_ok_and(|url| url.scheme() != "https" && !is_this_machine(&url))
+    {
+        return Err(refuse(
+            "bearer",
+            "the token would go over the network for all to read; use https".to_owned(),
+        ));
+    }
+    let is_url = matches!(reach, Reach::Url(_));
+    if is_url && !said.env.is_empty() {
+        return Err(refuse(
+            "env",
+            "only a program has an environment; a server behind a url takes `bearer`".to_owned(),
+        ));
+    }
+    if !is_url && said.bearer.is_some() {
+        return Err(refuse(
+            "bearer",
+            "only a server behind a url takes it; a program takes `env`".to_owned(),
+        ));
+    }
+    let env = said.env.iter().map(|(key, value)| {
+        let value = env_value(key, value).map_err(|problem| refuse(&format!("env.{key}"), problem))?;
+        Ok((key.clone(), value))
+    });
+    let env = env.collect::<Result<_, CliError>>()?;
+    let bearer = said.bearer.map(|value| match env_value("TOKEN", &value) {
+        Ok(EnvValue::Variable(variable)) => Ok(variable),
+        Ok(EnvValue::Literal(_)) | Err(_) => Err(refuse("bearer", no_secret("a token"))),
+    });
+    let trust = match said.trust.as_deref() {
+        None | Some("ask") => TrustSetting::Ask,
+        Some("excluded") => TrustSetting::Excluded,
+        Some("read-only-hints") if origin == PolicyOrigin::User => TrustSetting::ReadOnlyHints,
+        Some("read-only-hints") => {
+            return Err(refuse(
+                "trust",
+                "a project cannot have its servers trusted; set read-only-hints in your own file".to_owned(),
+            ));
+        }
+        Some(other) => {
+            return Err(refuse("trust", format!("{other:?} is none of ask, read-only-hints and excluded")));
+        }
+    };
+    if said.trust_network.is_some() && (origin == PolicyOrigin::Project || !is_url) {
+        let problem = if is_url {
+            "a project cannot have work ahead reach a network; set it in your own file"
+        } else {
+            "is for a server behind a url"
+        };
+        return Err(refuse("trust_network", problem.to_owned()));
+    }
+    let timeout = timeout(said.timeout_seconds).map_err(|problem| refuse("timeout_seconds", problem))?;
+    Ok(ServerSetting {
+        name: name.to_owned(),
+        origin,
+        file: file.path().to_owned(),
+        reach,
+        env,
+        bearer: bearer.transpose()?,
+        trust,
+        trust_network: said.trust_network.unwrap_or(false),
+        timeout,
+    })
+}
+
+/// Where a server is. The error names the field.
+fn reach(command: Option<Vec<String>>, url: Option<String>) -> Result<Reach, (&'static str, String)> {
+    match (command, url) {
+        (Some(command), None) => {
+            let is_empty = command.first().is_none_or(|program| program.trim().is_empty());
+            if is_empty || command.iter().any(|word| word.contains('\0')) {
+                return Err((
+                    "command",
+                    "name a program and its arguments, each a text of its own".to_owned(),
+                ));
+            }
+            if let Some(word) = command.iter().find(|word| is_secret(word)) {
+                let word: String = word.chars().take(6).collect();
+                return Err(("command", no_secret(&format!("the argument that begins with {word:?}"))));
+            }
+            Ok(Reach::Command(command))
+        }
+        (None, Some(url)) => {
+            address(&url).map_err(|problem| ("url", problem))?;
+            Ok(Reach::Url(url))
+        }
+        (Some(_), Some(_)) => {
+            Err(("", "has both command and url; one of them says where the server is".to_owned()))
+        }
+        (None, None) => {
+            let problem = "does not say where the server is: command = [\"program\", \"argument\"] or url = \"https://…\"";
+            Err(("", problem.to_owned()))
+        }
+    }
+}
+
+fn http_tool(
+    name: &str,
+    table: &Spanned<toml::Value>,
+    file: &File,
+    origin: PolicyOrigin,
+) -> Result<HttpToolSetting, CliError> {
+    let refuse = |field: &str, problem: String| {
+        let field = format!("http_tool.{name}{}{field}", if field.is_empty() { "" } else { "." });
+        file.refuse(file.line(&table.span()), &field, problem)
+    };
+    let is_plain = name.len() <= 40
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    if !is_plain || name.starts_with("mcp__") || name.starts_with("builtin_") {
+        return Err(refuse("", "is no name of a tool; use a to z, 0 to 9 and _, at most 40, not beginning with mcp__ or builtin_".to_owned()));
+    }
+    if BuiltinTool::from_name(name).is_some()
+        || tools::declarations().iter().any(|tool| tool.name == name)
+        || name == "lsp"
+    {
+        return Err(refuse("", "is the name of a tool that is built in; give it another".to_owned()));
+    }
+    let said: HttpToolTable =
+        table.get_ref().clone().try_into().map_err(|error| refuse("", error.message().to_owned()))?;
+    address(&said.url).map_err(|problem| refuse("url", problem))?;
+    let timeout = timeout(said.timeout_seconds).map_err(|problem| refuse("timeout_seconds", problem))?;
+    Ok(HttpToolSetting {
+        name: name.to_owned(),
+        origin,
+        file: file.path().to_owned(),
+        url: said.url,
+        description: said.description,
+        parameters: said.parameters,
+        timeout,
+    })
+}
+
+fn timeout(seconds: Option<u32>) -> Result<Duration, String> {
+    let seconds = seconds.unwrap_or(TIMEOUT);
+    if !(1..=MAX_TIMEOUT).contains(&seconds) {
+        return Err(format!("must be from 1 to {MAX_TIMEOUT}"));
+    }
+    Ok(Duration::from_secs(u64::from(seconds)))
+}
+
+fn address(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let url = url.ok_or_else(|| {
+        format!(
+            "{:?} is no address; write it as https://host/path",
+            text.chars().take(100).collect::<String>()
+        )
+    })?;
+    let names_a_secret = |(key, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
+        secrets::names_a_secret(&key.replace('-', "_")) || is_secret(&value)
+    };
+    if !url.username().is_empty()
+        || url.password().is_some()
+        || url.query_pairs().any(names_a_secret)
+        || is_secret(text)
+    {
+        return Err(no_secret("what stands in the address"));
+    }
+    Ok(url)
+}
+
+fn is_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// `env:NAME`, or a text that is no secret.
+fn env_value(key: &str, value: &str) -> Result<EnvValue, String> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    if !is_name(key) {
+        return Err("is no name of a variable".to_owned());
+    }
+    if let Some(variable) = value.strip_prefix("env:") {
+        return if is_name(variable) {
+            Ok(EnvValue::Variable(variable.to_owned()))
+        } else {
+            Err(format!("{variable:?} is no name of a variable; write \"env:NAME\""))
+        };
+    }
+    if secrets::names_a_secret(key) || is_secret(value) || value.contains('\0') {
+        return Err(no_secret("this"));
+    }
+    Ok(EnvValue::Literal(value.to_owned()))
+}
+
+fn no_secret(what: &str) -> String {
+    format!(
+        "{what} looks like a secret, which does not belong in a file; put it into a variable of your shell and write \"env:NAME\" for it"
+    )
+}
+
+/// Whether a text has the shape of a key or a token.
+fn is_secret(text: &str) -> bool {
+    Scrubber::default().text(text) != text
+}

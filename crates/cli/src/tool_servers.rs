@@ -1,0 +1,264 @@
+//! Tools of others in a conversation: which servers run, what the gate is told of their tools, and when they end.
+
+mod approval;
+mod begin;
+mod environment;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use headstart_tool_gate::{Declaration, Does};
+use headstart_tool_servers::{
+    Connect, HttpTool, HttpToolConfig, ServerConfig, ServerName, ServerTool, Started, ToolServers, Trust,
+};
+use headstart_toolbox::{Tool, Toolbox};
+
+pub(crate) use self::approval::{Approvals, Approved, Asked};
+pub(crate) use self::begin::begin;
+use crate::config::{Config, HttpToolSetting, Reach, ServerSetting, TrustSetting};
+use crate::environment::Environment;
+use crate::error::CliError;
+
+/// What the name of every tool of a server begins with.
+const PREFIX: &str = "mcp__";
+
+/// The tools of others that a conversation has.
+#[derive(Default)]
+pub(crate) struct ServerTools {
+    configs: Vec<ServerConfig>,
+    running: Mutex<Arc<ToolServers>>,
+    http: Vec<Arc<HttpTool>>,
+    /// Those that the files name and that are not there, and why.
+    absent: Vec<(String, Absent)>,
+}
+
+/// Why what a file names is not there.
+#[derive(Debug)]
+enum Absent {
+    /// The user wants it so.
+    Wanted(String),
+    /// They have to be told.
+    Trouble(String),
+}
+
+impl From<String> for Absent {
+    fn from(why: String) -> Self {
+        Self::Trouble(why)
+    }
+}
+
+impl Absent {
+    fn why(&self) -> &str {
+        match self {
+            Self::Wanted(why) | Self::Trouble(why) => why,
+        }
+    }
+}
+
+impl ServerTools {
+    /// Starts the servers that the files name, but for those of the project that its user has not agreed to.
+    pub(crate) async fn start(
+        config: &Config,
+        workspace: &str,
+        environment: &Environment,
+        approvals: &Approvals,
+    ) -> Result<Self, CliError> {
+        let mut tools = Self::default();
+        for setting in &config.tools_of_others.servers {
+            match server_config(setting, workspace, environment, approvals) {
+                Ok(config) => tools.configs.push(config),
+                Err(why) => tools.absent.push((setting.name.clone(), why)),
+            }
+        }
+        for setting in &config.tools_of_others.http_tools {
+            match http_tool(setting, approvals) {
+                Ok(tool) => tools.http.push(Arc::new(tool)),
+                Err(why) => tools.absent.push((setting.name.clone(), why)),
+            }
+        }
+        if !tools.configs.is_empty() {
+            *tools.lock() = Arc::new(ToolServers::start(tools.configs.clone()).await);
+        }
+        Ok(tools)
+    }
+
+    /// What the gate is told of them: whatever a tool says of itself, it is one of a server.
+    pub(crate) fn declarations(&self) -> Vec<Declaration> {
+        let servers = self.running();
+        let of_servers =
+            servers.tools().iter().map(|tool| Declaration::of_server(tool.name(), tool.may_run_ahead()));
+        let http = self.http.iter().map(|tool| Declaration::of_server(&tool.schema().name, false));
+        of_servers.chain(http).collect()
+    }
+
+    /// A toolbox with these tools, in place of those that it had of servers.
+    pub(crate) fn join(&self, toolbox: Toolbox) -> Toolbox {
+        let toolbox = toolbox.keeping(|name| !name.starts_with(PREFIX));
+        let http = self.http.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>);
+        let toolbox = http.fold(toolbox, Toolbox::with);
+        self.running()
+            .tools()
+            .iter()
+            .map(|tool| Arc::clone(tool) as Arc<dyn Tool>)
+            .fold(toolbox, Toolbox::with)
+    }
+
+    /// The tools of servers.
+    pub(crate) fn tools(&self) -> Vec<Arc<ServerTool>> {
+        self.running().tools().to_vec()
+    }
+
+    /// What came of the start of each.
+    pub(crate) fn started(&self) -> Vec<Started> {
+        self.running().started().to_vec()
+    }
+
+    /// The state of each, a line each.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let servers = self.running();
+        let mut lines = Vec::new();
+        for started in servers.started() {
+            let ahead = servers.tools().iter();
+            let ahead =
+                ahead.filter(|tool| tool.server() == started.name.as_str() && tool.may_run_ahead()).count();
+            lines.push(match &started.tools {
+                Ok(count) => {
+                    format!("{:<12} {count} tools, {ahead} of which may run ahead of you", started.name)
+                }
+                Err(cause) => format!("{:<12} is not there: {cause}", started.name),
+            });
+            let left_out = started.left_out.iter();
+            lines.extend(left_out.map(|left_out| format!("  left out: {}: {}", left_out.tool, left_out.why)));
+        }
+        lines.extend(
+            self.http.iter().map(|tool| format!("{:<12} a tool behind an address", tool.schema().name)),
+        );
+        lines.extend(
+            self.absent.iter().map(|(name, absent)| format!("{name:<12} is not there: {}", absent.why())),
+        );
+        lines
+    }
+
+    /// What the user has to be told when a conversation begins: what they named and will not have.
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        let absent = self.absent.iter().filter_map(|(name, absent)| match absent {
+            Absent::Wanted(_) => None,
+            Absent::Trouble(why) => Some(format!("tool server {name}: {why}")),
+        });
+        let servers = self.running();
+        let started = servers.started().iter().flat_map(|started| {
+            let cause =
+                started.tools.as_ref().err().map(|cause| format!("tool server {}: {cause}", started.name));
+            let left_out = started.left_out.iter().map(|left_out| {
+                format!("tool server {}: {} is left out: {}", started.name, left_out.tool, left_out.why)
+            });
+            cause.into_iter().chain(left_out).collect::<Vec<_>>()
+        });
+        absent.chain(started).collect()
+    }
+
+    /// What has happened since, each once.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        self.running().notices()
+    }
+
+    /// Whether any server was to be there.
+    pub(crate) fn has_servers(&self) -> bool {
+        !self.configs.is_empty()
+    }
+
+    /// Ends the servers, starts them anew and asks for their tools again.
+    pub(crate) async fn reload(&self) {
+        let before = self.running();
+        before.close().await;
+        let started = ToolServers::start(self.configs.clone()).await;
+        *self.lock() = Arc::new(started);
+    }
+
+    /// Ends them; when this returns no process of theirs is left.
+    pub(crate) async fn close(&self) {
+        self.running().close().await;
+    }
+
+    fn running(&self) -> Arc<ToolServers> {
+        Arc::clone(&self.lock())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Arc<ToolServers>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the gate knows the tool as one of a server's.
+pub(crate) fn what_it_is(declaration: Option<&Declaration>) -> Option<&'static str> {
+    let declaration = declaration.filter(|declaration| declaration.sees_real_files())?;
+    Some(match declaration.does {
+        Does::ReadsRealFiles => {
+            "a tool of a server that you trust in that it only reads: it runs, ahead too while nothing is staged"
+        }
+        _ => "a tool of a server: it asks, and work ahead stops before it",
+    })
+}
+
+/// How a server is reached, if it may be. The error says why not, and what to do.
+fn server_config(
+    setting: &ServerSetting,
+    workspace: &str,
+    environment: &Environment,
+    approvals: &Approvals,
+) -> Result<ServerConfig, Absent> {
+    let trust = match setting.trust {
+        TrustSetting::Excluded => {
+            return Err(Absent::Wanted("it is excluded by the configuration".to_owned()));
+        }
+        TrustSetting::Ask => Trust::Ask,
+        TrustSetting::ReadOnlyHints => Trust::ReadOnlyHints,
+    };
+    check(approvals, &Asked::Server(setting))?;
+    let connect = match &setting.reach {
+        Reach::Command(line) => Connect::Command {
+            line: line.clone(),
+            environment: environment::of_server(setting, workspace, environment)?,
+            folder: workspace.into(),
+        },
+        Reach::Url(url) => Connect::Http {
+            url: url.clone(),
+            bearer: match &setting.bearer {
+                Some(variable) => Some(environment::variable(variable, environment)?),
+                None => None,
+            },
+            ahead: setting.trust_network,
+        },
+    };
+    let name = ServerName::new(&setting.name).map_err(|error| error.to_string())?;
+    Ok(ServerConfig { name, connect, trust, timeout: setting.timeout })
+}
+
+fn http_tool(setting: &HttpToolSetting, approvals: &Approvals) -> Result<HttpTool, Absent> {
+    check(approvals, &Asked::Http(setting))?;
+    HttpTool::new(&HttpToolConfig {
+        name: setting.name.clone(),
+        url: setting.url.clone(),
+        description: setting.description.clone(),
+        parameters: setting.parameters.clone(),
+        timeout: setting.timeout,
+    })
+    .map_err(Absent::Trouble)
+}
+
+/// Whether the user agreed to it.
+fn check(approvals: &Approvals, asked: &Asked<'_>) -> Result<(), Absent> {
+    let name = asked.name();
+    match approvals.answer(asked) {
+        Approved::Yes => Ok(()),
+        Approved::No => {
+            let why = format!("you said no to it; `headstart tool-servers allow {name}` takes that back");
+            Err(Absent::Wanted(why))
+        }
+        Approved::NotAsked => {
+            let reach = asked.reach();
+            Err(Absent::Trouble(format!(
+                "the project names it ({reach}), and you were not asked; `headstart tool-servers allow {name}` has it start"
+            )))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What a build without the feature `mcp` has in place of tools of others: nothing, and it says so.
+
+use std::path::Path;
+
+use headstart_tool_gate::Declaration;
+use headstart_toolbox::Toolbox;
+
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::output;
+
+/// None.
+#[derive(Default)]
+pub(crate) struct ServerTools {
+    named: usize,
+}
+
+/// Those of a conversation.
+pub(crate) async fn begin(
+    config: &Config,
+    _workspace: &str,
+    _state: Option<&Path>,
+    _environment: &Environment,
+    _interactive: bool,
+) -> Result<ServerTools, CliError> {
+    let others = &config.tools_of_others;
+    let tools = ServerTools { named: others.servers.len() + others.http_tools.len() };
+    tools.troubles().iter().for_each(|trouble| output::note(trouble));
+    Ok(tools)
+}
+
+impl ServerTools {
+    pub(crate) fn declarations(&self) -> Vec<Declaration> {
+        Vec::new()
+    }
+
+    pub(crate) fn join(&self, toolbox: Toolbox) -> Toolbox {
+        toolbox
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.troubles()
+    }
+
+    fn troubles(&self) -> Vec<String> {
+        let why = "your configuration names tools of others, and this headstart was built without them (feature mcp)";
+        (0 < self.named).then(|| why.to_owned()).into_iter().collect()
+    }
+
+    pub(crate) fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    pub(crate) fn has_servers(&self) -> bool {
+        false
+    }
+
+    pub(crate) async fn reload(&self) {}
+
+    pub(crate) async fn close(&self) {}
+}
+
+pub(crate) fn what_it_is(_declaration: Option<&Declaration>) -> Option<&'static str> {
+    None
+}

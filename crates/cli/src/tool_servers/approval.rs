@@ -1,0 +1,229 @@
+//! What a user said to the tools of others that a project names: none of them starts unasked.
+//!
+//! ```text
+//! STATE/tool-servers/WORKSPACE   a line each: `yes` or `no`, and the hash of what was asked about
+//! ```
+//!
+//! What was asked about is the entry as it stands (command, variables, address), the file that has it, and the content of those files of the workspace
+//! that its command names: a script that changed is asked about again. What such a script loads in its turn is not looked at.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use headstart_tool_gate::PolicyOrigin;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::config::{EnvValue, HttpToolSetting, Reach, ServerSetting};
+use crate::error::CliError;
+use crate::shell_words::shell_line;
+use crate::store::create_private_folder;
+use crate::workspace::state_name;
+
+/// A script is small; of a larger file the beginning counts, and its length.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// An entry that a user is asked about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Asked<'a> {
+    Server(&'a ServerSetting),
+    Http(&'a HttpToolSetting),
+}
+
+/// What a user said to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Approved {
+    Yes,
+    No,
+    /// They were not asked yet, or what they were asked about is another one now.
+    NotAsked,
+}
+
+/// The answers of one workspace's user.
+pub(crate) struct Approvals {
+    workspace: PathBuf,
+    /// `None` without a state folder: then answers count for this session.
+    file: Option<PathBuf>,
+    answers: BTreeMap<String, bool>,
+}
+
+impl Asked<'_> {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Server(server) => &server.name,
+            Self::Http(tool) => &tool.name,
+        }
+    }
+
+    pub(crate) fn origin(&self) -> PolicyOrigin {
+        match self {
+            Self::Server(server) => server.origin,
+            Self::Http(tool) => tool.origin,
+        }
+    }
+
+    /// What would run, or be asked: a command line, or an address.
+    pub(crate) fn reach(&self) -> String {
+        match self {
+            Self::Server(ServerSetting { reach: Reach::Command(line), .. }) => shell_line(line),
+            Self::Server(ServerSetting { reach: Reach::Url(url), .. }) => url.clone(),
+            Self::Http(tool) => tool.url.clone(),
+        }
+    }
+
+    /// The variables of the user that it would get.
+    pub(crate) fn variables(&self) -> Vec<&str> {
+        let Self::Server(server) = self else { return Vec::new() };
+        let of_environment = server.env.values().filter_map(|value| match value {
+            EnvValue::Variable(variable) => Some(variable.as_str()),
+            EnvValue::Literal(_) => None,
+        });
+        of_environment.chain(server.bearer.as_deref()).collect()
+    }
+
+    /// What the answer is kept for.
+    fn hash(&self, workspace: &Path) -> String {
+        let entry = match self {
+            Self::Server(server) => {
+                let env: BTreeMap<_, _> =
+                    server.env.iter().map(|(name, value)| (name, format!("{value:?}"))).collect();
+                let (reach, files) = match &server.reach {
+                    Reach::Command(line) => (json!({ "command": line }), contents(line, workspace)),
+                    Reach::Url(url) => (json!({ "url": url, "bearer": server.bearer }), Vec::new()),
+                };
+                json!({ "server": server.name, "in": server.file, "reach": reach, "env": env, "files": files })
+            }
+            Self::Http(tool) => json!({
+                "http": tool.name, "in": tool.file, "url": tool.url, "description": tool.description, "parameters": tool.parameters,
+            }),
+        };
+        hex(&Sha256::digest(entry.to_string().as_bytes()))
+    }
+}
+
+/// The files of the workspace that a command names, each with the hash of its content.
+fn contents(line: &[String], workspace: &Path) -> Vec<(String, String)> {
+    let words =
+        line.iter().flat_map(|word| [Some(word.as_str()), word.split_once('=').map(|(_, value)| value)]);
+    let mut files = Vec::new();
+    for word in words.flatten() {
+        let Ok(path) = workspace.join(word).canonicalize() else { continue };
+        let Ok(file) = fs::File::open(&path) else { continue };
+        if !path.starts_with(workspace) || !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
+        let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+        let mut content = Vec::new();
+        // What cannot be read in full is another one each time it grows.
+        let _ = file.take(MAX_BYTES).read_to_end(&mut content);
+        files.push((word.to_owned(), format!("{length} {}", hex(&Sha256::digest(&content)))));
+    }
+    files
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+impl Approvals {
+    pub(crate) fn of(workspace: &str, state: Option<&Path>) -> Self {
+        let workspace = PathBuf::from(workspace);
+        let file = state.map(|state| state.join("tool-servers").join(state_name(&workspace)));
+        let text = file.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
+        // A line that is none of ours is no answer.
+        let answers = text.lines().filter_map(|line| match line.split_once(' ')? {
+            ("yes", hash) => Some((hash.to_owned(), true)),
+            ("no", hash) => Some((hash.to_owned(), false)),
+            _ => None,
+        });
+        Self { workspace, file, answers: answers.collect() }
+    }
+
+    /// What was said to an entry. What the user's own file names they have said yes to by that.
+    pub(crate) fn answer(&self, asked: &Asked<'_>) -> Approved {
+        if asked.origin() == PolicyOrigin::User {
+            return Approved::Yes;
+        }
+        match self.answers.get(&asked.hash(&self.workspace)) {
+            Some(true) => Approved::Yes,
+            Some(false) => Approved::No,
+            None => Approved::NotAsked,
+        }
+    }
+
+    /// Keeps an answer.
+    pub(crate) fn keep(&mut self, asked: &Asked<'_>, yes: bool) -> Result<(), CliError> {
+        self.answers.insert(asked.hash(&self.workspace), yes);
+        let Some(file) = &self.file else { return Ok(()) };
+        let folder = file.parent().unwrap_or(Path::new("."));
+        create_private_folder(folder)?;
+        let lines =
+            self.answers.iter().map(|(hash, yes)| format!("{} {hash}\n", if *yes { "yes" } else { "no" }));
+        fs::write(file, lines.collect::<String>()).map_err(CliError::io("write", file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::TrustSetting;
+
+    fn setting(line: &[&str], origin: PolicyOrigin) -> ServerSetting {
+        ServerSetting {
+            name: "x".into(),
+            origin,
+            file: "/w/.headstart/config.toml".into(),
+            reach: Reach::Command(line.iter().map(|word| (*word).to_owned()).collect()),
+            env: BTreeMap::new(),
+            bearer: None,
+            trust: TrustSetting::Ask,
+            trust_network: false,
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    #[test]
+    fn an_answer_counts_for_what_was_asked_about_and_for_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().join("w").canonicalize().unwrap_or_else(|_| {
+            fs::create_dir(folder.path().join("w")).unwrap();
+            folder.path().join("w").canonicalize().unwrap()
+        });
+        fs::write(workspace.join("server.js"), "one").unwrap();
+        let (state, name) = (folder.path().join("state"), workspace.to_str().unwrap());
+        let asked = setting(&["node", "server.js"], PolicyOrigin::Project);
+        let mut approvals = Approvals::of(name, Some(&state));
+        assert_eq!(approvals.answer(&Asked::Server(&asked)), Approved::NotAsked);
+        assert_eq!(approvals.answer(&Asked::Server(&setting(&["node"], PolicyOrigin::User))), Approved::Yes);
+        approvals.keep(&Asked::Server(&asked), true).unwrap();
+
+        let approvals = Approvals::of(name, Some(&state));
+        let answer = |setting: &ServerSetting| approvals.answer(&Asked::Server(setting));
+        assert_eq!(answer(&asked), Approved::Yes, "it is kept");
+        let others = [
+            setting(&["node", "server.js", "--all"], PolicyOrigin::Project),
+            ServerSetting { name: "y".into(), ..asked.clone() },
+            ServerSetting { file: "/other/config.toml".into(), ..asked.clone() },
+            ServerSetting { env: [("A".into(), EnvValue::Variable("KEY".into()))].into(), ..asked.clone() },
+            ServerSetting { reach: Reach::Url("https://x".into()), ..asked.clone() },
+        ];
+        for other in &others {
+            assert_eq!(answer(other), Approved::NotAsked, "{other:?}");
+        }
+        fs::write(workspace.join("server.js"), "two").unwrap();
+        assert_eq!(answer(&asked), Approved::NotAsked, "the script is another one");
+        assert_eq!(
+            Approvals::of("/elsewhere", Some(&state)).answer(&Asked::Server(&asked)),
+            Approved::NotAsked
+        );
+    }
+}

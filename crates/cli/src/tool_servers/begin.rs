@@ -1,0 +1,86 @@
+//! The tools of others with which a chat begins, and the question about those of its project.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use headstart_tool_gate::PolicyOrigin;
+
+use super::{Approvals, Approved, Asked, ServerTools};
+use crate::config::{Config, Reach, ServerSetting, TrustSetting};
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::output::{self, one_line};
+
+/// Whoever waits longer than this is told what for.
+const SILENT: Duration = Duration::from_secs(1);
+
+/// The tools of others that a conversation here has. Whoever sits at a terminal is asked about those of the project.
+pub(crate) async fn begin(
+    config: &Config,
+    workspace: &str,
+    state: Option<&Path>,
+    environment: &Environment,
+    interactive: bool,
+) -> Result<ServerTools, CliError> {
+    let mut approvals = Approvals::of(workspace, state);
+    for asked in of_project(config) {
+        if interactive && approvals.answer(&asked) == Approved::NotAsked {
+            let yes = ask(&asked).await?;
+            approvals.keep(&asked, yes)?;
+        }
+    }
+    let tools = start(config, workspace, environment, &approvals).await?;
+    tools.troubles().iter().for_each(|trouble| output::note(trouble));
+    Ok(tools)
+}
+
+async fn start(
+    config: &Config,
+    workspace: &str,
+    environment: &Environment,
+    approvals: &Approvals,
+) -> Result<ServerTools, CliError> {
+    let starting = ServerTools::start(config, workspace, environment, approvals);
+    tokio::pin!(starting);
+    tokio::select! {
+        started = &mut starting => return started,
+        () = tokio::time::sleep(SILENT) => {}
+    }
+    output::note("waiting for the tool servers to start");
+    starting.await
+}
+
+/// Asks whether what a project names may start; what is not a yes is a no.
+async fn ask(asked: &Asked<'_>) -> Result<bool, CliError> {
+    let what = match asked {
+        Asked::Server(ServerSetting { reach: Reach::Command(_), .. }) => {
+            "wants to run a tool server, with your rights"
+        }
+        Asked::Server(_) => "wants to reach a tool server",
+        Asked::Http(_) => "wants to offer a tool behind an address",
+    };
+    let mut text = format!("This project {what}:\n  {}: {}\n", asked.name(), one_line(&asked.reach()));
+    let variables = asked.variables();
+    if !variables.is_empty() {
+        text.extend(["  It gets your variables ", &variables.join(", "), ".\n"]);
+    }
+    text.push_str("Have it start here, now and later? [y/N] ");
+    output::print(&text)?;
+    let answer = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        io::stdout().flush()?;
+        io::stdin().read_line(&mut line).map(|_| line)
+    });
+    let answer = answer.await.map_err(|error| CliError::Input(error.into()))?.map_err(CliError::Input)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// What a file of the project's names.
+fn of_project(config: &Config) -> Vec<Asked<'_>> {
+    let others = &config.tools_of_others;
+    let servers =
+        others.servers.iter().filter(|server| server.trust != TrustSetting::Excluded).map(Asked::Server);
+    let all = servers.chain(others.http_tools.iter().map(Asked::Http));
+    all.filter(|asked| asked.origin() == PolicyOrigin::Project).collect()
+}

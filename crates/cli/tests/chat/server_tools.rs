@@ -1,0 +1,201 @@
+//! Tools of servers in a chat: what asks, what runs ahead, what a project's servers may, and what is left of them.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::fixture::{Chat, GHOST, Project, project, project_with_suggestion};
+use crate::pty::Pty;
+
+const SCRIPT: &str = include_str!("../support/tool_server.sh");
+const QUESTION: &str = "run this?";
+
+/// The configuration of a server, and the file with what it was told.
+fn server(project: &Project, settings: &str) -> String {
+    project.session.write("home/server.sh", SCRIPT);
+    let (script, log) = (project.session.home().join("server.sh"), log_file(project));
+    format!(
+        "[mcp.t]\ncommand = ['bash', '{}']\nenv = {{ LOG = '{}' }}\n{settings}\n",
+        script.display(),
+        log.display()
+    )
+}
+
+fn log_file(project: &Project) -> PathBuf {
+    project.session.home().join("server.log")
+}
+
+fn log(project: &Project) -> String {
+    std::fs::read_to_string(log_file(project)).unwrap_or_default()
+}
+
+fn with_user_server(project: Project, settings: &str) -> Project {
+    let text = server(&project, settings);
+    project.session.write("home/.config/headstart/config.toml", text);
+    project
+}
+
+fn with_project_server(project: Project, settings: &str) -> Project {
+    let text = server(&project, settings);
+    project.session.write("project/.headstart/config.toml", text);
+    project
+}
+
+fn begun(project: Project, mode: &str) -> Chat {
+    let mut chat = project.chat(mode);
+    chat.send("begin\r");
+    chat
+}
+
+#[test]
+fn a_call_asks_and_its_answer_is_text() {
+    let sending = || project().calls(0, "mcp__t__send", json!({ "text": "hello" })).says(0, "It is sent.");
+    let mut chat = begun(with_user_server(sending(), ""), "auto-edit");
+    chat.wait_for("mcp__t__send wants to run\n  text: hello");
+    chat.answer_to(QUESTION, "y");
+    chat.wait_for("It is sent.");
+    // The server says each time that its tools have changed.
+    chat.wait_for("the tool server t says that its tools have changed; /mcp reload");
+    assert_eq!(log(&chat.project).matches("tools/call").count(), 1);
+    assert!(!chat.contents().contains('\u{1b}'));
+    chat.leave();
+
+    let mut chat = begun(with_user_server(sending(), ""), "auto-edit");
+    chat.answer_to(QUESTION, "n");
+    chat.wait_for("It is sent.");
+    assert_eq!(log(&chat.project).matches("tools/call").count(), 0, "nothing was asked of it");
+    chat.leave();
+}
+
+/// Ahead of its user a tool runs only where its server says that it only reads and the user trusts that.
+#[test]
+fn ahead_a_tool_is_a_boundary_unless_it_is_trusted() {
+    for (settings, tool, runs) in [
+        ("", "mcp__t__look", false),
+        ("trust = 'ask'", "mcp__t__look", false),
+        ("trust = 'read-only-hints'", "mcp__t__look", true),
+        ("trust = 'read-only-hints'", "mcp__t__send", false),
+    ] {
+        let project = project_with_suggestion().calls(0, tool, json!({})).says(0, "It looked.");
+        let chat = begun(with_user_server(project, settings), "auto-edit");
+        chat.wait_for(GHOST);
+        chat.wait_for(if runs { "✓ ready" } else { "(server tool)" });
+        let told = log(&chat.project);
+        assert_eq!(told.matches("tools/call").count(), usize::from(runs), "{settings} {tool}");
+        assert_eq!(
+            told.matches("started").count(),
+            1 + usize::from(runs),
+            "a connection of its own: {settings} {tool}"
+        );
+        chat.leave();
+    }
+}
+
+#[test]
+fn what_was_staged_is_nothing_that_a_server_sees() {
+    let project = project_with_suggestion().writes(0, "new.txt", "new\n").calls(0, "mcp__t__look", json!({}));
+    let chat = begun(with_user_server(project, "trust = 'read-only-hints'"), "auto-edit");
+    chat.wait_for(GHOST);
+    chat.wait_for("(reads staged)");
+    assert_eq!(log(&chat.project).matches("tools/call").count(), 0);
+    chat.leave();
+}
+
+#[test]
+fn a_server_of_the_project_starts_after_a_yes_that_is_kept() {
+    let project = with_project_server(project().says(0, "Hello."), "");
+    let arguments = project.arguments("default");
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let mut chat = Pty::of(&project.session.command(&arguments), 72, 40);
+    chat.wait_for("This project wants to run a tool server, with your rights:\n  t: bash ");
+    chat.wait_for("[y/N]");
+    assert_eq!(log(&project), "");
+    chat.send("n\r");
+    chat.wait_for("lists the keys");
+    chat.send("/mcp\r");
+    chat.wait_for("is not there: you said no to it");
+    assert_eq!(log(&project), "");
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+
+    // It is not asked about again, and `allow` takes it back.
+    let session = &project.session;
+    let listed = session.run(&["tool-servers", "--json"]);
+    assert_eq!(
+        (listed.json()[0]["name"].as_str(), listed.json()[0]["starts"].as_str()),
+        (Some("t"), Some("no"))
+    );
+    assert!(session.run(&["tool-servers", "test", "t"]).stderr.contains("you said no to it"));
+    assert_eq!(session.run(&["tool-servers", "allow", "t"]).code, Some(0));
+    let tried = session.run(&["tool-servers", "test", "t", "--json"]);
+    let tools = tried.json()[0]["tools"].as_array().unwrap().clone();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names, ["mcp__t__look", "mcp__t__send"], "{tried}");
+    assert!(
+        tools.iter().all(|tool| tool["mayRunAhead"] == false),
+        "a project cannot have its servers trusted"
+    );
+
+    // Another command line is another question.
+    let file = "project/.headstart/config.toml";
+    let changed = server(&project, "").replace("['bash', ", "['bash', '-x', ");
+    project.session.write(file, changed);
+    let listed = project.session.run(&["tool-servers", "--json"]);
+    assert_eq!(listed.json()[0]["starts"], "notAsked");
+}
+
+#[test]
+fn nobody_at_a_terminal_nothing_of_a_project_starts() {
+    let project = with_project_server(project().says(0, "Hello."), "");
+    let arguments = project.arguments("yolo");
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let outcome = project.session.run_with_input(&arguments, "y\nbegin\n");
+    assert!(outcome.stderr.contains("you were not asked; `headstart tool-servers allow t`"), "{outcome}");
+    assert_eq!(log(&project), "");
+}
+
+#[test]
+fn a_project_may_only_exclude_what_the_user_named() {
+    let project = with_user_server(project().says(0, "Hello."), "");
+    project.session.write("project/.headstart/config.toml", "[tools]\n'mcp__t__*' = 'exclude'\n");
+    let mut chat = project.chat("yolo");
+    chat.send("/tools\r");
+    chat.wait_for("read_file ");
+    assert!(!chat.contents().contains("mcp__t__"));
+    chat.leave();
+}
+
+#[test]
+fn a_reload_takes_on_what_has_changed() {
+    let project = with_user_server(
+        project().calls(0, "mcp__t__third", json!({})).says(0, "It is there."),
+        "trust = 'read-only-hints'",
+    );
+    let mut chat = project.chat_in("yolo", 150, 60);
+    chat.send("/mcp\r");
+    chat.wait_for("2 tools, 1 of which may run ahead of you");
+    std::fs::write(chat.project.session.home().join("server.log.more"), "").unwrap();
+    chat.send("/mcp reload\r");
+    chat.wait_for("3 tools, 1 of which may run ahead of you");
+    chat.send("/tools\r");
+    chat.wait_for("mcp__t__third");
+    chat.wait_for("a tool of a server that you trust in that it only reads");
+    chat.send("begin\r");
+    chat.wait_for("It is there.");
+    assert_eq!(log(&chat.project).matches("tools/call").count(), 1);
+    chat.leave();
+}
+
+/// A server that is down ends nothing but the calls of it.
+#[test]
+fn what_does_not_start_is_told_and_the_chat_goes_on() {
+    let project = project().says(0, "Hello.");
+    project
+        .session
+        .write("home/.config/headstart/config.toml", "[mcp.gone]\ncommand = ['no-such-program']\n");
+    let chat = begun(project, "default");
+    chat.wait_for("tool server gone: there is no program \"no-such-program\"");
+    chat.wait_for("Hello.");
+    chat.leave();
+}

@@ -1,0 +1,22 @@
+# A tool server over standard input and output. Each line that comes is in the file that LOG names.
+echo "started" >> "$LOG"
+while IFS= read -r line; do
+  printf '%s\n' "$line" >> "$LOG"
+  id=${line#*\"id\":}
+  id=${id%%,*}
+  hints='"annotations":{"readOnlyHint":true,"openWorldHint":false}'
+  schema='"inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}'
+  case $line in
+    *'"method":"initialize"'*)
+      result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"t","version":"1"}}' ;;
+    *'"method":"tools/list"'*)
+      more=
+      [[ -e "$LOG.more" ]] && more=",{\"name\":\"third\",$schema}"
+      result="{\"tools\":[{\"name\":\"look\",\"description\":\"Looks\",$schema,$hints},{\"name\":\"send\",\"description\":\"Sends\",$schema}$more]}" ;;
+    *'"method":"tools/call"'*)
+      printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+      result='{"content":[{"type":"text","text":"\u001b[31mforty-two\u001b[0m"}]}' ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
