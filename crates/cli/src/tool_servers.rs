@@ -193,9 +193,9 @@ pub(crate) fn what_it_is(declaration: Option<&Declaration>) -> Option<&'static s
     let declaration = declaration.filter(|declaration| declaration.sees_real_files())?;
     Some(match declaration.does {
         Does::ReadsRealFiles => {
-            "a tool of a server that you trust in that it only reads: it runs, ahead too while nothing is staged"
+            "a server's tool, trusted to read only: runs, also ahead"
         }
-        _ => "a tool of a server: it asks, and work ahead stops before it",
+        _ => "a server's tool: asks, never ahead",
     })
 }
 

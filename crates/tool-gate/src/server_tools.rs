@@ -32,7 +32,7 @@ pub(crate) fn judge(declared: &Declaration, args: &Map<String, Value>, context: 
         (_, Some(closed)) => anything(closed),
         (_, None) => {
             let detail =
-                format!("{} is a tool of a server, which sees and does what it likes", declared.name);
+                format!("{} is a tool of a server: what it does is not staged, and nothing here can undo it", declared.name);
             anything(Verdict::boundary(Reason::ServerTool, detail))
         }
     }

@@ -180,7 +180,7 @@ fn a_reload_takes_on_what_has_changed() {
     chat.wait_for("3 tools, 1 of which may run ahead of you");
     chat.send("/tools\r");
     chat.wait_for("mcp__t__third");
-    chat.wait_for("a tool of a server that you trust in that it only reads");
+    chat.wait_for("trusted to read only: runs, also ahead");
     chat.send("begin\r");
     chat.wait_for("It is there.");
     assert_eq!(log(&chat.project).matches("tools/call").count(), 1);
