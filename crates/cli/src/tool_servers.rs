@@ -192,9 +192,7 @@ impl ServerTools {
 pub(crate) fn what_it_is(declaration: Option<&Declaration>) -> Option<&'static str> {
     let declaration = declaration.filter(|declaration| declaration.sees_real_files())?;
     Some(match declaration.does {
-        Does::ReadsRealFiles => {
-            "a server's tool, trusted to read only: runs, also ahead"
-        }
+        Does::ReadsRealFiles => "a server's tool, trusted to read only: runs, also ahead",
         _ => "a server's tool: asks, never ahead",
     })
 }

@@ -31,8 +31,10 @@ pub(crate) fn judge(declared: &Declaration, args: &Map<String, Value>, context: 
         (Does::ReadsRealFiles, Some(closed)) => closed,
         (_, Some(closed)) => anything(closed),
         (_, None) => {
-            let detail =
-                format!("{} is a tool of a server: what it does is not staged, and nothing here can undo it", declared.name);
+            let detail = format!(
+                "{} is a tool of a server: what it does is not staged, and nothing here can undo it",
+                declared.name
+            );
             anything(Verdict::boundary(Reason::ServerTool, detail))
         }
     }

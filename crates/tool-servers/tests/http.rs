@@ -35,17 +35,19 @@ enum Behaves {
     Silent,
 }
 
+/// Method and body of each request, and its token.
+type Heard = Mutex<Vec<(String, String, Option<String>)>>;
+
 struct Server {
     address: String,
-    /// Method and body of each request, and its token.
-    heard: Arc<Mutex<Vec<(String, String, Option<String>)>>>,
+    heard: Arc<Heard>,
 }
 
 impl Server {
     async fn start(behaves: Behaves) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let heard = Arc::<Mutex<Vec<_>>>::default();
+        let heard = Arc::<Heard>::default();
         let (log, sessions) = (Arc::clone(&heard), Arc::new(AtomicUsize::new(0)));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -66,12 +68,7 @@ impl Server {
     }
 }
 
-async fn serve(
-    stream: TcpStream,
-    behaves: Behaves,
-    log: &Mutex<Vec<(String, String, Option<String>)>>,
-    sessions: &AtomicUsize,
-) -> Option<()> {
+async fn serve(stream: TcpStream, behaves: Behaves, log: &Heard, sessions: &AtomicUsize) -> Option<()> {
     let mut stream = BufReader::new(stream);
     loop {
         let mut head = String::new();

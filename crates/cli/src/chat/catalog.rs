@@ -17,7 +17,7 @@ const fn entry(name: &'static str, argument: &'static str, words: &'static str) 
 }
 
 /// All of them, in the order of the help.
-pub(super) const COMMANDS: [Entry; 15] = [
+pub(super) const COMMANDS: [Entry; 17] = [
     entry("help", "", "the commands and keys"),
     entry("diff", "", "what the work ahead would change"),
     entry("undo", "", "take back what the last turn wrote, yours or ahead"),
@@ -35,6 +35,11 @@ pub(super) const COMMANDS: [Entry; 15] = [
         )
     },
     entry("permissions", "[N]", "what you said yes to for this session; N is asked about again"),
+    entry("tools", "", "what tools the model has, and what becomes of their calls"),
+    Entry {
+        choices: &["reload"],
+        ..entry("mcp", "[reload]", "how the tool servers stand; reload starts them anew")
+    },
     entry("cost", "", "what this conversation has cost"),
     entry("stats", "", "what work ahead was good for in this chat"),
     Entry {

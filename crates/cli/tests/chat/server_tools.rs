@@ -1,5 +1,4 @@
 //! Tools of servers in a chat: what asks, what runs ahead, what a project's servers may, and what is left of them.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
 

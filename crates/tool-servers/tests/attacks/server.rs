@@ -23,7 +23,11 @@ pub(crate) fn serve(behaves: &str, log: Option<&str>) {
             eprintln!("\u{1b}[31mno licence\u{1b}[0m found");
             std::process::exit(3);
         }
-        "garbage" => println!("Welcome to the server!\n{{]\n\n[1, 2]\n{{\"jsonrpc\":\"1.0\"}}"),
+        "garbage" => {
+            let mut out = std::io::stdout().lock();
+            out.write_all(b"Welcome to the server!\n{]\n\n[1, 2]\n{\"jsonrpc\":\"1.0\"}\n")
+                .expect("output is open");
+        }
         "grandchild" => {
             Command::new("sleep")
                 .arg("1000")

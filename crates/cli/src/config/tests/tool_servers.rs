@@ -80,7 +80,7 @@ fn what_is_wrong_with_tools_of_others_is_named() {
         ("[http_tool.multi_edit]\n", "http_tool.multi_edit: is the name of a tool that is built in"),
     ];
     for (text, problem) in users {
-        let error = Case::new(text, "").load().unwrap_err().to_string();
+        let error = Case::new(text, "").load().unwrap_err();
         assert!(error.contains(&format!("config.toml:1: {problem}")), "{text}: {error}");
     }
     let with_token = [
@@ -89,7 +89,7 @@ fn what_is_wrong_with_tools_of_others_is_named() {
         format!("[mcp.x]\nurl = 'https://x/{}'\n", token()),
     ];
     for text in with_token {
-        let error = Case::new(&text, "").load().unwrap_err().to_string();
+        let error = Case::new(&text, "").load().unwrap_err();
         assert!(error.contains("looks like a secret") && !error.contains(&token()), "{text}: {error}");
     }
     let projects = [
@@ -98,7 +98,7 @@ fn what_is_wrong_with_tools_of_others_is_named() {
         ("[mcp.x]\nurl = 'https://x'\ntrust_network = false\n", "mcp.x.trust_network: a project cannot"),
     ];
     for (text, problem) in projects {
-        let error = Case::new("", text).load().unwrap_err().to_string();
+        let error = Case::new("", text).load().unwrap_err();
         assert!(error.contains(problem), "{text}: {error}");
     }
 }
