@@ -38,9 +38,9 @@ pub(crate) use self::per_model::PerModel;
 pub(crate) use self::requests::Requests;
 pub(crate) use self::screen::{Screen, StatusPart};
 pub(crate) use self::shadow::{CheckSetting, Shadow};
-pub(crate) use self::tool_servers::{
-    EnvValue, HttpToolSetting, Reach, ServerSetting, ToolsOfOthers, TrustSetting,
-};
+pub(crate) use self::tool_servers::ToolsOfOthers;
+#[cfg(feature = "mcp")]
+pub(crate) use self::tool_servers::{EnvValue, HttpToolSetting, Reach, ServerSetting, TrustSetting};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;

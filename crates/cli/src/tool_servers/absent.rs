@@ -1,5 +1,11 @@
 //! What a build without the feature `mcp` has in place of tools of others: nothing, and it says so.
 
+#![expect(
+    clippy::unused_self,
+    clippy::unused_async,
+    reason = "it has the shape of what is there with the feature"
+)]
+
 use std::path::Path;
 
 use headstart_tool_gate::Declaration;
