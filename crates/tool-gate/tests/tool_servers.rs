@@ -1,4 +1,5 @@
 //! Attacks by and through tools of servers: whatever such a tool says of itself or is called with, nothing runs ahead that its user did not vouch for.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headstart_tool_gate::{
     ApprovalMode, CallRef, Decision, Declaration, DenyRules, EffectKind, Gate, GateContext, PolicyOrigin,
