@@ -146,6 +146,8 @@ impl Demo {
             | Action::NextMode
             | Action::Redraw
             | Action::Suspend
+            | Action::ReadAll
+            | Action::ReadNewest
             | Action::Resized(_) => {}
             Action::Submit(text) => self.submit(&text)?,
             Action::Tab if self.editor.ghost().is_none() => {

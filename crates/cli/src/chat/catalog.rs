@@ -63,6 +63,7 @@ A slash or an @ lists what could be meant: Tab takes the marked one, Up and Down
 Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-R searches it.
 !COMMAND runs a command of yours, and the model is told of it with your next prompt; !!COMMAND, and it is not.
 A prompt that begins with a slash is written with two; a path needs no second one.
+Ctrl-T opens the whole conversation to be read, Ctrl-O what the work ahead would change, else the last output, whole.
 Ctrl-G opens the prompt in $VISUAL or $EDITOR, Shift-Tab changes the mode, Ctrl-Y puts back what was cut, Ctrl-_ takes an edit back.
 Ctrl-C and Esc interrupt a turn, and what was to follow is in the prompt again; else Ctrl-C empties the prompt.
 `headstart keys` lists all keys; [keys] in your configuration changes them.";

@@ -1,5 +1,6 @@
 use std::io::{self, Stdout};
 
+use crossterm::event::Event;
 use headstart_agent::{Compacted, TurnEvent};
 use headstart_speculation::Ending;
 use serde::Serialize;
@@ -9,8 +10,8 @@ use super::show::Line;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
 use crate::terminal::{
-    Consent, Diff, LineEditor, LiveRow, Markdown, Palette, Screen, Size, StatusLine, Style, TerminalGuard,
-    View, render, sanitize,
+    Consent, Diff, LineEditor, LiveRow, Markdown, Palette, Passage, Reader, Screen, Size, StatusLine, Style,
+    TerminalGuard, View, render, sanitize,
 };
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
@@ -36,13 +37,16 @@ pub(crate) struct Terminal {
     screen: Screen<Stdout>,
     palette: Palette,
     guard: TerminalGuard,
+    markdown: Markdown,
+    /// What is read on a screen of its own.
+    reader: Option<Reader>,
 }
 
 impl Face {
     pub(crate) fn terminal(palette: Palette, markdown: Markdown) -> io::Result<Self> {
         let guard = TerminalGuard::new()?;
         let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette, markdown);
-        Ok(Self::Terminal(Box::new(Terminal { screen, palette, guard })))
+        Ok(Self::Terminal(Box::new(Terminal { screen, palette, guard, markdown, reader: None })))
     }
 
     pub(super) fn is_terminal(&self) -> bool {
@@ -156,6 +160,38 @@ impl Face {
         let done = run();
         terminal.guard.take().map_err(CliError::Output)?;
         Ok(Some(done))
+    }
+
+    /// Shows a text on a screen of its own until its reader leaves it. Nothing else is to be shown meanwhile.
+    pub(super) fn read(&mut self, title: &str, passages: Vec<Passage>, at_end: bool) -> Result<(), CliError> {
+        let Self::Terminal(terminal) = self else { return Ok(()) };
+        let (size, palette) = (terminal.screen.size(), terminal.palette);
+        terminal.guard.leave_lines().map_err(CliError::Output)?;
+        terminal.reader = Some(Reader::new(title, passages, terminal.markdown, (size, palette), at_end));
+        Ok(())
+    }
+
+    /// Whether somebody reads.
+    pub(super) fn reads(&self) -> bool {
+        matches!(self, Self::Terminal(terminal) if terminal.reader.is_some())
+    }
+
+    /// A key of whoever reads.
+    pub(super) fn on_key_of_reader(&mut self, event: &Event) -> Result<(), CliError> {
+        let Self::Terminal(terminal) = self else { return Ok(()) };
+        if terminal.reader.as_mut().is_some_and(|reader| reader.handle(event)) {
+            terminal.reader = None;
+            terminal.guard.go_back_to_lines().map_err(CliError::Output)?;
+        }
+        Ok(())
+    }
+
+    /// Draws what is read.
+    pub(super) fn draw_reader(&mut self) -> Result<(), CliError> {
+        let Self::Terminal(terminal) = self else { return Ok(()) };
+        let Some(reader) = &mut terminal.reader else { return Ok(()) };
+        reader.resize(Size::of_terminal().map_err(CliError::Output)?);
+        terminal.screen.draw_page(&reader.screen()).map_err(CliError::Output)
     }
 
     /// Scrolls away what is on the screen.

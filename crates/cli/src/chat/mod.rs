@@ -22,6 +22,7 @@ mod model;
 mod opening;
 mod own_command;
 mod question;
+mod reader;
 mod server_tools;
 mod show;
 mod status;
@@ -231,12 +232,13 @@ impl Chat {
                     }
                     None => input_ended = true,
                 },
-                Some(update) = self.updates.next() => self.on_update(&update)?,
+                // What is new waits for whoever reads.
+                Some(update) = self.updates.next(), if !self.face.reads() => self.on_update(&update)?,
                 () = second => {}
                 () = self.names.news() => self.complete_with_news(),
                 () = self.status.news() => {}
-                news = own_command::news(&mut self.own) => self.on_own(news)?,
-                () = server_tools::reloaded(&mut self.reloading), if view.phase == Phase::Idle => self.on_reloaded()?,
+                news = own_command::news(&mut self.own), if !self.face.reads() => self.on_own(news)?,
+                () = server_tools::reloaded(&mut self.reloading), if view.phase == Phase::Idle && !self.face.reads() => self.on_reloaded()?,
                 news = self.models.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
             if input_ended && self.agent.view().phase == Phase::Idle {
@@ -248,7 +250,9 @@ impl Chat {
 
     /// Shows what is new by now: the next key is pressed by somebody who sees it.
     fn catch_up(&mut self) -> Result<(), CliError> {
-        while let Some(Some(update)) = self.updates.next().now_or_never() {
+        while !self.face.reads()
+            && let Some(Some(update)) = self.updates.next().now_or_never()
+        {
             self.on_update(&update)?;
         }
         Ok(())
@@ -256,6 +260,9 @@ impl Chat {
 
     /// Draws the prompt, with of the suggestion what goes with it, or the question in its place.
     fn draw(&mut self, view: &View) -> Result<(), CliError> {
+        if self.face.reads() {
+            return self.face.draw_reader();
+        }
         let status = match view.phase {
             // The keys of the question are other ones.
             _ if self.question.is_some() => None,
@@ -298,6 +305,9 @@ impl Chat {
             InputEvent::Line(line) => return self.on_submit(&line),
             InputEvent::Terminal(event) => event,
         };
+        if self.face.reads() {
+            return self.face.on_key_of_reader(&event);
+        }
         if self.question.is_some() {
             return self.on_key_of_question(&event);
         }
@@ -321,6 +331,8 @@ impl Chat {
                 self.stop()?;
             }
             Action::Editor => self.lends = Some(Lent::ToEditor),
+            Action::ReadAll => self.read_conversation()?,
+            Action::ReadNewest => self.read_newest()?,
             Action::Suspend => self.lends = Some(Lent::ToShell),
             Action::Redraw => self.face.scroll_away()?,
             Action::NextMode => self.next_mode()?,

@@ -39,6 +39,10 @@ pub(crate) enum Action {
     Redraw,
     /// The shell is wanted.
     Suspend,
+    /// The whole conversation is to be read.
+    ReadAll,
+    /// What is new is to be read.
+    ReadNewest,
     /// Ctrl-C with nothing in the buffer. (With text, Ctrl-C clears the buffer.)
     Interrupt,
     /// Ctrl-D with nothing in the buffer. (With text, Ctrl-D deletes.)
@@ -272,6 +276,8 @@ impl LineEditor {
             Command::NextMode => return Action::NextMode,
             Command::Redraw => return Action::Redraw,
             Command::Suspend => return Action::Suspend,
+            Command::ReadAll => return Action::ReadAll,
+            Command::ReadNewest => return Action::ReadNewest,
             Command::WordRight if self.cursor() == self.text().len() && self.ghost.is_some() => {
                 let word = self.ghost.as_ref().map(|ghost| first_word(&ghost.rest).to_owned());
                 return self.type_in(&word.unwrap_or_default());
@@ -319,6 +325,8 @@ impl LineEditor {
             | Command::NextMode
             | Command::Redraw
             | Command::Suspend
+            | Command::ReadAll
+            | Command::ReadNewest
             | Command::Undo
             | Command::Yank => false,
         };

@@ -2,14 +2,19 @@ use std::io::{self, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossterm::cursor::Show;
+use crossterm::cursor::{Hide, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::queue;
 use crossterm::style::ResetColor;
-use crossterm::terminal::{self, Clear, ClearType, EnableLineWrap};
+use crossterm::terminal::{
+    self, Clear, ClearType, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen,
+};
 
 /// Whether the terminal is in our mode now.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
+
+/// Whether its screen of its own is shown, beside the one with the lines.
+static ALTERNATE: AtomicBool = AtomicBool::new(false);
 
 /// Puts the terminal of standard output into raw mode with bracketed paste for as long as this value lives.
 ///
@@ -40,6 +45,24 @@ impl TerminalGuard {
         restore();
     }
 
+    /// Shows a screen of its own; the one with the lines stays as it is below.
+    #[expect(clippy::unused_self, reason = "whoever holds the terminal may change its screen")]
+    pub(crate) fn leave_lines(&mut self) -> io::Result<()> {
+        ALTERNATE.store(true, Ordering::SeqCst);
+        let mut out = io::stdout().lock();
+        queue!(out, EnterAlternateScreen, Hide)?;
+        out.flush()
+    }
+
+    /// Shows the screen with the lines again.
+    #[expect(clippy::unused_self, reason = "whoever holds the terminal may change its screen")]
+    pub(crate) fn go_back_to_lines(&mut self) -> io::Result<()> {
+        ALTERNATE.store(false, Ordering::SeqCst);
+        let mut out = io::stdout().lock();
+        queue!(out, Show, LeaveAlternateScreen)?;
+        out.flush()
+    }
+
     /// Has it again.
     #[expect(clippy::unused_self, reason = "whoever held the terminal may have it again")]
     pub(crate) fn take(&mut self) -> io::Result<()> {
@@ -63,6 +86,9 @@ fn restore() {
         return;
     }
     let mut codes = Vec::new();
+    if ALTERNATE.swap(false, Ordering::SeqCst) {
+        let _ = queue!(codes, LeaveAlternateScreen);
+    }
     let _ = queue!(
         codes,
         DisableBracketedPaste,

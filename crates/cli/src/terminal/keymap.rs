@@ -35,6 +35,8 @@ pub(super) enum Command {
     NextMode,
     Redraw,
     Suspend,
+    ReadAll,
+    ReadNewest,
     Interrupt,
     EndOfInput,
 }
@@ -74,7 +76,7 @@ const fn action(
 }
 
 /// All of it.
-pub(crate) const ACTIONS: [KeyAction; 29] = [
+pub(crate) const ACTIONS: [KeyAction; 31] = [
     action("send", Command::Enter, &["enter"], "send the prompt; while a turn runs, it waits for its end"),
     action("newline", Command::NewLine, &["alt-enter", "ctrl-j", "shift-enter"], "begin a new line"),
     action("take", Command::Tab, &["tab"], "take the marked one of a list, else the suggestion"),
@@ -91,6 +93,13 @@ pub(crate) const ACTIONS: [KeyAction; 29] = [
     action("next_mode", Command::NextMode, &["shift-tab"], "change the mode: default, auto-edit, plan"),
     action("search", Command::Search, &["ctrl-r"], "search what was sent"),
     action("editor", Command::Editor, &["ctrl-g"], "edit the prompt in $VISUAL or $EDITOR"),
+    action("read_all", Command::ReadAll, &["ctrl-t"], "read the whole conversation"),
+    action(
+        "read_newest",
+        Command::ReadNewest,
+        &["ctrl-o"],
+        "read what the work ahead would change, else the last output",
+    ),
     action("redraw", Command::Redraw, &["ctrl-l"], "scroll the screen away and draw the prompt anew"),
     action("suspend", Command::Suspend, &["ctrl-z"], "give the terminal back to the shell until fg"),
     action("left", Command::Left, &["left", "ctrl-b"], "a character to the left"),

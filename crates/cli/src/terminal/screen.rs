@@ -1,6 +1,6 @@
 use std::io::{self, Write};
 
-use crossterm::cursor::{MoveToColumn, MoveUp};
+use crossterm::cursor::{MoveTo, MoveToColumn, MoveUp};
 use crossterm::queue;
 use crossterm::style::{Attribute, Color, Print, SetAttribute, SetForegroundColor};
 use crossterm::terminal::{
@@ -80,6 +80,22 @@ impl<W: Write> Screen<W> {
             queue!(self.out, MoveUp(up))?;
         }
         self.paint(&[])
+    }
+
+    /// Draws rows from the first of the screen on, for a screen of its own: what is drawn on the other one is not known here.
+    pub(crate) fn draw_page(&mut self, rows: &[Row]) -> io::Result<()> {
+        let mut codes = Vec::new();
+        queue!(codes, BeginSynchronizedUpdate, DisableLineWrap, MoveTo(0, 0))?;
+        for (place, row) in rows.iter().enumerate() {
+            if 0 < place {
+                codes.extend_from_slice(b"\r\n");
+            }
+            write_row(&mut codes, row, self.palette)?;
+            queue!(codes, Clear(ClearType::UntilNewLine))?;
+        }
+        queue!(codes, EnableLineWrap, EndSynchronizedUpdate)?;
+        self.out.write_all(&codes)?;
+        self.out.flush()
     }
 
     /// Shows a frame in place of the last one.

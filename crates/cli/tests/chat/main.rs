@@ -28,6 +28,7 @@ mod parallel;
 mod pipe;
 mod prepared;
 mod provider;
+mod reading;
 mod server_tools;
 mod sessions;
 mod states;

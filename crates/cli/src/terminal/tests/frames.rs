@@ -1,10 +1,10 @@
 use std::time::Instant;
 
-use super::play;
-use crate::terminal::frame::Frame;
+use super::{events, play};
+use crate::terminal::frame::{Frame, Position};
 use crate::terminal::{
-    Choice, Consent, Ghost, LineEditor, LiveRow, Palette, Popup, Size, StatusItem, StatusLine, Style, View,
-    render,
+    Choice, Consent, Diff, Ghost, LineEditor, LiveRow, Markdown, Palette, Passage, Popup, Reader, Size,
+    StatusItem, StatusLine, Style, View, render,
 };
 
 const SIZE: Size = Size { columns: 30, rows: 6 };
@@ -202,4 +202,43 @@ fn status_lines() {
         ("harmful", shown(&harmful, 40, 24, &[])),
     ];
     hold("status_lines", &pictures);
+}
+
+#[test]
+fn what_is_read_fills_the_screen_and_says_where_its_reader_is() {
+    let patch = "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n fn add() {\n-    a - b\n+    a + b\n";
+    let answer = "# Why\n\nThe function **add** subtracts, which is what the test complains of; see `lib.rs`.\n\n1. first\n2. second\n";
+    let passages = || {
+        vec![
+            Passage::Text("\n> why does the test fail?\x1b[2J".to_owned(), Style::Strong),
+            Passage::Answer(answer.to_owned()),
+            Passage::Text(
+                (1..=20).map(|line| format!("  line {line}")).collect::<Vec<_>>().join("\n"),
+                Style::Dim,
+            ),
+            Passage::Diff(Diff::parse(patch)),
+        ]
+    };
+    let shown = |script: &str, columns: u16, rows: u16, at_end: bool| {
+        let size = Size { columns, rows };
+        let mut reader =
+            Reader::new("conversation", passages(), Markdown::Rendered, (size, Palette::Styled), at_end);
+        for event in events(script) {
+            assert!(!reader.handle(&event), "{script}");
+        }
+        let frame = Frame { rows: reader.screen(), cursor: Position { row: usize::from(rows), column: 0 } };
+        picture(&frame, columns)
+    };
+    let pictures = [
+        ("40 columns, from the start", shown("", 40, 10, false)),
+        ("80 columns, at the end", shown("", 80, 10, true)),
+        ("120 columns, a page on", shown("f", 120, 10, false)),
+        ("beyond the end", shown("f f f f f f", 40, 10, false)),
+        ("back to the start", shown("G g", 40, 6, false)),
+        ("searched", shown("/ l i n e _ 7 Enter", 40, 6, false)),
+        ("searched, the next", shown("/ l i n e _ 1 Enter n", 40, 6, false)),
+        ("while words are typed", shown("/ l i n", 40, 6, false)),
+        ("one row", shown("j", 40, 1, false)),
+    ];
+    hold("reader", &pictures);
 }

@@ -1,0 +1,79 @@
+//! The conversation on a screen of its own.
+
+use serde_json::json;
+
+use crate::fixture::{project, project_with_suggestion};
+
+#[test]
+fn the_whole_conversation_is_read_unfolded_and_the_lines_are_as_before() {
+    let mut chat = project()
+        .shell(0, "seq 100 140")
+        .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
+        .says(0, "**All** is counted.")
+        .says(300, "Later.")
+        .chat_in("yolo", 80, 20);
+    chat.send("count\r");
+    chat.wait_for("All is counted.");
+    chat.wait_for("more lines");
+    let before = chat.settle();
+    assert!(!before.contains("  117"), "{before}");
+    chat.send("\x14");
+    chat.wait_for("conversation · ");
+    chat.wait_for("All is counted.");
+    chat.send("g/117\r");
+    chat.wait_until("the row that was searched at the top", |screen| {
+        screen.contents().starts_with("  117\n")
+    });
+    chat.resize(60, 12);
+    chat.send("j");
+    chat.wait_until("the new size", |screen| screen.contents().lines().count() == 12);
+    chat.resize(80, 20);
+    chat.send("q");
+    chat.wait_until_gone("conversation · ");
+    assert_eq!(chat.settle(), before);
+    chat.send("more\r\x14");
+    chat.wait_for("conversation · ");
+    // What comes meanwhile is shown when its reader is back.
+    chat.settle();
+    chat.send("q");
+    chat.wait_for("> more\nLater.");
+    chat.leave();
+}
+
+#[test]
+fn what_is_new_is_the_work_ahead_and_else_the_last_output() {
+    let mut chat = project().says(0, "Nothing.").chat("plan");
+    chat.send("\x0f");
+    chat.wait_for("there is neither work ahead nor an output to read");
+    chat.leave();
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests of all\n")
+        .says(0, "Tests are written.")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("ready");
+    chat.send("\x0f");
+    chat.wait_for("what the work ahead would change · ");
+    chat.wait_for("1 + tests of all");
+    chat.send("\x1b");
+    chat.wait_for("[Tab]");
+    assert_eq!(chat.read("tests.txt"), None);
+    chat.take();
+    chat.wait_for("Tests are written.");
+    chat.leave();
+}
+
+#[test]
+fn a_chat_that_is_ended_while_somebody_reads_gives_the_terminal_back() {
+    let mut chat = project().says(0, "It is.").chat("plan");
+    let mode = chat.mode();
+    chat.send("begin\r");
+    chat.wait_for("It is.");
+    chat.send("\x14");
+    chat.wait_for("conversation · ");
+    let process = rustix::process::Pid::from_raw(i32::try_from(chat.process_id()).unwrap()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    chat.exit_code();
+    chat.wait_until("the lines again", |screen| !screen.alternate_screen() && !screen.hide_cursor());
+    assert_ne!(chat.mode(), mode);
+    chat.wait_for("It is.");
+}
