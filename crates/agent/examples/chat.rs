@@ -19,8 +19,9 @@ use headstart_agent::{AgentOptions, Answer, Item, ItemChange, NoLedger, Phase, P
 use headstart_budget::ledger::Source;
 use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
 use headstart_budget::{EntryBuilder, Metering};
-use headstart_forked_query::{ApiKey, BackgroundModel, HttpModel, Model, Prices, Provider, Timeouts};
+use headstart_forked_query::{BackgroundModel, Model, Prices};
 use headstart_overlay_fs::OsTree;
+use headstart_providers::{ApiKey, HttpModel, Provider, Timeouts};
 use headstart_speculation::{Engine, Limits};
 use headstart_tool_gate::{Gate, GateContext};
 use headstart_toolbox::Toolbox;

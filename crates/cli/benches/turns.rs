@@ -11,11 +11,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use divan::{Bencher, black_box};
 use futures::future::BoxFuture;
-use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, HttpModel, Message, Model, Provider, Recording, Replay, Role, Timeouts,
-    ToolCall,
-};
+use headstart_forked_query::{BackgroundModel, CacheSafeParams, Message, Model, Role, ToolCall};
 use headstart_overlay_fs::{OsOptions, OsTree, Workspace};
+use headstart_providers::{HttpModel, Provider, Recording, Replay, Timeouts};
 use headstart_speculation::{Acceptance, Consent, Ending, Engine, Host, Limits, Speculation, Status};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};

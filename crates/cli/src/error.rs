@@ -2,8 +2,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use headstart_agent::SessionError;
-use headstart_forked_query::{HistoryError, ModelError, RecordingError};
+use headstart_forked_query::{HistoryError, ModelError};
 use headstart_overlay_fs::WorkspacePath;
+use headstart_providers::RecordingError;
 
 use crate::exit::ExitStatus;
 use crate::shell_words::shell_word;

@@ -7,7 +7,8 @@ use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use headstart_forked_query::{CONTENT, Scrubber};
+use headstart_forked_query::CONTENT;
+use headstart_providers::Scrubber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::format::FmtSpan;

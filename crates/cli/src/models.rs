@@ -9,9 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use headstart_forked_query::{
-    ApiKey, BackgroundModel, HttpModel, KeyNeed, Limiter, Model, Patient, PrefixKeeper, Priority,
-    Provider as Service, ProviderRelation, Recorder, Recording, Replay, Scrubber, Waits,
+use headstart_forked_query::{BackgroundModel, Model, ProviderRelation};
+use headstart_providers::{
+    ApiKey, HttpModel, KeyNeed, Limiter, PrefixKeeper, Priority, Provider as Service, Recorder, Recording,
+    Replay, RetryingModel, Scrubber, Waits,
 };
 
 use crate::config::{self, Config};
@@ -220,9 +221,9 @@ impl Opened {
             Some(lane) => Arc::new(OneAtATime::new(model, priority, lane)),
             None => model,
         };
-        let patient = Patient::new(model, priority, Arc::clone(limiter));
-        let patient = patient.with_policy(config.requests.retry_policy(priority));
-        Arc::new(patient.with_waits(Arc::clone(waits)))
+        let retrying = RetryingModel::new(model, priority, Arc::clone(limiter));
+        let retrying = retrying.with_policy(config.requests.retry_policy(priority));
+        Arc::new(retrying.with_waits(Arc::clone(waits)))
     }
 }
 

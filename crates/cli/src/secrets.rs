@@ -1,4 +1,4 @@
-use headstart_forked_query::Scrubber;
+use headstart_providers::Scrubber;
 
 use crate::environment::Environment;
 

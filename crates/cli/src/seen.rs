@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use headstart_forked_query::Provider as Service;
+use headstart_providers::Provider as Service;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use serde_json::Value;
@@ -204,7 +204,7 @@ fn ollama_address(host: &str) -> Option<String> {
 }
 
 async fn answering(places: &[Place]) -> Vec<Server> {
-    headstart_forked_query::choose_tls();
+    headstart_providers::choose_tls();
     // Whatever is on this machine is not behind a proxy, and needs no certificates, which take long to read.
     let client = Client::builder().no_proxy().redirect(Policy::none()).referer(false).tls_certs_only([]);
     let Ok(client) = client.build() else { return Vec::new() };

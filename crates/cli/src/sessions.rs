@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use headstart_agent::{Session, SessionStore, StoreError};
-use headstart_forked_query::Scrubber;
+use headstart_providers::Scrubber;
 use serde_json::Value;
 
 use crate::error::CliError;

@@ -1,11 +1,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use headstart_forked_query::{BackgroundModel, Recording};
+use headstart_forked_query::BackgroundModel;
 use headstart_git_ahead::{Git, GitError, Repository};
 use headstart_overlay_fs::{
     Durability, OsOptions, OsTree, Preparing, SweepOutcome, Tree, TreeError, UndoLimit, Workspace,
 };
+use headstart_providers::Recording;
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::{ProjectIndex, Toolbox, codebase_tools, more_tools};

@@ -2,7 +2,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Error, Map, Value};
 
-use crate::wire::{Fields, FromJson};
+use crate::json::{Fields, FromJson};
 
 /// Who wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub enum Part {
 /// It is for the model that wrote it, by the wire format that wrote it. Every other one leaves it out of its requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
-    /// The [wire format](crate::Wire::id) that wrote it.
+    /// The wire format that wrote it, by its name for programs.
     pub format: String,
     /// The provider's name of the model.
     pub model: String,

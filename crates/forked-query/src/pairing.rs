@@ -1,4 +1,5 @@
 use std::collections::{HashSet, VecDeque};
+use std::hash::BuildHasher;
 
 use crate::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 
@@ -153,7 +154,7 @@ fn answer(call: &mut ToolCall, results: &mut Vec<ToolResult>, taken: &mut HashSe
 }
 
 /// The id itself, or the first of `id-2`, `id-3`, … that is not taken.
-pub(crate) fn free_id(id: &str, taken: &HashSet<String>) -> String {
+pub fn free_id<S: BuildHasher>(id: &str, taken: &HashSet<String, S>) -> String {
     let base = if id.is_empty() { "call" } else { id };
     if !taken.contains(base) {
         return base.to_owned();

@@ -2,7 +2,7 @@ use futures::StreamExt;
 use serde_json::Value;
 use tracing::{Instrument, debug, debug_span, trace};
 
-use crate::wire::ObjectEnd;
+use crate::json::ObjectEnd;
 use crate::{
     BackgroundModel, CONTENT, CacheSafeParams, FinishReason, Message, ModelError, ModelEvent, ModelRequest,
     Part, Role, Usage, with_yields,

@@ -3,7 +3,7 @@ mod read;
 
 use headstart_followup_state::{FilterReason, MAX_CANDIDATES, Suggestions};
 
-pub(crate) use self::prompt::{SEVERAL, asks_for_several};
+pub use self::prompt::{SEVERAL, asks_for_several};
 use crate::{BackgroundModel, CacheSafeParams, Message, ModelError, Query, Role, Usage, forked_query};
 
 /// Fewer entries by the model than this say too little about where the user is going.

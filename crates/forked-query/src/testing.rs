@@ -1,4 +1,4 @@
-//! Conversations for the tests of this crate.
+//! Conversations for the tests of this crate and of `headstart-providers`.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, json};
 
-use crate::{
+use headstart_forked_query::{
     EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, Part, Role, ToolCall,
     ToolOutcome, ToolResult, ToolSchema, Usage,
 };

@@ -11,9 +11,10 @@ use divan::{Bencher, black_box};
 use futures::StreamExt;
 use futures::executor::block_on;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Message, Model, ModelRequest, Recording, Replay, Role, ToolCall,
+    BackgroundModel, CacheSafeParams, Message, Model, ModelRequest, Role, ToolCall,
 };
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree};
+use headstart_providers::{Recording, Replay};
 use headstart_speculation::{Consent, Ending, Engine, Host, Limits, Transcript};
 use headstart_tool_gate::{ApprovalMode, CallRef, Gate, GateContext, Verdict};
 use headstart_toolbox::{ToolContext, Toolbox};

@@ -199,7 +199,7 @@ fn said(error: &dyn Error, secret: Option<&str>) -> String {
 
 /// A client that goes nowhere but to the address that its user wrote.
 pub(crate) fn client() -> Result<reqwest::Client, String> {
-    headstart_forked_query::choose_tls();
+    headstart_providers::choose_tls();
     let client = reqwest::Client::builder()
         .connect_timeout(CONNECT_TIME)
         .redirect(Policy::none())

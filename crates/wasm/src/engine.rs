@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use headstart_followup_state::Suggestion;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Generated, Guards, ModelError, ModelRequest, Priority, Suppressed,
+    BackgroundModel, CacheSafeParams, Generated, Guards, ModelError, ModelRequest, Suppressed,
     SuppressionReason, TurnEnd, Usage, check_pairing, generate_candidates,
 };
+use headstart_providers::Priority;
 use headstart_speculation::{Engine, Transcript};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::{CommandRunner, Toolbox};

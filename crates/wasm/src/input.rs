@@ -1,6 +1,6 @@
 //! What JavaScript gives, read; a mistake names the field.
 
-use headstart_forked_query::json_path;
+use headstart_providers::json_path;
 use serde::de::DeserializeOwned;
 use serde_json::Error;
 

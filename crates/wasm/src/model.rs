@@ -4,7 +4,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream;
-use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest, Priority};
+use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest};
+use headstart_providers::Priority;
 
 use crate::exchange::{event_from_json, request_to_json};
 use crate::failure::Failure;
@@ -52,7 +53,7 @@ async fn next(answers: &mut Answers) -> Option<Result<ModelEvent, ModelError>> {
 
 #[cfg(test)]
 mod tests {
-    use headstart_forked_query::RetryPolicy;
+    use headstart_providers::RetryPolicy;
 
     use super::*;
 

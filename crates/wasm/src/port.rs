@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use headstart_forked_query::Priority;
+use headstart_providers::Priority;
 use js_sys::Promise;
 use send_wrapper::SendWrapper;
 use wasm_bindgen::JsValue;

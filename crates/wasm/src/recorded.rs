@@ -3,7 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{FutureExt, Stream};
-use headstart_forked_query::{Model, ModelError, ModelEvent, Recording, RecordingError, Replay};
+use headstart_forked_query::{Model, ModelError, ModelEvent};
+use headstart_providers::{Recording, RecordingError, Replay};
 use js_sys::Promise;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use headstart_forked_query::{Decoder, KeyHeader, KeyNeed, ModelError, ModelEvent, Provider, Wire};
+use headstart_forked_query::{ModelError, ModelEvent};
+use headstart_providers::{Decoder, KeyHeader, KeyNeed, Provider, Wire};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 

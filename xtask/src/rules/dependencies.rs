@@ -7,7 +7,7 @@ use cargo_metadata::MetadataCommand;
 use super::{Broken, RuleError};
 
 /// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
-pub(crate) const PURE_CRATES: [&str; 14] = [
+pub(crate) const PURE_CRATES: [&str; 15] = [
     "workspace-path",
     "followup-state",
     "tool-gate",
@@ -16,6 +16,7 @@ pub(crate) const PURE_CRATES: [&str; 14] = [
     "git-ahead",
     "code-index",
     "forked-query",
+    "providers",
     "toolbox",
     "context",
     "code-intel",

@@ -1,5 +1,6 @@
-use headstart_forked_query::{ModelError, Money, Scrubber, Usage};
+use headstart_forked_query::{ModelError, Money, Usage};
 use headstart_overlay_fs::ContentHash;
+use headstart_providers::Scrubber;
 use headstart_speculation::{Acceptance, Cost, Finished, Status};
 
 use crate::ledger::{Decision, Entry, Kind, LeftOut, Outcome, Source, Speculated, Suggested, Work};

@@ -3,8 +3,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::executor::block_on;
-use headstart_forked_query::{BackgroundModel, CacheSafeParams, Prices, Recording, Replay, ToolCall};
+use headstart_forked_query::{BackgroundModel, CacheSafeParams, Prices, ToolCall};
 use headstart_overlay_fs::MemoryTree;
+use headstart_providers::{Recording, Replay};
 use headstart_speculation::{Acceptance, Consent, Driver, Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
 use headstart_toolbox::Toolbox;
@@ -89,7 +90,7 @@ fn what_is_to_be_kept_is_given_once_and_in_order() {
 #[test]
 fn the_texts_of_prompts_are_kept_without_their_secrets() {
     let entries = EntryBuilder::new(Source::Command, Tariff::new("m", Prices::default()));
-    let scrubber = headstart_forked_query::Scrubber::default();
+    let scrubber = headstart_providers::Scrubber::default();
     let entry = entries.with_prompts(scrubber).suggestion(
         NOW,
         "a",

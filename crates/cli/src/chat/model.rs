@@ -145,8 +145,8 @@ mod tests {
             base_url: Some("http://localhost:1/v1".to_owned()),
             ..Config::default()
         };
-        let models = Models::of_model(Arc::new(headstart_forked_query::Replay::new(
-            headstart_forked_query::Recording::parse(r#"{"turns":[{"text":"x"}]}"#).unwrap(),
+        let models = Models::of_model(Arc::new(headstart_providers::Replay::new(
+            headstart_providers::Recording::parse(r#"{"turns":[{"text":"x"}]}"#).unwrap(),
             Arc::new(|_| Box::pin(std::future::ready(())) as _),
         )));
         let choice = ModelChoice::new(&models, &config, &Environment::default(), None);

@@ -1,7 +1,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use headstart_forked_query::{WaitCause, Waiting, Waits};
+use headstart_providers::{WaitCause, Waiting, Waits};
 use tokio::sync::watch::Receiver;
 use tokio::time::Instant;
 

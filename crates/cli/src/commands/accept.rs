@@ -2,9 +2,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_budget::of_acceptance;
-use headstart_forked_query::{Message, Recording, ToolCall};
+use headstart_forked_query::{Message, ToolCall};
 use headstart_git_ahead::{GitChange, GitError};
 use headstart_overlay_fs::{ChangeSummary, Conflict, TreeError, WorkspacePath};
+use headstart_providers::Recording;
 use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Status};
 use headstart_tool_gate::{Reason, Verdict};
 use serde::Serialize;

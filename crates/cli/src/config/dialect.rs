@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use headstart_forked_query::KeyHeader;
-use headstart_forked_query::openai::OutputLimit;
+use headstart_providers::KeyHeader;
+use headstart_providers::openai::OutputLimit;
 use toml::Spanned;
 
 use super::file::File;

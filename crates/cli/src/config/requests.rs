@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use headstart_forked_query::{Priority, RetryPolicy, Timeouts};
+use headstart_providers::{Priority, RetryPolicy, Timeouts};
 
 /// How a provider is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,8 +5,8 @@ mod tool_servers;
 use std::fs;
 use std::time::Duration;
 
-use headstart_forked_query::openai::OutputLimit;
-use headstart_forked_query::{KeyHeader, Priority, RetryPolicy, Timeouts};
+use headstart_providers::openai::OutputLimit;
+use headstart_providers::{KeyHeader, Priority, RetryPolicy, Timeouts};
 
 use super::*;
 

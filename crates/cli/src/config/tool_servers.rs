@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use headstart_forked_query::Scrubber;
+use headstart_providers::Scrubber;
 use headstart_tool_gate::{BuiltinTool, PolicyOrigin};
 use serde::Deserialize;
 use toml::Spanned;

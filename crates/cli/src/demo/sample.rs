@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use headstart_forked_query::Recording;
+use headstart_providers::Recording;
 
 use crate::error::CliError;
 

@@ -3,9 +3,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::{
-    EventStream, Message, Model, ModelError, ModelRequest, Part, RecordedCall, RecordedTurn, Recording,
-    Replay, Role, ToolOutcome,
+    EventStream, Message, Model, ModelError, ModelRequest, Part, Role, ToolOutcome,
 };
+use headstart_providers::{RecordedCall, RecordedTurn, Recording, Replay};
 use serde_json::json;
 
 /// The bundled recording as a model to talk to: it answers the prompts that were recorded, and says what it is to all others.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_code_index::{Embedder, ModelFailure, Reach, Reranker};
-use headstart_forked_query::{ApiKey, HttpModel, ModelError, Provider, Timeouts};
+use headstart_forked_query::ModelError;
+use headstart_providers::{ApiKey, HttpModel, Provider, Timeouts};
 use serde::Deserialize;
 use serde_json::json;
 

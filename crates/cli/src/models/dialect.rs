@@ -1,6 +1,6 @@
 //! What the user says of one model, put into how its server is asked.
 
-use headstart_forked_query::{FieldScope, Header, MoreFields, Provider as Service, Wire};
+use headstart_providers::{FieldScope, Header, MoreFields, Provider as Service, Wire};
 use serde_json::{Value, json};
 
 use crate::config::{Config, Dialect, HeaderText, Thinking};

@@ -5,7 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use futures::{FutureExt, StreamExt, stream};
-use headstart_forked_query::{EventStream, Model, ModelError, ModelRequest, Priority};
+use headstart_forked_query::{EventStream, Model, ModelError, ModelRequest};
+use headstart_providers::Priority;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 

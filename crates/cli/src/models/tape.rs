@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headstart_forked_query::{Recorder, Recording};
+use headstart_providers::{Recorder, Recording};
 
 use crate::error::CliError;
 

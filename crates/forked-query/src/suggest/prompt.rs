@@ -71,7 +71,7 @@ Answer with a JSON object of the form {{"suggestions": ["the likeliest guess", "
 pub(super) const MAX_OUTPUT_TOKENS: u32 = 1_024;
 
 /// The field of the answer, where several guesses are asked for.
-pub(crate) const SEVERAL: &str = "suggestions";
+pub const SEVERAL: &str = "suggestions";
 
 pub(super) fn schema(count: usize) -> Value {
     if 1 < count {
@@ -103,6 +103,6 @@ pub(super) fn schema(count: usize) -> Value {
 }
 
 /// Whether a request for an answer of this form asks for several guesses.
-pub(crate) fn asks_for_several(schema: &Value) -> bool {
+pub fn asks_for_several(schema: &Value) -> bool {
     schema.pointer("/properties").is_some_and(|fields| fields.get(SEVERAL).is_some())
 }

@@ -1,4 +1,4 @@
-// When a request that failed is made again, and who goes first: as in `forked-query/src/retry.rs` and `http/patient.rs`.
+// When a request that failed is made again, and who goes first: as in `providers/src/retry.rs` and `http/retrying_model.rs`.
 import { ModelError } from "./errors.js";
 import { type Purpose, startTimer } from "./timers.js";
 import type { ModelEvent, ProviderWait } from "./types.js";

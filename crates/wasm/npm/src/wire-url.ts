@@ -1,4 +1,4 @@
-// Where a request goes. The rules are those of the client in Rust (`forked-query/src/http/url.rs`).
+// Where a request goes. The rules are those of the client in Rust (`providers/src/http/url.rs`).
 
 /**
  * The base URL without what the wire format adds, or what people copy along with it; throws what is wrong with it, in words. Its query

@@ -9,10 +9,11 @@ use futures::StreamExt;
 use futures::executor::block_on;
 use futures::future::join;
 use headstart_followup_state::{Config, Event, FollowupController};
-use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, Recording, Replay, ToolCall};
+use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, ToolCall};
 use headstart_overlay_fs::{
     CommitOptions, CommitOutcome, MemoryTree, Overlay, Quota, Tree, Workspace, WorkspacePath,
 };
+use headstart_providers::{Recording, Replay};
 use headstart_speculation::{Acceptance, Consent, Engine, Host, Limits};
 use headstart_tool_gate::{
     ApprovalMode, CallRef, DenyRule, DenyRules, Gate, GateContext, Policies, PolicyRule, Verdict,

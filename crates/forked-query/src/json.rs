@@ -1,0 +1,7 @@
+//! JSON read without derived readers, and JSON that is still being written: for this crate and for wire formats.
+
+mod fields;
+mod object;
+
+pub use fields::{Fields, FromJson};
+pub use object::ObjectEnd;

@@ -1,0 +1,227 @@
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{ID, Options};
+use crate::wire::ids::Ids;
+use crate::wire::layout::{self, Piece};
+use crate::wire::mark::{MARK, Mark};
+use crate::wire::words;
+use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
+
+/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+///
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
+    words::to_bytes(&Body {
+        model: &request.model,
+        stream: true,
+        tools: tools(&request.tools),
+        system: request.system.iter().filter_map(|system| text(system.as_str())).map(Block::marked).collect(),
+        messages: messages(request),
+        max_tokens: max_tokens(request, options),
+    })
+}
+
+/// The provider counts thoughts, too: without room for them nothing might be left for the answer.
+fn max_tokens(request: &ModelRequest, options: &Options) -> u32 {
+    /// More than a model takes for a single question.
+    const ROOM: u32 = 4_096;
+    match request.max_output_tokens {
+        Some(tokens) if thinks_unasked(&request.model) => tokens.saturating_add(ROOM),
+        Some(tokens) => tokens,
+        None => options.max_tokens,
+    }
+}
+
+/// From the fifth family on models think by default, and some cannot be kept from it.
+fn thinks_unasked(model: &str) -> bool {
+    let name = model.rsplit_once("claude-").map_or("", |(_, name)| name);
+    name.split('-').find_map(|word| word.parse::<u32>().ok()).is_some_and(|family| 5 <= family)
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<WireMessage<'a>>,
+    // From here on requests of one conversation may differ.
+    max_tokens: u32,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+struct Block<'a> {
+    #[serde(flatten)]
+    content: Content<'a>,
+    // The last field, so that all bytes before it are those of a block without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Content<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: &'a Map<String, Value>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "String::is_empty")]
+        content: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        is_error: Option<bool>,
+    },
+    /// A block of the model's own that goes back as it came.
+    #[serde(untagged)]
+    Thought(&'a Map<String, Value>),
+}
+
+impl Block<'_> {
+    fn marked(mut self) -> Self {
+        self.cache_control = Some(MARK);
+        self
+    }
+}
+
+impl<'a> From<Content<'a>> for Block<'a> {
+    fn from(content: Content<'a>) -> Self {
+        Self { content, cache_control: None }
+    }
+}
+
+fn tools(tools: &[ToolSchema]) -> Vec<Tool<'_>> {
+    let mut tools: Vec<_> = tools
+        .iter()
+        .map(|tool| Tool {
+            name: &tool.name,
+            description: &tool.description,
+            input_schema: &tool.parameters,
+            cache_control: None,
+        })
+        .collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = Some(MARK);
+    }
+    tools
+}
+
+fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
+    let (shared, question) = words::split_question(request);
+    let ids = Ids::of(&request.messages, ID, &request.model);
+    let message = |turn| message(turn, &request.model, &ids);
+    let mut list: Vec<_> = words::turns(shared).filter_map(message).collect();
+    let before_answer = list.iter().rposition(|message| message.role == "assistant").unwrap_or_default();
+    mark(&mut list[..before_answer]);
+    mark(&mut list);
+    let question = question.into_iter().filter_map(|question| message(std::slice::from_ref(question)));
+    list.extend(question);
+    if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
+        last.content
+            .push(Content::Text { text: words::schema(schema).trim_start().to_owned().into() }.into());
+    }
+    list
+}
+
+/// Marks the last block that holds anything: a mark on an empty one is refused, and on a thought.
+fn mark(messages: &mut [WireMessage<'_>]) {
+    let blocks = messages.iter_mut().flat_map(|message| &mut message.content).rev();
+    let full = |block: &&mut Block| match &block.content {
+        Content::ToolResult { content, .. } => !content.trim().is_empty(),
+        content => !content.is_thought(),
+    };
+    if let Some(block) = blocks.into_iter().find(full) {
+        block.cache_control = Some(MARK);
+    }
+}
+
+/// One message, or tool messages that follow each other; none where there is nothing to say, which is refused.
+fn message<'a>(turn: &'a [Message], model: &str, ids: &Ids<'_>) -> Option<WireMessage<'a>> {
+    let first = turn.first()?;
+    if first.role == Role::Model {
+        return answer(first, model, ids);
+    }
+    let content = turn.iter().flat_map(|message| &message.parts);
+    let content: Vec<_> = content.filter_map(|part| block(part, ids)).collect();
+    (!content.is_empty()).then_some(WireMessage { role: "user", content })
+}
+
+fn block<'a>(part: &'a Part, ids: &Ids<'_>) -> Option<Block<'a>> {
+    match part {
+        Part::Text { text: words } => text(words.as_str()),
+        Part::ToolResult(result) => Some(tool_result(result, ids).into()),
+        Part::ToolCall(_) | Part::Opaque(_) => None,
+    }
+}
+
+/// What the model said, with the thoughts that it wants back where they stood.
+fn answer<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Option<WireMessage<'a>> {
+    let pieces = layout::pieces(message, ID, model).into_iter();
+    let mut content: Vec<_> = pieces.filter_map(|piece| encode_piece(piece, ids)).collect();
+    // What follows a thought may have been white space.
+    while content.last().is_some_and(|block| block.content.is_thought()) {
+        content.pop();
+    }
+    (!content.is_empty()).then_some(WireMessage { role: "assistant", content })
+}
+
+fn encode_piece<'a>(piece: Piece<'a>, ids: &Ids<'_>) -> Option<Block<'a>> {
+    match piece {
+        Piece::Text(words, _) => text(words),
+        Piece::Call(call, _) => Some(
+            Content::ToolUse { id: ids.plain(&call.id), name: words::plain(&call.name), input: &call.args }
+                .into(),
+        ),
+        Piece::Raw(thought) => is_thought(thought).then(|| Content::Thought(thought).into()),
+    }
+}
+
+/// Nothing else goes back as it came, whatever a file says that it did.
+fn is_thought(block: &Map<String, Value>) -> bool {
+    block.get("type").is_some_and(|kind| kind == "thinking" || kind == "redacted_thinking")
+}
+
+impl Content<'_> {
+    fn is_thought(&self) -> bool {
+        matches!(self, Self::Thought(_))
+    }
+}
+
+/// A text of nothing but white space is refused.
+fn text<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
+    let text = text.into();
+    (!text.trim().is_empty()).then(|| Content::Text { text }.into())
+}
+
+fn tool_result<'a>(result: &'a ToolResult, ids: &Ids<'_>) -> Content<'a> {
+    let is_error = matches!(result.outcome, ToolOutcome::Error(_));
+    Content::ToolResult {
+        tool_use_id: ids.plain(&result.id),
+        content: words::outcome(result),
+        is_error: is_error.then_some(true),
+    }
+}

@@ -1,0 +1,411 @@
+//! Providers over HTTP.
+
+mod answer;
+mod headers;
+mod key;
+mod limiter;
+mod more_fields;
+mod prefix;
+mod prefix_keeper;
+mod refusals;
+mod retry_after;
+mod retrying_model;
+mod url;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+use tokio::time::Instant;
+use tracing::debug;
+
+pub use key::ApiKey;
+pub use limiter::Limiter;
+pub use more_fields::{FieldScope, MoreFields};
+pub use prefix_keeper::{KeptPrefixes, PrefixKeeper};
+pub use retrying_model::{RetryingModel, WaitCause, Waiting, Waits};
+
+use crate::provider_error::{is_page, shorten};
+use crate::redact::Redactor;
+use crate::{Decoder, KeyNeed, Provider, Wire};
+use headstart_forked_query::{EventStream, Model, ModelError, ModelRequest};
+
+/// A client for every [`Provider`]. It needs a tokio runtime.
+///
+/// One request is one connection at work; dropping the answer, or the future that waits for it, closes it. What fails is
+/// not tried again here ([`RetryingModel`](crate::RetryingModel) does that), but a request with a parameter that the server refuses as not known
+/// to it is sent again without, and later ones to the same model are sent so from the start
+/// ([`Wire::refused_parameter`](crate::Wire::refused_parameter)). Redirects are not followed, for they would carry the conversation
+/// to another place.
+///
+/// The key is sent to the provider's base URL and appears nowhere else: not in errors, not in `Debug`.
+#[derive(Debug, Clone)]
+pub struct HttpModel {
+    client: Client,
+    provider: Provider,
+    base: Url,
+    key: Option<ApiKey>,
+    timeouts: Timeouts,
+    refusals: refusals::Refusals,
+    /// Those that the host adds.
+    headers: HeaderMap,
+    more: MoreFields,
+    tells_fragments: bool,
+    /// All that is in no error.
+    hide: Redactor,
+}
+
+/// How long a client waits for a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the first bytes of an answer. A queue, a model that is loaded first or a long prompt take their time.
+    pub first_byte: Duration,
+    /// For the next bytes.
+    pub idle: Duration,
+    /// For the next piece of the answer: bytes that are only signs of life do not count.
+    pub stalled: Duration,
+}
+
+impl Default for Timeouts {
+    /// Ten seconds to connect, two minutes for the first bytes and between any others: a model that thinks may say
+    /// nothing for a while. Ten minutes where there are signs of life.
+    fn default() -> Self {
+        let silence = Duration::from_secs(120);
+        let stalled = Duration::from_secs(600);
+        Self { connect: Duration::from_secs(10), first_byte: silence, idle: silence, stalled }
+    }
+}
+
+/// Makes ring the process's provider of cryptography for TLS, unless it has one already. [`HttpModel::new`] does so, too; a host
+/// calls it before it builds a client of its own with reqwest.
+pub fn choose_tls() {
+    // It fails where there is one already; then that one serves.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+impl HttpModel {
+    /// A client of this provider; the host brings the key.
+    pub fn new(provider: Provider, key: Option<ApiKey>, timeouts: Timeouts) -> Result<Self, ModelError> {
+        let misconfigured =
+            |message: String| ModelError::Misconfigured { provider: provider.name.clone(), message };
+        if key.is_none() && provider.key == KeyNeed::Required {
+            return Err(misconfigured(format!("there is no key; set {} to one", provider.key_variable)));
+        }
+        let base = url::base_url(&provider).map_err(misconfigured)?;
+        let headers = headers::of(&provider).map_err(misconfigured)?;
+        choose_tls();
+        let mut builder = Client::builder()
+            .connect_timeout(timeouts.connect)
+            .redirect(Policy::none())
+            .referer(false)
+            .user_agent(concat!("headstart/", env!("CARGO_PKG_VERSION")));
+        if url::is_this_machine(&base) {
+            builder = builder.no_proxy();
+            if base.scheme() == "http" {
+                // To read those of the system takes longer than a request.
+                builder = builder.tls_certs_only([]);
+            }
+        }
+        let client = builder.build().map_err(|error| misconfigured(reason(error)))?;
+        let hide = Redactor::new(key.as_ref().map_or("", ApiKey::text));
+        let hide = provider.headers.iter().fold(hide, |hide, header| hide.and(&header.value));
+        let hide = base.query_pairs().fold(hide, |hide, (_, value)| hide.and(&value));
+        Ok(Self {
+            client,
+            provider,
+            base,
+            key,
+            timeouts,
+            refusals: refusals::Refusals::default(),
+            headers,
+            more: MoreFields::default(),
+            tells_fragments: false,
+            hide,
+        })
+    }
+
+    /// The same client; its requests have these fields, too.
+    #[must_use]
+    pub fn with_fields(self, more: MoreFields) -> Self {
+        Self { more, ..self }
+    }
+
+    /// The same client; its answers have the letters of calls as they come, too ([`ModelEvent::CallFragment`](headstart_forked_query::ModelEvent::CallFragment)).
+    #[must_use]
+    pub fn telling_fragments(self) -> Self {
+        Self { tells_fragments: true, ..self }
+    }
+
+    /// The body of the answer to a request that is answered at once.
+    async fn ask_for(&self, url: Url, body: Vec<u8>) -> Result<String, ModelError> {
+        let mut response = self.post(url, "application/json", body).await?;
+        match response.status() {
+            StatusCode::OK => Ok(self.beginning(&mut response).await),
+            _ => Err(self.refused(response).await),
+        }
+    }
+
+    /// Posts JSON to another interface of the same server, at a path below the base URL, and gives the body of its answer: vectors of
+    /// texts, a ranking of passages. With the key, as any request. A body of more than `most` bytes is an error, and so is one that has
+    /// not come whole within the time that a request has for its first bytes.
+    pub async fn post_json(&self, path: &str, body: Vec<u8>, most: usize) -> Result<String, ModelError> {
+        let deadline = Instant::now() + self.first_byte_limit();
+        let mut response = self.post(self.url_of(path), "application/json", body).await?;
+        if response.status() != StatusCode::OK {
+            return Err(self.refused(response).await);
+        }
+        let dropped = |_| ModelError::Dropped { provider: self.provider.label() };
+        let mut body = Vec::new();
+        let read = async {
+            while let Some(bytes) = response.chunk().await.map_err(dropped)? {
+                body.extend_from_slice(&bytes);
+                if most < body.len() {
+                    return Err(self.malformed(&format!("an answer of more than {most} bytes")));
+                }
+            }
+            Ok(())
+        };
+        let silence =
+            |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
+        tokio::time::timeout_at(deadline, read).await.map_err(silence)??;
+        String::from_utf8(body).map_err(|_| self.malformed("an answer that is no text"))
+    }
+
+    /// Whether the server is on this machine, so that nothing leaves it.
+    pub fn is_on_this_machine(&self) -> bool {
+        url::is_this_machine(&self.base)
+    }
+
+    /// Removes what is there; that it is gone is no error.
+    async fn delete(&self, url: Url) -> Result<(), ModelError> {
+        let response = self.exchange(self.client.delete(url.clone()), &url).await?;
+        match response.status() {
+            StatusCode::OK | StatusCode::NO_CONTENT | StatusCode::NOT_FOUND => Ok(()),
+            _ => Err(self.refused(response).await),
+        }
+    }
+
+    /// The same client with another wire format.
+    fn speaking(&self, wire: Wire) -> Self {
+        Self { provider: Provider { wire, ..self.provider.clone() }, ..self.clone() }
+    }
+
+    fn url_of(&self, path: &str) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
+        url
+    }
+
+    /// Sends a request, written anew as long as the server refuses a parameter of it. The answer to the last, which is a
+    /// success, and when its first bytes have to be there.
+    async fn send(&self, request: &ModelRequest) -> Result<(Response, Instant), ModelError> {
+        let mut attempt = self.refusals.attempt(&request.model);
+        let url = url::request_url(&self.base, &self.provider, &request.model);
+        loop {
+            let wire = attempt.wire(&self.provider.wire);
+            // One deadline for the head and the first bytes after it. The connection has a limit of its own.
+            let deadline = Instant::now() + self.first_byte_limit();
+            let mut response = self
+                .post(
+                    url.clone(),
+                    wire.accept(),
+                    self.more.add_to(wire.encode(&self.more.leaving_room(request)), request),
+                )
+                .await?;
+            let status = response.status();
+            if status == StatusCode::OK {
+                self.refusals.remember(&request.model, attempt);
+                return Ok((response, deadline));
+            }
+            if status.is_redirection() {
+                return Err(self.redirected(&response));
+            }
+            let body = self.beginning(&mut response).await;
+            if !attempt.learns(&self.provider.wire, status.as_u16(), &body) {
+                return Err(self.refusal(&response, &body));
+            }
+        }
+    }
+
+    async fn post(&self, url: Url, accept: &'static str, body: Vec<u8>) -> Result<Response, ModelError> {
+        let post =
+            self.client.post(url.clone()).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept);
+        self.exchange(post.body(body), &url).await
+    }
+
+    /// Sends a request with key and headers, and waits for the head of its answer.
+    async fn exchange(&self, mut request: RequestBuilder, url: &Url) -> Result<Response, ModelError> {
+        for (name, value) in self.provider.wire.headers() {
+            request = request.header(*name, *value);
+        }
+        if let Some(key) = &self.key {
+            let (name, value) = key.header(&self.provider)?;
+            request = request.header(name, value);
+        }
+        // They come in the place of those before.
+        request = request.headers(self.headers.clone());
+        let sent = tokio::time::timeout(self.first_byte_limit(), request.send()).await;
+        let silence =
+            |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
+        let response = sent.map_err(silence).and_then(|sent| sent.map_err(|error| self.not_sent(url, error)));
+        debug!(
+            provider = self.provider.name,
+            server = url.host_str(),
+            status = response.as_ref().ok().map(|response| response.status().as_u16()),
+            error = response.as_ref().err().map(ModelError::code),
+            "a server was asked"
+        );
+        response
+    }
+
+    fn not_sent(&self, url: &Url, error: reqwest::Error) -> ModelError {
+        if !error.is_connect() && !error.is_timeout() {
+            // It took the request, or part of it, and hung up.
+            return ModelError::Dropped { provider: self.provider.label() };
+        }
+        let why = if error.is_timeout() {
+            format!("no connection within {} s", self.timeouts.connect.as_secs_f32())
+        } else {
+            reason(error)
+        };
+        self.provider.unreachable(&url::shown(url), &why, self.key_text())
+    }
+
+    /// The error in a response that is not a success.
+    async fn refused(&self, mut response: Response) -> ModelError {
+        if response.status().is_redirection() {
+            return self.redirected(&response);
+        }
+        let body = self.beginning(&mut response).await;
+        self.refusal(&response, &body)
+    }
+
+    fn refusal(&self, response: &Response, body: &str) -> ModelError {
+        let retry_after = retry_after::read(response.headers());
+        self.provider.error(response.status().as_u16(), retry_after, body, &self.hide)
+    }
+
+    fn redirected(&self, response: &Response) -> ModelError {
+        self.provider.wrong_server(&redirect(response), &self.hide)
+    }
+
+    /// A web page in place of an answer.
+    async fn page(&self, mut response: Response) -> ModelError {
+        let body = self.beginning(&mut response).await;
+        let answered = if is_page(&body) { body } else { format!("a web page: {body}") };
+        self.provider.wrong_server(&answered, &self.hide)
+    }
+
+    /// How long it may take until the first bytes are there; what is longer than a day is no limit.
+    fn first_byte_limit(&self) -> Duration {
+        const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+        self.timeouts.connect.saturating_add(self.timeouts.first_byte).min(LONGEST)
+    }
+
+    fn key_text(&self) -> &str {
+        self.key.as_ref().map_or("", ApiKey::text)
+    }
+
+    fn malformed(&self, message: &str) -> ModelError {
+        self.provider.malformed(message, &self.hide)
+    }
+
+    /// As much of a body as is worth a moment.
+    async fn beginning(&self, response: &mut Response) -> String {
+        const BODY_BYTES: usize = 16 * 1024;
+        let mut body = Vec::new();
+        let read = async {
+            while let Ok(Some(bytes)) = response.chunk().await {
+                body.extend_from_slice(&bytes);
+                if BODY_BYTES < body.len() {
+                    break;
+                }
+            }
+        };
+        // What came is enough to go by.
+        let _ = tokio::time::timeout(self.timeouts.idle, read).await;
+        body.truncate(BODY_BYTES);
+        String::from_utf8_lossy(&body).into_owned()
+    }
+}
+
+#[async_trait]
+impl Model for HttpModel {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let (response, deadline) = self.send(request).await?;
+        let kind = response.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes().to_ascii_lowercase());
+        let is = |prefix: &[u8]| kind.as_ref().is_some_and(|kind| kind.starts_with(prefix));
+        if is(b"text/html") {
+            return Err(self.page(response).await);
+        }
+        let mut decoder = Decoder::new(&self.provider, request).redacted(self.hide.clone());
+        if self.tells_fragments {
+            decoder = decoder.telling_fragments();
+        }
+        // Lines of JSON are such documents, too.
+        if is(b"application/json") && self.provider.wire.accept() == "text/event-stream" {
+            decoder = decoder.unstreamed();
+        }
+        let answer = answer::Answer {
+            provider: self.provider.label(),
+            decoder,
+            response,
+            silence: self.timeouts.first_byte,
+            patience: self.timeouts.first_byte.min(deadline.saturating_duration_since(Instant::now())),
+            timeouts: self.timeouts,
+            grown: (Instant::now(), 0),
+            answered: None,
+            ready: VecDeque::new(),
+        };
+        Ok(answer.events())
+    }
+}
+
+/// Where a redirect leads, without what could be a secret in it.
+fn redirect(response: &Response) -> String {
+    let status = response.status().as_u16();
+    let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+    let Some(mut to) = location.and_then(|location| response.url().join(location).ok()) else {
+        return format!("a redirect ({status})");
+    };
+    to.set_query(None);
+    to.set_fragment(None);
+    // Addresses of another kind have no place for them.
+    let _ = to.set_username("");
+    let _ = to.set_password(None);
+    format!("a redirect ({status}) to {to}")
+}
+
+/// The innermost cause: the outer ones only say that sending failed.
+fn reason(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    shorten(&cause.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_needed_is_asked_for_by_name() {
+        let error = HttpModel::new(Provider::dashscope(), None, Timeouts::default()).unwrap_err();
+        assert_eq!(error.to_string(), "dashscope: there is no key; set DASHSCOPE_API_KEY to one");
+        HttpModel::new(Provider::ollama(), None, Timeouts::default()).unwrap();
+    }
+
+    #[test]
+    fn debug_shows_no_key() {
+        let key = ApiKey::new("sk-very-secret");
+        let client = HttpModel::new(Provider::openai(), Some(key), Timeouts::default()).unwrap();
+        assert!(!format!("{client:?}").contains("very-secret"));
+    }
+}

@@ -1,0 +1,91 @@
+use std::collections::VecDeque;
+use std::mem;
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use reqwest::Response;
+use tokio::time::Instant;
+
+use super::Timeouts;
+use crate::Decoder;
+use headstart_forked_query::{EventStream, ModelError, ModelEvent};
+
+/// So long the end of an answer is waited for that is there already: it says what the answer cost. A model that goes on writing
+/// is not paid for it any longer, for the connection is closed then.
+const AFTER_ANSWER: Duration = Duration::from_millis(300);
+
+/// An answer on its way. Dropping it closes the connection.
+pub(super) struct Answer {
+    /// Who answers, for messages.
+    pub(super) provider: String,
+    pub(super) decoder: Decoder,
+    pub(super) response: Response,
+    /// The limit that `patience` is what remains of, for messages.
+    pub(super) silence: Duration,
+    /// How long the next bytes may take.
+    pub(super) patience: Duration,
+    /// How long all bytes after them may.
+    pub(super) timeouts: Timeouts,
+    /// When the answer grew last, and by what count.
+    pub(super) grown: (Instant, u64),
+    /// Since when the answer to a question is there.
+    pub(super) answered: Option<Instant>,
+    pub(super) ready: VecDeque<Result<ModelEvent, ModelError>>,
+}
+
+impl Answer {
+    pub(super) fn events(self) -> EventStream {
+        stream::unfold(self, |mut answer| async move { Some((answer.next().await?, answer)) }).boxed()
+    }
+
+    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            if self.decoder.is_closed() {
+                return None;
+            }
+            let patience = mem::replace(&mut self.patience, self.timeouts.idle);
+            let after = mem::replace(&mut self.silence, self.timeouts.idle);
+            if self.decoder.steps() != self.grown.1 {
+                self.grown = (Instant::now(), self.decoder.steps());
+            }
+            if self.decoder.is_answered() {
+                let since = *self.answered.get_or_insert_with(Instant::now);
+                let left = AFTER_ANSWER.saturating_sub(since.elapsed());
+                match tokio::time::timeout(left, self.response.chunk()).await {
+                    Ok(Ok(Some(bytes))) if !left.is_zero() => self.ready.extend(self.decoder.bytes(&bytes)),
+                    _ => self.ready.extend(self.decoder.end()),
+                }
+                continue;
+            }
+            let left = self.timeouts.stalled.saturating_sub(self.grown.0.elapsed());
+            // Signs of life go on for ever where the model behind them has died.
+            let (patience, after) =
+                if left < patience { (left, self.timeouts.stalled) } else { (patience, after) };
+            if left.is_zero() {
+                // A flood is never waited for.
+                self.give_up(after);
+                continue;
+            }
+            let chunk = tokio::time::timeout(patience, self.response.chunk()).await;
+            match chunk {
+                Ok(Ok(Some(bytes))) => self.ready.extend(self.decoder.bytes(&bytes)),
+                // What came whole counts where the connection broke, too.
+                Ok(Ok(None) | Err(_)) => self.ready.extend(self.decoder.end()),
+                Err(_) => self.give_up(after),
+            }
+        }
+    }
+
+    /// Nothing came for so long.
+    fn give_up(&mut self, after: Duration) {
+        if self.decoder.is_complete() {
+            // All that matters has come.
+            return self.ready.extend(self.decoder.end());
+        }
+        let error = ModelError::Timeout { provider: self.provider.clone(), after };
+        self.ready.extend(self.decoder.fail(error));
+    }
+}

@@ -1,0 +1,250 @@
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::future::{Either, select};
+use futures::{FutureExt, StreamExt, stream};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tracing::info;
+
+use super::limiter::{BackingOff, Limiter, Turn};
+use crate::{Priority, RetryPolicy};
+use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest};
+
+/// Makes a request again that failed for a moment: a rate limit, a server in trouble. It needs a tokio runtime.
+///
+/// Never once a piece of the answer was given: until then an answer that begins is held back. Dropping the future or
+/// the stream ends everything, a wait too.
+///
+/// A background request that is under way when the provider limits the user's own turn is given up at once: made again when
+/// the turn is through, where no piece of its answer was given, and [`ModelError::Yielded`] otherwise.
+pub struct RetryingModel {
+    model: Arc<dyn Model>,
+    policy: RetryPolicy,
+    priority: Priority,
+    limiter: Arc<Limiter>,
+    waits: Option<Waits>,
+}
+
+/// Where a [`RetryingModel`] says that it waits, for whoever shows it; `None` while it does not.
+pub type Waits = Arc<watch::Sender<Option<Waiting>>>;
+
+/// A request that failed and will be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// When.
+    pub until: Instant,
+    /// Why it has to wait.
+    pub cause: WaitCause,
+}
+
+/// Why a request has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitCause {
+    /// The provider limits the rate of requests.
+    RateLimit,
+    /// The provider's server failed.
+    Trouble,
+}
+
+/// So long the first letters of a call are held.
+const HELD_LETTERS: Duration = Duration::from_secs(1);
+
+impl RetryingModel {
+    /// Retries for this model, as suits the priority.
+    pub fn new(model: Arc<dyn Model>, priority: Priority, limiter: Arc<Limiter>) -> Self {
+        Self { model, policy: RetryPolicy::of(priority), priority, limiter, waits: None }
+    }
+
+    /// By another policy.
+    #[must_use]
+    pub fn with_policy(self, policy: RetryPolicy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Says there when it waits.
+    #[must_use]
+    pub fn with_waits(self, waits: Waits) -> Self {
+        Self { waits: Some(waits), ..self }
+    }
+
+    /// One try: a stream that has begun, or the error and what was said of its cost.
+    async fn attempt(&self, request: &ModelRequest) -> Result<EventStream, Failed> {
+        let mut events =
+            self.model.stream(request).await.map_err(|error| Failed { error, costs: Vec::new() })?;
+        let mut held = Vec::new();
+        let mut first_letters = None;
+        loop {
+            match events.next().await {
+                Some(Ok(event @ ModelEvent::Usage(_))) => held.push(event),
+                // Of a call that is whole soon, nobody needs the letters; and as long as they are held, the request can be made again.
+                Some(Ok(event @ ModelEvent::CallFragment { .. }))
+                    if first_letters.get_or_insert_with(Instant::now).elapsed() < HELD_LETTERS =>
+                {
+                    held.push(event);
+                }
+                Some(Err(error)) => {
+                    held.retain(|event| matches!(event, ModelEvent::Usage(_)));
+                    return Err(Failed { error, costs: held });
+                }
+                Some(Ok(event)) => {
+                    held.push(event);
+                    break;
+                }
+                None => break,
+            }
+        }
+        Ok(stream::iter(held.into_iter().map(Ok)).chain(events).boxed())
+    }
+
+    /// One try that the user's own turn may interrupt; `None` where it did.
+    async fn interruptible(
+        &self,
+        request: &ModelRequest,
+        turn: Option<Turn>,
+    ) -> Option<Result<EventStream, Failed>> {
+        let Some(turn) = turn else { return Some(self.attempt(request).await) };
+        let interrupt = Arc::clone(&self.limiter).limited_since(turn);
+        match select(pin!(self.attempt(request)), pin!(interrupt)).await {
+            Either::Left((Ok(events), _)) => Some(Ok(yielding(events, Arc::clone(&self.limiter), turn))),
+            Either::Left((Err(failed), _)) => Some(Err(failed)),
+            Either::Right(_) => None,
+        }
+    }
+
+    /// Background work lets the user go first.
+    async fn wait_for_turn(&self, waited: Duration) -> Result<Option<Turn>, ModelError> {
+        match self.priority {
+            Priority::Foreground => Ok(None),
+            Priority::Background => {
+                let patience = self.policy.patience.saturating_sub(waited);
+                self.limiter.background(patience).await.map(Some).ok_or(ModelError::Yielded)
+            }
+        }
+    }
+
+    /// What a failure means for everybody else.
+    fn note(&self, error: &ModelError) {
+        if !is_limit(error) {
+            return;
+        }
+        // Also where it is too long to be waited for here: nobody else may ask before.
+        if let ModelError::RateLimited { retry_after: Some(retry_after), .. }
+        | ModelError::Server { retry_after: Some(retry_after), .. } = error
+        {
+            self.limiter.limited(*retry_after);
+        }
+        if self.priority == Priority::Foreground {
+            self.limiter.foreground_limited();
+        }
+    }
+
+    fn back_off(&self, error: &ModelError, delay: Duration) -> Option<BackingOff> {
+        if !is_limit(error) {
+            return None;
+        }
+        self.limiter.limited(delay);
+        (self.priority == Priority::Foreground).then(|| self.limiter.foreground())
+    }
+
+    async fn wait(&self, delay: Duration, error: &ModelError) {
+        let is_rate = matches!(error, ModelError::RateLimited { .. });
+        let cause = if is_rate { WaitCause::RateLimit } else { WaitCause::Trouble };
+        let _told = self.waits.as_ref().map(|waits| {
+            waits.send_replace(Some(Waiting { until: Instant::now() + delay, cause }));
+            Told(Arc::clone(waits))
+        });
+        info!(error = error.code(), seconds = delay.as_secs_f64(), "a request waits before it is made again");
+        tokio::time::sleep(delay).await;
+    }
+}
+
+/// Whether the provider has less to give than is asked for: a limit for this key, or for everybody.
+fn is_limit(error: &ModelError) -> bool {
+    matches!(error, ModelError::RateLimited { .. } | ModelError::Server { status: 503 | 529, .. })
+}
+
+/// Takes back that somebody waits, however the wait ends.
+struct Told(Waits);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.send_replace(None);
+    }
+}
+
+/// The answer of background work, until the provider limits the user's own turn.
+fn yielding(events: EventStream, limiter: Arc<Limiter>, turn: Turn) -> EventStream {
+    let interrupt = limiter.limited_since(turn).boxed();
+    let step = |state: Option<(EventStream, _)>| async move {
+        let (mut events, interrupt) = state?;
+        // What is there already is given first.
+        match select(events.next(), interrupt).await {
+            Either::Left((event, interrupt)) => Some((event?, Some((events, interrupt)))),
+            Either::Right(_) => Some((Err(ModelError::Yielded), None)),
+        }
+    };
+    stream::unfold(Some((events, interrupt)), step).boxed()
+}
+
+struct Failed {
+    error: ModelError,
+    costs: Vec<ModelEvent>,
+}
+
+impl Failed {
+    /// An answer that says what it cost and then fails.
+    fn stream(self) -> Result<EventStream, ModelError> {
+        if self.costs.is_empty() {
+            return Err(self.error);
+        }
+        let costs = self.costs.into_iter().map(Ok);
+        Ok(stream::iter(costs.chain([Err(self.error)])).boxed())
+    }
+}
+
+#[async_trait]
+impl Model for RetryingModel {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let mut failures = 0;
+        let mut waited = Duration::ZERO;
+        let mut last: Option<Failed> = None;
+        // Held from the first limit on until the request is through, so that background work stays behind.
+        let mut backing_off = None;
+        loop {
+            let before = Instant::now();
+            let turn = self.wait_for_turn(waited).await;
+            waited += before.elapsed();
+            let turn = match (turn, last.take()) {
+                (Ok(turn), _) => turn,
+                (Err(_), Some(failed)) => return failed.stream(),
+                (Err(yielded), None) => return Err(yielded),
+            };
+            let failed = match self.interruptible(request, turn).await {
+                Some(Ok(events)) => return Ok(events),
+                Some(Err(failed)) => failed,
+                // It waits for its turn again; that it had to give way is no failure of its own.
+                None => continue,
+            };
+            failures += 1;
+            self.note(&failed.error);
+            let Some(delay) = self.policy.delay(failures, waited, &failed.error, dice()) else {
+                return failed.stream();
+            };
+            backing_off = self.back_off(&failed.error, delay).or(backing_off);
+            self.wait(delay, &failed.error).await;
+            last = Some(failed);
+            waited += delay;
+        }
+    }
+}
+
+/// Between 0 and 1; without a source of randomness, the longest wait.
+fn dice() -> f64 {
+    getrandom::u32().map_or(1.0, |number| f64::from(number) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use tokio::time::Instant;
+
+use super::*;
+use crate::testing::request;
+use headstart_forked_query::{FinishReason, Usage};
+
+type Events = Vec<Result<ModelEvent, ModelError>>;
+
+/// Answers as scripted, each request with the next answer, the last one for ever; keeps when it was asked. An answer that
+/// begins with an error is refused at once.
+struct Tries {
+    answers: Mutex<VecDeque<Events>>,
+    asked: Mutex<Vec<Duration>>,
+    start: Instant,
+}
+
+impl Tries {
+    fn new(answers: impl IntoIterator<Item = Events>) -> Arc<Self> {
+        let answers = Mutex::new(answers.into_iter().collect());
+        Arc::new(Self { answers, asked: Mutex::default(), start: Instant::now() })
+    }
+
+    fn asked_at(&self) -> Vec<u128> {
+        self.asked.lock().unwrap().iter().map(Duration::as_millis).collect()
+    }
+}
+
+#[async_trait]
+impl Model for Tries {
+    async fn stream(&self, _: &ModelRequest) -> Result<EventStream, ModelError> {
+        self.asked.lock().unwrap().push(self.start.elapsed());
+        let mut answers = self.answers.lock().unwrap();
+        let answer = if answers.len() == 1 { answers[0].clone() } else { answers.pop_front().unwrap() };
+        match answer.first() {
+            Some(Err(error)) => Err(error.clone()),
+            _ => Ok(stream::iter(answer).boxed()),
+        }
+    }
+}
+
+fn limited(seconds: Option<u64>) -> ModelError {
+    ModelError::RateLimited {
+        provider: "x".into(),
+        message: String::new(),
+        retry_after: seconds.map(Duration::from_secs),
+    }
+}
+
+fn overloaded() -> ModelError {
+    ModelError::Server { provider: "x".into(), status: 529, message: "busy".into(), retry_after: None }
+}
+
+fn text() -> ModelEvent {
+    ModelEvent::Text("hi".into())
+}
+
+fn usage() -> ModelEvent {
+    ModelEvent::Usage(Usage { input_tokens: 7, ..Usage::default() })
+}
+
+fn whole() -> Events {
+    vec![Ok(usage()), Ok(text()), Ok(ModelEvent::Finished(FinishReason::Stop))]
+}
+
+async fn ask(model: &dyn Model) -> Events {
+    match model.stream(&request()).await {
+        Ok(events) => events.collect().await,
+        Err(error) => vec![Err(error)],
+    }
+}
+
+fn foreground(tries: &Arc<Tries>, limiter: &Arc<Limiter>) -> RetryingModel {
+    RetryingModel::new(Arc::clone(tries) as Arc<_>, Priority::Foreground, Arc::clone(limiter))
+}
+
+fn background(tries: &Arc<Tries>, limiter: &Arc<Limiter>) -> RetryingModel {
+    RetryingModel::new(Arc::clone(tries) as Arc<_>, Priority::Background, Arc::clone(limiter))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_passes_is_waited_for() {
+    let cases = [
+        // Before the answer, and in a stream that has said nothing yet.
+        (vec![vec![Err(limited(Some(3)))], whole()], 3_000..=3_050),
+        (vec![vec![Err(overloaded())], vec![Err(overloaded())], whole()], 750..=1_500),
+        (vec![vec![Ok(usage()), Err(overloaded())], whole()], 250..=500),
+    ];
+    for (answers, expected) in cases {
+        let tries = Tries::new(answers.clone());
+        assert_eq!(ask(&foreground(&tries, &Arc::default())).await, whole(), "{answers:?}");
+        let asked = tries.asked_at();
+        assert_eq!(asked.len(), answers.len());
+        assert!(expected.contains(asked.last().unwrap()), "{asked:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_again_once_a_piece_was_given_or_where_it_would_not_help() {
+    let unauthorized = ModelError::Unauthorized {
+        provider: "x".into(),
+        status: 401,
+        variable: "K".into(),
+        message: String::new(),
+    };
+    let cases = [
+        vec![Ok(text()), Err(overloaded())],
+        vec![Ok(ModelEvent::Thought("hm".into())), Err(limited(None))],
+        vec![Ok(usage()), Err(unauthorized.clone())],
+        vec![Err(unauthorized)],
+        vec![Err(ModelError::Cut { provider: "x".into() })],
+        vec![Err(limited(Some(3_600)))],
+        vec![],
+    ];
+    for answer in cases {
+        let tries = Tries::new([answer.clone(), whole()]);
+        assert_eq!(ask(&foreground(&tries, &Arc::default())).await, answer);
+        assert_eq!(tries.asked_at(), [0], "{answer:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storm_ends() {
+    for error in [limited(None), limited(Some(1)), overloaded()] {
+        for (priority, tries_made) in [(Priority::Foreground, 5), (Priority::Background, 3)] {
+            let tries = Tries::new([vec![Err(error.clone())]]);
+            let model = RetryingModel::new(Arc::clone(&tries) as Arc<_>, priority, Arc::default());
+            assert_eq!(ask(&model).await, [Err(error.clone())]);
+            let asked = tries.asked_at();
+            assert_eq!(asked.len(), tries_made, "{asked:?}");
+            assert!(*asked.last().unwrap() <= 60_000, "{asked:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn background_work_stays_behind_the_users_own_turn() {
+    let limiter = Arc::default();
+    let main = Tries::new([vec![Err(limited(Some(2)))], vec![Err(limited(Some(2)))], whole()]);
+    let fast = Tries::new([whole()]);
+    let (turn, work) = (foreground(&main, &limiter), background(&fast, &limiter));
+    let work = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        ask(&work).await
+    };
+    let (turn, work) = tokio::join!(ask(&turn), work);
+    assert_eq!((turn, work), (whole(), whole()));
+    let (turn_through, work_began) = (*main.asked_at().last().unwrap(), fast.asked_at()[0]);
+    assert!(4_000 <= turn_through && turn_through <= work_began, "{turn_through} {work_began}");
+    assert!(work_began < turn_through + 500, "it goes on as soon as the turn is through");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_users_own_turn_waits_for_no_limit_that_background_work_ran_into() {
+    let limiter = Arc::default();
+    let fast = Tries::new([vec![Err(limited(Some(20)))], whole()]);
+    let main = Tries::new([whole()]);
+    let (turn, work) = (foreground(&main, &limiter), background(&fast, &limiter));
+    let turn = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        ask(&turn).await
+    };
+    let (turn, work) = tokio::join!(turn, ask(&work));
+    assert_eq!((turn, work), (whole(), whole()));
+    assert_eq!(main.asked_at(), [1_000]);
+    assert!(20_000 <= fast.asked_at()[1], "{:?}", fast.asked_at());
+}
+
+#[tokio::test(start_paused = true)]
+async fn background_work_gives_up_rather_than_wait_for_long_and_goes_on_after_a_turn_that_was_dropped() {
+    let limiter: Arc<Limiter> = Arc::default();
+    limiter.limited(Duration::from_secs(40));
+    let fast = Tries::new([whole()]);
+    let asked = Instant::now();
+    assert_eq!(ask(&background(&fast, &limiter)).await, [Err(ModelError::Yielded)]);
+    assert_eq!((asked.elapsed(), fast.asked_at().len()), (Duration::ZERO, 0));
+
+    let limiter = Arc::default();
+    let main = Tries::new([vec![Err(limited(Some(10)))]]);
+    let turn = foreground(&main, &limiter);
+    let dropped = tokio::time::timeout(Duration::from_secs(1), ask(&turn)).await;
+    assert!(dropped.is_err());
+    assert_eq!(ask(&background(&fast, &limiter)).await, whole());
+    assert!(10_000 <= asked.elapsed().as_millis(), "what the provider asked for still counts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_is_too_long_to_wait_for_keeps_background_work_away_too() {
+    for priority in [Priority::Foreground, Priority::Background] {
+        // Longer than any clock runs, too.
+        for seconds in [90, 3_600, u64::MAX] {
+            let limiter: Arc<Limiter> = Arc::default();
+            let refused = Tries::new([vec![Err(limited(Some(seconds)))]]);
+            let first = RetryingModel::new(Arc::clone(&refused) as Arc<_>, priority, Arc::clone(&limiter));
+            assert_eq!(ask(&first).await, [Err(limited(Some(seconds)))]);
+            assert_eq!(refused.asked_at(), [0]);
+
+            let fast = Tries::new([whole()]);
+            assert_eq!(ask(&background(&fast, &limiter)).await, [Err(ModelError::Yielded)]);
+            assert!(fast.asked_at().is_empty(), "{seconds}");
+            assert_eq!(ask(&foreground(&Tries::new([whole()]), &limiter)).await, whole());
+            tokio::time::advance(Duration::from_secs(seconds.min(24 * 60 * 60))).await;
+            assert_eq!(ask(&background(&fast, &limiter)).await, whole());
+        }
+    }
+}
+
+/// Gives a piece and then nothing more, for so long.
+struct Slow {
+    piece: bool,
+    rest: Duration,
+    tries: Arc<Tries>,
+}
+
+#[async_trait]
+impl Model for Slow {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let whole = self.tries.stream(request).await?;
+        let before = if self.piece { vec![Ok(text())] } else { Vec::new() };
+        let rest = self.rest;
+        let silence =
+            stream::once(async move { tokio::time::sleep(rest).await }).filter_map(|()| async { None });
+        Ok(stream::iter(before).chain(silence).chain(whole).boxed())
+    }
+}
+
+/// Background work that is under way uses what the user lacks.
+#[tokio::test(start_paused = true)]
+async fn background_work_under_way_gives_way_when_the_users_own_turn_is_limited() {
+    let rest = Duration::from_secs(30);
+    for (piece, limit, expected, asked) in [
+        // Nothing was given yet: it is made again behind the turn.
+        (false, limited(Some(2)), whole(), 2),
+        (false, overloaded(), whole(), 2),
+        // A piece was given, and with it all chances.
+        (true, limited(Some(2)), vec![Ok(text()), Err(ModelError::Yielded)], 1),
+        // The turn does not wait; its limit is one all the same.
+        (true, limited(Some(3_600)), vec![Ok(text()), Err(ModelError::Yielded)], 1),
+    ] {
+        let limiter = Arc::default();
+        let fast = Tries::new([whole()]);
+        let slow = Arc::new(Slow { piece, rest, tries: Arc::clone(&fast) });
+        let work = RetryingModel::new(slow, Priority::Background, Arc::clone(&limiter));
+        let main = Tries::new([vec![Err(limit.clone())], whole()]);
+        let turn = foreground(&main, &limiter);
+        let turn = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            ask(&turn).await;
+            Instant::now()
+        };
+        let (through, work) = tokio::join!(turn, ask(&work));
+        assert_eq!(work, expected, "{piece} {limit:?}");
+        assert_eq!(fast.asked_at().len(), asked, "{piece} {limit:?}");
+        if asked == 2 {
+            let through = through.duration_since(fast.start).as_millis();
+            assert!(through <= fast.asked_at()[1], "{through} {:?}", fast.asked_at());
+        }
+    }
+}
+
+/// What is there already is no use to anybody else, and a limit of long ago is none.
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_before_and_one_of_another_provider_stop_nothing() {
+    let limiter: Arc<Limiter> = Arc::default();
+    let main = Tries::new([vec![Err(limited(Some(1)))], whole()]);
+    ask(&foreground(&main, &limiter)).await;
+    for rest in [Duration::ZERO, Duration::from_secs(9)] {
+        let slow = Arc::new(Slow { piece: true, rest, tries: Tries::new([whole()]) });
+        let work = RetryingModel::new(slow, Priority::Background, Arc::clone(&limiter));
+        let other = foreground(&Tries::new([vec![Err(limited(Some(1)))], whole()]), &Arc::default());
+        let (work, _) = tokio::join!(ask(&work), ask(&other));
+        assert_eq!(work, [&[Ok(text())][..], &whole()].concat());
+    }
+    // Background work that is limited stops no other.
+    let slow = Arc::new(Slow { piece: true, rest: Duration::from_secs(9), tries: Tries::new([whole()]) });
+    let first = RetryingModel::new(slow, Priority::Background, Arc::clone(&limiter));
+    let second = background(&Tries::new([vec![Err(limited(Some(1)))], whole()]), &limiter);
+    let (first, second) = tokio::join!(ask(&first), ask(&second));
+    assert_eq!((first.last(), second), (whole().last(), whole()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_is_told_while_it_lasts() {
+    let waits = Waits::default();
+    let mut told = waits.subscribe();
+    let tries = Tries::new([vec![Err(limited(Some(8)))], vec![Err(overloaded())], whole()]);
+    let model = foreground(&tries, &Arc::default()).with_waits(Arc::clone(&waits));
+    let asked = Instant::now();
+    let watch = async {
+        told.changed().await.unwrap();
+        let first = told.borrow_and_update().unwrap();
+        tokio::time::sleep_until(first.until + Duration::from_millis(1)).await;
+        let second = told.borrow_and_update().unwrap();
+        (first, second)
+    };
+    let (answer, (first, second)) = tokio::join!(ask(&model), watch);
+    assert_eq!((answer, *waits.borrow()), (whole(), None));
+    assert_eq!((first.cause, second.cause), (WaitCause::RateLimit, WaitCause::Trouble));
+    let seconds = first.until.duration_since(asked).as_secs_f64();
+    assert!((8.0..8.1).contains(&seconds), "{seconds}");
+
+    // Whoever gives up waits no longer.
+    let tries = Tries::new([vec![Err(limited(Some(8)))]]);
+    let model = foreground(&tries, &Arc::default()).with_waits(Arc::clone(&waits));
+    assert!(tokio::time::timeout(Duration::from_secs(1), ask(&model)).await.is_err());
+    assert_eq!(*waits.borrow(), None);
+}
+
+/// Letters of a call that are on no screen yet keep no request from being made again.
+#[tokio::test(start_paused = true)]
+async fn a_failure_behind_the_first_letters_of_a_call_is_tried_again() {
+    let letters = || Ok(ModelEvent::CallFragment { index: 0, name: "ls".into(), letters: "{".into() });
+    let tries = Tries::new([
+        vec![letters(), letters(), Err(overloaded())],
+        vec![letters(), Ok(text()), Ok(ModelEvent::Finished(FinishReason::Stop))],
+    ]);
+    let model =
+        RetryingModel::new(Arc::clone(&tries) as Arc<dyn Model>, Priority::Foreground, Arc::default());
+    let events: Events = model.stream(&request()).await.unwrap().collect().await;
+    assert_eq!(tries.asked_at().len(), 2);
+    assert_eq!(events, [letters(), Ok(text()), Ok(ModelEvent::Finished(FinishReason::Stop))]);
+}

@@ -1,0 +1,76 @@
+//! Models behind providers, for the port [`Model`](headstart_forked_query::Model).
+//!
+//! A [`Provider`] is an address, a [wire format](Wire) and a way to send a key. [`Wire::encode`] makes the bytes of a request, and a
+//! [`Decoder`] reads the bytes of the answer, however they are cut. With the feature `http`, `HttpModel` sends the one and reads the
+//! other, and `RetryingModel` repeats what failed by a [`RetryPolicy`]. [`Replay`] is the model that needs no key: it plays a
+//! [`Recording`], which a [`Recorder`] makes, without the secrets that a [`Scrubber`] knows.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use headstart_forked_query::{BackgroundModel, CacheSafeParams, Guards, Message, Role, generate_suggestion};
+//! use headstart_providers::{Recording, Replay};
+//!
+//! let recording = Recording::parse(r#"{"suggestions": ["run the tests"]}"#).unwrap();
+//! let model = BackgroundModel::main(Arc::new(Replay::instant(recording)), "replay");
+//! let history = [
+//!     Message::text(Role::User, "fix the parser"),
+//!     Message::text(Role::Model, "Which of the two?"),
+//!     Message::text(Role::User, "the one for dates"),
+//!     Message::text(Role::Model, "It is fixed."),
+//! ];
+//! let params = CacheSafeParams::new(Some("You are a coding agent.".into()), vec![], &history, "replay");
+//! let guess = generate_suggestion(&model, &params, Guards::default());
+//! let generated = futures::executor::block_on(guess).unwrap();
+//! assert_eq!(generated.suggestions.best().as_str(), "run the tests");
+//! ```
+//!
+//! # Limitations
+//!
+//! * Words and tool calls only: no images, no documents, no audio.
+//! * The length of an answer is bounded by the request's own limit; the client reads no more than
+//!   [`MAX_ANSWER_BYTES`] of it, [`MAX_EVENT_BYTES`] at a time.
+//! * What a model wants back of its thoughts ([`Opaque`](headstart_forked_query::Opaque)) is left out where it is longer than
+//!   [`MAX_OPAQUE_BYTES`].
+//!
+//! # Features
+//!
+//! * `http`: `HttpModel`, the client for every [`Provider`]: Anthropic, Gemini, OpenAI, DashScope, Ollama, and everything
+//!   that speaks OpenAI's chat completions (vLLM, llama.cpp, gateways). `RetryingModel` has background work wait
+//!   behind the user's own; `PrefixKeeper` has Gemini keep the beginning of a conversation by name. They
+//!   need a tokio runtime. Without the feature the crate is pure.
+
+pub mod anthropic;
+pub mod gemini;
+#[cfg(feature = "http")]
+mod http;
+pub mod ollama;
+pub mod openai;
+mod provider;
+mod provider_error;
+mod recorder;
+mod recording;
+mod redact;
+mod replay;
+pub mod responses;
+mod retry;
+mod scrub;
+#[cfg(test)]
+#[expect(dead_code, reason = "the tests of forked-query, whose file it is, use the rest")]
+#[path = "../../forked-query/src/testing.rs"]
+mod testing;
+mod wire;
+
+#[cfg(feature = "http")]
+pub use http::{
+    ApiKey, FieldScope, HttpModel, KeptPrefixes, Limiter, MoreFields, PrefixKeeper, RetryingModel, Timeouts,
+    WaitCause, Waiting, Waits, choose_tls,
+};
+pub use provider::{Header, KeyNeed, Provider};
+pub use recorder::{Clock, Recorder};
+pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, RecordingError, json_path};
+pub use replay::{Replay, Sleep};
+pub use retry::{Priority, RetryPolicy};
+pub use scrub::{SCRUBBED, Scrubber};
+pub use wire::{
+    Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, MAX_OPAQUE_BYTES, Wire,
+};

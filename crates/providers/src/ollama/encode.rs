@@ -1,0 +1,128 @@
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{ID, Options};
+use crate::openai::StructuredOutput;
+use crate::wire::{layout, words};
+use headstart_forked_query::{Message, ModelRequest, Role, ToolSchema};
+
+/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+///
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
+    let schema = request.response_schema.as_ref();
+    words::to_bytes(&Body {
+        model: &request.model,
+        stream: true,
+        tools: request.tools.iter().map(|function| Tool { r#type: "function", function }).collect(),
+        messages: messages(request),
+        // A model that cannot think refuses to be asked to, not to be asked not to.
+        think: (!request.thinking)
+            .then(|| if always_thinks(&request.model) { "low".into() } else { false.into() }),
+        format: schema.and_then(|schema| format(schema, options.structured_output)),
+        options: model_options(request, options),
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    messages: Vec<WireMessage<'a>>,
+    // From here on requests of one conversation may differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    think: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Value>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    options: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: &'a ToolSchema,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: String,
+    /// What the model thought before: some want it back within a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    function: WireFunction<'a>,
+}
+
+/// Without an id: results pair with calls by their order.
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: &'a Map<String, Value>,
+}
+
+/// Whether it takes a level in place of a switch.
+fn always_thinks(model: &str) -> bool {
+    model.contains("gpt-oss")
+}
+
+fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
+    let system = request.system.iter().map(|system| said("system", system.clone()));
+    let messages = request.messages.iter().flat_map(|message| encode_message(message, &request.model));
+    let mut list: Vec<_> = system.chain(messages).collect();
+    if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
+        last.content.push_str(&words::schema(schema));
+    }
+    list
+}
+
+fn said<'a>(role: &'static str, content: String) -> WireMessage<'a> {
+    WireMessage { role, content, thinking: None, tool_calls: Vec::new(), tool_name: None }
+}
+
+fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<WireMessage<'a>> {
+    match message.role {
+        Role::User => vec![said("user", message.to_text())],
+        Role::Model => {
+            let tool_calls = message
+                .tool_calls()
+                .map(|call| WireCall { function: WireFunction { name: &call.name, arguments: &call.args } });
+            let fields = layout::fields(message, ID, model);
+            let thinking = fields.and_then(|fields| fields.get("thinking")).and_then(Value::as_str);
+            let tool_calls = tool_calls.collect();
+            vec![WireMessage { thinking, tool_calls, ..said("assistant", message.to_text()) }]
+        }
+        Role::Tool => words::results(message)
+            .map(|result| WireMessage {
+                tool_name: Some(&result.name),
+                ..said("tool", words::outcome(result))
+            })
+            .collect(),
+    }
+}
+
+fn format(schema: &Value, structured: StructuredOutput) -> Option<Value> {
+    match structured {
+        StructuredOutput::Instruction => None,
+        StructuredOutput::JsonObject => Some(json!("json")),
+        StructuredOutput::JsonSchema => Some(schema.clone()),
+    }
+}
+
+fn model_options(request: &ModelRequest, options: &Options) -> Map<String, Value> {
+    let named = [
+        ("num_ctx", options.context_tokens),
+        ("num_predict", words::output_limit(request, always_thinks(&request.model))),
+    ];
+    named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()
+}

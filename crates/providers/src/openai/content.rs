@@ -1,0 +1,58 @@
+use serde_json::{Error, Value};
+
+use crate::wire::Answer;
+use headstart_forked_query::json::FromJson;
+
+/// What a model says: one text, or a list of parts, as some servers have it for models that think.
+#[derive(Default)]
+pub(super) struct Content(Vec<Piece>);
+
+enum Piece {
+    Text(String),
+    Thought(String),
+}
+
+impl Content {
+    /// Passes it on.
+    pub(super) fn tell(self, answer: &mut Answer) {
+        for piece in self.0 {
+            match piece {
+                Piece::Text(text) => answer.text(Some(text)),
+                Piece::Thought(text) => answer.thought(Some(text)),
+            }
+        }
+    }
+
+    /// A part with words in it: `{"type": "text", "text": "…"}`, `{"type": "thinking", "thinking": …}` with a text or
+    /// parts, or the words alone. Pictures and references say nothing here.
+    fn take(&mut self, part: Value, is_thought: bool) {
+        match part {
+            Value::String(text) if is_thought => self.0.push(Piece::Thought(text)),
+            Value::String(text) => self.0.push(Piece::Text(text)),
+            Value::Array(parts) => parts.into_iter().for_each(|part| self.take(part, is_thought)),
+            Value::Object(mut part) => {
+                let is_thought = is_thought
+                    || part.get("type").and_then(Value::as_str).is_some_and(|kind| {
+                        matches!(kind, "thinking" | "reasoning" | "reasoning_content" | "reasoning_text")
+                    });
+                let names = ["text", "thinking", "reasoning", "content", "refusal"];
+                if let Some(inner) = names.into_iter().find_map(|name| part.remove(name)) {
+                    self.take(inner, is_thought);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+impl FromJson for Content {
+    fn from_json(value: Value) -> Result<Self, Error> {
+        if !matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {
+            // The error of a reader that knows texts only.
+            return String::from_json(value).map(|text| Self(vec![Piece::Text(text)]));
+        }
+        let mut content = Self::default();
+        content.take(value, false);
+        Ok(content)
+    }
+}

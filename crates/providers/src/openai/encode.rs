@@ -1,0 +1,283 @@
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    CacheAnnotations, CallIds, ID, OutputLimit, StreamUsage, StructuredOutput, ThinkingSwitch, ThoughtsBack,
+    WireOptions, does_not_think, thoughts,
+};
+use crate::wire::ids::Ids;
+use crate::wire::layout;
+use crate::wire::mark::{MARK, Mark};
+use crate::wire::words;
+use headstart_forked_query::{Message, ModelRequest, Role, ToolResult, ToolSchema};
+
+/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+///
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
+    let question = request.response_schema.as_ref();
+    let in_words = question.filter(|_| options.structured_output != StructuredOutput::JsonSchema);
+    // Thoughts count, too: without room for them nothing might be left for the answer.
+    let is_sure = options.thinking == ThinkingSwitch::EnableThinking || does_not_think(&request.model);
+    let limit = words::output_limit(request, !is_sure);
+    let no_thinking = (!request.thinking).then_some(&options.thinking);
+    let body = Body {
+        model: &request.model,
+        stream: true,
+        stream_options: (options.stream_usage == StreamUsage::Asked)
+            .then_some(StreamOptions { include_usage: true }),
+        tools: tools(&request.tools, options.cache),
+        messages: messages(request, in_words, options),
+        max_tokens: limit.filter(|_| options.output_limit == OutputLimit::MaxTokens),
+        max_completion_tokens: limit.filter(|_| options.output_limit == OutputLimit::MaxCompletionTokens),
+        response_format: question.and_then(|schema| response_format(schema, options.structured_output)),
+        enable_thinking: no_thinking.filter(|off| **off == ThinkingSwitch::EnableThinking).map(|_| false),
+        chat_template_kwargs: no_thinking
+            .filter(|off| question.is_some() && **off == ThinkingSwitch::ChatTemplate)
+            .map(|_| json!({ "enable_thinking": false })),
+        thinking: no_thinking
+            .filter(|off| question.is_some() && **off == ThinkingSwitch::Disabled)
+            .map(|_| json!({ "type": "disabled" })),
+        reasoning_effort: no_thinking.and_then(|off| match off {
+            ThinkingSwitch::ReasoningEffort(effort) if question.is_some() => effort.of(&request.model),
+            _ => None,
+        }),
+        prompt_cache_key: options.prompt_cache_key.as_deref(),
+    };
+    words::to_bytes(&body)
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    messages: Vec<WireMessage<'a>>,
+    // From here on requests of one conversation may differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enable_thinking: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat_template_kwargs: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: &'a ToolSchema,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<Cow<'a, str>>,
+    content: Content,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+    /// What the model wants back with the message.
+    #[serde(flatten)]
+    thoughts: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Blocks([Block; 1]),
+}
+
+#[derive(Serialize)]
+struct Block {
+    r#type: &'static str,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: Cow<'a, str>,
+    r#type: &'static str,
+    function: WireFunction<'a>,
+    /// What the model wants back with the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: String,
+}
+
+fn tools(tools: &[ToolSchema], cache: CacheAnnotations) -> Vec<Tool<'_>> {
+    let mut tools: Vec<_> =
+        tools.iter().map(|function| Tool { r#type: "function", function, cache_control: None }).collect();
+    if let (CacheAnnotations::DashScope, Some(last)) = (cache, tools.last_mut()) {
+        last.cache_control = Some(MARK);
+    }
+    tools
+}
+
+fn messages<'a>(
+    request: &'a ModelRequest,
+    schema_in_words: Option<&Value>,
+    options: &WireOptions,
+) -> Vec<WireMessage<'a>> {
+    let ids = Ids::of(&request.messages, ID, &request.model);
+    let encoder = MessageEncoder {
+        cache: options.cache,
+        back: options.thoughts_back,
+        call_ids: options.call_ids,
+        ids: &ids,
+        model: &request.model,
+    };
+    let mut list = Vec::new();
+    if let Some(system) = &request.system {
+        list.push(encoder.message("system", system.clone()));
+        mark(&mut list);
+    }
+    let (shared, question) = words::split_question(request);
+    list.extend(shared.iter().flat_map(|message| encoder.encode(message)));
+    // Where the request before this one had its last mark.
+    if let Some(before_answer) = list.iter().rposition(|message| message.role == "assistant") {
+        mark(&mut list[..before_answer]);
+    }
+    if !shared.is_empty() {
+        mark(&mut list);
+    }
+    list.extend(question.into_iter().flat_map(|message| encoder.encode(message)));
+    if let (Some(schema), Some(last)) = (schema_in_words, list.last_mut()) {
+        last.content.push_str(&words::schema(schema));
+    }
+    list
+}
+
+/// Marks the last message that has a text to mark.
+fn mark(messages: &mut [WireMessage<'_>]) {
+    let last = messages.iter_mut().rev().find_map(|message| match &mut message.content {
+        Content::Blocks([block]) => Some(block),
+        Content::Text(_) => None,
+    });
+    if let Some(block) = last {
+        block.cache_control = Some(MARK);
+    }
+}
+
+/// The longest id that OpenAI takes.
+const SHORT_ID: usize = 40;
+
+#[derive(Clone, Copy)]
+struct MessageEncoder<'r> {
+    cache: CacheAnnotations,
+    call_ids: CallIds,
+    ids: &'r Ids<'r>,
+    back: ThoughtsBack,
+    model: &'r str,
+}
+
+impl MessageEncoder<'_> {
+    fn encode(self, message: &Message) -> Vec<WireMessage<'_>> {
+        match message.role {
+            Role::User => vec![self.message("user", message.to_text())],
+            Role::Model => self.model(message).into_iter().collect(),
+            Role::Tool => words::results(message).map(|result| self.result(result)).collect(),
+        }
+    }
+
+    /// A model that said nothing and called nothing is left out: no server takes such a message.
+    fn model(self, message: &Message) -> Option<WireMessage<'_>> {
+        let text = message.to_text();
+        let tool_calls: Vec<_> = layout::with_calls(message, ID, self.model)
+            .map(|(call, extra_content)| WireCall {
+                id: self.id(&call.id),
+                r#type: "function",
+                function: WireFunction { name: &call.name, arguments: words::to_text(&call.args) },
+                extra_content: extra_content.filter(|_| self.back != ThoughtsBack::Never),
+            })
+            .collect();
+        if text.is_empty() && tool_calls.is_empty() {
+            return None;
+        }
+        let thoughts = self.thoughts(message);
+        Some(WireMessage { tool_calls, thoughts, ..self.message("assistant", text) })
+    }
+
+    /// What the model wants back with this message.
+    fn thoughts(self, message: &Message) -> Map<String, Value> {
+        if self.back == ThoughtsBack::Never {
+            return Map::new();
+        }
+        let given = layout::fields(message, ID, self.model).map(thoughts::given_back);
+        let mut thoughts = given.unwrap_or_default();
+        if self.back == ThoughtsBack::Always && message.tool_calls().next().is_some() {
+            thoughts.entry(thoughts::REASONING_CONTENT).or_insert_with(|| "".into());
+        }
+        thoughts
+    }
+
+    fn result(self, result: &ToolResult) -> WireMessage<'_> {
+        let id = self.id(&result.id);
+        WireMessage { tool_call_id: Some(id), ..self.message("tool", words::outcome(result)) }
+    }
+
+    fn id(self, id: &str) -> Cow<'_, str> {
+        match self.call_ids {
+            CallIds::AsGiven => self.ids.any(id),
+            CallIds::Short => words::plain_within(id, SHORT_ID),
+        }
+    }
+
+    fn message<'a>(self, role: &'static str, text: String) -> WireMessage<'a> {
+        // An empty block is refused, an empty string is not.
+        let content = if self.cache == CacheAnnotations::None || text.is_empty() {
+            Content::Text(text)
+        } else {
+            Content::Blocks([Block { r#type: "text", text, cache_control: None }])
+        };
+        WireMessage { role, tool_call_id: None, content, tool_calls: Vec::new(), thoughts: Map::new() }
+    }
+}
+
+impl Content {
+    fn push_str(&mut self, more: &str) {
+        match self {
+            Self::Text(text) => text.push_str(more),
+            Self::Blocks([block]) => block.text.push_str(more),
+        }
+    }
+}
+
+fn response_format(schema: &Value, structured: StructuredOutput) -> Option<Value> {
+    match structured.json_schema(schema) {
+        Some(schema) => Some(json!({ "type": "json_schema", "json_schema": schema })),
+        None => structured.json_object(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,319 @@
+//! What a provider says when it says no.
+
+mod page;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde_json::Value;
+
+#[cfg(feature = "http")]
+pub(crate) use page::is_page;
+
+use crate::Provider;
+use crate::redact::Redactor;
+use crate::wire::{Frames, Framing};
+use headstart_forked_query::ModelError;
+
+/// Longer messages are cut: a provider that echoes the request would flood the terminal.
+const MESSAGE_CHARS: usize = 300;
+
+/// For a host that brings its own HTTP: the errors of an exchange, in the words of all others. `key`, and every larger piece of
+/// it, is kept out of them.
+impl Provider {
+    /// The error in a response that is no answer: its status, what its headers say of when to come back, and (the
+    /// beginning of) its body.
+    pub fn refused(&self, status: u16, retry_after: Option<Duration>, body: &str, key: &str) -> ModelError {
+        self.error(status, retry_after, body, &Redactor::new(key))
+    }
+
+    /// The error where something else than this wire format is spoken: a redirect, a web page. `answered` is what came.
+    pub fn stranger(&self, answered: &str, key: &str) -> ModelError {
+        self.wrong_server(answered, &Redactor::new(key))
+    }
+
+    /// The error where there is no connection.
+    pub fn unreachable(&self, url: &str, why: &str, key: &str) -> ModelError {
+        let hide = Redactor::new(key);
+        let message = format!("{}; check that {} runs there, or the base URL", hide.shorten(why), self.name);
+        ModelError::Unreachable { url: hide.hide_in(url), message }
+    }
+}
+
+impl Provider {
+    /// The error of a response with this status. Some servers show the key that they refuse: `hide` takes it out.
+    pub(crate) fn error(
+        &self,
+        status: u16,
+        retry_after: Option<Duration>,
+        body: &str,
+        hide: &Redactor,
+    ) -> ModelError {
+        let json = parsed(body);
+        let is_stranger = match status {
+            404 | 405 => !is_about_a_thing(&json),
+            // A server of files knows no POST. Whoever speaks the format would say so in JSON.
+            501 => json.is_null(),
+            _ => false,
+        };
+        if is_stranger {
+            return self.wrong_server(&format!("{status}: {}", said(&json, body, hide)), hide);
+        }
+        self.refusal(status, retry_after, (&json, body), hide)
+    }
+
+    /// The error that somebody who speaks the format answers with: what it is as JSON, and as it came.
+    fn refusal(
+        &self,
+        status: u16,
+        retry_after: Option<Duration>,
+        (json, body): (&Value, &str),
+        hide: &Redactor,
+    ) -> ModelError {
+        let provider = self.label();
+        let variable = self.key_variable.clone();
+        let message = words(json, body, hide);
+        match status {
+            // Made again it would fail again, whatever the status says of a rate.
+            400..500 if is_used_up(json) => {
+                ModelError::Rejected { provider, status, message: said(json, body, hide) }
+            }
+            400 | 413 | 422 | 500 if is_too_long(json, &message) => {
+                ModelError::WindowExceeded { provider, status, message: said(json, body, hide) }
+            }
+            401 => ModelError::Unauthorized { provider, status, variable, message },
+            403 if is_about_the_key(json, &message) => {
+                ModelError::Unauthorized { provider, status, variable, message }
+            }
+            // Gemini has no status of its own for a wrong key.
+            400 if says(json, "API_KEY_INVALID") => {
+                ModelError::Unauthorized { provider, status, variable, message }
+            }
+            429 => {
+                let retry_after = retry_after.or_else(|| retry_delay(json));
+                ModelError::RateLimited { provider, message, retry_after }
+            }
+            500.. => ModelError::Server { provider, status, message: said(json, body, hide), retry_after },
+            404 => {
+                let message = format!("{}; check the name of the model", said(json, body, hide));
+                ModelError::Rejected { provider, status, message }
+            }
+            _ => ModelError::Rejected { provider, status, message: said(json, body, hide) },
+        }
+    }
+
+    /// The error in the middle of an answer that began well.
+    pub(crate) fn error_in_stream(&self, error: &Value, hide: &Redactor) -> ModelError {
+        let places = ["status", "code", "status_code", "type"];
+        let code = places.iter().find_map(|name| status(error.get(name)?));
+        let body = if error.is_null() { String::new() } else { error.to_string() };
+        self.refusal(code.unwrap_or(500), None, (error, &body), hide)
+    }
+
+    pub(crate) fn malformed(&self, message: impl AsRef<str>, hide: &Redactor) -> ModelError {
+        ModelError::Malformed { provider: self.label(), message: hide.shorten(message.as_ref()) }
+    }
+
+    /// Somebody answers there, but not in this format; `answered` is what they answered with.
+    pub(crate) fn wrong_server(&self, answered: &str, hide: &Redactor) -> ModelError {
+        ModelError::WrongServer {
+            provider: format!("{} at {}", self.name, hide.hide_in(self.place())),
+            format: self.wire.format(),
+            message: hide.shorten(&page::words(answered)),
+        }
+    }
+}
+
+/// The JSON in the body of an error; some servers frame it as the event of a stream that was asked for.
+fn parsed(body: &str) -> Value {
+    if let Ok(json) = serde_json::from_str(body) {
+        return json;
+    }
+    let mut frames = Frames::new(Framing::Events);
+    let mut events = frames.push(body.as_bytes()).unwrap_or_default();
+    events.extend(frames.end().ok().flatten());
+    events.iter().find_map(|data| serde_json::from_str(data).ok()).unwrap_or_default()
+}
+
+/// Whether a 404 is about a model, or another thing that the API knows by name, and not about the address.
+fn is_about_a_thing(json: &Value) -> bool {
+    const THINGS: [&str; 5] = ["model", "models", "modelnotfound", "model_not_found", "cachedcontent"];
+    let names_it = |text: &str| {
+        let text = text.to_lowercase();
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| THINGS.contains(&word))
+    };
+    message(json).is_some_and(names_it) || codes(json).any(names_it)
+}
+
+fn status(code: &Value) -> Option<u16> {
+    let number = match code {
+        Value::Number(number) => number.as_u64()?,
+        Value::String(text) => match text.as_str() {
+            "rate_limit_exceeded"
+            | "insufficient_quota"
+            | "Throttling"
+            | "rate_limit_error"
+            | "RESOURCE_EXHAUSTED" => 429,
+            "billing_error" => 402,
+            "invalid_api_key" | "InvalidApiKey" | "authentication_error" | "UNAUTHENTICATED" => 401,
+            "permission_error" | "PERMISSION_DENIED" => 403,
+            "invalid_request_error" | "INVALID_ARGUMENT" | "context_length_exceeded" | "invalid_prompt" => {
+                400
+            }
+            "not_found_error" | "NOT_FOUND" | "model_not_found" => 404,
+            "request_too_large" => 413,
+            "overloaded_error" => 529,
+            "server_is_overloaded" | "UNAVAILABLE" => 503,
+            "timeout_error" | "DEADLINE_EXCEEDED" => 504,
+            text => text.parse().ok()?,
+        },
+        _ => return None,
+    };
+    u16::try_from(number).ok().filter(|status| (400..600).contains(status))
+}
+
+/// What there is to say of an error: the provider's own words, or the body as it is.
+fn said(json: &Value, body: &str, hide: &Redactor) -> String {
+    let message = hide.shorten(&message(json).map_or_else(|| page::words(body), Cow::Borrowed));
+    if message.is_empty() { "no further message".into() } else { message }
+}
+
+/// The provider's own words in the body of an error; empty where there are none.
+fn words(json: &Value, body: &str, hide: &Redactor) -> String {
+    let text = if json.is_null() { page::words(body) } else { "".into() };
+    hide.shorten(message(json).unwrap_or(&text))
+}
+
+fn message(json: &Value) -> Option<&str> {
+    // The last is where servers that check with pydantic have it; the empty one stands for an error that is a text alone.
+    let pointers =
+        ["/error/message", "/0/error/message", "/message", "/error", "/detail", "", "/detail/0/msg"];
+    pointers.into_iter().find_map(|pointer| json.pointer(pointer)?.as_str())
+}
+
+/// What programs are to tell the error by.
+fn codes(json: &Value) -> impl Iterator<Item = &str> {
+    let places = ["/error", "/0/error", ""].into_iter().filter_map(|pointer| json.pointer(pointer));
+    places
+        .flat_map(|error| ["code", "type", "status"].map(|name| error.get(name)))
+        .flatten()
+        .filter_map(Value::as_str)
+}
+
+/// A quota or a credit that comes back only when somebody pays for it.
+fn is_used_up(json: &Value) -> bool {
+    const CODES: [&str; 7] = [
+        "insufficient_quota",
+        "billing_error",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "insufficient_balance",
+        "Arrearage",
+        "AllocationQuota.FreeTierOnly",
+    ];
+    codes(json).any(|code| CODES.contains(&code))
+}
+
+/// Whether a request is refused for the length of its conversation. Some servers say so in a code, others in words alone.
+fn is_too_long(json: &Value, message: &str) -> bool {
+    const CODES: [&str; 4] = [
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "request_too_large",
+        "model_max_prompt_tokens_exceeded",
+    ];
+    const WORDS: [&str; 9] = [
+        "maximum context length",
+        "context length exceeded",
+        "context window",
+        "context size",
+        "prompt is too long",
+        "input is too long",
+        "range of input length",
+        "maximum number of tokens allowed",
+        "maximum prompt length",
+    ];
+    let message = message.to_lowercase();
+    codes(json).any(|code| CODES.contains(&code)) || WORDS.iter().any(|words| message.contains(words))
+}
+
+/// Whether a 403 is: it may also be about a country, a model, or what a firewall thinks of the request.
+fn is_about_the_key(json: &Value, message: &str) -> bool {
+    const ABOUT: [&str; 5] = ["key", "apikey", "credential", "credentials", "unauthorized"];
+    let names_it = |text: &str| {
+        let text = text.to_lowercase();
+        text.contains("authenticat")
+            || text.split(|c: char| !c.is_alphanumeric()).any(|word| ABOUT.contains(&word))
+    };
+    let is_silent = message.is_empty() && codes(json).next().is_none();
+    is_silent || says(json, "API_KEY_INVALID") || names_it(message) || codes(json).any(names_it)
+}
+
+/// The details of an error in the manner of Google, where they are.
+fn details(json: &Value) -> impl Iterator<Item = &Value> {
+    // A gateway that does not stream puts the error into a list.
+    let error = json.pointer("/error/details").or_else(|| json.pointer("/0/error/details"));
+    error.and_then(Value::as_array).into_iter().flatten()
+}
+
+fn says(json: &Value, reason: &str) -> bool {
+    details(json).any(|detail| detail.get("reason").is_some_and(|found| found == reason))
+}
+
+/// `"retryDelay": "34.5s"`
+fn retry_delay(json: &Value) -> Option<Duration> {
+    let delay = details(json).find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    seconds(delay.strip_suffix('s')?)
+}
+
+/// Seconds with decimals. By hand: reading any float would bring large tables into a small module.
+fn seconds(text: &str) -> Option<Duration> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if !part.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits = part.bytes().chain(*b"000000000").take(9);
+    let nanoseconds = digits.fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0'));
+    Some(Duration::new(whole.parse().ok()?, nanoseconds))
+}
+
+/// One line of at most some hundred characters, nothing in it that a terminal would act on. What a server says goes
+/// through [`Redactor::shorten`].
+#[cfg(feature = "http")]
+pub(crate) fn shorten(text: &str) -> String {
+    cut(&one_line(text, MESSAGE_CHARS + 1))
+}
+
+/// At most so many characters of the text, what a terminal would act on and all white space as single spaces.
+pub(crate) fn one_line(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    let mut is_apart = false;
+    let mut chars = 0;
+    for c in text.chars() {
+        if limit <= chars {
+            break;
+        }
+        if c.is_whitespace() || c.is_control() {
+            is_apart = !line.is_empty();
+            continue;
+        }
+        if std::mem::take(&mut is_apart) {
+            line.push(' ');
+            chars += 1;
+        }
+        line.push(c);
+        chars += 1;
+    }
+    line
+}
+
+/// Cuts a line that is too long.
+pub(crate) fn cut(line: &str) -> String {
+    match line.char_indices().nth(MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::Stream;
+use serde_json::Value;
+
+use crate::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, Scrubber};
+use headstart_forked_query::SEVERAL;
+use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest};
+
+/// The host's clock: the time since any fixed moment.
+pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// Passes everything on to a model and keeps what it answers, as a recording that [`Replay`](crate::Replay) plays.
+///
+/// Only whole answers are kept, in the order they were asked for. Requests, keys and headers never reach it;
+/// thoughts are not kept. What the model itself says is kept without what looks like a secret, and without the
+/// [secrets](Self::with_secrets) that the host knows.
+pub struct Recorder {
+    model: Arc<dyn Model>,
+    clock: Option<Clock>,
+    tape: Arc<Mutex<Tape>>,
+}
+
+/// An answer has its place from the moment it is asked for; the place stays empty if it fails.
+#[derive(Default)]
+struct Tape {
+    turns: Vec<Option<RecordedTurn>>,
+    suggestions: Vec<Option<RecordedSuggestion>>,
+    scrubber: Scrubber,
+}
+
+impl Recorder {
+    /// Records without delays.
+    pub fn new(model: Arc<dyn Model>) -> Self {
+        Self { model, clock: None, tape: Arc::default() }
+    }
+
+    /// Records also how long each answer let wait for its first event, and how long it took from there.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock: Some(clock), ..self }
+    }
+
+    /// Takes also these secrets out of what is recorded.
+    #[must_use]
+    pub fn with_secrets(self, scrubber: Scrubber) -> Self {
+        lock(&self.tape).scrubber = scrubber;
+        self
+    }
+
+    /// Another model whose answers go into the same recording, in the order they are asked for.
+    #[must_use]
+    pub fn beside(&self, model: Arc<dyn Model>) -> Self {
+        Self { model, clock: self.clock.clone(), tape: Arc::clone(&self.tape) }
+    }
+
+    /// What is recorded so far.
+    pub fn recording(&self) -> Recording {
+        let tape = lock(&self.tape);
+        // Only whole answers are scrubbed: a secret comes in pieces.
+        tape.scrubber.recording(&Recording {
+            turns: tape.turns.iter().flatten().cloned().collect(),
+            suggestions: tape.suggestions.iter().flatten().cloned().collect(),
+        })
+    }
+
+    fn place(&self, request: &ModelRequest) -> Place {
+        let mut tape = lock(&self.tape);
+        if request.response_schema.is_some() {
+            tape.suggestions.push(None);
+            Place::Suggestion(tape.suggestions.len() - 1)
+        } else {
+            tape.turns.push(None);
+            Place::Turn(tape.turns.len() - 1)
+        }
+    }
+}
+
+#[async_trait]
+impl Model for Recorder {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let asked = self.clock.as_ref().map(|clock| clock());
+        let place = self.place(request);
+        let events = self.model.stream(request).await?;
+        Ok(Box::pin(Taped {
+            events,
+            answer: Some(RecordedTurn::default()),
+            clock: self.clock.clone(),
+            asked,
+            begun: None,
+            place,
+            tape: Arc::clone(&self.tape),
+        }))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Turn(usize),
+    Suggestion(usize),
+}
+
+struct Taped {
+    events: EventStream,
+    /// The answer until it is whole.
+    answer: Option<RecordedTurn>,
+    clock: Option<Clock>,
+    asked: Option<Duration>,
+    /// When the first event came.
+    begun: Option<Duration>,
+    place: Place,
+    tape: Arc<Mutex<Tape>>,
+}
+
+impl Stream for Taped {
+    type Item = Result<ModelEvent, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let event = std::task::ready!(self.events.as_mut().poll_next(context));
+        if let Some(Ok(event)) = &event {
+            self.keep(event);
+        }
+        Poll::Ready(event)
+    }
+}
+
+impl Taped {
+    fn keep(&mut self, event: &ModelEvent) {
+        let Some(answer) = &mut self.answer else {
+            return;
+        };
+        if let (Some(clock), Some(asked)) = (&self.clock, self.asked) {
+            let now = clock();
+            let begun = *self.begun.get_or_insert(now);
+            answer.delay_ms = millis(begun.saturating_sub(asked));
+            answer.stream_ms = millis(now.saturating_sub(begun));
+        }
+        match event {
+            ModelEvent::Text(text) => answer.text.push_str(text),
+            ModelEvent::ToolCall(call) => {
+                answer.tool_calls.push(RecordedCall { name: call.name.clone(), args: call.args.clone() });
+            }
+            ModelEvent::Usage(usage) => answer.usage = Some(*usage),
+            ModelEvent::Finished(_) => {
+                let answer = self.answer.take().unwrap_or_default();
+                let mut tape = lock(&self.tape);
+                match self.place {
+                    Place::Turn(index) => tape.turns[index] = Some(answer),
+                    Place::Suggestion(index) => tape.suggestions[index] = Some(suggestion(&answer)),
+                }
+            }
+            // Whoever plays it needs no thoughts, and no other model understands them.
+            _ => {}
+        }
+    }
+}
+
+/// The suggestion in an answer to a query, several in lines of their own; other answers are kept as they are. Nobody reads it before its end, so all of
+/// its time is a delay.
+fn suggestion(answer: &RecordedTurn) -> RecordedSuggestion {
+    let json: Option<Value> = serde_json::from_str(answer.text.trim()).ok();
+    let field = |name| json.as_ref().and_then(|json| json.get(name));
+    let one = field("suggestion").and_then(Value::as_str).map(str::to_owned);
+    let several = || {
+        let texts = field(SEVERAL)?.as_array()?.iter().filter_map(Value::as_str);
+        Some(texts.collect::<Vec<_>>().join("\n"))
+    };
+    RecordedSuggestion {
+        text: one.or_else(several).unwrap_or_else(|| answer.text.clone()),
+        delay_ms: answer.delay_ms.saturating_add(answer.stream_ms),
+        usage: answer.usage,
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn lock(tape: &Mutex<Tape>) -> MutexGuard<'_, Tape> {
+    // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
+    tape.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use futures::StreamExt;
+    use futures::executor::block_on;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Replay;
+    use crate::testing::{Script, request};
+    use headstart_forked_query::FinishReason;
+
+    #[test]
+    fn a_recording_of_a_replay_is_the_recording() {
+        // The clock goes on by 5 ms whenever it is asked: once for the request, once for each event.
+        let text = r#"{"turns":[{"text":"I look at all of it.","toolCalls":[{"name":"ls","args":{"path":"."}}],"delayMs":5,"streamMs":20,
+            "usage":{"inputTokens":3,"cachedInputTokens":2,"outputTokens":1}},{"text":"Done.","delayMs":5,"streamMs":5}],
+            "suggestions":[{"text":"commit this","delayMs":15,"usage":{"inputTokens":9}}]}"#;
+        let played = Recording::parse(text).unwrap();
+        let time = Arc::new(AtomicU64::new(0));
+        let clock: Clock = Arc::new(move || Duration::from_millis(time.fetch_add(5, Ordering::Relaxed)));
+        let recorder = Recorder::new(Arc::new(Replay::instant(played.clone()))).with_clock(clock);
+        let query = ModelRequest { response_schema: Some(json!({})), ..request() };
+        block_on(async {
+            for request in [request(), query, request()] {
+                recorder.stream(&request).await.unwrap().collect::<Vec<_>>().await;
+            }
+        });
+        assert_eq!(recorder.recording(), played);
+    }
+
+    #[test]
+    fn several_candidates_are_recorded_as_they_are_played() {
+        let played = Recording::parse(r#"{"suggestions":["commit this\npush it","tag it"]}"#).unwrap();
+        let recorder = Recorder::new(Arc::new(Replay::instant(played.clone())));
+        let query = ModelRequest { response_schema: Some(json!({"properties": {SEVERAL: {}}})), ..request() };
+        block_on(async {
+            for _ in 0..2 {
+                recorder.stream(&query).await.unwrap().collect::<Vec<_>>().await;
+            }
+        });
+        assert_eq!(recorder.recording(), played);
+    }
+
+    #[test]
+    fn what_is_not_whole_is_not_kept_and_the_order_is_that_of_asking() {
+        let cut = Script::answering([Ok(ModelEvent::Text("half".into()))]);
+        let recorder = Recorder::new(cut);
+        block_on(async { recorder.stream(&request()).await.unwrap().collect::<Vec<_>>().await });
+        assert_eq!(recorder.recording(), Recording::default());
+
+        let replay = Recording::parse(r#"{"turns":[{"text":"first"},{"text":"second"}]}"#).unwrap();
+        let recorder = Recorder::new(Arc::new(Replay::instant(replay.clone())));
+        block_on(async {
+            let first = recorder.stream(&request()).await.unwrap();
+            let second = recorder.stream(&request()).await.unwrap();
+            let last = second.collect::<Vec<_>>().await.pop();
+            assert_eq!(last, Some(Ok(ModelEvent::Finished(FinishReason::Stop))));
+            first.collect::<Vec<_>>().await;
+        });
+        assert_eq!(recorder.recording(), replay);
+    }
+}

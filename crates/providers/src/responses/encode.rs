@@ -1,0 +1,172 @@
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{ID, Options};
+use crate::openai::{StructuredOutput, does_not_think};
+use crate::wire::ids::Ids;
+use crate::wire::layout::{self, Piece};
+use crate::wire::words;
+use headstart_forked_query::{Message, ModelRequest, Role, ToolSchema};
+
+/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+///
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
+    let schema = request.response_schema.as_ref();
+    let is_question = schema.is_some() && !request.thinking;
+    let effort = options.effort.of(&request.model).filter(|_| is_question);
+    words::to_bytes(&Body {
+        model: &request.model,
+        stream: true,
+        store: false,
+        include: if options.encrypted_thoughts.is_wanted(&request.model) { ENCRYPTED_THOUGHTS } else { &[] },
+        instructions: request.system.as_deref(),
+        tools: request.tools.iter().map(Tool::from).collect(),
+        input: input(request, options.structured_output),
+        max_output_tokens: words::output_limit(request, !does_not_think(&request.model)),
+        text: schema.and_then(|schema| text_format(schema, options.structured_output)),
+        reasoning: effort.map(|effort| json!({ "effort": effort })),
+        prompt_cache_key: options.prompt_cache_key.as_deref(),
+    })
+}
+
+/// What a reasoning model wants back, where nothing is stored with the provider.
+const ENCRYPTED_THOUGHTS: &[&str] = &["reasoning.encrypted_content"];
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    store: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    include: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    input: Vec<Item<'a>>,
+    // From here on requests of one conversation may differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+    // Where it is not said, schemas are taken to be strict, which ours need not be.
+    strict: bool,
+}
+
+impl<'a> From<&'a ToolSchema> for Tool<'a> {
+    fn from(tool: &'a ToolSchema) -> Self {
+        Self {
+            r#type: "function",
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.parameters,
+            strict: false,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Item<'a> {
+    Message {
+        role: &'static str,
+        content: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<&'a str>,
+    },
+    FunctionCall {
+        call_id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        arguments: String,
+    },
+    FunctionCallOutput {
+        call_id: Cow<'a, str>,
+        output: String,
+    },
+    /// An item of the model's own that goes back as it came.
+    #[serde(untagged)]
+    Reasoning(&'a Map<String, Value>),
+}
+
+fn input(request: &ModelRequest, structured: StructuredOutput) -> Vec<Item<'_>> {
+    let ids = Ids::of(&request.messages, ID, &request.model);
+    let items = request.messages.iter().flat_map(|message| encode_message(message, &request.model, &ids));
+    let mut items: Vec<_> = items.collect();
+    let in_words = structured != StructuredOutput::JsonSchema;
+    if let (true, Some(schema), Some(Item::Message { content, .. })) =
+        (in_words, &request.response_schema, items.last_mut())
+    {
+        content.push_str(&words::schema(schema));
+    }
+    items
+}
+
+fn encode_message<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Vec<Item<'a>> {
+    match message.role {
+        Role::User => {
+            let content = message.to_text();
+            let said = (!content.is_empty()).then_some(Item::Message { role: "user", content, phase: None });
+            said.into_iter().collect()
+        }
+        Role::Model => {
+            let pieces = layout::pieces(message, ID, model).into_iter();
+            let mut items: Vec<_> = pieces.filter_map(|piece| encode_piece(piece, ids)).collect();
+            // The provider refuses reasoning that leads to nothing.
+            while matches!(items.last(), Some(Item::Reasoning(_))) {
+                items.pop();
+            }
+            items
+        }
+        Role::Tool => words::results(message)
+            .map(|result| Item::FunctionCallOutput {
+                call_id: ids.plain(&result.id),
+                output: words::outcome(result),
+            })
+            .collect(),
+    }
+}
+
+fn encode_piece<'a>(piece: Piece<'a>, ids: &Ids<'_>) -> Option<Item<'a>> {
+    match piece {
+        Piece::Text(text, phase) => (!text.is_empty()).then(|| Item::Message {
+            role: "assistant",
+            content: text.into_owned(),
+            phase: phase.and_then(Value::as_str),
+        }),
+        Piece::Call(call, _) => Some(Item::FunctionCall {
+            call_id: ids.plain(&call.id),
+            name: words::plain(&call.name),
+            arguments: words::to_text(&call.args),
+        }),
+        // Nothing else goes back as it came, whatever a file says that it did.
+        Piece::Raw(item) => {
+            item.get("type").is_some_and(|kind| kind == "reasoning").then_some(Item::Reasoning(item))
+        }
+    }
+}
+
+fn text_format(schema: &Value, structured: StructuredOutput) -> Option<Value> {
+    let format = match structured.json_schema(schema) {
+        Some(mut schema) => {
+            schema.insert("type".into(), "json_schema".into());
+            Value::Object(schema)
+        }
+        None => structured.json_object()?,
+    };
+    Some(json!({ "format": format }))
+}

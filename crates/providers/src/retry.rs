@@ -1,0 +1,183 @@
+use std::time::Duration;
+
+use headstart_forked_query::ModelError;
+
+/// How often, and after how long, a request that failed is made again. Pure: the host sleeps and throws the dice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// At most so many times after the first.
+    pub retries: u32,
+    /// The longest wait after the first failure; it doubles with each further one.
+    pub first: Duration,
+    /// The longest wait at any time.
+    pub longest: Duration,
+    /// The longest that all waits of one request may be together. A provider that asks for more is not waited for.
+    pub patience: Duration,
+}
+
+/// Who waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// The user, in a turn of their own.
+    Foreground,
+    /// Nobody yet: a suggestion, a speculation. Where the provider limits the rate, it waits until the user's own turn
+    /// has got through.
+    Background,
+}
+
+impl RetryPolicy {
+    /// For the user's own turn.
+    pub const FOREGROUND: Self = Self {
+        retries: 4,
+        first: Duration::from_millis(500),
+        longest: Duration::from_secs(20),
+        patience: Duration::from_secs(60),
+    };
+
+    /// For work that nobody waits for: fewer tries, further apart.
+    pub const BACKGROUND: Self = Self {
+        retries: 2,
+        first: Duration::from_secs(2),
+        longest: Duration::from_secs(20),
+        patience: Duration::from_secs(30),
+    };
+
+    /// What suits that priority.
+    pub fn of(priority: Priority) -> Self {
+        match priority {
+            Priority::Foreground => Self::FOREGROUND,
+            Priority::Background => Self::BACKGROUND,
+        }
+    }
+
+    /// How long to wait before a request is made again that failed for the `failures`th time, with this error, after it has
+    /// `waited` so long in all; `None`: not again. `dice` is between 0 and 1.
+    ///
+    /// A rate limit and a server's failure pass, and so does a connection that was closed before any byte of the answer came, which
+    /// happens to one that was kept for long; everything else would fail again. What the provider asks for is
+    /// kept to; otherwise the wait is between one half and all of a step that doubles, so that clients do not come back in
+    /// step.
+    pub fn delay(&self, failures: u32, waited: Duration, error: &ModelError, dice: f64) -> Option<Duration> {
+        let asked_for = match error {
+            // Not implemented, and no such version: neither will be.
+            ModelError::Server { status: 501 | 505, .. } => return None,
+            ModelError::RateLimited { retry_after, .. } | ModelError::Server { retry_after, .. } => {
+                *retry_after
+            }
+            ModelError::Dropped { .. } => None,
+            _ => return None,
+        };
+        if self.retries < failures || failures == 0 {
+            return None;
+        }
+        let dice = if dice.is_finite() { dice.clamp(0.0, 1.0) } else { 1.0 };
+        let delay = match asked_for {
+            Some(asked_for) => asked_for.saturating_add(self.first.mul_f64(dice / 10.0)),
+            None => self.step(failures).mul_f64(0.5 + dice / 2.0),
+        };
+        (waited.saturating_add(delay) <= self.patience).then_some(delay)
+    }
+
+    fn step(&self, failures: u32) -> Duration {
+        let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
+        self.first.saturating_mul(doubled).min(self.longest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const POLICY: RetryPolicy = RetryPolicy {
+        retries: 5,
+        first: Duration::from_millis(100),
+        longest: Duration::from_millis(500),
+        patience: Duration::from_secs(10),
+    };
+
+    fn limited(retry_after: Option<u64>) -> ModelError {
+        ModelError::RateLimited {
+            provider: "x".into(),
+            message: String::new(),
+            retry_after: retry_after.map(Duration::from_millis),
+        }
+    }
+
+    fn server(status: u16, retry_after: Option<u64>) -> ModelError {
+        let retry_after = retry_after.map(Duration::from_millis);
+        ModelError::Server { provider: "x".into(), status, message: String::new(), retry_after }
+    }
+
+    #[test]
+    fn delays() {
+        let cases = [
+            // failures, waited ms, error, dice, delay in ms
+            (1, 0, limited(None), 1.0, Some(100)),
+            (1, 0, limited(None), 0.0, Some(50)),
+            (2, 0, limited(None), 1.0, Some(200)),
+            (3, 0, server(500, None), 0.5, Some(300)),
+            (4, 0, server(503, None), 1.0, Some(500)),
+            (5, 0, server(529, None), 0.0, Some(250)),
+            (6, 0, limited(None), 0.0, None),
+            (1, 0, limited(Some(7_000)), 0.0, Some(7_000)),
+            (1, 0, limited(Some(7_000)), 1.0, Some(7_010)),
+            (1, 0, server(503, Some(0)), 0.0, Some(0)),
+            (1, 4_000, limited(Some(7_000)), 0.0, None),
+            (1, 0, limited(Some(3_600_000)), 0.0, None),
+            (1, 9_950, limited(None), 0.0, Some(50)),
+            (1, 9_951, limited(None), 0.0, None),
+            (1, 0, limited(None), f64::NAN, Some(100)),
+            (1, 0, limited(None), 7.0, Some(100)),
+            (0, 0, limited(None), 0.0, None),
+            (1, 0, server(501, None), 0.0, None),
+            (1, 0, ModelError::Cut { provider: "x".into() }, 0.0, None),
+            (1, 0, ModelError::Dropped { provider: "x".into() }, 1.0, Some(100)),
+            (6, 0, ModelError::Dropped { provider: "x".into() }, 1.0, None),
+            (1, 0, ModelError::Timeout { provider: "x".into(), after: Duration::ZERO }, 0.0, None),
+            (1, 0, ModelError::Unreachable { url: "x".into(), message: "refused".into() }, 0.0, None),
+            (
+                1,
+                0,
+                ModelError::Rejected { provider: "x".into(), status: 400, message: String::new() },
+                0.0,
+                None,
+            ),
+            (
+                1,
+                0,
+                ModelError::Unauthorized {
+                    provider: "x".into(),
+                    status: 401,
+                    variable: "K".into(),
+                    message: String::new(),
+                },
+                0.0,
+                None,
+            ),
+        ];
+        for (failures, waited, error, dice, expected) in cases {
+            let delay = POLICY.delay(failures, Duration::from_millis(waited), &error, dice);
+            assert_eq!(delay, expected.map(Duration::from_millis), "{failures} {waited} {error:?} {dice}");
+        }
+    }
+
+    proptest! {
+        /// However it fails, a request ends: its retries and the sum of its waits are bounded.
+        #[test]
+        fn a_request_ends(errors in proptest::collection::vec((any::<bool>(), proptest::option::of(0..100_000_u64), 0.0..1.0_f64), 100)) {
+            for policy in [POLICY, RetryPolicy::FOREGROUND, RetryPolicy::BACKGROUND] {
+                let (mut failures, mut waited) = (0, Duration::ZERO);
+                for (is_limit, after, dice) in &errors {
+                    failures += 1;
+                    let error = if *is_limit { limited(*after) } else { server(500, *after) };
+                    let Some(delay) = policy.delay(failures, waited, &error, *dice) else { break };
+                    waited += delay;
+                }
+                prop_assert!(failures <= policy.retries + 1);
+                prop_assert!(waited <= policy.patience);
+            }
+        }
+    }
+}

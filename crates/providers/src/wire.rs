@@ -1,0 +1,207 @@
+//! What the wire formats share: from a request to bytes, and from the bytes of an answer to
+//! [`ModelEvent`](headstart_forked_query::ModelEvent)s.
+
+mod answer;
+mod arguments;
+mod calls;
+mod decoder;
+mod frames;
+pub(crate) mod ids;
+pub(crate) mod layout;
+pub(crate) mod mark;
+mod refusal;
+mod stranger;
+pub(crate) mod words;
+
+pub(crate) use answer::{Answer, Wrong};
+pub use arguments::MALFORMED_ARGUMENTS;
+pub(crate) use calls::Fragment;
+pub use decoder::{Decoder, MAX_ANSWER_BYTES};
+pub use frames::MAX_EVENT_BYTES;
+pub(crate) use frames::{Frames, Framing};
+pub use layout::MAX_OPAQUE_BYTES;
+pub(crate) use refusal::Parameter;
+use serde_json::Value;
+
+use crate::{anthropic, gemini, ollama, openai, responses};
+use headstart_forked_query::ModelRequest;
+
+/// The wire format of a provider, and what it can differ in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wire {
+    /// OpenAI's chat completions, which most servers speak; DashScope's dialect of them too.
+    Chat(openai::WireOptions),
+    /// Anthropic's Messages.
+    Anthropic(anthropic::Options),
+    /// Gemini's `streamGenerateContent`.
+    Gemini(gemini::Options),
+    /// OpenAI's Responses.
+    Responses(responses::Options),
+    /// Ollama's own `/api/chat`.
+    Ollama(ollama::Options),
+}
+
+/// How a key is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `Authorization: Bearer KEY`.
+    Bearer,
+    /// The key alone in a header of this name.
+    Named(&'static str),
+}
+
+impl Wire {
+    /// The body of a streaming request; the same request gives the same bytes.
+    pub fn encode(&self, request: &ModelRequest) -> Vec<u8> {
+        match self {
+            Self::Chat(options) => openai::encode(request, options),
+            Self::Anthropic(options) => anthropic::encode(request, options),
+            Self::Gemini(options) => gemini::encode(request, options),
+            Self::Responses(options) => responses::encode(request, options),
+            Self::Ollama(options) => ollama::encode(request, options),
+        }
+    }
+
+    /// The format's name, for programs: what it wrote into a conversation is marked with it.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Chat(_) => openai::ID,
+            Self::Anthropic(_) => anthropic::ID,
+            Self::Gemini(_) => gemini::ID,
+            Self::Responses(_) => responses::ID,
+            Self::Ollama(_) => ollama::ID,
+        }
+    }
+
+    /// The format's name, for messages.
+    pub fn format(&self) -> &'static str {
+        match self {
+            Self::Chat(_) => "OpenAI's chat completions",
+            Self::Anthropic(_) => "Anthropic's Messages",
+            Self::Gemini(_) => "Gemini's generateContent",
+            Self::Responses(_) => "OpenAI's Responses",
+            Self::Ollama(_) => "Ollama's chat",
+        }
+    }
+
+    /// What follows the base URL in a request to this model.
+    pub fn path(&self, model: &str) -> String {
+        match self {
+            Self::Chat(_) => "/chat/completions".into(),
+            Self::Anthropic(_) => "/v1/messages".into(),
+            Self::Gemini(_) if model.contains('/') => format!("/{model}:streamGenerateContent"),
+            Self::Gemini(_) => format!("/models/{model}:streamGenerateContent"),
+            Self::Responses(_) => "/responses".into(),
+            Self::Ollama(_) => "/api/chat".into(),
+        }
+    }
+
+    /// What the end of a base URL may be that is not part of it: people copy it from where it stands with more. To be taken
+    /// off, each once, in this order.
+    pub fn base_url_endings(&self) -> &'static [&'static str] {
+        match self {
+            Self::Chat(_) => &["/chat/completions"],
+            Self::Anthropic(_) => &["/messages", "/v1"],
+            Self::Gemini(_) => &["/models"],
+            Self::Responses(_) => &["/responses"],
+            Self::Ollama(_) => &["/chat", "/api", "/v1"],
+        }
+    }
+
+    /// The query of the URL.
+    pub fn query(&self) -> Option<&'static str> {
+        matches!(self, Self::Gemini(_)).then_some("alt=sse")
+    }
+
+    /// The headers that a request has besides those of every JSON request.
+    pub fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Chat(options) => options.headers(),
+            Self::Anthropic(_) => &[("anthropic-version", "2023-06-01")],
+            Self::Gemini(_) | Self::Responses(_) | Self::Ollama(_) => &[],
+        }
+    }
+
+    /// How the key is sent.
+    pub fn key_header(&self) -> KeyHeader {
+        match self {
+            Self::Chat(_) | Self::Responses(_) | Self::Ollama(_) => KeyHeader::Bearer,
+            Self::Anthropic(_) => KeyHeader::Named("x-api-key"),
+            Self::Gemini(_) => KeyHeader::Named("x-goog-api-key"),
+        }
+    }
+
+    /// The media type of a streamed answer.
+    pub fn accept(&self) -> &'static str {
+        match self.framing() {
+            Framing::Lines => "application/x-ndjson",
+            Framing::Events | Framing::Document => "text/event-stream",
+        }
+    }
+
+    pub(crate) fn framing(&self) -> Framing {
+        if matches!(self, Self::Ollama(_)) { Framing::Lines } else { Framing::Events }
+    }
+
+    pub(crate) fn reader(&self) -> Reader {
+        match self {
+            Self::Chat(_) => Reader::Chat,
+            Self::Anthropic(_) => Reader::Anthropic(anthropic::Reader::default()),
+            Self::Gemini(_) => Reader::Gemini,
+            Self::Responses(_) => Reader::Responses(responses::Reader::default()),
+            Self::Ollama(_) => Reader::Ollama,
+        }
+    }
+}
+
+/// What a format knows about the JSON of one event.
+#[derive(Debug)]
+pub(crate) enum Reader {
+    Chat,
+    Anthropic(anthropic::Reader),
+    Gemini,
+    Responses(responses::Reader),
+    Ollama,
+}
+
+impl Reader {
+    /// Whether an event is one of the format's own, be it one that nobody needs. Of a list it is enough that one is.
+    pub(crate) fn knows(&self, event: &Value) -> bool {
+        if let Value::Array(events) = event {
+            return events.iter().any(|event| self.knows(event));
+        }
+        let has = |names: &[&str]| names.iter().any(|name| event.get(name).is_some());
+        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+        match self {
+            Self::Chat => {
+                has(&["choices", "usage"])
+                    || event.get("object").is_some_and(|o| o == "chat.completion.chunk")
+            }
+            Self::Anthropic(_) => {
+                ["message_", "content_block_"].iter().any(|start| kind.starts_with(start))
+                    || matches!(kind, "ping" | "error")
+                    || kind == "message" && event.get("content").is_some()
+            }
+            Self::Gemini => has(&["candidates", "promptFeedback", "usageMetadata"]),
+            Self::Responses(_) => {
+                kind.starts_with("response.")
+                    || kind == "error"
+                    || event.get("object").is_some_and(|object| object == "response")
+            }
+            Self::Ollama => has(&["done"]) || event.get("message").is_some_and(Value::is_object),
+        }
+    }
+
+    pub(crate) fn read(&mut self, event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+        match self {
+            Self::Chat => openai::read(event, answer),
+            Self::Anthropic(reader) => reader.read(event, answer),
+            Self::Gemini => gemini::read(event, answer),
+            Self::Responses(reader) => reader.read(event, answer),
+            Self::Ollama => ollama::read(event, answer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::frames::FrameError;
+use super::ids::Ids;
+use super::stranger::{Stranger, bare_error};
+use super::{Answer, Frames, Framing, MAX_EVENT_BYTES, Reader, Wrong};
+use crate::Provider;
+use crate::redact::Redactor;
+use headstart_forked_query::json::ObjectEnd;
+use headstart_forked_query::{FinishReason, Message, ModelError, ModelEvent, ModelRequest, Usage};
+
+/// The longest answer that is read, all its events together.
+pub const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+
+const MEBIBYTE: usize = 1024 * 1024;
+
+/// Turns the bytes of an answer, as they come, into its events: every wire format's decoder.
+///
+/// Give it [`bytes`](Self::bytes) in pieces of any size, then call [`end`](Self::end). After an error, and after the
+/// answer is complete, it gives nothing more. It is total: whatever comes is events or an error, and what it keeps in
+/// memory is limited.
+#[derive(Debug)]
+pub struct Decoder {
+    provider: Provider,
+    model: String,
+    reader: Reader,
+    frames: Frames,
+    answer: Answer,
+    ids: HashSet<String>,
+    read_bytes: usize,
+    state: State,
+    /// What came so far, until the first event of the format has.
+    stranger: Option<Stranger>,
+    hide: Redactor,
+    /// Whether the server has said what the request cost.
+    has_cost: bool,
+    /// Where the request is a question, whose answer is one JSON object.
+    question: Option<ObjectEnd>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Closed,
+}
+
+impl Decoder {
+    /// A decoder for the answer to `request`: calls get ids that no call in it has.
+    pub fn new(provider: &Provider, request: &ModelRequest) -> Self {
+        let calls = request.messages.iter().flat_map(Message::tool_calls).map(|call| call.id.as_str());
+        let given = Ids::of(&request.messages, provider.wire.id(), &request.model);
+        Self {
+            provider: provider.clone(),
+            model: request.model.clone(),
+            reader: provider.wire.reader(),
+            frames: Frames::new(provider.wire.framing()),
+            answer: Answer::default(),
+            ids: calls.chain(given.all()).map(str::to_owned).collect(),
+            read_bytes: 0,
+            state: State::Open,
+            stranger: Some(Stranger::default()),
+            hide: Redactor::default(),
+            has_cost: false,
+            question: request.response_schema.as_ref().map(|_| ObjectEnd::default()),
+        }
+    }
+
+    /// The answer comes as one JSON document, from a server that does not stream.
+    #[must_use]
+    pub fn unstreamed(self) -> Self {
+        Self { frames: Frames::new(Framing::Document), ..self }
+    }
+
+    /// Gives the letters of calls as they come, too ([`ModelEvent::CallFragment`]).
+    #[must_use]
+    pub fn telling_fragments(mut self) -> Self {
+        self.answer.tell_fragments();
+        self
+    }
+
+    /// Keeps this key, and every larger piece of it, out of the errors: some servers show the key that they refuse.
+    #[must_use]
+    pub fn hiding(self, key: &str) -> Self {
+        self.redacted(Redactor::new(key))
+    }
+
+    /// Keeps all of this out of the errors.
+    pub(crate) fn redacted(self, hide: Redactor) -> Self {
+        Self { hide, ..self }
+    }
+
+    /// Takes the next bytes. An error is the last thing that comes.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Vec<Result<ModelEvent, ModelError>> {
+        if self.is_closed() {
+            return Vec::new();
+        }
+        self.read_bytes = self.read_bytes.saturating_add(bytes.len());
+        if MAX_ANSWER_BYTES < self.read_bytes {
+            let limit = MAX_ANSWER_BYTES / MEBIBYTE;
+            return self.failed(self.malformed(format!("it is longer than {limit} MiB")));
+        }
+        if let Some(stranger) = &mut self.stranger {
+            stranger.hear(bytes);
+        }
+        match self.frames.push(bytes) {
+            Ok(framed) => framed.iter().flat_map(|data| self.data(data)).collect(),
+            Err(error) => self.failed(self.unframed(error)),
+        }
+    }
+
+    /// Takes the data of one event, for a host that has cut the stream into events itself.
+    pub fn data(&mut self, data: &str) -> Vec<Result<ModelEvent, ModelError>> {
+        let data = data.trim();
+        if self.is_closed() || data.is_empty() {
+            return Vec::new();
+        }
+        if data == "[DONE]" {
+            return self.done();
+        }
+        let read = self.read(data);
+        let events = self.answer.take_events().into_iter().filter_map(|event| self.wanted(event));
+        let mut events: Vec<_> = events.map(Ok).collect();
+        self.has_cost |= events.iter().any(|event| matches!(event, Ok(ModelEvent::Usage(_))));
+        match read {
+            Ok(()) if self.answer.has_ended() => events.extend(self.complete()),
+            Ok(()) => {}
+            Err(wrong) => events.extend(self.failed(self.error(wrong, data))),
+        }
+        events
+    }
+
+    /// The event, as far as it belongs to the answer: of a question nothing counts behind its object but what it cost.
+    fn wanted(&mut self, event: ModelEvent) -> Option<ModelEvent> {
+        let Some(object) = &mut self.question else { return Some(event) };
+        match event {
+            ModelEvent::Text(mut text) => {
+                text.truncate(object.take(&text));
+                (!text.is_empty()).then_some(ModelEvent::Text(text))
+            }
+            ModelEvent::Thought(_) if object.has_closed() => None,
+            event => Some(event),
+        }
+    }
+
+    fn read(&mut self, data: &str) -> Result<(), Wrong> {
+        let parsed: Result<Value, _> = serde_json::from_str(data);
+        let is_known = parsed.as_ref().is_ok_and(|event| self.reader.knows(event));
+        let is_foreign = match (&mut self.stranger, &parsed) {
+            (Some(stranger), Ok(_)) if !is_known => stranger.take(data),
+            // It may have been cut, or spoilt on its way.
+            (Some(_), Err(_)) => !data.starts_with(['{', '[']),
+            _ => false,
+        };
+        if is_known {
+            self.stranger = None;
+        }
+        let event = parsed.map_err(|error| if is_foreign { Wrong::Foreign } else { Wrong::Shape(error) })?;
+        if let (false, Some(error)) = (is_known, bare_error(&event)) {
+            return Err(Wrong::Error(error.clone()));
+        }
+        self.reader.read(event, &mut self.answer).map_err(|wrong| match wrong {
+            Wrong::Shape(_) if is_foreign => Wrong::Foreign,
+            wrong => wrong,
+        })
+    }
+
+    /// The stream has ended: gives what was held back, or [`ModelError::Cut`] where the answer is not complete and
+    /// [`ModelError::Dropped`] where nothing of it came.
+    pub fn end(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
+        let mut events = Vec::new();
+        if !self.is_closed() {
+            match self.frames.end() {
+                // Only whole JSON counts here; anything else is the beginning of what was cut.
+                Ok(Some(rest)) if is_whole(&rest) => events.extend(self.data(&rest)),
+                // A character that was cut is no more than that.
+                Ok(_) | Err(FrameError::NotUtf8) => {}
+                Err(_) if self.is_complete() => {}
+                Err(error) => events.extend(self.failed(self.unframed(error))),
+            }
+        }
+        events.extend(self.complete());
+        events
+    }
+
+    /// Whether the provider has said that the answer is complete, though the stream may go on (with the usage).
+    pub fn is_complete(&self) -> bool {
+        self.finish_reason().is_some()
+    }
+
+    /// Whether the answer to a question has come, though its end has not: there is no need to wait for more than what it cost.
+    pub fn is_answered(&self) -> bool {
+        self.question.as_ref().is_some_and(ObjectEnd::has_closed)
+    }
+
+    fn finish_reason(&self) -> Option<FinishReason> {
+        if self.is_answered() { Some(FinishReason::Stop) } else { self.answer.finish_reason() }
+    }
+
+    /// How often the answer grew, by a piece of a call's arguments too. A stream that goes on without is one of nothing but
+    /// signs of life.
+    pub fn steps(&self) -> u64 {
+        self.answer.steps()
+    }
+
+    /// Whether nothing more can come.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// Ends it where it is: the connection failed.
+    #[cfg(feature = "http")]
+    pub(crate) fn fail(&mut self, error: ModelError) -> Vec<Result<ModelEvent, ModelError>> {
+        self.failed(error)
+    }
+
+    /// The mark at the end of a stream in the manner of OpenAI.
+    fn done(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
+        if matches!(self.reader, Reader::Chat) && !self.is_complete() {
+            self.answer.finish(FinishReason::Stop);
+        }
+        self.complete()
+    }
+
+    /// Closes: the calls and the reason, where all is well.
+    fn complete(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
+        if self.is_closed() {
+            return Vec::new();
+        }
+        self.state = State::Closed;
+        let Some(finish) = self.finish_reason() else {
+            return self.failed(self.incomplete());
+        };
+        match self.answer.take_calls(&mut self.ids) {
+            Ok(calls) => {
+                let opaque = self.answer.take_opaque(self.provider.wire.id(), &self.model);
+                let calls = calls.into_iter().map(ModelEvent::ToolCall);
+                let events =
+                    opaque.map(ModelEvent::Opaque).into_iter().chain(calls).chain(self.untold_cost());
+                events.chain([ModelEvent::Finished(finish)]).map(Ok).collect()
+            }
+            Err(message) => self.failed(self.malformed(message)),
+        }
+    }
+
+    /// What to say of the cost, before an end, where the server said nothing and the model was at work.
+    fn untold_cost(&mut self) -> Option<ModelEvent> {
+        let is_untold = !self.has_cost && (0 < self.steps() || self.is_complete());
+        self.has_cost = true;
+        is_untold.then_some(ModelEvent::Usage(Usage::UNTOLD))
+    }
+
+    fn failed(&mut self, error: ModelError) -> Vec<Result<ModelEvent, ModelError>> {
+        self.state = State::Closed;
+        self.untold_cost().map(Ok).into_iter().chain([Err(error)]).collect()
+    }
+
+    /// What it is that ended before it was complete.
+    fn incomplete(&self) -> ModelError {
+        if self.stranger.as_ref().is_some_and(Stranger::is_silent) {
+            return ModelError::Dropped { provider: self.provider.label() };
+        }
+        let stranger = self.stranger.as_ref().filter(|stranger| !stranger.may_be_cut(self.frames.framing()));
+        let Some(stranger) = stranger else { return ModelError::Cut { provider: self.provider.label() } };
+        // An error that somebody forgot to put into an event.
+        match stranger.error() {
+            Some(error) => self.provider.error_in_stream(&error, &self.hide),
+            None => self.provider.wrong_server(&stranger.said(), &self.hide),
+        }
+    }
+
+    fn error(&self, wrong: Wrong, data: &str) -> ModelError {
+        match wrong {
+            Wrong::Foreign => {
+                let said = self.stranger.as_ref().map(Stranger::said);
+                self.provider.wrong_server(&said.unwrap_or_default(), &self.hide)
+            }
+            Wrong::Shape(error) => self.malformed(format!("{error} in: {data}")),
+            Wrong::Meaning(message) => self.malformed(message),
+            Wrong::Error(error) => self.provider.error_in_stream(&error, &self.hide),
+        }
+    }
+
+    fn malformed(&self, message: impl AsRef<str>) -> ModelError {
+        self.provider.malformed(message, &self.hide)
+    }
+
+    fn unframed(&self, error: FrameError) -> ModelError {
+        match error {
+            FrameError::TooLong => {
+                self.malformed(format!("an event is longer than {} MiB", MAX_EVENT_BYTES / MEBIBYTE))
+            }
+            FrameError::NotUtf8 if self.stranger.is_some() => {
+                self.provider.wrong_server("bytes that are no text", &self.hide)
+            }
+            FrameError::NotUtf8 => self.malformed("the stream is not UTF-8"),
+        }
+    }
+}
+
+fn is_whole(data: &str) -> bool {
+    data.trim() == "[DONE]" || serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok()
+}

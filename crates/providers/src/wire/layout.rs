@@ -1,0 +1,393 @@
+//! What a model wants back with an answer, and where in the answer it stood.
+//!
+//! The conversation keeps the words and calls of an answer; an [`Opaque`] beside them keeps the rest, as a list of the answer's
+//! pieces in their order: something raw, so many bytes of the words, the next call. Words and calls may carry something, too.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use headstart_forked_query::{Message, Opaque, Part, ToolCall};
+
+/// The longest that is kept, as JSON: more than the thoughts of any model take, and little enough for a record on the disk. What is
+/// longer is left out, as if the model had given nothing.
+pub const MAX_OPAQUE_BYTES: usize = 2 * 1024 * 1024;
+
+const RAW: &str = "raw";
+const TEXT: &str = "text";
+const CALL: &str = "call";
+const WITH: &str = "with";
+
+/// The pieces of an answer as it grows.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    pieces: Vec<Grown>,
+    /// How many calls there are.
+    calls: usize,
+}
+
+#[derive(Debug)]
+enum Grown {
+    Raw(Map<String, Value>),
+    Text { bytes: usize, with: Option<Value>, is_closed: bool },
+    Call { with: Option<Value>, given: Option<String> },
+}
+
+impl Layout {
+    /// More words, which carry nothing.
+    pub(super) fn text(&mut self, more: &str) {
+        match self.pieces.last_mut() {
+            _ if more.is_empty() => {}
+            Some(Grown::Text { bytes, is_closed: false, .. }) => *bytes += more.len(),
+            _ => self.pieces.push(Grown::Text { bytes: more.len(), with: None, is_closed: false }),
+        }
+    }
+
+    /// Words, possibly none, that are a piece for themselves, for they carry something.
+    pub(super) fn text_with(&mut self, text: &str, with: Value) {
+        self.pieces.push(Grown::Text { bytes: text.len(), with: Some(with), is_closed: true });
+    }
+
+    /// The words so far are a piece for themselves, and may carry something.
+    pub(super) fn end_text(&mut self, carried: Option<Value>) {
+        if let Some(Grown::Text { with, is_closed: is_closed @ false, .. }) = self.pieces.last_mut() {
+            *with = carried;
+            *is_closed = true;
+        }
+    }
+
+    /// A piece of a call; `place` counts the calls from 0.
+    pub(super) fn call(&mut self, place: usize, carried: Option<Value>) {
+        if place == self.calls {
+            self.calls += 1;
+            self.pieces.push(Grown::Call { with: carried, given: None });
+        } else if carried.is_some() {
+            let mut calls = self.pieces.iter_mut().filter_map(|piece| match piece {
+                Grown::Call { with, .. } => Some(with),
+                _ => None,
+            });
+            if let Some(with) = calls.nth(place) {
+                *with = carried;
+            }
+        }
+    }
+
+    /// What became of the calls, in their order: the id that the model gave where the call has another, or none of them.
+    pub(super) fn settle(&mut self, calls: Vec<Settled>) {
+        let mut calls = calls.into_iter();
+        self.pieces.retain_mut(|piece| match piece {
+            Grown::Call { given, .. } => match calls.next() {
+                Some(Settled::Call { given: id }) => {
+                    *given = id;
+                    true
+                }
+                Some(Settled::None) => false,
+                None => true,
+            },
+            _ => true,
+        });
+    }
+
+    /// A piece that is neither words nor a call.
+    pub(super) fn raw(&mut self, fields: Map<String, Value>) {
+        self.pieces.push(Grown::Raw(fields));
+    }
+
+    /// The last raw piece.
+    pub(super) fn last_raw(&mut self) -> Option<&mut Map<String, Value>> {
+        self.pieces.iter_mut().rev().find_map(|piece| match piece {
+            Grown::Raw(fields) => Some(fields),
+            _ => None,
+        })
+    }
+
+    /// The raw piece before all others, in a format where what comes back is fields of the message.
+    pub(super) fn fields(&mut self) -> &mut Map<String, Value> {
+        if !matches!(self.pieces.first(), Some(Grown::Raw(_))) {
+            self.pieces.insert(0, Grown::Raw(Map::new()));
+        }
+        match &mut self.pieces[0] {
+            Grown::Raw(fields) => fields,
+            _ => unreachable!("it was put there"),
+        }
+    }
+
+    /// What is to be kept, where the model wants anything back.
+    pub(super) fn finish(&mut self, format: &str, model: &str) -> Option<Opaque> {
+        let pieces = std::mem::take(self).pieces;
+        let is_wanted = |piece: &Grown| match piece {
+            Grown::Raw(fields) => !fields.is_empty(),
+            Grown::Text { with, .. } => with.is_some(),
+            Grown::Call { with, given } => with.is_some() || given.is_some(),
+        };
+        if !pieces.iter().any(is_wanted) {
+            return None;
+        }
+        let data: Value = pieces.into_iter().map(Value::from).collect();
+        let is_short = data.to_string().len() <= MAX_OPAQUE_BYTES;
+        is_short.then(|| Opaque { format: format.to_owned(), model: model.to_owned(), data })
+    }
+}
+
+impl From<Grown> for Value {
+    fn from(piece: Grown) -> Self {
+        let (mut json, with) = match piece {
+            Grown::Raw(fields) => return json!({ RAW: fields }),
+            Grown::Text { bytes, with, .. } => (json!({ TEXT: bytes }), with),
+            Grown::Call { with, given: None } => (json!({ CALL: true }), with),
+            Grown::Call { with, given: Some(id) } => (json!({ CALL: id }), with),
+        };
+        if let Some(with) = with {
+            json[WITH] = with;
+        }
+        json
+    }
+}
+
+/// What became of a call that began.
+#[derive(Debug, PartialEq)]
+pub(super) enum Settled {
+    Call {
+        given: Option<String>,
+    },
+    /// It was none.
+    None,
+}
+
+/// The ids that this model gave in this format for calls of the message which have others there: theirs, and the given ones.
+pub(crate) fn given_ids<'a>(
+    message: &'a Message,
+    format: &str,
+    model: &str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let own = message.opaque().filter(|opaque| is_own(opaque, format, model));
+    let places = own.and_then(|opaque| opaque.data.as_array()).into_iter().flatten();
+    let given = places.filter_map(|place| place.get(CALL));
+    message.tool_calls().zip(given).filter_map(|(call, given)| Some((call.id.as_str(), given.as_str()?)))
+}
+
+/// A piece of a message, as a format sends it.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Piece<'a> {
+    Raw(&'a Map<String, Value>),
+    Text(Cow<'a, str>, Option<&'a Value>),
+    Call(&'a ToolCall, Option<&'a Value>),
+}
+
+/// The pieces of a message of the model in the order in which they came, where this model gave it in this format; else its
+/// parts, as they stand.
+///
+/// It is total: of a message that was cut after it came (a call that never ran is left out) the pieces that are there are given. A
+/// raw piece with nothing behind it is left out, for providers refuse thoughts that lead nowhere.
+pub(crate) fn pieces<'a>(message: &'a Message, format: &str, model: &str) -> Vec<Piece<'a>> {
+    let own = message.opaque().filter(|opaque| is_own(opaque, format, model));
+    let Some(places) = own.and_then(|opaque| opaque.data.as_array()) else {
+        return message.parts.iter().filter_map(as_it_stands).collect();
+    };
+    let mut text = Words::of(message);
+    let mut calls = message.tool_calls();
+    let mut pieces = Vec::with_capacity(places.len() + 1);
+    for place in places {
+        let with = place.get(WITH);
+        if let Some(fields) = place.get(RAW).and_then(Value::as_object) {
+            pieces.push(Piece::Raw(fields));
+        } else if let Some(bytes) = place.get(TEXT).and_then(Value::as_u64) {
+            pieces.push(Piece::Text(text.take(usize::try_from(bytes).unwrap_or(usize::MAX)), with));
+        } else if let Some(call) = calls.next() {
+            pieces.push(Piece::Call(call, with));
+        }
+    }
+    let rest = text.take(usize::MAX);
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest, None));
+    }
+    pieces.extend(calls.map(|call| Piece::Call(call, None)));
+    while matches!(pieces.last(), Some(Piece::Raw(_))) {
+        pieces.pop();
+    }
+    pieces
+}
+
+/// What goes back as fields of the message, in a format where that is so.
+pub(crate) fn fields<'a>(message: &'a Message, format: &str, model: &str) -> Option<&'a Map<String, Value>> {
+    let own = message.opaque().filter(|opaque| is_own(opaque, format, model))?;
+    own.data.get(0)?.get(RAW)?.as_object()
+}
+
+/// Adds to a text among the fields.
+pub(crate) fn grow(fields: &mut Map<String, Value>, name: &str, more: &str) {
+    match fields.get_mut(name) {
+        _ if more.is_empty() => {}
+        Some(Value::String(text)) => text.push_str(more),
+        _ => _ = fields.insert(name.to_owned(), more.into()),
+    }
+}
+
+/// What goes back with each call, in order.
+pub(crate) fn with_calls<'a>(
+    message: &'a Message,
+    format: &str,
+    model: &str,
+) -> impl Iterator<Item = (&'a ToolCall, Option<&'a Value>)> {
+    pieces(message, format, model).into_iter().filter_map(|piece| match piece {
+        Piece::Call(call, with) => Some((call, with)),
+        _ => None,
+    })
+}
+
+fn is_own(opaque: &Opaque, format: &str, model: &str) -> bool {
+    opaque.format == format && opaque.model == model
+}
+
+fn as_it_stands(part: &Part) -> Option<Piece<'_>> {
+    match part {
+        Part::Text { text } => Some(Piece::Text(text.into(), None)),
+        Part::ToolCall(call) => Some(Piece::Call(call, None)),
+        Part::ToolResult(_) | Part::Opaque(_) => None,
+    }
+}
+
+/// The words of a message, taken bit by bit.
+struct Words<'a> {
+    texts: Vec<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    fn of(message: &'a Message) -> Self {
+        let texts = message.parts.iter().rev().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        Self { texts: texts.collect() }
+    }
+
+    /// The next so many bytes, or as many as there are; to the end of a character.
+    fn take(&mut self, mut bytes: usize) -> Cow<'a, str> {
+        let mut taken = Cow::Borrowed("");
+        while 0 < bytes
+            && let Some(text) = self.texts.pop()
+        {
+            let end = (bytes.min(text.len())..=text.len()).find(|end| text.is_char_boundary(*end));
+            let (now, later) = text.split_at(end.unwrap_or(text.len()));
+            bytes = bytes.saturating_sub(now.len());
+            if !later.is_empty() {
+                self.texts.push(later);
+            }
+            if taken.is_empty() { taken = Cow::Borrowed(now) } else { taken.to_mut().push_str(now) }
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, message, text};
+    use headstart_forked_query::{Part, Role};
+
+    fn opaque(data: Value) -> Part {
+        Part::Opaque(Opaque { format: "f".into(), model: "m".into(), data })
+    }
+
+    fn told(message: &Message, model: &str) -> Vec<String> {
+        let told = pieces(message, "f", model).into_iter().map(|piece| match piece {
+            Piece::Raw(fields) => format!("raw {}", Value::Object(fields.clone())),
+            Piece::Text(text, with) => format!("{text:?} {with:?}"),
+            Piece::Call(call, with) => format!("{} {with:?}", call.id),
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn what_was_laid_out_comes_back_in_its_order() {
+        let mut layout = Layout::default();
+        layout.raw(json!({"a": 1}).as_object().unwrap().clone());
+        layout.text("grö");
+        layout.text("ßer");
+        layout.raw(json!({"b": 2}).as_object().unwrap().clone());
+        layout.text("now");
+        layout.end_text(Some(json!("of now")));
+        layout.text("then");
+        layout.call(0, None);
+        layout.call(1, Some(json!("early")));
+        layout.call(0, Some(json!("late")));
+        layout.text_with("", json!("at the end"));
+        let opaque = layout.finish("f", "m").unwrap();
+        let words = ["größernowthen", "größ", "", "größernowthen and more"];
+        let message = |words: &str, calls: &[&str]| {
+            let calls = calls.iter().map(|id| call(id));
+            let parts = [Part::Opaque(opaque.clone()), text(words)];
+            message(Role::Model, parts.into_iter().chain(calls))
+        };
+        let whole = message(words[0], &["1", "2"]);
+        let some = |text: &str| format!("Some(String({text:?}))");
+        let expected = [
+            "raw {\"a\":1}".to_owned(),
+            "\"größer\" None".to_owned(),
+            "raw {\"b\":2}".to_owned(),
+            format!("\"now\" {}", some("of now")),
+            "\"then\" None".to_owned(),
+            format!("1 {}", some("late")),
+            format!("2 {}", some("early")),
+            format!("\"\" {}", some("at the end")),
+        ];
+        assert_eq!(told(&whole, "m"), expected);
+        // Another model's are its parts.
+        assert_eq!(told(&whole, "other"), ["\"größernowthen\" None", "1 None", "2 None"]);
+        // Whatever became of the message, nothing of it is lost and nothing comes twice.
+        for words in words {
+            for calls in [&["1", "2"][..], &["1"], &[], &["1", "2", "3"]] {
+                let message = message(words, calls);
+                let pieces = pieces(&message, "f", "m");
+                let mut said = String::new();
+                let mut called = Vec::new();
+                for piece in &pieces {
+                    match piece {
+                        Piece::Raw(_) => {}
+                        Piece::Text(text, _) => said.push_str(text),
+                        Piece::Call(call, _) => called.push(call.id.as_str()),
+                    }
+                }
+                assert_eq!((said.as_str(), &called[..]), (words, calls));
+            }
+        }
+    }
+
+    #[test]
+    fn thoughts_that_lead_nowhere_are_left_out_and_so_is_what_nobody_wants() {
+        let thought = || opaque(json!([{"raw": {"a": 1}}, {"call": true}]));
+        assert_eq!(told(&message(Role::Model, [thought(), call("1")]), "m"), ["raw {\"a\":1}", "1 None"]);
+        assert_eq!(told(&message(Role::Model, [thought()]), "m"), [""; 0]);
+        let mut layout = Layout::default();
+        layout.text("words");
+        layout.call(0, None);
+        layout.fields();
+        assert_eq!(layout.finish("f", "m"), None);
+    }
+
+    #[test]
+    fn what_a_hand_wrote_into_it_is_survived() {
+        for data in [
+            json!(null),
+            json!("x"),
+            json!([1, null, {"text": -1}, {"text": 1}, {"text": 1e300}, {"raw": 5}, {}]),
+            json!([{"text": u64::MAX}, {"call": 7}, {"call": true}]),
+        ] {
+            let message = message(Role::Model, [opaque(data), text("ß"), call("1")]);
+            let told = told(&message, "m");
+            assert!(told.iter().any(|piece| piece.starts_with("\"ß\"")), "{told:?}");
+            assert!(told.iter().any(|piece| piece.starts_with("1 ")), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_left_out() {
+        let wants = |bytes: usize| {
+            let mut layout = Layout::default();
+            layout.fields().insert("thoughts".into(), "x".repeat(bytes).into());
+            layout.finish("f", "m")
+        };
+        assert!(wants(MAX_OPAQUE_BYTES / 2).is_some());
+        assert_eq!(wants(MAX_OPAQUE_BYTES), None);
+    }
+}

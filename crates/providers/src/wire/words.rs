@@ -1,0 +1,112 @@
+//! How the formats put things into words.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult};
+
+/// The bytes of a body.
+pub(crate) fn to_bytes(body: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(body).expect("works because strings, numbers and JSON values are always JSON")
+}
+
+pub(crate) fn to_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("works because a JSON value is always JSON")
+}
+
+/// What a tool answered, as words.
+pub(crate) fn outcome(result: &ToolResult) -> String {
+    match &result.outcome {
+        ToolOutcome::Output(Value::String(text)) => text.clone(),
+        ToolOutcome::Output(value) => to_text(value),
+        ToolOutcome::Error(message) => format!("Error: {message}"),
+    }
+}
+
+/// What a question says about the shape of its answer. Words work with every model and beside tools, and
+/// come after everything that requests share.
+pub(crate) fn schema(schema: &Value) -> String {
+    format!("\n\nThe answer is one JSON object and nothing else. Its JSON schema: {schema}")
+}
+
+/// The conversation, and the question at its end: a request with a response schema asks for something that no later
+/// request will hold.
+pub(crate) fn split_question(request: &ModelRequest) -> (&[Message], Option<&Message>) {
+    match request.messages.split_last() {
+        Some((question, shared)) if request.response_schema.is_some() => (shared, Some(question)),
+        _ => (&request.messages, None),
+    }
+}
+
+/// The limit of the answer to a request. Providers count thoughts, too: where a model thinks about a question all the same, there is
+/// room for them, or nothing might be left for the answer.
+pub(crate) fn output_limit(request: &ModelRequest, may_think: bool) -> Option<u32> {
+    /// More than a model takes for a single question.
+    const ROOM: u32 = 4_096;
+    let room = if may_think && request.response_schema.is_some() { ROOM } else { 0 };
+    request.max_output_tokens.map(|tokens| tokens.saturating_add(room))
+}
+
+pub(crate) fn results(message: &Message) -> impl Iterator<Item = &ToolResult> {
+    message.parts.iter().filter_map(|part| match part {
+        Part::ToolResult(result) => Some(result),
+        _ => None,
+    })
+}
+
+/// The messages in runs: tool messages that follow each other are one, for most formats want the results of one
+/// answer's calls together.
+pub(crate) fn turns(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
+    messages.chunk_by(|one, next| one.role == Role::Tool && next.role == Role::Tool)
+}
+
+/// The id of a call or the name of a tool in the letters that every provider takes: those of another provider, or of a
+/// file that a hand wrote, may have others. It depends on nothing but the id, and two ids stay two.
+pub(crate) fn plain(id: &str) -> Cow<'_, str> {
+    plain_within(id, LONGEST)
+}
+
+/// So long an id or name may be with every provider but one.
+const LONGEST: usize = 64;
+
+/// Whether every provider takes this id as it is.
+pub(crate) fn is_plain(id: &str) -> bool {
+    !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_plain_letter)
+}
+
+fn is_plain_letter(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// The same within so many letters, at least 17.
+pub(crate) fn plain_within(id: &str, longest: usize) -> Cow<'_, str> {
+    if is_plain(id) && id.len() <= longest {
+        return Cow::Borrowed(id);
+    }
+    // Behind it stand a hyphen and a number of sixteen letters.
+    let start = longest.min(57) - 17;
+    let start: String = id.chars().take(start).map(|c| if is_plain_letter(c) { c } else { '_' }).collect();
+    // FNV-1a.
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    Cow::Owned(format!("{start}-{hash:016x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_any_kind_become_plain_and_stay_apart() {
+        for same in ["toolu_01A-b", "call-2", "x"] {
+            assert_eq!(plain(same), same);
+        }
+        let others = ["a b", "a_b ", "ü", "", &"x".repeat(65), &"x".repeat(66)];
+        let plained: std::collections::HashSet<_> = others.iter().map(|id| plain(id)).collect();
+        assert_eq!(plained.len(), others.len());
+        assert!(plained.iter().all(|id| id.len() <= 64 && plain(id) == *id), "{plained:?}");
+    }
+}
