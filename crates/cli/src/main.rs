@@ -37,6 +37,7 @@ mod offered;
 mod output;
 mod parts;
 mod remote;
+mod repository;
 mod rules;
 mod runner;
 mod secrets;

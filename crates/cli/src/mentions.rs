@@ -77,17 +77,7 @@ impl MentionSource for Source<'_> {
             Outside::Diff if !self.attended && !self.tree.staged_changes().is_empty() => {
                 Err("is not known ahead of you, where something is staged".to_owned())
             }
-            Outside::Diff => {
-                let said = self.run("shell", &json!({ "command": "git diff HEAD" })).await?;
-                // No line of a diff begins with a bracket: these are notes about the command.
-                let mut notes = said.lines().rev().take_while(|line| line.starts_with('['));
-                if notes.clone().any(|note| note.starts_with("[exit code") || note.starts_with("[ended")) {
-                    let problem = said.lines().next().unwrap_or_default();
-                    return Err(format!("git does not tell it: {problem}"));
-                }
-                let is_none = notes.any(|note| note == "[no output]");
-                Ok(if is_none { "Nothing differs from the last commit.".to_owned() } else { said })
-            }
+            Outside::Diff => self.run("view_diff", &json!({})).await,
             Outside::Codebase => {
                 let query = prompt.replace("@codebase", "");
                 self.run("codebase", &json!({ "query": query.trim() })).await

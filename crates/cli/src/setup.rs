@@ -9,7 +9,7 @@ use headstart_overlay_fs::{
 use headstart_providers::Recording;
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
-use headstart_toolbox::{ProjectIndex, Toolbox, codebase_tools, more_tools};
+use headstart_toolbox::{CommandRunner, ProjectIndex, Toolbox, codebase_tools, more_tools, view_diff_tool};
 
 use crate::checks::Checks;
 use crate::config::{Config, IndexConfig, IntelMode};
@@ -23,6 +23,7 @@ use crate::models::Models;
 use crate::output;
 use crate::parts::Parts;
 use crate::remote::{Places, Remote};
+use crate::repository::GitRepository;
 use crate::rules::Rules;
 use crate::runner::BashRunner;
 use crate::store;
@@ -125,12 +126,13 @@ pub(crate) fn offered(engine: Engine) -> Engine {
     Engine { toolbox: engine.toolbox.clone().keeping(|name| !policies.excludes(name)), ..engine }
 }
 
-/// The built-in tools, commands in the real shell, and those of an index.
+/// The built-in tools, commands in the real shell, and those of the repository and of an index.
 pub(crate) fn toolbox(workspace: &Path, views: Places, index: Option<&Arc<Upkeep>>) -> Toolbox {
-    let runner = BashRunner::new(workspace.to_owned()).with_views(views);
+    let runner: Arc<dyn CommandRunner> = Arc::new(BashRunner::new(workspace.to_owned()).with_views(views));
     let of_index = index.map(|index| codebase_tools(Arc::clone(index) as Arc<dyn ProjectIndex>));
-    let more = more_tools().into_iter().chain(of_index.into_iter().flatten());
-    more.fold(Toolbox::standard(Some(Arc::new(runner))), Toolbox::with)
+    let of_repository = view_diff_tool(Arc::new(GitRepository::new(Arc::clone(&runner))));
+    let more = more_tools().into_iter().chain([of_repository]).chain(of_index.into_iter().flatten());
+    more.fold(Toolbox::standard(Some(runner)), Toolbox::with)
 }
 
 /// The index of a workspace, where it is switched on and there is a place for it. Nothing of it is opened yet.

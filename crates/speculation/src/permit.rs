@@ -10,8 +10,8 @@ use headstart_overlay_fs::{
     ChangeSet, CommitOutcome, EntryKind, Overlay, Quota, Savepoint, Tree, Workspace, WorkspacePath,
 };
 use headstart_tool_gate::{
-    Access, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Effect, EffectKind, Gate, GateContext,
-    Reason, SaidBefore, Verdict,
+    Access, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Does, Effect, EffectKind, Gate,
+    GateContext, Reason, SaidBefore, Verdict,
 };
 use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
@@ -247,9 +247,16 @@ impl Permits for Speculative {
             }
             Decision::Allow | Decision::Redirect | Decision::Shadow => {}
         }
-        if context.declaration(&call.name).is_some_and(Declaration::sees_real_files)
-            && self.differs_from_disk()
+        let declared = context.declaration(&call.name);
+        if declared.is_some_and(|tool| tool.does == Does::ReadsRepository)
+            && !self.shadow.git_so_far().is_empty()
         {
+            return Permit::Stop(Verdict::boundary(
+                Reason::ReadsStaged,
+                format!("{} sees the repository without the commits that the work has made", call.name),
+            ));
+        }
+        if declared.is_some_and(Declaration::sees_real_files) && self.differs_from_disk() {
             return Permit::Stop(Verdict::boundary(
                 Reason::ReadsStaged,
                 format!(

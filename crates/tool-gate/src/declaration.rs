@@ -16,6 +16,8 @@ pub struct Declaration {
     pub does: Does,
     /// The arguments that name a path, or a list of paths. Others are never taken for a path.
     pub paths: Vec<String>,
+    /// A folder or file of the workspace that every call is about, whatever its arguments are.
+    pub at: Option<String>,
 }
 
 /// What a declared tool does, to the workspace and nothing else.
@@ -23,6 +25,9 @@ pub struct Declaration {
 pub enum Does {
     /// It reads the merged view, and leaves out what the rules close ([`GateContext::denies`](crate::GateContext::denies)).
     Reads,
+    /// The same, and it reads the repository as it is on disk, which knows nothing of commits that work ahead made: whoever runs such work has to look
+    /// whether there are any.
+    ReadsRepository,
     /// It also stages changes, at the paths of its arguments or elsewhere in the workspace. They are held against the rules once more
     /// when the work is taken.
     Stages,
@@ -44,6 +49,16 @@ impl Declaration {
         Self::new(name, Does::Reads, paths)
     }
 
+    /// A tool that reads, and the repository on disk as well.
+    pub fn reads_repository(name: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::ReadsRepository, paths)
+    }
+
+    /// A tool that stages changes in this folder of the workspace.
+    pub fn stages_at(name: &str, folder: &str) -> Self {
+        Self { at: Some(folder.to_owned()), ..Self::new(name, Does::Stages, &[]) }
+    }
+
     /// A tool that stages changes.
     pub fn stages(name: &str, paths: &[&str]) -> Self {
         Self::new(name, Does::Stages, paths)
@@ -61,7 +76,8 @@ impl Declaration {
     }
 
     fn new(name: &str, does: Does, paths: &[&str]) -> Self {
-        Self { name: name.to_owned(), does, paths: paths.iter().map(|path| (*path).to_owned()).collect() }
+        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        Self { name: name.to_owned(), does, paths, at: None }
     }
 
     /// The declaration of `name` among these. A built-in tool has none, whatever a host declares.
@@ -73,7 +89,7 @@ impl Declaration {
     /// Whether this call may stage something.
     pub fn stages_in(&self, args: &Map<String, Value>) -> bool {
         match &self.does {
-            Does::Reads => false,
+            Does::Reads | Does::ReadsRepository => false,
             #[cfg(feature = "tool-servers")]
             Does::Anything | Does::ReadsRealFiles => false,
             Does::Stages => true,
@@ -90,7 +106,7 @@ impl Declaration {
     }
 
     /// The path that a call names, as it is written; `None` where it names none, or several.
-    pub fn only_path<'a>(&self, args: &'a Map<String, Value>) -> Option<&'a str> {
+    pub fn only_path<'a>(&'a self, args: &'a Map<String, Value>) -> Option<&'a str> {
         match self.paths_in(args).ok()?.as_slice() {
             [path] => Some(path),
             _ => None,
@@ -98,8 +114,8 @@ impl Declaration {
     }
 
     /// The paths that a call names, as they are written.
-    pub(crate) fn paths_in<'a>(&self, args: &'a Map<String, Value>) -> Result<Vec<&'a str>, GateError> {
-        let mut paths = Vec::new();
+    pub(crate) fn paths_in<'a>(&'a self, args: &'a Map<String, Value>) -> Result<Vec<&'a str>, GateError> {
+        let mut paths: Vec<_> = self.at.as_deref().into_iter().collect();
         for key in &self.paths {
             match args.get(key) {
                 None | Some(Value::Null) => {}

@@ -52,6 +52,25 @@ fn one_that_reads_runs_in_every_mode_at_paths_that_are_open() {
 }
 
 #[test]
+fn one_that_is_always_about_a_folder_is_judged_there() {
+    use Decision::Boundary;
+    let declaring =
+        |mode, folder| GateContext { tools: vec![Declaration::stages_at("note", folder)], ..declaring(mode) };
+    for mode in MODES {
+        // Whatever its arguments say.
+        for args in [json!({}), json!({"path": "src/a.rs", "at": "src"})] {
+            assert_eq!(judge(&declaring(mode, "closed/notes"), "note", &args).1, Reason::DeniedPath);
+            let (decision, reason, _) = judge(&declaring(mode, ".headstart/rules"), "note", &args);
+            let asks = !mode.edits_files();
+            let expected = if asks { Reason::WriteToolNoAuto } else { Reason::ProtectedPath };
+            assert_eq!((decision, reason), (Boundary, expected), "{mode:?}");
+        }
+    }
+    let (decision, _, writes) = judge(&declaring(ApprovalMode::AutoEdit, "notes"), "note", &json!({}));
+    assert_eq!((decision, writes), (Decision::Redirect, vec!["notes".to_owned()]));
+}
+
+#[test]
 fn one_that_stages_is_an_edit() {
     use Decision::{Allow, Boundary, Redirect};
     let cases = [

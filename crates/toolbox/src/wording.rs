@@ -27,7 +27,7 @@ pub struct Wording {
 }
 
 /// Name, title, verb, its form of now, its form of then, and what it is done to.
-const TOOLS: [[&str; 6]; 13] = [
+const TOOLS: [[&str; 6]; 14] = [
     ["read_file", "Read a file", "read", "reading", "read", "{file_path|path|filePath|absolute_path}"],
     ["grep", "Search in files", "search for", "searching for", "searched for", "{pattern}"],
     ["glob", "Find files", "find files named", "finding files named", "found files named", "{pattern}"],
@@ -46,6 +46,14 @@ const TOOLS: [[&str; 6]; 13] = [
         "{query}",
     ],
     ["repo_map", "Look at the project", "look at", "looking at", "looked at", "{path|the project}"],
+    [
+        "view_diff",
+        "Compare with the last commit",
+        "compare with the last commit",
+        "comparing with the last commit",
+        "compared with the last commit",
+        "{path|the project}",
+    ],
     ["fetch_url", "Fetch a page", "fetch", "fetching", "fetched", "{url}"],
     [
         "search_web",

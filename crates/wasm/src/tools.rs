@@ -162,7 +162,7 @@ pub(crate) fn with_own_tools(
 /// What the gate is told of those that only read.
 pub(crate) fn declarations(tools: &[ToolSchema], reads: Vec<Option<Vec<String>>>) -> Vec<Declaration> {
     let declared = tools.iter().zip(reads).filter_map(|(tool, paths)| {
-        Some(Declaration { name: tool.name.clone(), does: Does::Reads, paths: paths? })
+        Some(Declaration { name: tool.name.clone(), does: Does::Reads, paths: paths?, at: None })
     });
     declared.collect()
 }

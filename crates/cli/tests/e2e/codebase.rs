@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Outcome, Session};
 
-fn call(name: &str, args: impl Into<Value>) -> Value {
+pub(crate) fn call(name: &str, args: impl Into<Value>) -> Value {
     let args = args.into();
     json!({"toolCalls": [{"name": name, "args": args}]})
 }
@@ -15,13 +15,13 @@ fn codebase(query: &str) -> Value {
     call("codebase", json!({"query": query}))
 }
 
-fn recording(turns: &[Value]) -> Value {
+pub(crate) fn recording(turns: &[Value]) -> Value {
     let turns = [turns, &[json!({"text": "Done."})]].concat();
     json!({"turns": turns})
 }
 
 /// What the model read of each call.
-fn results(outcome: &Outcome) -> Vec<String> {
+pub(crate) fn results(outcome: &Outcome) -> Vec<String> {
     let lines = outcome.json().into_iter().filter(|line| line["type"] == "toolResult");
     let text = |line: Value| {
         let result = &line["result"];

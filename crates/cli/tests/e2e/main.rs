@@ -37,4 +37,5 @@ mod thoughts;
 mod tool_policies;
 mod undo;
 mod untold;
+mod view_diff;
 mod whole_task;

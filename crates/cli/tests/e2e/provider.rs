@@ -136,6 +136,7 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
             "shell",
             "multi_edit",
             "create_file",
+            "view_diff",
             "codebase",
             "repo_map"
         ]

@@ -12,6 +12,7 @@ use headstart_tool_gate::{ApprovalMode, Declaration, Reason};
 use headstart_toolbox::{Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
+use crate::shadow::{Viewing, commits, shell, viewing};
 use crate::support::{Bench, accepted, call, calls, path, says};
 
 /// Does what its call asks for, whatever was declared of it.
@@ -62,6 +63,30 @@ fn one_that_reads_runs_ahead_over_what_is_staged() {
     assert_eq!(finished.ending, Ending::Completed);
     assert!(matches!(&answers(&finished)[..], [ToolOutcome::Output(text)] if text == "# sample\n"));
     accepted(block_on(speculation.accept()).unwrap());
+}
+
+/// The repository on disk knows nothing of commits that were made ahead.
+#[test]
+fn one_that_reads_the_repository_stops_behind_a_commit_of_the_work() {
+    for (declared, stops) in
+        [(Declaration::reads_repository("own", &[]), true), (Declaration::reads("own", &[]), false)]
+    {
+        let work = [
+            calls([call("own", &json!({})), shell("git commit -m x"), call("own", &json!({}))]),
+            says("Done."),
+        ];
+        let Viewing { mut bench, views } = viewing(ApprovalMode::AutoEdit, work);
+        views.play("git commit -m x", commits("2"));
+        bench.engine.toolbox = bench.engine.toolbox.clone().with(Arc::new(Own("own")));
+        bench.host.rules.lock().unwrap().tools.push(declared);
+        let (_, finished) = bench.speculate("do it");
+        assert_eq!(answers(&finished).len(), if stops { 2 } else { 3 }, "{finished:?}");
+        let reason = match &finished.ending {
+            Ending::Boundary { verdict } => Some(verdict.reason),
+            _ => None,
+        };
+        assert_eq!(reason, stops.then_some(Reason::ReadsStaged));
+    }
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn commit(digit: &str, about: &str) -> GitChange {
     }
 }
 
-fn commits(digit: &'static str) -> Played {
+pub(crate) fn commits(digit: &'static str) -> Played {
     Played::new("", 0).with(|answer| answer.git = Some(commit(digit, "a.txt")))
 }
 

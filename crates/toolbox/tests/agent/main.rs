@@ -10,5 +10,7 @@ mod more;
 mod reading;
 mod searching;
 mod session;
+#[cfg(feature = "more")]
+mod view_diff;
 mod views;
 mod writing;

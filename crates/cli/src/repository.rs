@@ -1,0 +1,169 @@
+//! The repository of a workspace for the tool that shows what differs from the last commit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_overlay_fs::WorkspacePath;
+use headstart_tool_gate::{ConditionalCommand, Decision, DenyRules, Gate, GateContext, ToolPolicies};
+use headstart_toolbox::{
+    CommandOutput, CommandRequest, CommandRunner, Committed, Repository, RepositoryStatus, Secrets,
+    Surroundings, ToolError,
+};
+
+use crate::shell_words::shell_line;
+
+/// As long one question to git may take.
+const TIME: Duration = Duration::from_secs(20);
+/// Of an answer of git's no more is kept.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// Asks git, as a command that nobody was asked about: judged, hardened and confined.
+pub(crate) struct GitRepository {
+    runner: Arc<dyn CommandRunner>,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Names alone, for which git may have to compare files that are closed.
+    Names,
+    /// Content.
+    Content,
+}
+
+impl GitRepository {
+    pub(crate) fn new(runner: Arc<dyn CommandRunner>) -> Self {
+        Self { runner }
+    }
+
+    async fn git(
+        &self,
+        words: &[&str],
+        asked: Asked,
+        rules: &GateContext,
+    ) -> Result<CommandOutput, ToolError> {
+        let failed = |message: String| ToolError::Failed { message };
+        let line = shell_line(["git", "-c", "core.quotepath=off"].iter().chain(words));
+        // What is closed is no part of what is asked: whoever asks names the files, all of them open.
+        let open = DenyRules::default().with_secrets_open();
+        let judged = GateContext { deny: open, tool_policies: ToolPolicies::default(), ..rules.clone() };
+        let verdict = Gate::new().judge_command(&line, &judged);
+        if verdict.decision != Decision::Allow {
+            return Err(failed(format!("git may not be asked: {}", verdict.detail)));
+        }
+        let secrets = match asked {
+            Asked::Names => Secrets::Open,
+            Asked::Content => Secrets::of(&rules.deny),
+        };
+        let request = CommandRequest {
+            command: ConditionalCommand::allowed(&line, verdict.hardened.as_ref()),
+            directory: WorkspacePath::root(),
+            surroundings: Surroundings::Clean,
+            secrets,
+            time_limit: TIME,
+            output_limit: MOST_BYTES,
+        };
+        let done = self.runner.run(request).await?;
+        if done.timed_out {
+            return Err(failed(format!("git did not answer within {} s", TIME.as_secs())));
+        }
+        if done.truncated {
+            return Err(failed(format!("git says more than {MOST_BYTES} bytes; name a path")));
+        }
+        Ok(done)
+    }
+}
+
+#[async_trait]
+impl Repository for GitRepository {
+    async fn status(&self, rules: &GateContext) -> Result<Option<RepositoryStatus>, ToolError> {
+        let words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"];
+        let done = self.git(&words, Asked::Names, rules).await?;
+        if done.exit_code == Some(0) {
+            return Ok(Some(status_of(&done.output)));
+        }
+        if done.output.contains("not a git repository") {
+            return Ok(None);
+        }
+        Err(refused(&done))
+    }
+
+    async fn diff(
+        &self,
+        paths: &[WorkspacePath],
+        indexed: bool,
+        rules: &GateContext,
+    ) -> Result<String, ToolError> {
+        let names: Vec<_> = paths.iter().map(ToString::to_string).collect();
+        let mut words = vec!["--literal-pathspecs", "diff", "--no-color", "--no-renames"];
+        words.extend(indexed.then_some("--cached"));
+        words.extend(["HEAD", "--"]);
+        words.extend(names.iter().map(String::as_str));
+        let done = self.git(&words, Asked::Content, rules).await?;
+        if done.exit_code == Some(0) { Ok(done.output) } else { Err(refused(&done)) }
+    }
+
+    async fn committed(&self, path: &WorkspacePath, rules: &GateContext) -> Result<Committed, ToolError> {
+        let name = format!("HEAD:./{path}");
+        let done = self.git(&["cat-file", "blob", &name], Asked::Content, rules).await?;
+        Ok(match done.exit_code {
+            // What is no text comes with signs in place of its bytes.
+            Some(0) if done.output.contains(['\0', '\u{fffd}']) => Committed::Binary,
+            Some(0) => Committed::Text(done.output),
+            _ => Committed::Absent,
+        })
+    }
+}
+
+fn refused(done: &CommandOutput) -> ToolError {
+    if ["bad revision 'HEAD'", "ambiguous argument 'HEAD'"].iter().any(|said| done.output.contains(said)) {
+        let message = "the repository has no commit yet, so there is nothing to compare with".to_owned();
+        return ToolError::Failed { message };
+    }
+    let said = done.output.lines().next().unwrap_or("nothing");
+    ToolError::Failed { message: format!("git does not tell it: {said}") }
+}
+
+/// What `git status --porcelain=v1 -z` says.
+fn status_of(said: &str) -> RepositoryStatus {
+    let mut status = RepositoryStatus::default();
+    for entry in said.split('\0') {
+        // A warning comes before the entry in front of which git found it.
+        let entry =
+            entry.rsplit_once('\n').filter(|(before, _)| is_warning(before)).map_or(entry, |(_, rest)| rest);
+        let Some((marks, name)) = entry.split_at_checked(3) else { continue };
+        let Ok(path) = WorkspacePath::parse(name.trim_end_matches('/')) else { continue };
+        match marks.as_bytes() {
+            b"?? " => status.untracked.push(path),
+            b"!! " => {}
+            [index, _, b' '] => {
+                if *index != b' ' {
+                    status.indexed.push(path.clone());
+                }
+                status.changed.push(path);
+            }
+            _ => {}
+        }
+    }
+    status
+}
+
+fn is_warning(text: &str) -> bool {
+    text.lines().all(|line| line.starts_with("warning: ") || line.starts_with("hint: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_says_is_read_by_name() {
+        let said = " M src/a.rs\0warning: odd\nMM b c.rs\0?? new/\0A  d\n.rs\0D  gone\0!! target/\0";
+        let status = status_of(said);
+        let names = |paths: &[WorkspacePath]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(names(&status.changed), ["src/a.rs", "b c.rs", "d\n.rs", "gone"]);
+        assert_eq!(names(&status.indexed), ["b c.rs", "d\n.rs", "gone"]);
+        assert_eq!(names(&status.untracked), ["new"]);
+    }
+}

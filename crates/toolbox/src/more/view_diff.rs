@@ -1,0 +1,244 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use headstart_forked_query::ToolSchema;
+use headstart_overlay_fs::{ChangeKind, MemoryTree, Overlay, Quota, Tree, TreeError, WorkspacePath};
+use headstart_tool_gate::GateContext;
+use serde_json::{Map, Value, json};
+
+use crate::arguments::Arguments;
+use crate::location::locate;
+use crate::output::Output;
+use crate::{Tool, ToolContext, ToolError};
+
+pub(super) const NAME: &str = "view_diff";
+
+/// Lines that are shown at once.
+const MOST_LINES: usize = 5_000;
+/// Files that are compared.
+const MOST_FILES: usize = 500;
+/// Names of untracked files.
+const MOST_UNTRACKED: usize = 20;
+/// Bytes of the output that are kept for notes.
+const FOR_NOTES: usize = 2 * 1024;
+
+/// The repository of a workspace as it is on disk, which knows nothing of what is staged in an overlay.
+///
+/// Whoever answers starts no program that the repository names, and reads nothing that `rules` close but names.
+#[async_trait]
+pub trait Repository: Send + Sync {
+    /// What differs from the last commit, by name, files that are closed among them; `None`: the workspace is no repository.
+    async fn status(&self, rules: &GateContext) -> Result<Option<RepositoryStatus>, ToolError>;
+
+    /// How these files differ from the last commit, as `git diff` says it; where `indexed`, as they stand in the index.
+    async fn diff(
+        &self,
+        paths: &[WorkspacePath],
+        indexed: bool,
+        rules: &GateContext,
+    ) -> Result<String, ToolError>;
+
+    /// A file as it is in the last commit.
+    async fn committed(&self, path: &WorkspacePath, rules: &GateContext) -> Result<Committed, ToolError>;
+}
+
+/// What differs from the last commit, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepositoryStatus {
+    /// Files that differ on disk or in the index.
+    pub changed: Vec<WorkspacePath>,
+    /// Those of them that differ in the index.
+    pub indexed: Vec<WorkspacePath>,
+    /// Files and folders that git neither knows nor ignores.
+    pub untracked: Vec<WorkspacePath>,
+}
+
+/// A file in a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Committed {
+    /// It is not there.
+    Absent,
+    /// A text.
+    Text(String),
+    /// Something else, of which only is known that it is there.
+    Binary,
+}
+
+/// What differs from the last commit, over the merged view.
+pub(super) struct ViewDiff {
+    repository: Arc<dyn Repository>,
+}
+
+impl ViewDiff {
+    pub(super) fn new(repository: Arc<dyn Repository>) -> Self {
+        Self { repository }
+    }
+}
+
+#[async_trait]
+impl Tool for ViewDiff {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema::of(
+            NAME,
+            "Shows how the files of the workspace differ from the last commit, as a diff; untracked files are only named. \
+             With staged: how git's index differs from it.",
+            &json!({
+                "path": {
+                    "type": "string",
+                    "description": "A file, or a folder with all below it: relative to the workspace, or absolute inside it. Default: the workspace."
+                },
+                "staged": {
+                    "type": "boolean",
+                    "description": "What is added to git's index instead of what the files hold. Default: false."
+                },
+            }),
+            &[],
+        )
+    }
+
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        let arguments = Arguments::declared(NAME, args, &["path", "staged"])?;
+        let below = locate(arguments.path()?.unwrap_or("."), context).await?;
+        let indexed = arguments.flag("staged")?;
+        let Some(status) = self.repository.status(context.gate).await? else {
+            let message = "the workspace is no git repository, so there is no commit to compare with";
+            return Err(ToolError::Failed { message: message.to_owned() });
+        };
+        let mut notes = Notes::default();
+        let mut of_disk = if indexed { status.indexed } else { status.changed };
+        let work = if indexed { Work::default() } else { self.work(&below, &mut notes, context).await? };
+        of_disk.retain(|path| path.starts_with(&below) && !work.paths.contains(path));
+        notes.leave_out_closed(&mut of_disk, context);
+        notes.keep_to_limit(&mut of_disk);
+        let mut diff = String::new();
+        if !of_disk.is_empty() {
+            diff = self.repository.diff(&of_disk, indexed, context.gate).await?;
+        }
+        diff.push_str(&work.diff);
+        if !indexed {
+            notes.untracked.extend(status.untracked.into_iter().filter(|path| {
+                path.starts_with(&below) && !work.paths.contains(path) && !context.closes(path)
+            }));
+        }
+        Ok(shown(&diff, &notes, context))
+    }
+}
+
+/// What is staged in the overlay.
+#[derive(Default)]
+struct Work {
+    paths: Vec<WorkspacePath>,
+    diff: String,
+}
+
+impl ViewDiff {
+    /// How the staged files differ from the last commit.
+    async fn work(
+        &self,
+        below: &WorkspacePath,
+        notes: &mut Notes,
+        context: ToolContext<'_>,
+    ) -> Result<Work, ToolError> {
+        let changes = context.view.staged_changes().changes;
+        let is_file = |kind: &ChangeKind| matches!(kind, ChangeKind::Write { .. } | ChangeKind::Delete);
+        let staged = changes.into_iter().filter(|change| is_file(&change.kind)).map(|change| change.path);
+        let mut open: Vec<_> = staged.filter(|path| path.starts_with(below)).collect();
+        let paths = open.clone();
+        notes.leave_out_closed(&mut open, context);
+        notes.keep_to_limit(&mut open);
+        let before = MemoryTree::new();
+        let mut after = Vec::new();
+        for path in open {
+            let now = match context.view.read(&path).await {
+                Ok(bytes) => Some(bytes),
+                // Nothing is there any more, or a folder took its place.
+                Err(
+                    TreeError::NotFound { .. }
+                    | TreeError::NotADirectory { .. }
+                    | TreeError::IsADirectory { .. },
+                ) => None,
+                Err(error) => return Err(error.into()),
+            };
+            match (self.repository.committed(&path, context.gate).await?, &now) {
+                (Committed::Absent, Some(_)) => notes.untracked.push(path),
+                (Committed::Absent, None) => {}
+                (Committed::Text(text), Some(now)) if text.as_bytes() == now => {}
+                (Committed::Text(text), _) => {
+                    before.write(&path, text);
+                    after.push((path, now));
+                }
+                (Committed::Binary, _) => notes.binary.push(path),
+            }
+        }
+        let compared = Arc::new(Overlay::new(Arc::new(before), Quota::default()));
+        for (path, now) in after {
+            match now {
+                Some(bytes) => compared.write(&path, bytes).await?,
+                None => compared.remove(&path).await?,
+            }
+        }
+        Ok(Work { paths, diff: compared.change_set().diff() })
+    }
+}
+
+/// What is said besides the diff.
+#[derive(Default)]
+struct Notes {
+    untracked: Vec<WorkspacePath>,
+    binary: Vec<WorkspacePath>,
+    closed: usize,
+    left_out: usize,
+}
+
+impl Notes {
+    fn leave_out_closed(&mut self, paths: &mut Vec<WorkspacePath>, context: ToolContext<'_>) {
+        let all = paths.len();
+        paths.retain(|path| !context.closes(path));
+        self.closed += all - paths.len();
+    }
+
+    fn keep_to_limit(&mut self, paths: &mut Vec<WorkspacePath>) {
+        self.left_out += paths.len().saturating_sub(MOST_FILES);
+        paths.truncate(MOST_FILES);
+    }
+}
+
+fn shown(diff: &str, notes: &Notes, context: ToolContext<'_>) -> String {
+    let mut output = Output::new(context.limits.output_bytes.saturating_sub(FOR_NOTES));
+    let all = diff.lines().count();
+    let mut count = 0;
+    for line in diff.lines().take(MOST_LINES) {
+        if !output.push_line(line) {
+            break;
+        }
+        count += 1;
+    }
+    if all == 0 {
+        output.note("nothing that git knows differs from the last commit");
+    }
+    if count < all {
+        output.note(&format!("cut after {count} of {all} lines; name a path to see the rest"));
+    }
+    if !notes.binary.is_empty() {
+        output.note(&format!("binary in the last commit, and changed: {}", named(&notes.binary)));
+    }
+    if !notes.untracked.is_empty() {
+        output.note(&format!("untracked: {}", named(&notes.untracked)));
+    }
+    if 0 < notes.closed {
+        output.note(&format!("{} more differ, which are closed", notes.closed));
+    }
+    if 0 < notes.left_out {
+        output.note(&format!("{} more differ; name a folder to see them", notes.left_out));
+    }
+    output.finish()
+}
+
+fn named(paths: &[WorkspacePath]) -> String {
+    let mut names: Vec<_> = paths.iter().map(ToString::to_string).collect();
+    names.sort();
+    let more = names.len().saturating_sub(MOST_UNTRACKED);
+    names.truncate(MOST_UNTRACKED);
+    let more = if 0 < more { format!(" and {more} more") } else { String::new() };
+    crate::content::cut(&names.join(", "), FOR_NOTES / 4).to_owned() + &more
+}
