@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::Event;
 use terminal::{
     Action, Answer, Consent, Diff, Ghost, Input, InputEvent, LineEditor, LiveRow, Markdown, Palette, Screen,
-    Size, Style, TerminalGuard, Turn, View, render, sanitize,
+    Size, Style, TerminalGuard, Theme, Turn, View, render, sanitize,
 };
 
 const ANSWER: &str = "This answer comes word by word, and is long enough to need a second row on most terminals, \
@@ -55,8 +55,9 @@ struct Demo {
 
 impl Demo {
     fn new() -> io::Result<Self> {
-        let palette = if std::env::var_os("NO_COLOR").is_some() { Palette::Plain } else { Palette::Styled };
-        let guard = TerminalGuard::new()?;
+        let theme = std::env::var_os("NO_COLOR").is_none().then(Theme::default);
+        let palette = Palette::of(theme, |name| std::env::var(name).ok());
+        let guard = TerminalGuard::new(false)?;
         let mut editor = LineEditor::new(vec!["an older line".to_owned()]);
         editor.set_ghost(Some(Ghost::only("run the tests")));
         let is_raw = std::env::args().any(|argument| argument == "--raw");

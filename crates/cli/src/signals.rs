@@ -46,6 +46,11 @@ pub(crate) fn end_as(signal: i32) {
 }
 
 impl Ending {
+    /// Whether Ctrl-C sent it.
+    pub(crate) fn is_interrupt(self) -> bool {
+        self.0 == SignalKind::interrupt()
+    }
+
     /// As something that can be sent.
     pub(crate) fn signal(self) -> rustix::process::Signal {
         use rustix::process::Signal;

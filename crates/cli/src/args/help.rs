@@ -54,7 +54,8 @@ Configuration, each layer over the one before:
                 background work off; and choose another model of your provider
   environment   HEADSTART_MODEL, HEADSTART_FAST_MODEL, HEADSTART_BASE_URL, HEADSTART_MODE,
                 HEADSTART_SUGGEST=off, HEADSTART_SPECULATE=off, HEADSTART_SHADOW=off,
-                HEADSTART_BACKGROUND=off, HEADSTART_RULES=off, HEADSTART_SESSIONS=off
+                HEADSTART_BACKGROUND=off, HEADSTART_RULES=off, HEADSTART_SESSIONS=off,
+                HEADSTART_SCREEN_READER=on
   flags
 Deny rules of both files count together. Keys come from the environment alone: ANTHROPIC_API_KEY,
 GEMINI_API_KEY (or GOOGLE_API_KEY), OPENAI_API_KEY, DASHSCOPE_API_KEY, OLLAMA_API_KEY.

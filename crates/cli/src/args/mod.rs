@@ -178,6 +178,9 @@ pub(crate) struct Chat {
     /// Go on with this conversation: its id, or the start of it
     #[arg(short, long, value_name = "ID")]
     pub(crate) resume: Option<String>,
+    /// Lines for a screen reader: nothing is drawn again
+    #[arg(long)]
+    pub(crate) screen_reader: bool,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
@@ -529,6 +532,7 @@ impl ModelArgs {
             mode: mode.mode,
             speed: self.speed,
             cache_seconds: self.cache_seconds,
+            screen_reader: false,
         }
     }
 }

@@ -6,6 +6,7 @@ use headstart_speculation::Ending;
 use serde::Serialize;
 use serde_json::json;
 
+use super::aloud::Aloud;
 use super::show::Line;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
@@ -22,6 +23,8 @@ pub(crate) enum Face {
         /// Whether the answer's line has no end yet.
         open: bool,
     },
+    /// Lines for a person.
+    Aloud(Aloud),
 }
 
 /// The last line of a turn with `--json`.
@@ -43,14 +46,29 @@ pub(crate) struct Terminal {
 }
 
 impl Face {
-    pub(crate) fn terminal(palette: Palette, markdown: Markdown) -> io::Result<Self> {
-        let guard = TerminalGuard::new()?;
+    pub(crate) fn terminal(palette: Palette, markdown: Markdown, is_titled: bool) -> io::Result<Self> {
+        let guard = TerminalGuard::new(is_titled)?;
         let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette, markdown);
         Ok(Self::Terminal(Box::new(Terminal { screen, palette, guard, markdown, reader: None })))
     }
 
-    pub(super) fn is_terminal(&self) -> bool {
+    /// Lines that are read aloud to the person at the terminal.
+    pub(crate) fn aloud() -> Self {
+        Self::Aloud(Aloud::default())
+    }
+
+    /// Whether there is a person who can be asked.
+    pub(super) fn has_person(&self) -> bool {
+        matches!(self, Self::Terminal(_) | Self::Aloud(_))
+    }
+
+    /// Whether a prompt is drawn, with keys.
+    pub(super) fn has_keys(&self) -> bool {
         matches!(self, Self::Terminal(_))
+    }
+
+    pub(super) fn is_aloud(&self) -> bool {
+        matches!(self, Self::Aloud(_))
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -61,7 +79,7 @@ impl Face {
     pub(super) fn rows(&self) -> usize {
         match self {
             Self::Terminal(terminal) => usize::from(terminal.screen.size().rows),
-            Self::Lines { .. } => usize::MAX,
+            Self::Lines { .. } | Self::Aloud(_) => usize::MAX,
         }
     }
 
@@ -74,7 +92,7 @@ impl Face {
     pub(super) fn send(&mut self, code: &str) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => terminal.screen.send(code).map_err(CliError::Output),
-            Self::Lines { .. } => Ok(()),
+            Self::Lines { .. } | Self::Aloud(_) => Ok(()),
         }
     }
 
@@ -87,6 +105,16 @@ impl Face {
                 note(text);
                 Ok(())
             }
+            Self::Aloud(aloud) => aloud.end_answer().and_then(|()| Aloud::say(text)),
+        }
+    }
+
+    /// What the user said, where they cannot see it yet.
+    pub(super) fn say_prompt(&mut self, text: &str) -> Result<(), CliError> {
+        match self {
+            Self::Terminal(_) => self.say(&format!("\n> {text}"), Style::Strong),
+            Self::Lines { .. } => Ok(()),
+            Self::Aloud(_) => self.say(&format!("you: {text}"), Style::Strong),
         }
     }
 
@@ -97,6 +125,7 @@ impl Face {
                 terminal.screen.print_diff_above(diff, room, hint).map_err(CliError::Output)
             }
             Self::Lines { .. } => Ok(()),
+            Self::Aloud(_) => Aloud::say_diff(diff, room, hint),
         }
     }
 
@@ -104,6 +133,9 @@ impl Face {
     pub(super) fn say_of_turn(&mut self, lines: &[Line]) -> Result<(), CliError> {
         if self.is_json() {
             return Ok(());
+        }
+        if let Self::Aloud(aloud) = self {
+            return aloud.end_answer().and_then(|()| Aloud::say_of_turn(lines));
         }
         lines.iter().try_for_each(|(line, style)| self.say(line, *style))
     }
@@ -117,6 +149,7 @@ impl Face {
                 *open = !text.ends_with('\n');
                 print(&sanitize(text))
             }
+            Self::Aloud(aloud) => aloud.stream(text),
         }
     }
 
@@ -142,6 +175,7 @@ impl Face {
                 }
                 Ok(())
             }
+            Self::Aloud(aloud) => aloud.end_answer(),
         }
     }
 
@@ -198,7 +232,7 @@ impl Face {
     pub(super) fn scroll_away(&mut self) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => terminal.screen.scroll_away().map_err(CliError::Output),
-            Self::Lines { .. } => Ok(()),
+            Self::Lines { .. } | Self::Aloud(_) => Ok(()),
         }
     }
 
@@ -211,7 +245,11 @@ impl Face {
         status: Option<&str>,
         footer: &StatusLine,
     ) -> Result<(), CliError> {
-        let Self::Terminal(terminal) = self else { return Ok(()) };
+        let terminal = match self {
+            Self::Terminal(terminal) => terminal,
+            Self::Aloud(aloud) => return aloud.draw(editor, question, live, status),
+            Self::Lines { .. } => return Ok(()),
+        };
         let (size, palette) = (terminal.screen.size(), terminal.palette);
         let view = View { size, palette, live, status, footer: Some(footer) };
         let frame = match question {

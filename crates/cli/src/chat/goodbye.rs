@@ -16,7 +16,7 @@ pub(super) struct Tally {
 impl Chat {
     /// Tells whoever leaves what there was, and which work ahead they leave behind.
     pub(super) fn say_goodbye(&mut self) -> Result<(), CliError> {
-        if !self.face.is_terminal() || self.tally.turns == 0 {
+        if !self.face.has_person() || self.tally.turns == 0 {
             return Ok(());
         }
         let turns = if self.tally.turns == 1 { "1 turn" } else { &format!("{} turns", self.tally.turns) };

@@ -12,6 +12,7 @@ use headstart_tool_gate::Reason;
 use super::{Chat, calls, show};
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::output::one_line;
 use crate::terminal::{Diff, LiveRow, Style};
 
 /// So many lines of an edit are shown at most when it is made.
@@ -66,7 +67,7 @@ impl Chat {
         if let Some(draft) = &update.view.draft
             && self.drafted.as_ref() != Some(draft)
         {
-            self.on_draft(draft.clone());
+            self.on_draft(draft.clone())?;
         }
         self.on_question(update.view.question.as_ref())
     }
@@ -77,12 +78,25 @@ impl Chat {
     }
 
     /// Whoever stopped a turn decides anew about what was to follow: it is in the prompt again, before what is typed there.
-    fn on_draft(&mut self, draft: Draft) {
+    fn on_draft(&mut self, draft: Draft) -> Result<(), CliError> {
         let typed = Some(self.editor.text()).filter(|text| !text.is_empty());
         let text = [draft.text.as_str()].into_iter().chain(typed).collect::<Vec<_>>().join("\n");
         self.editor.replace(&text);
         self.agent.edited(&text, Edit::Typed);
         self.drafted = Some(draft);
+        self.say_typed()
+    }
+
+    /// Tells somebody who cannot see it what stands in the prompt.
+    pub(super) fn say_typed(&mut self) -> Result<(), CliError> {
+        if !self.face.is_aloud() {
+            return Ok(());
+        }
+        let text = one_line(self.editor.text());
+        self.face.say(
+            &format!("In the prompt: {text}. Enter alone sends it; another line takes its place."),
+            Style::Plain,
+        )
     }
 
     /// Shows the items that are whole and not shown yet, in order, and what there is of an answer. What stands behind a call that has not ended waits
@@ -107,7 +121,7 @@ impl Chat {
                     self.face.end_answer()?;
                     1
                 }
-                Item::Call(call) if self.face.is_terminal() => self.show_calls(view, call)?,
+                Item::Call(call) if self.face.has_person() => self.show_calls(view, call)?,
                 Item::Call(call) => self.tell_call(view, call)?,
                 item => {
                     self.show(item)?;
@@ -127,9 +141,7 @@ impl Chat {
         match item {
             Item::Prompt { text } => {
                 self.parts.begin_index();
-                if self.face.is_terminal() {
-                    self.face.say(&format!("\n> {text}"), Style::Strong)?;
-                }
+                self.face.say_prompt(text)?;
             }
             Item::Check(checked) => self.face.say_of_turn(&[show::check_line(checked)])?,
             Item::Applied(applied) => self.show_applied(applied)?,
@@ -276,7 +288,7 @@ impl Chat {
 
     /// A call in full, an edit as what it changes, and why it needs consent. Tells whether it was shown as that.
     pub(super) fn say_judged(&mut self, judged: &JudgedCall) -> Result<bool, CliError> {
-        let changes = judged.changes.as_ref().filter(|_| self.face.is_terminal());
+        let changes = judged.changes.as_ref().filter(|_| self.face.has_person());
         match changes {
             Some(changes) => self.say_diff(changes, usize::MAX, "")?,
             None => self.face.say(&show::whole_call(&judged.call), Style::Strong)?,
@@ -291,7 +303,7 @@ impl Chat {
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
             self.face.say(&show::changes(changes, merged, git.as_deref()), Style::Added)?;
-            let written = self.written.take_all(changes).filter(|_| self.face.is_terminal());
+            let written = self.written.take_all(changes).filter(|_| self.face.has_person());
             if let Some(written) = written.filter(|_| !self.shown.diff) {
                 let diff = Diff::parse(&written.diff());
                 let diff = if changes.len() == 1 { diff.unnamed() } else { diff };
@@ -347,7 +359,7 @@ impl Chat {
             self.face.say(&notice, Style::Dim)?;
         }
         // Somebody who reads the screen has seen it; a script goes by the exit code.
-        if !self.face.is_terminal() {
+        if !self.face.has_person() {
             self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
         }
         self.tally.turns += 1;

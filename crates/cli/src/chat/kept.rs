@@ -91,7 +91,7 @@ impl Chat {
     /// Shows a conversation that is gone on with.
     pub(super) fn say_restored(&mut self) -> Result<(), CliError> {
         let view = self.agent.view();
-        if !self.face.is_terminal() {
+        if !self.face.has_person() {
             self.shown.skip(&view);
             return Ok(());
         }

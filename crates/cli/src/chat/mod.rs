@@ -4,6 +4,7 @@
 //! something new to show.
 
 mod accounts;
+mod aloud;
 mod calls;
 mod card;
 mod catalog;
@@ -19,6 +20,7 @@ mod items;
 mod kept;
 mod lent;
 mod model;
+mod notices;
 mod opening;
 mod own_command;
 mod question;
@@ -34,6 +36,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crossterm::event::Event;
 use futures::{FutureExt, StreamExt};
 use headstart_agent::{
     AgentHandle, AgentOptions, Draft, Edit, Phase, Ports, Submitted, Updates, View, agent,
@@ -101,6 +104,7 @@ pub(crate) struct Chat {
     is_kept: bool,
     tally: goodbye::Tally,
     status: status::Status,
+    notices: notices::Notices,
     /// Who is to have the terminal next.
     lends: Option<Lent>,
 }
@@ -128,11 +132,11 @@ impl Chat {
             window: model::window_of(parts.engine.background.limits.window_tokens, &settings),
             metering,
             // Without a terminal nobody could press a key for a suggestion.
-            suggestions: settings.suggestions && face.is_terminal(),
+            suggestions: settings.suggestions && face.has_person(),
             speculation: settings.speculation,
             candidates: settings.candidates,
             parallel: settings.parallel,
-            attended: face.is_terminal(),
+            attended: face.has_person(),
             events: face.is_json(),
             id: id.clone(),
         };
@@ -143,6 +147,8 @@ impl Chat {
             ledger: Arc::new(store),
             session,
         };
+        let folder = parts.workspace.file_name().unwrap_or_default().to_string_lossy();
+        let notices = notices::Notices::new(models.known_terminal(), &settings.screen, &folder);
         let (agent, driver, updates) = agent(options, works_with);
         let driver = tokio::spawn(driver.run());
         let editor = LineEditor::new(prompts).with_keys(settings.screen.keys.clone());
@@ -174,6 +180,7 @@ impl Chat {
             is_kept,
             tally: goodbye::Tally::default(),
             status: status::Status::default(),
+            notices,
             lends: None,
         }
     }
@@ -181,6 +188,8 @@ impl Chat {
     /// Talks until the user leaves. Whatever ends the chat, nothing that it began is left at work.
     pub(crate) async fn run(mut self, mut input: Input) -> Result<ExitStatus, CliError> {
         let ended = self.talk(&mut input).await.and_then(|()| self.say_goodbye());
+        // A terminal that is gone needs no progress.
+        let _ = self.end_progress();
         // A process that never ends must not keep the chat from ending.
         let ends = async {
             self.agent.close().await;
@@ -197,9 +206,16 @@ impl Chat {
     async fn talk(&mut self, input: &mut Input) -> Result<(), CliError> {
         let mut signals = Signals::new().map_err(CliError::Input)?;
         let mut input_ended = false;
-        if self.face.is_terminal() {
+        if self.face.has_person() {
             let mode = command::mode_name(self.settings.mode);
-            let welcome = format!("headstart: {}, {mode} mode; /help lists the keys", self.parts.model_name);
+            if let Some(by) = self.settings.screen.read_aloud.as_ref().filter(|_| self.face.is_aloud()) {
+                let how =
+                    "No line is drawn again. A line and Enter is a prompt; Ctrl-C interrupts, Ctrl-D leaves.";
+                self.face.say(&format!("This chat is lines to be read aloud, by {by}. {how}"), Style::Dim)?;
+            }
+            let lists = if self.face.is_aloud() { "commands" } else { "keys" };
+            let welcome =
+                format!("headstart: {}, {mode} mode; /help lists the {lists}", self.parts.model_name);
             self.face.say(&welcome, Style::Dim)?;
         }
         if !self.trouble.is_empty() {
@@ -216,12 +232,16 @@ impl Chat {
             let view = self.agent.view();
             self.draw(&view)?;
             // A pipe is read line by line, each when the one before is done.
-            let listens = !input_ended && (self.face.is_terminal() || view.phase == Phase::Idle);
+            let listens = !input_ended && (self.face.has_person() || view.phase == Phase::Idle);
             let joins = view.phase == Phase::Accepting;
             let second = self.next_second();
             tokio::select! {
                 biased;
                 signal = signals.next() => {
+                    // Where the terminal makes the signal of Ctrl-C, it is the key.
+                    if self.face.is_aloud() && signal.is_interrupt() && self.stop()? {
+                        continue;
+                    }
                     let what = "what was at work is gone, what was accepted stays".to_owned();
                     return Err(CliError::Signalled { signal, what });
                 }
@@ -260,6 +280,7 @@ impl Chat {
 
     /// Draws the prompt, with of the suggestion what goes with it, or the question in its place.
     fn draw(&mut self, view: &View) -> Result<(), CliError> {
+        self.tell_terminal(view)?;
         if self.face.reads() {
             return self.face.draw_reader();
         }
@@ -301,8 +322,13 @@ impl Chat {
 
     fn on_input(&mut self, event: InputEvent) -> Result<(), CliError> {
         let event = match event {
+            InputEvent::Line(line) if self.face.is_aloud() => return self.on_line(&line),
             InputEvent::Line(line) if line.trim().is_empty() => return Ok(()),
             InputEvent::Line(line) => return self.on_submit(&line),
+            InputEvent::Terminal(event @ (Event::FocusGained | Event::FocusLost)) => {
+                self.notices.on_focus(event == Event::FocusGained);
+                return Ok(());
+            }
             InputEvent::Terminal(event) => event,
         };
         if self.face.reads() {
@@ -340,6 +366,26 @@ impl Chat {
             Action::EndOfInput => self.over = true,
         }
         Ok(())
+    }
+
+    /// A line of somebody who listens: an answer to the question that stands, a prompt, a Tab that takes the suggestion, or nothing, which sends what
+    /// waits in the prompt.
+    fn on_line(&mut self, line: &str) -> Result<(), CliError> {
+        if self.question.is_some() {
+            return self.on_line_of_question(line);
+        }
+        if !line.trim().is_empty() {
+            self.editor.replace("");
+            return self.on_submit(line);
+        }
+        if line.contains('\t') {
+            self.on_tab();
+            return Ok(());
+        }
+        match self.editor.send() {
+            Some(text) => self.on_submit(&text),
+            None => Ok(()),
+        }
     }
 
     /// Ends what goes on: a command of the user's own, else the turn. Tells whether there was something.
@@ -382,7 +428,7 @@ impl Chat {
     }
 
     fn on_submit(&mut self, text: &str) -> Result<(), CliError> {
-        if let Some((line, is_told)) = own_command::parse(text).filter(|_| self.face.is_terminal()) {
+        if let Some((line, is_told)) = own_command::parse(text).filter(|_| self.face.has_person()) {
             self.agent.edited("", Edit::Changed);
             return self.run_own(line, is_told);
         }

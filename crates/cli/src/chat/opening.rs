@@ -32,7 +32,11 @@ impl Chat {
             self.face.say(&told, Style::Plain)?;
         }
         // Whoever writes to a pipe has no prompt in which it could stand.
-        if self.face.is_terminal() && sent.is_none() && !typed.is_empty() {
+        if self.face.is_aloud() && sent.is_none() && !typed.is_empty() {
+            self.editor.replace(&typed);
+            self.say_typed()?;
+        }
+        if self.face.has_keys() && sent.is_none() && !typed.is_empty() {
             self.face.say("Enter sends the first prompt. When a grey one shows, press Tab.", Style::Plain)?;
             self.editor.replace(&typed);
         }

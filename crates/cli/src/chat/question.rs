@@ -92,7 +92,39 @@ impl Chat {
         if question.why.is_some() && !is_interrupt(event) {
             return self.on_key_of_why(event);
         }
-        let Some(answer) = question.consent.handle(Instant::now(), event) else { return Ok(()) };
+        match question.consent.handle(Instant::now(), event) {
+            Some(answer) => self.on_answer(answer, is_interrupt(event)),
+            None => Ok(()),
+        }
+    }
+
+    /// A line of somebody who answers with a word.
+    pub(super) fn on_line_of_question(&mut self, line: &str) -> Result<(), CliError> {
+        let Some(question) = &mut self.question else { return Ok(()) };
+        if question.why.is_some() {
+            let why = line.trim();
+            if !why.is_empty() {
+                return self.on_why(why.to_owned());
+            }
+            self.ask_again();
+            return Ok(());
+        }
+        if let Some(answer) = question.consent.answer_in(Instant::now(), line) {
+            return self.on_answer(answer, false);
+        }
+        let again = question.consent.spoken();
+        self.face.say(&format!("No answer. The question stands: {again}"), Style::Plain)
+    }
+
+    /// Back from the line in which they say why not.
+    fn ask_again(&mut self) {
+        if let Some(question) = &mut self.question {
+            question.why = None;
+            question.consent = about_call(question.always.as_ref());
+        }
+    }
+
+    fn on_answer(&mut self, answer: Answer, interrupts: bool) -> Result<(), CliError> {
         let Some(question) = self.question.take() else { return Ok(()) };
         let about = Arc::clone(&question.about);
         match (&*about, answer) {
@@ -108,12 +140,18 @@ impl Chat {
                     }
                     (Answer::Why, _) => {
                         self.question = Some(Question { why: Some(LineEditor::default()), ..question });
+                        if self.face.is_aloud() {
+                            self.face.say(
+                                "Why not? A line tells the model; Enter alone goes back.",
+                                Style::Plain,
+                            )?;
+                        }
                         return Ok(());
                     }
                     _ => (Reply::No, "  no".to_owned()),
                 };
                 self.face.say(&told, Style::Dim)?;
-                if is_interrupt(event) {
+                if interrupts {
                     // The question goes with its turn.
                     let _ = self.agent.interrupt();
                 } else {
@@ -143,13 +181,17 @@ impl Chat {
         let Some(question) = &mut self.question else { return Ok(()) };
         let Some(why) = &mut question.why else { return Ok(()) };
         if matches!(event, Event::Key(key) if key.code == KeyCode::Esc && key.kind != KeyEventKind::Release) {
-            question.why = None;
-            question.consent = about_call(question.always.as_ref());
+            self.ask_again();
             return Ok(());
         }
-        let Action::Submit(text) = why.handle(event) else { return Ok(()) };
-        let id = question.id;
-        self.question = None;
+        match why.handle(event) {
+            Action::Submit(text) => self.on_why(text),
+            _ => Ok(()),
+        }
+    }
+
+    fn on_why(&mut self, text: String) -> Result<(), CliError> {
+        let Some(Question { id, .. }) = self.question.take() else { return Ok(()) };
         self.face.say(&format!("  no: {text}"), Style::Dim)?;
         self.reply(id, Reply::NoBecause(text));
         Ok(())

@@ -48,7 +48,7 @@ impl Status {
 impl Chat {
     /// Looks up what may be another now: at the beginning, and after each turn.
     pub(super) fn refresh_status(&mut self) {
-        if !self.face.is_terminal() {
+        if !self.face.has_keys() {
             return;
         }
         let parts = &self.settings.screen.status;

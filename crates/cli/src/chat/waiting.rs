@@ -38,7 +38,7 @@ impl Chat {
     /// Whoever reads a pipe is told once; in a terminal the status counts down.
     pub(super) fn on_wait(&mut self, news: News, joins: bool) -> Result<(), CliError> {
         match self.models.holds.of_whom(joins).words() {
-            Some(words) if news == News::Changed && !self.face.is_terminal() => {
+            Some(words) if news == News::Changed && !self.face.has_keys() => {
                 self.face.say(&words, Style::Dim)
             }
             _ => Ok(()),

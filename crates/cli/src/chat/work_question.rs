@@ -181,7 +181,7 @@ impl Chat {
     /// As many lines of the diff as there is room for, and how many more there are.
     pub(super) fn say_diff(&mut self, changes: &ChangeSet, room: usize, hint: &str) -> Result<(), CliError> {
         let diff = changes.diff();
-        if self.face.is_terminal() {
+        if self.face.has_person() {
             return self.face.say_diff(&Diff::parse(&diff), room, hint);
         }
         diff.lines().try_for_each(|line| self.face.say(line, Style::Plain))

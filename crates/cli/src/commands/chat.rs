@@ -12,12 +12,12 @@ use crate::model_spec::ModelSpec;
 use crate::models::Models;
 use crate::output::{self, Style};
 use crate::seen::{self, Seen, Way};
-use crate::terminal::{Input, Palette};
+use crate::terminal::{Input, Known, Palette};
 use crate::{setup, tool_servers, workspace};
 
 /// Talks to a model in this project.
 pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatus, CliError> {
-    let flags = args.model.flags(&args.mode);
+    let flags = Flags { screen_reader: args.screen_reader, ..args.model.flags(&args.mode) };
     let nearest = flags.clone().or_environment(&context.environment)?;
     if nearest.model == Some(ModelSpec::Demo) {
         return Box::pin(with_recording(args, nearest, context)).await;
@@ -85,17 +85,26 @@ async fn talk(
     let mut kept = Kept::open(&config, workspace, state.as_deref(), which, &context.environment)?;
     let (face, input) = if interactive {
         kept.recall(&config, workspace, state.as_deref());
-        let palette = match context.output.style() {
-            Style::Plain => Palette::Plain,
-            Style::Colored => Palette::Styled,
-        };
-        let face = Face::terminal(palette, config.markdown).map_err(CliError::Output)?;
-        (face, Input::of_terminal())
+        terminal(&config, context)?
     } else {
         (Face::lines(context.output), Input::of_pipe())
     };
     let chat = Chat::new(parts, config, accounts, kept, choice, face).opening_with(opening);
     models.close_after(chat.run(input).await).await
+}
+
+/// What a person sees, or hears, and how their words come in.
+fn terminal(config: &Config, context: &Context) -> Result<(Face, Input), CliError> {
+    let screen = &config.screen;
+    if screen.read_aloud.is_some() {
+        return Ok((Face::aloud(), Input::of_pipe()));
+    }
+    let theme = (context.output.style() == Style::Colored).then_some(screen.theme);
+    let variable = |name: &str| context.environment.text(name).ok().flatten().map(str::to_owned);
+    let palette = Palette::of(theme, variable);
+    let is_titled = screen.title && Known::of(variable).has_title();
+    let face = Face::terminal(palette, screen.markdown, is_titled).map_err(CliError::Output)?;
+    Ok((face, Input::of_terminal()))
 }
 
 /// What somebody who begins may not know: what there is to choose from here.

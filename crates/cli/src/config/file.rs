@@ -20,12 +20,10 @@ use super::several::SeveralField;
 use super::shadow::ShadowTable;
 use super::tool_servers::Tables;
 use super::tools::ToolsTable;
-use super::{
-    TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_markdown, parse_mode, parse_tab,
-};
+use super::{TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
-use crate::terminal::Markdown;
+use crate::terminal::{Markdown, Theme};
 
 /// A configuration file is small; a larger one is a mistake or an attack.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -61,6 +59,10 @@ struct Fields {
     ahead_writes: Option<Spanned<String>>,
     tab: Option<Spanned<String>>,
     markdown: Option<Spanned<String>>,
+    theme: Option<Spanned<String>>,
+    notify: Option<Spanned<bool>>,
+    title: Option<Spanned<bool>>,
+    screen_reader: Option<Spanned<bool>>,
     status: Option<Spanned<Vec<Spanned<String>>>>,
     keys: BTreeMap<String, Spanned<Vec<Spanned<String>>>>,
     candidates: Option<Spanned<usize>>,
@@ -193,7 +195,17 @@ impl File {
     }
 
     pub(super) fn markdown(&self) -> Result<Option<Placed<Markdown>>, CliError> {
-        self.parsed("markdown", self.fields.markdown.as_ref(), parse_markdown)
+        self.parsed("markdown", self.fields.markdown.as_ref(), Markdown::parse)
+    }
+
+    pub(super) fn theme(&self) -> Result<Option<Placed<Theme>>, CliError> {
+        self.parsed("theme", self.fields.theme.as_ref(), Theme::parse)
+    }
+
+    /// The switches of the screen, by their names.
+    pub(super) fn screen_switches(&self) -> [(&'static str, Option<&Spanned<bool>>); 3] {
+        let Fields { notify, title, screen_reader, .. } = &self.fields;
+        [("notify", notify.as_ref()), ("title", title.as_ref()), ("screen_reader", screen_reader.as_ref())]
     }
 
     pub(super) fn status(&self) -> Option<&Spanned<Vec<Spanned<String>>>> {

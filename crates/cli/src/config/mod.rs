@@ -44,7 +44,6 @@ pub(crate) use self::tool_servers::{EnvValue, HttpToolSetting, Reach, ServerSett
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
-use crate::terminal::Markdown;
 
 /// The project's own file, below the workspace.
 pub(crate) const PROJECT_FILE: &str = ".headstart/config.toml";
@@ -60,6 +59,8 @@ pub(crate) struct Flags {
     pub(crate) speed: Option<f64>,
     /// How long Gemini keeps the beginning of a conversation by name.
     pub(crate) cache_seconds: Option<u32>,
+    /// Whether a chat is lines to be read aloud.
+    pub(crate) screen_reader: bool,
 }
 
 /// What the Tab key does with a suggestion.
@@ -105,8 +106,6 @@ pub(crate) struct Config {
     pub(crate) ahead_writes: AheadWrites,
     /// What the Tab key does with a suggestion.
     pub(crate) tab: TabKey,
-    /// How answers look in a terminal.
-    pub(crate) markdown: Markdown,
     /// What a chat looks like in a terminal.
     pub(crate) screen: Screen,
     /// How many suggestions are asked for at a time.
@@ -140,6 +139,7 @@ impl Config {
         let nearest = flags.clone().or_environment(environment)?;
         let mut config = Self::of_user(environment)?;
         project::apply(&mut config, &nearest, &workspace.join(PROJECT_FILE))?;
+        config.screen.apply_variable(environment)?;
         config.under(nearest).with_switches(environment)
     }
 
@@ -183,7 +183,6 @@ impl Config {
         config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);
         config.ahead_writes = file.ahead_writes()?.map_or(config.ahead_writes, |choice| choice.value);
         config.tab = file.tab()?.map_or(config.tab, |choice| choice.value);
-        config.markdown = file.markdown()?.map_or(config.markdown, |choice| choice.value);
         config.screen.apply_users(&file)?;
         for (field, value) in file.several()? {
             *field.of(&mut config) = value.value;
@@ -208,6 +207,9 @@ impl Config {
         self.base_url = nearest.base_url.or(self.base_url);
         self.mode = nearest.mode.unwrap_or(self.mode);
         self.speed = nearest.speed.unwrap_or(self.speed);
+        if nearest.screen_reader {
+            self.screen.read_aloud = Some("--screen-reader".to_owned());
+        }
         if let Some(seconds) = nearest.cache_seconds {
             self.requests.cache_lifetime = std::time::Duration::from_secs(u64::from(seconds));
         }
@@ -259,7 +261,6 @@ impl Default for Config {
             at_boundary: AtBoundary::default(),
             ahead_writes: AheadWrites::Ask,
             tab: TabKey::default(),
-            markdown: Markdown::default(),
             screen: Screen::default(),
             candidates: 1,
             parallel: 1,
@@ -346,15 +347,6 @@ fn parse_tab(name: &str) -> Result<TabKey, String> {
         "take" => TabKey::Take,
         "insert" => TabKey::Insert,
         _ => return Err(format!("{name:?} is none of take and insert")),
-    })
-}
-
-/// How answers look in a terminal, by its name.
-fn parse_markdown(name: &str) -> Result<Markdown, String> {
-    Ok(match name {
-        "rendered" => Markdown::Rendered,
-        "raw" => Markdown::Raw,
-        _ => return Err(format!("{name:?} is none of rendered and raw")),
     })
 }
 

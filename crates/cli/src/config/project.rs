@@ -64,10 +64,6 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         let problem = "a project cannot say what your keys do; set it in your own file";
         return Err(file.refuse(choice.line, "tab", problem));
     }
-    if let Some(choice) = file.markdown()? {
-        let problem = "a project cannot say what your screen looks like; set it in your own file";
-        return Err(file.refuse(choice.line, "markdown", problem));
-    }
     screen::refuse_projects(&file)?;
     for (field, value) in file.several()? {
         let users = field.of(config);

@@ -3,12 +3,23 @@
 use toml::Spanned;
 
 use super::file::File;
+use crate::environment::Environment;
 use crate::error::CliError;
-use crate::terminal::{Key, KeyMap};
+use crate::terminal::{Key, KeyMap, Markdown, Theme};
 
 /// How a chat looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Screen {
+    /// How answers look.
+    pub(crate) markdown: Markdown,
+    /// Which colours there are.
+    pub(crate) theme: Theme,
+    /// Whether the terminal is told when a question waits or a long turn has ended.
+    pub(crate) notify: bool,
+    /// Whether the terminal's title says what goes on.
+    pub(crate) title: bool,
+    /// Whether the chat is lines to be read aloud; by what it was chosen.
+    pub(crate) read_aloud: Option<String>,
     /// What the last row says, the most important first.
     pub(crate) status: Vec<StatusPart>,
     /// What keys do in the prompt.
@@ -53,8 +64,15 @@ impl StatusPart {
 
 impl Default for Screen {
     fn default() -> Self {
-        let status = StatusPart::ALL.iter().map(|(_, part)| *part).collect();
-        Self { status, keys: KeyMap::default() }
+        Self {
+            markdown: Markdown::default(),
+            theme: Theme::default(),
+            notify: true,
+            title: true,
+            read_aloud: None,
+            status: StatusPart::ALL.iter().map(|(_, part)| *part).collect(),
+            keys: KeyMap::default(),
+        }
     }
 }
 
@@ -69,6 +87,25 @@ impl Screen {
             self.status = status.get_ref().iter().map(parse).collect::<Result<_, _>>()?;
         }
         self.keys = keys(file)?;
+        self.markdown = file.markdown()?.map_or(self.markdown, |choice| choice.value);
+        self.theme = file.theme()?.map_or(self.theme, |choice| choice.value);
+        for (name, value) in file.screen_switches() {
+            let Some(value) = value.map(Spanned::get_ref) else { continue };
+            match name {
+                "notify" => self.notify = *value,
+                "title" => self.title = *value,
+                _ => self.read_aloud = value.then(|| format!("screen_reader in {}", file.path().display())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over what the environment says.
+    pub(super) fn apply_variable(&mut self, environment: &Environment) -> Result<(), CliError> {
+        const VARIABLE: &str = "HEADSTART_SCREEN_READER";
+        if let Some(is_on) = environment.switch(VARIABLE)? {
+            self.read_aloud = is_on.then(|| VARIABLE.to_owned());
+        }
         Ok(())
     }
 }
@@ -93,8 +130,17 @@ fn keys(file: &File) -> Result<KeyMap, CliError> {
 /// What a screen looks like and what keys do is for its user to say.
 pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
     let problem = "a project cannot say what your screen looks like; set it in your own file";
-    if let Some(status) = file.status() {
-        return Err(file.refuse(file.line(&status.span()), "status", problem));
+    let placed = [
+        ("markdown", file.markdown()?.map(|choice| choice.line)),
+        ("theme", file.theme()?.map(|choice| choice.line)),
+        ("status", file.status().map(|status| file.line(&status.span()))),
+    ];
+    let switches =
+        file.screen_switches().map(|(name, value)| (name, value.map(|value| file.line(&value.span()))));
+    for (name, line) in placed.into_iter().chain(switches) {
+        if let Some(line) = line {
+            return Err(file.refuse(line, name, problem));
+        }
     }
     match file.keys().values().next() {
         Some(keys) => {

@@ -9,6 +9,7 @@ use headstart_providers::openai::OutputLimit;
 use headstart_providers::{KeyHeader, Priority, RetryPolicy, Timeouts};
 
 use super::*;
+use crate::terminal::{Markdown, Theme};
 
 /// Loads with a user's file, a project's file and variables; errors with their folders cut off.
 struct Case {
@@ -101,7 +102,8 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
     assert_eq!(status("status = []", ""), Ok(Vec::new()));
     assert!(status("status = ['time']", "").unwrap_err().contains("none of mode, model, branch, context"));
     assert!(status("", "status = []").unwrap_err().contains("set it in your own file"));
-    let markdown = |user: &str, project: &str| Case::new(user, project).load().map(|config| config.markdown);
+    let markdown =
+        |user: &str, project: &str| Case::new(user, project).load().map(|config| config.screen.markdown);
     assert_eq!(
         (markdown("", ""), markdown("markdown = 'raw'", "")),
         (Ok(Markdown::Rendered), Ok(Markdown::Raw))
@@ -109,6 +111,15 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
     let refused = markdown("", "markdown = 'raw'").unwrap_err();
     assert!(refused.contains("a project cannot say what your screen looks like"), "{refused}");
     assert!(markdown("markdown = 'html'", "").unwrap_err().contains("none of rendered and raw"));
+    let screen = |user: &str| Case::new(user, "").load().map(|config| config.screen);
+    let chosen = screen("theme = 'light'\nnotify = false\ntitle = false\nscreen_reader = true").unwrap();
+    assert_eq!((chosen.theme, chosen.notify, chosen.title), (Theme::Light, false, false));
+    assert!(chosen.read_aloud.is_some_and(|by| by.contains("config.toml")));
+    assert!(screen("theme = 'pink'").unwrap_err().contains("none of terminal, dark, light, blue-orange"));
+    for line in ["theme = 'dark'", "notify = false", "title = false", "screen_reader = true"] {
+        let refused = Case::new("", line).load().unwrap_err();
+        assert!(refused.contains("a project cannot say what your screen looks like"), "{refused}");
+    }
 }
 
 #[test]

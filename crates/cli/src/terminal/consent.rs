@@ -7,6 +7,8 @@ use super::layout::Wrapper;
 
 /// A key that was on its way when the question came up is no answer to it.
 const DEAF: Duration = Duration::from_millis(400);
+/// Nor is a line, which takes longer to type.
+const DEAF_TO_LINES: Duration = Duration::from_secs(1);
 
 /// The user's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +62,11 @@ impl Answer {
             Self::Again => "[a]sk again",
             Self::AllMine | Self::AllTheirs => "",
         }
+    }
+
+    /// The label without its brackets.
+    fn word(self) -> String {
+        self.label().replace(['[', ']'], "")
     }
 
     fn letter(self) -> char {
@@ -139,6 +146,28 @@ impl Consent {
                 meant(letter).or_else(|| meant(letter.to_ascii_lowercase())).copied().filter(|_| answers)
             }
         }
+    }
+
+    /// The answer in a line, if it is one: its word, or its letter.
+    pub(crate) fn answer_in(&self, now: Instant, line: &str) -> Option<Answer> {
+        if now.saturating_duration_since(self.quiet_from) < DEAF_TO_LINES {
+            return None;
+        }
+        let line = line.trim().to_ascii_lowercase();
+        let words = |answer: &&Answer| line == answer.word() || line == answer.letter().to_string();
+        self.answers.iter().filter(|answer| !answer.label().is_empty()).find(words).copied()
+    }
+
+    /// The question with its words, for somebody who listens.
+    pub(crate) fn spoken(&self) -> String {
+        let labels = self.answers.iter().filter(|answer| !answer.label().is_empty());
+        let words: Vec<_> = labels
+            .map(|answer| match (&self.always, answer) {
+                (Some(always), Answer::Always) => format!("always, for {always} this session"),
+                _ => answer.word(),
+            })
+            .collect();
+        format!("{} Answer with a word and Enter: {}.", self.question, words.join("; "))
     }
 
     /// The question with its keys, in place of the prompt.
@@ -227,6 +256,29 @@ mod tests {
         }
         let stale = || Consent::about_stale("a:", asked);
         assert_eq!((answer(stale(), 'm'), answer(stale(), 'a')), (None, Some(Answer::Again)));
+    }
+
+    #[test]
+    fn a_line_answers_by_a_word_or_a_letter_unless_it_came_with_the_question() {
+        let asked = Instant::now();
+        let consent = Consent::about_call("run this?", Some("`cargo test *`".to_owned()), asked);
+        assert_eq!(
+            consent.spoken(),
+            "run this? Answer with a word and Enter: yes; always, for `cargo test *` this session; no; why not."
+        );
+        let later = asked + DEAF_TO_LINES;
+        for (line, expected) in [
+            ("yes", Some(Answer::Yes)),
+            (" Y ", Some(Answer::Yes)),
+            ("always", Some(Answer::Always)),
+            ("why not", Some(Answer::Why)),
+            ("yes please", None),
+            ("diff", None),
+            ("", None),
+        ] {
+            assert_eq!(consent.answer_in(later, line), expected, "{line}");
+            assert_eq!(consent.answer_in(asked, line), None, "early {line}");
+        }
     }
 
     /// A key that is held, or a word that is typed on: each key finds that the one before was just there.

@@ -104,6 +104,14 @@ impl Diff {
         Self { is_unnamed: true, ..self }
     }
 
+    /// The same lines as text, for somebody who listens.
+    pub(crate) fn spoken(&self, room: usize, hint: &str) -> Vec<String> {
+        let text = |line: &HangingLine| {
+            line.margin.iter().chain(&line.text).map(|span| span.text.as_str()).collect::<String>()
+        };
+        self.lines(room, hint).iter().map(text).collect()
+    }
+
     /// Its lines, with no more than `room` of the files' own: how many are left out is said, and `hint` after it.
     pub(super) fn lines(&self, room: usize, hint: &str) -> Vec<HangingLine> {
         let mut lines = Vec::new();

@@ -4,6 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::editor::LineEditor;
 use super::layout::{Wrapper, one_row};
+use super::palette::Palette;
 use super::status_line::StatusLine;
 
 const PROMPT: &str = "> ";
@@ -58,13 +59,6 @@ pub(crate) enum Style {
     Accent,
 }
 
-/// Whether styles are shown. Without them ghost text is in brackets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Palette {
-    Styled,
-    Plain,
-}
-
 /// A terminal's size in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
@@ -116,9 +110,10 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
         let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
         let rest = ghost.rest.split_whitespace().collect::<Vec<_>>().join(" ");
         let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
-        match view.palette {
-            Palette::Styled => wrapper.push(&format!("{gap}{rest}  [Tab]{place}"), Style::Dim),
-            Palette::Plain => wrapper.push(&format!("{gap}[{rest}]  [Tab]{place}"), Style::Plain),
+        if view.palette.is_plain() {
+            wrapper.push(&format!("{gap}[{rest}]  [Tab]{place}"), Style::Plain);
+        } else {
+            wrapper.push(&format!("{gap}{rest}  [Tab]{place}"), Style::Dim);
         }
     }
     let frame = Frame { rows: wrapper.into_rows(), cursor };

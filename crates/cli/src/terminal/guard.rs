@@ -3,9 +3,9 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::cursor::{Hide, Show};
-use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::event::{DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange};
 use crossterm::queue;
-use crossterm::style::ResetColor;
+use crossterm::style::{Print, ResetColor};
 use crossterm::terminal::{
     self, Clear, ClearType, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen,
 };
@@ -13,10 +13,13 @@ use crossterm::terminal::{
 /// Whether the terminal is in our mode now.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 
+/// Whether its title is ours, with the user's put aside.
+static TITLED: AtomicBool = AtomicBool::new(false);
+
 /// Whether its screen of its own is shown, beside the one with the lines.
 static ALTERNATE: AtomicBool = AtomicBool::new(false);
 
-/// Puts the terminal of standard output into raw mode with bracketed paste for as long as this value lives.
+/// Puts the terminal of standard output into raw mode with bracketed paste and news of its focus for as long as this value lives.
 ///
 /// The terminal is given back when the value is dropped, and before the message of a panic is printed, in whichever
 /// thread it happens. Not promised: a process that a signal kills gives nothing back; the host that wants it to
@@ -25,7 +28,8 @@ static ALTERNATE: AtomicBool = AtomicBool::new(false);
 pub(crate) struct TerminalGuard(());
 
 impl TerminalGuard {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// `is_titled`: its title is put aside as well, and comes again with the rest.
+    pub(crate) fn new(is_titled: bool) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let previous = std::panic::take_hook();
@@ -34,6 +38,7 @@ impl TerminalGuard {
                 previous(panic);
             }));
         });
+        TITLED.store(is_titled, Ordering::SeqCst);
         let mut guard = Self(());
         guard.take()?;
         Ok(guard)
@@ -69,7 +74,10 @@ impl TerminalGuard {
         ACTIVE.store(true, Ordering::SeqCst);
         terminal::enable_raw_mode()?;
         let mut out = io::stdout().lock();
-        queue!(out, EnableBracketedPaste)?;
+        queue!(out, EnableBracketedPaste, EnableFocusChange)?;
+        if TITLED.load(Ordering::SeqCst) {
+            queue!(out, Print("\x1b[22;0t"))?;
+        }
         out.flush()
     }
 }
@@ -89,9 +97,13 @@ fn restore() {
     if ALTERNATE.swap(false, Ordering::SeqCst) {
         let _ = queue!(codes, LeaveAlternateScreen);
     }
+    if TITLED.load(Ordering::SeqCst) {
+        codes.extend_from_slice(b"\x1b[23;0t");
+    }
     let _ = queue!(
         codes,
         DisableBracketedPaste,
+        DisableFocusChange,
         EnableLineWrap,
         Show,
         ResetColor,

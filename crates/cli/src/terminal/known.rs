@@ -4,11 +4,24 @@ use std::fmt::Write as _;
 
 /// What a terminal is known to take beyond text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is of another thing that it takes")]
 pub(crate) struct Known {
     /// Whether tmux stands between: codes for the terminal are wrapped for it.
     is_in_tmux: bool,
     /// Whether it puts text of OSC 52 into the clipboard.
     pub(crate) takes_clipboard: bool,
+    /// Whether it has a title, as all have but the barest.
+    has_title: bool,
+    /// Whether OSC 9;4 is progress for it. Others show it as a message.
+    takes_progress: bool,
+    notifies_by: Option<NotifiesBy>,
+}
+
+/// With which code a terminal shows a message beside itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NotifiesBy {
+    Osc9,
+    Osc777,
 }
 
 impl Known {
@@ -24,7 +37,56 @@ impl Known {
         let takes_clipboard = by_program.contains(&program.as_str())
             || by_term.iter().any(|known| term.starts_with(known))
             || by_variable.into_iter().any(is_set);
-        Self { is_in_tmux: is_set("TMUX"), takes_clipboard }
+        let program = program.as_str();
+        let shows_progress = ["ghostty", "vscode"].contains(&program)
+            || ["WT_SESSION", "ConEmuPID", "GHOSTTY_RESOURCES_DIR"].into_iter().any(is_set);
+        let notifies_by = match () {
+            () if program == "ghostty" || is_set("GHOSTTY_RESOURCES_DIR") => Some(NotifiesBy::Osc777),
+            () if ["foot", "rxvt", "contour"].iter().any(|known| term.starts_with(known)) => {
+                Some(NotifiesBy::Osc777)
+            }
+            () if ["iTerm.app", "WezTerm"].contains(&program) => Some(NotifiesBy::Osc9),
+            () if term.starts_with("xterm-kitty") || is_set("KITTY_WINDOW_ID") => Some(NotifiesBy::Osc9),
+            () => None,
+        };
+        Self {
+            is_in_tmux: is_set("TMUX"),
+            takes_clipboard,
+            has_title: !matches!(term.as_str(), "" | "dumb" | "linux"),
+            takes_progress: shows_progress && !is_set("TMUX"),
+            notifies_by,
+        }
+    }
+
+    /// Whether it has a title that can be set.
+    pub(crate) fn has_title(self) -> bool {
+        self.has_title
+    }
+
+    /// The code for a title; nothing where there is none. The text must be harmless.
+    pub(crate) fn title(self, text: &str) -> String {
+        if self.has_title { format!("\x1b]2;{text}\x07") } else { String::new() }
+    }
+
+    /// The code for how far something is: 0 for nothing, 3 for something that works, 4 for something that waits.
+    pub(crate) fn progress(self, state: u8) -> &'static str {
+        match state {
+            _ if !self.takes_progress => "",
+            3 => "\x1b]9;4;3\x07",
+            4 => "\x1b]9;4;4\x07",
+            _ => "\x1b]9;4;0\x07",
+        }
+    }
+
+    /// The codes that call somebody: the bell, and a message where the terminal is known to show one. The text must be harmless.
+    pub(crate) fn notification(self, text: &str) -> String {
+        let message = match self.notifies_by {
+            Some(NotifiesBy::Osc9) => format!("\x1b]9;{text}\x07"),
+            // What stands behind a semicolon would be another field.
+            Some(NotifiesBy::Osc777) => format!("\x1b]777;notify;headstart;{}\x07", text.replace(';', ",")),
+            None => return "\x07".to_owned(),
+        };
+        format!("\x07{}", self.passed_on(&message))
     }
 
     /// The code that puts text into the clipboard; `encoded`: in base64.

@@ -4,9 +4,10 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthStr;
 
 use super::diff::{Diff, hanging_rows};
-use super::frame::{Palette, Row, Size, Style};
+use super::frame::{Row, Size, Style};
 use super::layout::{broken, fold, one_row, text_row};
 use super::markdown::{Answer, Look, Markdown};
+use super::palette::Palette;
 
 /// A piece of what is read.
 #[derive(Debug, Clone)]

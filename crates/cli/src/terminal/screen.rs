@@ -2,15 +2,16 @@ use std::io::{self, Write};
 
 use crossterm::cursor::{MoveTo, MoveToColumn, MoveUp};
 use crossterm::queue;
-use crossterm::style::{Attribute, Color, Print, SetAttribute, SetForegroundColor};
+use crossterm::style::{Attribute, Print, SetAttribute, SetForegroundColor};
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
 };
 
 use super::diff::{Diff, hanging_rows};
-use super::frame::{Frame, Palette, Position, Row, Size, Style};
+use super::frame::{Frame, Position, Row, Size, Style};
 use super::layout::{broken, fold, text_row};
 use super::markdown::{Answer, Look, Markdown};
+use super::palette::Palette;
 
 /// A terminal whose bottom rows are redrawn in place, while other output scrolls by above them.
 ///
@@ -215,22 +216,21 @@ fn write_row(codes: &mut Vec<u8>, row: &Row, palette: Palette) -> io::Result<()>
 }
 
 fn write_styled(codes: &mut Vec<u8>, text: &str, style: Style, palette: Palette) -> io::Result<()> {
-    if palette == Palette::Plain || style == Style::Plain || text.is_empty() {
+    let text = palette.signs(text);
+    let Some(theme) = palette.theme.filter(|_| style != Style::Plain && !text.is_empty()) else {
         return queue!(codes, Print(text));
+    };
+    if let Some(color) = theme.color(style) {
+        queue!(codes, SetForegroundColor(color))?;
     }
     match style {
-        Style::Plain => {}
         Style::Strong => queue!(codes, SetAttribute(Attribute::Bold))?,
         Style::Underlined => queue!(codes, SetAttribute(Attribute::Underlined))?,
         Style::Dim => queue!(codes, SetAttribute(Attribute::Dim))?,
-        Style::Added => queue!(codes, SetForegroundColor(Color::DarkGreen))?,
-        Style::Removed => queue!(codes, SetForegroundColor(Color::DarkRed))?,
         Style::AddedWord | Style::RemovedWord => {
-            let is_added = style == Style::AddedWord;
-            queue!(codes, SetForegroundColor(if is_added { Color::DarkGreen } else { Color::DarkRed }))?;
             queue!(codes, SetAttribute(Attribute::Bold), SetAttribute(Attribute::Underlined))?;
         }
-        Style::Accent => queue!(codes, SetForegroundColor(Color::DarkCyan))?,
+        Style::Plain | Style::Added | Style::Removed | Style::Accent => {}
     }
     queue!(codes, Print(text), SetAttribute(Attribute::Reset))
 }

@@ -139,11 +139,16 @@ impl std::ops::DerefMut for Chat {
 
 impl Chat {
     pub(crate) fn spawn(project: Project, arguments: &[String], columns: u16, rows: u16) -> Self {
-        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        let pty = Pty::of(&project.session.command(&arguments), columns, rows);
-        let chat = Self { project, pty };
+        let chat = Self::without_prompt(project, arguments, columns, rows);
         chat.wait_for_row(">");
         chat
+    }
+
+    /// The same without waiting for a prompt that is drawn.
+    pub(crate) fn without_prompt(project: Project, arguments: &[String], columns: u16, rows: u16) -> Self {
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let pty = Pty::of(&project.session.command(&arguments), columns, rows);
+        Self { project, pty }
     }
 
     /// Waits until a row of the screen is exactly this, but for blanks at its end.

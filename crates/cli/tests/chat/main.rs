@@ -5,6 +5,7 @@ mod pty;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod aloud;
 mod asking;
 mod boundary;
 mod calls;

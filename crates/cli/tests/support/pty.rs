@@ -18,6 +18,7 @@ const UNBROKEN: &str = "works because nobody panics while holding the lock";
 /// What the program has written, as a terminal shows it.
 struct Display {
     parser: Mutex<vt100::Parser>,
+    written: Mutex<Vec<u8>>,
     changed: Condvar,
 }
 
@@ -39,12 +40,13 @@ impl Pty {
         let keyboard = pair.master.take_writer().expect("a keyboard");
         let mut output = pair.master.try_clone_reader().expect("a display");
         let parser = Mutex::new(vt100::Parser::new(nonzero(rows), nonzero(columns), 1_000));
-        let display = Arc::new(Display { parser, changed: Condvar::new() });
+        let display = Arc::new(Display { parser, written: Mutex::default(), changed: Condvar::new() });
         let shared = Arc::clone(&display);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             // The read fails when the program has ended.
             while let Ok(length @ 1..) = output.read(&mut bytes) {
+                shared.written.lock().expect(UNBROKEN).extend_from_slice(&bytes[..length]);
                 shared.parser.lock().expect(UNBROKEN).process(&bytes[..length]);
                 shared.changed.notify_all();
             }
@@ -100,6 +102,11 @@ impl Pty {
     /// What is on the screen now.
     pub(crate) fn contents(&self) -> String {
         self.parser().screen().contents()
+    }
+
+    /// All that the program has written, codes included.
+    pub(crate) fn written(&self) -> String {
+        String::from_utf8_lossy(&self.display.written.lock().expect(UNBROKEN)).into_owned()
     }
 
     /// The program's id.

@@ -12,8 +12,9 @@ mod tests;
 
 use blocks::{Block, Blocks};
 
-use super::frame::{Palette, Row, Style};
+use super::frame::{Row, Style};
 use super::layout::{fold, text_row};
+use super::palette::Palette;
 use super::sanitize::sanitize;
 
 /// Longer rows are hard to read.
@@ -27,6 +28,19 @@ pub(crate) enum Markdown {
     #[default]
     Rendered,
     Raw,
+    /// Rendered for somebody who listens: a table is read as names and values.
+    ReadAloud,
+}
+
+impl Markdown {
+    /// By the name that a configuration may have.
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        Ok(match name {
+            "rendered" => Self::Rendered,
+            "raw" => Self::Raw,
+            _ => return Err(format!("{name:?} is none of rendered and raw")),
+        })
+    }
 }
 
 /// What rows are made for.
@@ -89,7 +103,7 @@ impl Answer {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let line = sanitize(line.strip_suffix('\r').unwrap_or(line));
         let blocks = match look.markdown {
-            Markdown::Rendered => self.blocks.push(&line),
+            Markdown::Rendered | Markdown::ReadAloud => self.blocks.push(&line),
             Markdown::Raw => self.blocks.push_raw(&line),
         };
         blocks.iter().flat_map(|block| block_rows(block, look)).collect()
@@ -103,9 +117,13 @@ fn block_rows(block: &Block, look: Look) -> Vec<Row> {
         // The terminal breaks it, so that whoever copies it gets it whole.
         Block::Code(line) => vec![text_row(line, Style::Plain)],
         Block::Line(line) => fold(line, look.columns).iter().map(|row| text_row(row, Style::Plain)).collect(),
+        // Whoever listens hears no row.
+        Block::Prose(source) if look.markdown == Markdown::ReadAloud => {
+            render::rows(source, look.columns, None, look.palette)
+        }
         Block::Prose(source) => {
             let columns = look.columns.min(MOST_PROSE_COLUMNS);
-            render::rows(source, columns, look.columns, look.palette)
+            render::rows(source, columns, Some(look.columns), look.palette)
         }
     }
 }

@@ -2,16 +2,18 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::super::frame::{Palette, Row, Span, Style};
+use super::super::frame::{Row, Span, Style};
 use super::super::layout::fold_spans;
+use super::super::palette::Palette;
 use super::super::sanitize::sanitize;
 use super::table::Table;
 
 const QUOTE: &str = "│ ";
 const RULE_COLUMNS: u16 = 20;
 
-/// The rows of one block. Prose and tables are `columns` wide at most, but for words that are longer; code is as wide as it is.
-pub(super) fn rows(source: &str, columns: u16, table_columns: u16, palette: Palette) -> Vec<Row> {
+/// The rows of one block. Prose is `columns` wide at most, but for words that are longer, and a table `table_columns`; without that it is names and values in
+/// any case. Code is as wide as it is.
+pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, palette: Palette) -> Vec<Row> {
     let parser = Parser::new_ext(source, Options::ENABLE_TABLES);
     // Nothing else would show them.
     let mut definitions: Vec<_> =
@@ -45,7 +47,7 @@ pub(super) fn rows(source: &str, columns: u16, table_columns: u16, palette: Pale
 struct Page<'a> {
     source: &'a str,
     columns: u16,
-    table_columns: u16,
+    table_columns: Option<u16>,
     palette: Palette,
     rows: Vec<Row>,
     containers: Vec<Container>,
@@ -81,7 +83,7 @@ impl Page<'_> {
             }
             Event::Text(text) => self.push_text(&text, self.style()),
             // Its marks are those of the source.
-            Event::Code(_) if self.palette == Palette::Plain => {
+            Event::Code(_) if self.palette.is_plain() => {
                 self.push_text(&self.source[range.clone()].replace('\n', " "), Style::Plain);
             }
             Event::Code(text) => self.push_text(&text, Style::Accent),
@@ -106,7 +108,7 @@ impl Page<'_> {
             Tag::Heading { level, .. } => {
                 self.separate(range);
                 self.styles.push(Style::Strong);
-                if self.palette == Palette::Plain {
+                if self.palette.is_plain() {
                     self.push_text(&format!("{} ", "#".repeat(level as usize)), Style::Plain);
                 }
             }
@@ -182,8 +184,12 @@ impl Page<'_> {
             }
             TagEnd::Table => {
                 let Some(table) = self.table.take() else { return };
-                let columns = self.table_columns.saturating_sub(self.prefix_width());
-                for row in table.rows(columns) {
+                let prefix = self.prefix_width();
+                let rows = match self.table_columns {
+                    Some(columns) => table.rows(columns.saturating_sub(prefix)),
+                    None => table.records(self.columns.saturating_sub(prefix)),
+                };
+                for row in rows {
                     self.push_row(row);
                 }
             }
@@ -205,14 +211,14 @@ impl Page<'_> {
 
     fn start_style(&mut self, style: Style, mark: &str) {
         self.styles.push(style);
-        if self.palette == Palette::Plain {
+        if self.palette.is_plain() {
             self.push_text(mark, Style::Plain);
         }
     }
 
     fn end_style(&mut self, mark: &str) {
         self.styles.pop();
-        if self.palette == Palette::Plain {
+        if self.palette.is_plain() {
             self.push_text(mark, Style::Plain);
         }
     }

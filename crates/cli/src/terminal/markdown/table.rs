@@ -70,7 +70,8 @@ impl Table {
         row
     }
 
-    fn records(&self, columns: u16) -> Vec<Row> {
+    /// A name and its value below the other.
+    pub(super) fn records(&self, columns: u16) -> Vec<Row> {
         let Some((head, records)) = self.rows.split_first() else { return Vec::new() };
         // A head without rows is all that there is to show.
         let records = if records.is_empty() { std::slice::from_ref(&self.rows[0]) } else { records };

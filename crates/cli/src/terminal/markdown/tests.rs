@@ -85,15 +85,15 @@ fn marked(rows: &[Row]) -> String {
 #[test]
 fn every_construct_has_its_rows_in_four_widths_and_without_styles() {
     for columns in [20, 40, 80, 120] {
-        let rows = all_rows(DOCUMENT, look(columns, Palette::Styled));
+        let rows = all_rows(DOCUMENT, look(columns, Palette::STYLED));
         insta::assert_snapshot!(format!("markdown_{columns}"), marked(&rows));
     }
-    insta::assert_snapshot!("markdown_plain_80", marked(&all_rows(DOCUMENT, look(80, Palette::Plain))));
+    insta::assert_snapshot!("markdown_plain_80", marked(&all_rows(DOCUMENT, look(80, Palette::PLAIN))));
 }
 
 #[test]
 fn a_block_is_above_the_frame_as_soon_as_its_end_is_certain() {
-    let look = look(40, Palette::Styled);
+    let look = look(40, Palette::STYLED);
     // What came, what is above the frame then, and what is in it.
     let steps = [
         ("A **wo", "", "A **wo\n"),
@@ -120,7 +120,7 @@ fn a_block_is_above_the_frame_as_soon_as_its_end_is_certain() {
 
 #[test]
 fn while_an_answer_comes_no_more_than_its_open_block_is_rendered() {
-    let look = look(80, Palette::Styled);
+    let look = look(80, Palette::STYLED);
     let mut answer = Answer::default();
     let mut rows = 0;
     for _ in 0..500 {
@@ -147,7 +147,7 @@ proptest! {
         columns in 20_u16..90,
     ) {
         let text = lines.join("\n");
-        let palette = if plain { Palette::Plain } else { Palette::Styled };
+        let palette = if plain { Palette::PLAIN } else { Palette::STYLED };
         let rows = all_rows(&text, look(columns, palette));
         let letters =
             |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();

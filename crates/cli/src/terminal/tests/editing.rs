@@ -291,7 +291,7 @@ proptest! {
         columns in 20_u16..60,
         rows in 1_u16..10,
         status in proptest::option::of(any::<String>()),
-        palette in prop_oneof![Just(Palette::Styled), Just(Palette::Plain)],
+        palette in prop_oneof![Just(Palette::STYLED), Just(Palette::PLAIN)],
     ) {
         let mut editor = LineEditor::default();
         for step in steps {

@@ -8,7 +8,7 @@ use crate::terminal::{
 };
 
 const SIZE: Size = Size { columns: 30, rows: 6 };
-const STYLED: View = View { size: SIZE, palette: Palette::Styled, live: &[], status: None, footer: None };
+const STYLED: View = View { size: SIZE, palette: Palette::STYLED, live: &[], status: None, footer: None };
 
 /// A frame as text between its borders, `‸` where the cursor is; text in a style is in its brackets.
 fn picture(frame: &Frame, columns: u16) -> String {
@@ -84,7 +84,7 @@ fn typed_text() {
 
 #[test]
 fn ghost_text() {
-    let plain = View { palette: Palette::Plain, ..STYLED };
+    let plain = View { palette: Palette::PLAIN, ..STYLED };
     let low = View { size: Size { columns: 20, rows: 2 }, ..STYLED };
     let pictures = [
         ("styled", with_ghost("run the tests", &STYLED)),
@@ -176,7 +176,7 @@ fn status_lines() {
         let status = Some("ahead looking · 2 reads");
         let view = View {
             size: Size { columns, rows },
-            palette: Palette::Styled,
+            palette: Palette::STYLED,
             live,
             status,
             footer: Some(footer),
@@ -222,7 +222,7 @@ fn what_is_read_fills_the_screen_and_says_where_its_reader_is() {
     let shown = |script: &str, columns: u16, rows: u16, at_end: bool| {
         let size = Size { columns, rows };
         let mut reader =
-            Reader::new("conversation", passages(), Markdown::Rendered, (size, Palette::Styled), at_end);
+            Reader::new("conversation", passages(), Markdown::Rendered, (size, Palette::STYLED), at_end);
         for event in events(script) {
             assert!(!reader.handle(&event), "{script}");
         }

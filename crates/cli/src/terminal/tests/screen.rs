@@ -92,14 +92,14 @@ impl Terminal {
     }
 
     fn draw(&mut self) {
-        let view = View { size: SIZE, palette: Palette::Plain, live: &[], status: None, footer: None };
+        let view = View { size: SIZE, palette: Palette::PLAIN, live: &[], status: None, footer: None };
         self.screen.draw(render(&self.editor, &view)).unwrap();
     }
 }
 
 #[test]
 fn output_scrolls_by_above_what_is_typed() {
-    let mut terminal = Terminal::new(Palette::Styled);
+    let mut terminal = Terminal::new(Palette::STYLED);
     terminal.type_in("fix_the");
     terminal.screen.print_above("one\ntwo\n", Style::Dim).unwrap();
     assert_eq!(terminal.wire.picture(), "one\ntwo\n> fix the‸\n");
@@ -115,7 +115,7 @@ fn output_scrolls_by_above_what_is_typed() {
 
 #[test]
 fn an_answer_streams_in_above_the_prompt_and_remarks_above_what_is_open_of_it() {
-    let mut terminal = Terminal::new(Palette::Styled);
+    let mut terminal = Terminal::new(Palette::STYLED);
     terminal.screen.stream_above("The test").unwrap();
     assert_eq!(terminal.wire.picture(), "The test\n> ‸\n");
     terminal.type_in("hm");
@@ -135,7 +135,7 @@ fn an_answer_streams_in_above_the_prompt_and_remarks_above_what_is_open_of_it() 
 fn prose_breaks_between_words_and_code_where_the_row_ends() {
     let text = "Words that do not fit\n- an entry of a **long** list\n12. another one of it\n```\nlet long = 1 + 23456789;\n```\nend";
     let rows = |markdown| {
-        let mut terminal = Terminal::showing(Palette::Styled, markdown);
+        let mut terminal = Terminal::showing(Palette::STYLED, markdown);
         for piece in text.split_inclusive(' ') {
             terminal.screen.stream_above(piece).unwrap();
         }
@@ -151,7 +151,7 @@ fn prose_breaks_between_words_and_code_where_the_row_ends() {
 
 #[test]
 fn of_an_open_block_that_is_higher_than_its_room_the_end_is_shown_and_nothing_is_lost() {
-    let mut terminal = Terminal::new(Palette::Styled);
+    let mut terminal = Terminal::new(Palette::STYLED);
     let words: Vec<String> = (0..40).map(|number| format!("word{number}")).collect();
     for word in &words {
         terminal.screen.stream_above(&format!("{word} ")).unwrap();
@@ -167,7 +167,7 @@ fn of_an_open_block_that_is_higher_than_its_room_the_end_is_shown_and_nothing_is
 #[test]
 fn code_of_an_answer_is_copied_as_it_was_written() {
     let code = "fn main() {\n    let text = \"a line that is longer than the row\";\n\n}";
-    let mut terminal = Terminal::new(Palette::Styled);
+    let mut terminal = Terminal::new(Palette::STYLED);
     terminal.screen.stream_above(&format!("So:\n\n```rust\n{code}\n```\n")).unwrap();
     // The terminal knows which rows it broke itself, and copies them as one line.
     let wire = terminal.wire.0.borrow();
@@ -181,7 +181,7 @@ fn code_of_an_answer_is_copied_as_it_was_written() {
 
 #[test]
 fn a_screen_that_is_dropped_leaves_its_output() {
-    let mut terminal = Terminal::new(Palette::Styled);
+    let mut terminal = Terminal::new(Palette::STYLED);
     terminal.type_in("typed");
     terminal.screen.print_above("printed", Style::Plain).unwrap();
     terminal.screen.stream_above("open").unwrap();
@@ -191,7 +191,7 @@ fn a_screen_that_is_dropped_leaves_its_output() {
 
 #[test]
 fn a_screen_that_got_narrower_finds_its_first_row() {
-    let mut terminal = Terminal::new(Palette::Plain);
+    let mut terminal = Terminal::new(Palette::PLAIN);
     terminal.screen.print_above("above", Style::Plain).unwrap();
     terminal.type_in("aaaaaaaaaaaaaaaabbbb");
     assert_eq!(terminal.wire.picture(), "above\n> aaaaaaaaaaaaaaaabb\n  bb‸\n");
@@ -205,7 +205,7 @@ fn a_screen_that_got_narrower_finds_its_first_row() {
 
 #[test]
 fn no_code_of_a_text_reaches_the_terminal() {
-    let mut terminal = Terminal::new(Palette::Plain);
+    let mut terminal = Terminal::new(Palette::PLAIN);
     let _ = terminal.editor.set_ghost(Some(Ghost::only("\x1b[2Jghost")));
     terminal.draw();
     terminal.screen.print_above("\x1b[31mred\x07\u{9b}1m", Style::Added).unwrap();
@@ -245,9 +245,9 @@ proptest! {
     ) {
         let text = lines.join(if crlf { "\r\n" } else { "\n" });
         let markdown = if raw { Markdown::Raw } else { Markdown::Rendered };
-        let mut whole = Terminal::showing(Palette::Styled, markdown);
+        let mut whole = Terminal::showing(Palette::STYLED, markdown);
         let _ = play(&mut whole.editor, &format!("{}_", typed.replace(' ', "_")));
-        let mut pieces = Terminal::showing(Palette::Styled, markdown);
+        let mut pieces = Terminal::showing(Palette::STYLED, markdown);
         pieces.editor = whole.editor.clone();
         whole.draw();
         pieces.draw();

@@ -1,0 +1,187 @@
+//! What the terminal around a chat is told: its title, how far the turn is, and that its user is wanted.
+
+use std::time::{Duration, Instant};
+
+use headstart_agent::{Phase, View};
+
+use super::Chat;
+use crate::config::Screen;
+use crate::error::CliError;
+use crate::terminal::{Known, sanitize};
+
+/// Whoever looks elsewhere is called after a turn that took longer.
+const LONG: Duration = Duration::from_secs(10);
+/// Where nobody knows where they look, only after one that took longer than this.
+const VERY_LONG: Duration = Duration::from_secs(30);
+
+/// What is told, and what was told last.
+#[derive(Debug)]
+pub(super) struct Notices {
+    known: Known,
+    notify: bool,
+    title: bool,
+    /// The folder's name: no word of a model's is ever told.
+    folder: String,
+    /// Whether the terminal has the focus, where it says so.
+    has_focus: Option<bool>,
+    last: Stage,
+    began: Instant,
+    is_titled: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    Works,
+    Asks,
+}
+
+impl Notices {
+    pub(super) fn new(known: Known, screen: &Screen, folder: &str) -> Self {
+        let folder = sanitize(folder).replace(['\n', '\t'], " ");
+        Self {
+            known,
+            notify: screen.notify,
+            title: screen.title,
+            folder,
+            has_focus: None,
+            last: Stage::Idle,
+            began: Instant::now(),
+            is_titled: false,
+        }
+    }
+
+    pub(super) fn on_focus(&mut self, has_focus: bool) {
+        self.has_focus = Some(has_focus);
+    }
+
+    /// The codes for what is another now.
+    fn codes(&mut self, stage: Stage, now: Instant) -> String {
+        let last = std::mem::replace(&mut self.last, stage);
+        if last == stage && self.is_titled {
+            return String::new();
+        }
+        if (last, stage) == (Stage::Idle, Stage::Works) {
+            self.began = now;
+        }
+        let mut codes = String::new();
+        if self.title {
+            let word = match stage {
+                Stage::Idle => "",
+                Stage::Works => ", working",
+                Stage::Asks => ", asks",
+            };
+            codes += &self.known.title(&format!("headstart: {}{word}", self.folder));
+        }
+        // A terminal whose title was never set to "working" has no progress to end.
+        if self.is_titled || stage != Stage::Idle {
+            codes += self.known.progress(match stage {
+                Stage::Idle => 0,
+                Stage::Works => 3,
+                Stage::Asks => 4,
+            });
+        }
+        self.is_titled = true;
+        let took = now.saturating_duration_since(self.began);
+        let is_away = match self.has_focus {
+            Some(has_focus) => !has_focus && (stage == Stage::Asks || LONG < took),
+            None => VERY_LONG < took,
+        };
+        let calls = match (last, stage) {
+            (_, Stage::Asks) => Some("a question waits in"),
+            (Stage::Works, Stage::Idle) => Some("a turn has ended in"),
+            _ => None,
+        };
+        if let Some(calls) = calls.filter(|_| self.notify && is_away) {
+            codes += &self.known.notification(&format!("headstart: {calls} {}", self.folder));
+        }
+        codes
+    }
+}
+
+impl Chat {
+    /// Tells the terminal what is new.
+    pub(super) fn tell_terminal(&mut self, view: &View) -> Result<(), CliError> {
+        if !self.face.has_keys() {
+            return Ok(());
+        }
+        let stage = match view.phase {
+            _ if self.question.is_some() => Stage::Asks,
+            Phase::Idle | Phase::Ended if self.own_began().is_none() => Stage::Idle,
+            _ => Stage::Works,
+        };
+        match self.notices.codes(stage, Instant::now()) {
+            codes if codes.is_empty() => Ok(()),
+            codes => self.face.send(&codes),
+        }
+    }
+
+    /// What was begun there is taken back. The title is the guard's to take back.
+    pub(super) fn end_progress(&mut self) -> Result<(), CliError> {
+        if self.notices.last == Stage::Idle {
+            return Ok(());
+        }
+        self.face.send(self.notices.known.progress(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notices(variables: &[(&str, &str)]) -> Notices {
+        let known = Known::of(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        });
+        Notices::new(known, &Screen::default(), "my\x1b]0;project\n")
+    }
+
+    const GHOSTTY: [(&str, &str); 2] = [("TERM", "xterm-ghostty"), ("TERM_PROGRAM", "ghostty")];
+
+    #[test]
+    fn the_title_says_what_goes_on_and_is_sent_once() {
+        let mut notices = notices(&[("TERM", "xterm-256color")]);
+        let began = Instant::now();
+        let idle = notices.codes(Stage::Idle, began);
+        assert_eq!(idle, "\x1b]2;headstart: my\\u{1b}]0;project \x07");
+        assert_eq!(notices.codes(Stage::Idle, began), "");
+        let works = notices.codes(Stage::Works, began);
+        assert_eq!(works, "\x1b]2;headstart: my\\u{1b}]0;project , working\x07");
+        assert!(!notices.codes(Stage::Idle, began + LONG / 2).contains("ended"));
+    }
+
+    #[test]
+    fn somebody_is_called_who_is_known_to_look_elsewhere_or_after_a_very_long_turn() {
+        for (focus, took, is_called) in [
+            (Some(true), VERY_LONG * 2, false),
+            (Some(false), LONG / 2, false),
+            (Some(false), LONG * 2, true),
+            (None, LONG * 2, false),
+            (None, VERY_LONG * 2, true),
+        ] {
+            let mut notices = notices(&GHOSTTY);
+            let began = Instant::now();
+            notices.codes(Stage::Idle, began);
+            notices.has_focus = focus;
+            let works = notices.codes(Stage::Works, began);
+            assert!(works.contains("\x1b]9;4;3\x07"), "{works:?}");
+            let ended = notices.codes(Stage::Idle, began + took);
+            assert!(ended.contains("\x1b]9;4;0\x07"), "{ended:?}");
+            let called = ended.contains("\x07\x1b]777;notify;headstart;headstart: a turn has ended in my");
+            assert_eq!(called, is_called, "{focus:?} {took:?} {ended:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_calls_at_once_whoever_looks_elsewhere_and_nobody_who_does_not_want_it() {
+        let mut asks = notices(&GHOSTTY);
+        asks.on_focus(false);
+        let began = Instant::now();
+        asks.codes(Stage::Works, began);
+        assert!(asks.codes(Stage::Asks, began).contains("a question waits in"));
+        let mut silent = Notices { notify: false, title: false, ..notices(&GHOSTTY) };
+        silent.on_focus(false);
+        silent.codes(Stage::Works, began);
+        assert_eq!(silent.codes(Stage::Asks, began), "\x1b]9;4;4\x07");
+    }
+}

@@ -1,0 +1,177 @@
+use std::borrow::Cow;
+
+use crossterm::style::Color;
+
+use super::frame::Style;
+
+/// What the terminal shows beside letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Palette {
+    /// Without one there are no styles, and ghost text is in brackets.
+    pub(crate) theme: Option<Theme>,
+    /// Whether it has more signs than those of ASCII.
+    pub(crate) utf8: bool,
+}
+
+/// Which colours styles have. No theme gives the background a colour, so what is plain is as its user set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Theme {
+    /// Those of the sixteen that the user chose for their terminal: right on light and dark.
+    #[default]
+    Terminal,
+    /// For a dark background.
+    Dark,
+    /// For a light background.
+    Light,
+    /// Blue in place of green and orange in place of red, for whoever does not tell these apart.
+    BlueOrange,
+}
+
+impl Palette {
+    /// A terminal that shows all.
+    #[cfg(test)]
+    pub(crate) const STYLED: Self = Self { theme: Some(Theme::Terminal), utf8: true };
+    /// One that shows letters and no styles.
+    #[cfg(test)]
+    pub(crate) const PLAIN: Self = Self { theme: None, utf8: true };
+
+    /// Of a terminal whose locale and kind the variables tell.
+    pub(crate) fn of(theme: Option<Theme>, variable: impl Fn(&str) -> Option<String>) -> Self {
+        // The first that is set counts, as in every program that asks the system's library.
+        let locale =
+            ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(&variable).find(|value| !value.is_empty());
+        let is_other = locale.is_some_and(|locale| {
+            // A name without a coding leaves it to the system, where it is UTF-8 nowadays; "C" and "POSIX" do not.
+            let coding = locale.split_once('.').map(|(_, coding)| coding.to_ascii_lowercase());
+            coding.map_or(locale == "C" || locale == "POSIX", |coding| !coding.starts_with("utf"))
+        });
+        // The console of Linux has few signs in its font.
+        let is_console = variable("TERM").is_some_and(|term| term == "linux");
+        Self { theme, utf8: !is_other && !is_console }
+    }
+
+    pub(crate) fn is_plain(self) -> bool {
+        self.theme.is_none()
+    }
+
+    /// The text with our own signs in ASCII where the terminal has no others. Each is as wide as the one it stands for, so nothing moves.
+    pub(super) fn signs(self, text: &str) -> Cow<'_, str> {
+        if self.utf8 || text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(text.chars().map(ascii_sign).collect())
+    }
+}
+
+/// The sign for a terminal that has none of ours. Letters of other languages stay: what becomes of them is between it and its user.
+fn ascii_sign(sign: char) -> char {
+    match sign {
+        '✗' => 'x',
+        '●' | '•' => '*',
+        '○' => 'o',
+        '–' | '—' | '·' | '─' => '-',
+        '│' | '┆' => '|',
+        '✓' | '├' | '└' | '┌' | '┐' | '┘' | '┤' | '┬' | '┴' | '┼' => '+',
+        '…' => '~',
+        '→' => '>',
+        '←' => '<',
+        '“' | '”' | '„' => '"',
+        '‘' | '’' => '\'',
+        sign => sign,
+    }
+}
+
+impl Theme {
+    const ALL: [(&'static str, Self); 4] = [
+        ("terminal", Self::Terminal),
+        ("dark", Self::Dark),
+        ("light", Self::Light),
+        ("blue-orange", Self::BlueOrange),
+    ];
+
+    /// By its name.
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, theme)| *theme).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|(name, _)| *name).collect();
+            format!("{name:?} is none of {}", known.join(", "))
+        })
+    }
+
+    /// The colour of a style, where it has one.
+    pub(super) fn color(self, style: Style) -> Option<Color> {
+        let (added, removed, accent) = self.colors();
+        match style {
+            Style::Added | Style::AddedWord => Some(added),
+            Style::Removed | Style::RemovedWord => Some(removed),
+            Style::Accent => Some(accent),
+            Style::Plain | Style::Strong | Style::Underlined | Style::Dim => None,
+        }
+    }
+
+    /// Of what was added, of what was removed, and of what stands out. Those by number are of the 256 that nearly all terminals have, and no user
+    /// sets them; against the background that the theme is for, each has a contrast of more than 4.5.
+    fn colors(self) -> (Color, Color, Color) {
+        let number = Color::AnsiValue;
+        match self {
+            Self::Terminal => (Color::DarkGreen, Color::DarkRed, Color::DarkCyan),
+            Self::Dark => (number(114), number(210), number(116)),
+            Self::Light => (number(22), number(124), number(24)),
+            // On black and on white, more than 3.
+            Self::BlueOrange => (number(32), number(166), Color::DarkCyan),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthChar;
+
+    use super::*;
+
+    fn utf8(variables: &[(&str, &str)]) -> bool {
+        let find = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        Palette::of(None, find).utf8
+    }
+
+    #[test]
+    fn the_locale_and_the_kind_of_terminal_tell_which_signs_there_are() {
+        for (variables, expected) in [
+            (&[][..], true),
+            (&[("LANG", "en_US.UTF-8")], true),
+            (&[("LANG", "de_DE.utf8")], true),
+            (&[("LANG", "de_DE")], true),
+            (&[("LANG", "C.UTF-8")], true),
+            (&[("LANG", "C")], false),
+            (&[("LANG", "en_US.ISO-8859-1")], false),
+            (&[("LC_ALL", "POSIX"), ("LANG", "en_US.UTF-8")], false),
+            (&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")], true),
+            (&[("LANG", "en_US.UTF-8"), ("TERM", "linux")], false),
+        ] {
+            assert_eq!(utf8(variables), expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_sign_is_as_wide_in_ascii() {
+        let signs = "✓✗●•○–—·─│┆├└┌┐┘┤┬┴┼…→←“”„‘’";
+        for sign in signs.chars() {
+            let ascii = ascii_sign(sign);
+            assert!(ascii.is_ascii() && ascii.width() == sign.width(), "{sign} {ascii}");
+        }
+        let plain = Palette { theme: None, utf8: false };
+        assert_eq!(plain.signs("✓ read a.rs · grün"), "+ read a.rs - grün");
+    }
+
+    /// What a diff says must be there without colours too, so no two styles differ by their colour alone but these.
+    #[test]
+    fn each_theme_tells_what_was_added_from_what_was_removed() {
+        for (_, theme) in Theme::ALL {
+            let colors = [Style::Added, Style::Removed, Style::Accent].map(|style| theme.color(style));
+            assert!(colors.iter().all(Option::is_some));
+            assert!(colors[0] != colors[1] && colors[1] != colors[2]);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+use super::frame::Row;
+use super::markdown::{Answer, Look, Markdown};
+use super::palette::Palette;
+
+/// An answer in lines for somebody who listens: without marks of Markdown, and each line only once it is whole.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Spoken(Answer);
+
+impl Spoken {
+    /// The lines that are whole with this piece.
+    pub(crate) fn push(&mut self, piece: &str) -> Vec<String> {
+        lines(&self.0.push(piece, look()))
+    }
+
+    /// The lines that are left at the end.
+    pub(crate) fn end(&mut self) -> Vec<String> {
+        lines(&std::mem::take(&mut self.0).end(look()))
+    }
+}
+
+/// Styles are not shown, but with them no mark stands in the text in their place.
+fn look() -> Look {
+    let palette = Palette { theme: Some(super::Theme::default()), utf8: true };
+    Look { columns: u16::MAX, palette, markdown: Markdown::ReadAloud }
+}
+
+fn lines(rows: &[Row]) -> Vec<String> {
+    let text = |row: &Row| row.spans.iter().map(|span| span.text.as_str()).collect::<String>();
+    rows.iter().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_lines_without_marks_and_a_table_names_and_values() {
+        let source = "## Why\n\nA **long** line with `code` that no screen breaks, however long it may become while it goes on and on and on and on.\n\n\
+            | name | gets |\n| --- | --- |\n| add | 4 |\n| sub | 0 |\n";
+        let mut spoken = Spoken::default();
+        let mut said = Vec::new();
+        for character in source.chars() {
+            said.extend(spoken.push(&character.to_string()));
+        }
+        said.extend(spoken.end());
+        said.retain(|line| !line.is_empty());
+        assert_eq!(
+            said,
+            [
+                "Why",
+                "A long line with code that no screen breaks, however long it may become while it goes on and on and on and on.",
+                "name: add",
+                "gets: 4",
+                "name: sub",
+                "gets: 0",
+            ]
+        );
+    }
+}
