@@ -92,6 +92,11 @@ impl Conversation {
         self.fork();
     }
 
+    /// The tools that are offered.
+    pub(crate) fn tools(&self) -> &[ToolSchema] {
+        &self.tools
+    }
+
     /// Other tools are offered from now on. A provider that keeps the beginning of requests knows this conversation no more.
     pub fn set_tools(&mut self, tools: Vec<ToolSchema>) {
         self.tools = tools;

@@ -261,6 +261,8 @@ pub(crate) struct Core {
     unsuggested: Option<String>,
     /// Whether the suggestion on offer is one that the host gave: nothing runs ahead for it.
     is_offered_by_host: bool,
+    /// The mode in which the model believes itself to be, as far as it can tell: with tools or without.
+    told_mode: ApprovalMode,
     effects: VecDeque<Effect>,
     revision: u64,
 }
@@ -300,6 +302,7 @@ impl Core {
             made: Made::default(),
             unsuggested: None,
             is_offered_by_host: false,
+            told_mode: ApprovalMode::Default,
             effects: VecDeque::new(),
             revision: 0,
         };

@@ -26,7 +26,7 @@ use crate::view::{Answer, Edit, QuestionId, Refused, Submitted, Update, View};
 pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updates) {
     let Ports { engine, model, runtime, ledger, session } = ports;
     let AgentOptions { system, model: name, .. } = &options;
-    let tools = engine.toolbox.schemas();
+    let tools = engine.offered_tools();
     let conversation = Conversation::new(system, tools, name, Arc::clone(&engine.workspace));
     let conversation = match &options.restore {
         Some(session) => conversation.after(session.history.clone()),

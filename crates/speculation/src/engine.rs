@@ -1,8 +1,10 @@
 use std::sync::{Arc, Mutex};
 
-use headstart_forked_query::{BackgroundModel, CONTENT, CacheSafeParams, Gauge, Model, ModelRequest};
+use headstart_forked_query::{
+    BackgroundModel, CONTENT, CacheSafeParams, Gauge, Model, ModelRequest, ToolSchema,
+};
 use headstart_overlay_fs::{Conflict, Overlay, Workspace};
-use headstart_tool_gate::Gate;
+use headstart_tool_gate::{ApprovalMode, Gate};
 use headstart_toolbox::Toolbox;
 use tracing::{Instrument, info, info_span, trace};
 
@@ -137,6 +139,14 @@ impl Engine {
             tools: self.tools(request, events),
             overlay: Arc::clone(overlay),
             shadow: Arc::new(shadow),
+        }
+    }
+
+    /// What a model is offered in the approval mode in force now: nothing in [`ApprovalMode::Chat`].
+    pub fn offered_tools(&self) -> Vec<ToolSchema> {
+        match self.host.gate_context().mode {
+            ApprovalMode::Chat => Vec::new(),
+            _ => self.toolbox.schemas(),
         }
     }
 

@@ -144,6 +144,12 @@ impl Tools {
 
     /// A name that nobody offered cannot do anything: the model gets an error that it can act on.
     fn nobody_offers(&self, call: &ToolCall) -> Option<String> {
+        if self.host.gate_context().mode == ApprovalMode::Chat {
+            return Some(format!(
+                "{} is not run: no tools are offered in chat mode; answer in words",
+                call.name
+            ));
+        }
         let offered = self.offered.iter().any(|schema| schema.name == call.name);
         (!offered && !self.toolbox.offers(&call.name))
             .then(|| self.toolbox.unknown_tool(&call.name).to_string())
@@ -457,7 +463,7 @@ impl Permits for Foreground {
         if said == SaidBefore::No {
             return Permit::Refuse(asked.verdict.detail);
         }
-        if asked.context.mode == ApprovalMode::Plan && !asks_to_read(verdict) {
+        if asked.context.mode.writes_nothing() && !asks_to_read(verdict) {
             return Permit::Refuse(format!("plan mode runs nothing that may write: {}", verdict.detail));
         }
         match said {

@@ -295,5 +295,5 @@ fn named(mut names: impl Iterator<Item = String>) -> String {
 
 /// Whether commands of work ahead may go to views under these rules.
 pub(crate) fn is_allowed(context: &GateContext) -> bool {
-    context.views && context.mode != headstart_tool_gate::ApprovalMode::Plan
+    context.views && !context.mode.writes_nothing()
 }

@@ -16,6 +16,8 @@ pub enum ApprovalMode {
     Default,
     /// Reads run; nothing is written.
     Plan,
+    /// The model is offered no tools. What is judged all the same (what a prompt mentions, work that is accepted) is judged as in `Plan`.
+    Chat,
     /// Edits of files run too.
     AutoEdit,
     /// The user's own turns ask nothing; a speculation treats it as `AutoEdit`.
@@ -23,6 +25,11 @@ pub enum ApprovalMode {
 }
 
 impl ApprovalMode {
+    /// Whether nothing may be written, whoever asks for it.
+    pub const fn writes_nothing(self) -> bool {
+        matches!(self, Self::Plan | Self::Chat)
+    }
+
     /// Whether edits of files run without being asked for.
     pub const fn edits_files(self) -> bool {
         matches!(self, Self::AutoEdit | Self::Yolo)

@@ -10,7 +10,7 @@ use crate::decide::secret;
 use crate::files::protected;
 use crate::policy::How;
 use crate::shell::Findings;
-use crate::{ApprovalMode, Decision, Effect, EffectKind, GateContext, Reason, Verdict};
+use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
 use words::Word;
 
 /// The walk of a command records no more effects than this: where it has so many there may be one that counts among those left out.
@@ -18,7 +18,7 @@ const MAX_EFFECTS: usize = 32;
 
 /// Whether a command may run in a view at all under these rules.
 pub(crate) fn is_possible(context: &GateContext) -> bool {
-    context.views && context.mode != ApprovalMode::Plan
+    context.views && !context.mode.writes_nothing()
 }
 
 /// What the walk of a command knows beside its verdict.

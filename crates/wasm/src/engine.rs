@@ -58,7 +58,7 @@ impl EngineHandle {
 
     /// The tools as they are offered to the model, as JSON.
     pub fn tools(&self) -> String {
-        json(&self.engine.toolbox.schemas())
+        json(&self.engine.offered_tools())
     }
 
     /// Asks for the user's next prompt.

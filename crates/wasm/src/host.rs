@@ -66,6 +66,7 @@ impl Host for PortHost {
 fn read_mode(mode: &str) -> Option<ApprovalMode> {
     Some(match mode {
         "plan" => ApprovalMode::Plan,
+        "chat" => ApprovalMode::Chat,
         "default" => ApprovalMode::Default,
         "auto-edit" => ApprovalMode::AutoEdit,
         "yolo" => ApprovalMode::Yolo,

@@ -62,6 +62,7 @@ async function toggle(): Promise<void> {
 
 const MODES: { mode: ApprovalMode; label: string; detail: string }[] = [
   { mode: "plan", label: "Plan", detail: "Reads run; nothing is written, and nothing is suggested" },
+  { mode: "chat", label: "Chat", detail: "The model has no tools: it answers in words. The provider's cache of the conversation is lost with the change" },
   { mode: "default", label: "Ask", detail: "Reads run; every write asks: of work ahead once, for all of it, when you accept" },
   { mode: "auto-edit", label: "Edit", detail: "Edits of files run too: ahead they are staged until you accept, in a turn of yours they are made at once" },
   { mode: "yolo", label: "Yolo", detail: "Your own turns ask nothing; work ahead is as with Edit" },

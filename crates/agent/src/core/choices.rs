@@ -45,6 +45,34 @@ impl Core {
         if self.mode() == ApprovalMode::Plan {
             self.forget_suggestion();
         }
+        // A turn that runs keeps what it was offered.
+        if !self.is_busy() {
+            self.offer_tools();
+        }
+    }
+
+    /// The model is offered what the mode in force lets it have. What runs ahead was told of other tools.
+    pub(super) fn offer_tools(&mut self) {
+        let tools = self.engine.offered_tools();
+        if self.conversation.tools() != tools {
+            self.forget_suggestion();
+            self.conversation.set_tools(tools);
+        }
+    }
+
+    /// The model hears with the next words of its user's that it has no tools any more, or has them again: what the conversation
+    /// says of tools stays in it.
+    pub(super) fn tell_of_tools(&mut self) {
+        let mode = self.mode();
+        let before = std::mem::replace(&mut self.told_mode, mode);
+        match (before, self.told_mode) {
+            (ApprovalMode::Chat, ApprovalMode::Chat) => {}
+            (_, ApprovalMode::Chat) => self.conversation.add_note(
+                "You have no tools from now on, whatever was said of them before: answer in words.",
+            ),
+            (ApprovalMode::Chat, _) => self.conversation.add_note("You have your tools again from now on."),
+            _ => {}
+        }
     }
 
     /// The model is told this with the user's next prompt. What runs ahead by now does not know it, and is not taken.
@@ -121,9 +149,9 @@ impl Core {
             return Err(Refused::Busy);
         }
         self.forget_suggestion();
-        self.conversation.set_tools(toolbox.schemas());
         self.log.set_toolbox(toolbox.clone());
         self.engine.toolbox = toolbox.clone();
+        self.offer_tools();
         self.effects.push_back(Effect::UseTools(toolbox));
         Ok(())
     }

@@ -32,6 +32,8 @@ impl Core {
 
     /// The model has to know what the user has undone, so that is looked for first.
     pub(super) fn open(&mut self, prompt: &str, work: Option<WorkAhead>) {
+        self.offer_tools();
+        self.tell_of_tools();
         let runs = work.is_none().then(|| (prompt.to_owned(), Box::new(self.conversation.params().clone())));
         self.doing = Doing::Opening { prompt: prompt.to_owned(), work: work.map(Box::new) };
         self.effects.push_back(Effect::Open { prompt: runs });

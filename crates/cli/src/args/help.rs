@@ -30,6 +30,7 @@ signal; a shell says 130, 143 or 129.
 
 Approval modes (--mode):
   plan       reads run, nothing is written
+  chat       the model has no tools and answers in words
   default    reads run, every write asks
   auto-edit  edits of files run too
   yolo       your own turns ask nothing; a speculation treats it as auto-edit

@@ -546,7 +546,7 @@ impl ModeArg {
 
 fn mode_parser() -> impl clap::builder::TypedValueParser<Value = ApprovalMode> {
     use clap::builder::TypedValueParser as _;
-    PossibleValuesParser::new(["default", "plan", "auto-edit", "yolo"])
+    PossibleValuesParser::new(["default", "plan", "chat", "auto-edit", "yolo"])
         .try_map(|name| config::parse_mode(&name))
 }
 

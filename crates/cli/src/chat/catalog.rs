@@ -17,14 +17,15 @@ const fn entry(name: &'static str, argument: &'static str, words: &'static str) 
 }
 
 /// All of them, in the order of the help.
-pub(super) const COMMANDS: [Entry; 17] = [
+pub(super) const COMMANDS: [Entry; 18] = [
     entry("help", "", "the commands and keys"),
     entry("diff", "", "what the work ahead would change"),
     entry("undo", "", "take back what the last turn wrote, yours or ahead"),
     Entry {
-        choices: &["plan", "default", "auto-edit", "yolo"],
-        ..entry("mode", "[MODE]", "how much runs without a question: plan, default, auto-edit or yolo")
+        choices: &["plan", "chat", "default", "auto-edit", "yolo"],
+        ..entry("mode", "[MODE]", "what may run: plan, chat (no tools), default, auto-edit, yolo")
     },
+    entry("go", "", "end plan mode: the plan is carried out in default mode"),
     entry("model", "[NAME]", "who answers: provider and name, as anthropic:NAME"),
     Entry {
         choices: &["off", "auto", "always", "more"],

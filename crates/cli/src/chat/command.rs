@@ -20,6 +20,8 @@ pub(super) enum Command {
     Title(String),
     /// Without a mode: which it is.
     Mode(Option<ApprovalMode>),
+    /// Has the plan carried out in default mode.
+    Go,
     /// Without a name: which it is.
     Model(Option<String>),
     Copy(Copied),
@@ -90,6 +92,7 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
             .map(|mode| Command::Background(Some(mode)))
             .map_err(|problem| format!("{problem}, and there is more")),
         ("mode", None) => Ok(Command::Mode(None)),
+        ("go", None) => Ok(Command::Go),
         ("mode", Some(mode)) => parse_mode(mode).map(Some).map(Command::Mode),
         ("model", name) => Ok(Command::Model(name.map(str::to_owned))),
         ("copy", None) => Ok(Command::Copy(Copied::Answer(1))),
@@ -119,6 +122,7 @@ pub(super) fn mode_name(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Default => "default",
         ApprovalMode::Plan => "plan",
+        ApprovalMode::Chat => "chat",
         ApprovalMode::AutoEdit => "auto-edit",
         ApprovalMode::Yolo => "yolo",
     }
@@ -142,6 +146,7 @@ impl Chat {
                 Ok(())
             }
             Command::Mode(Some(mode)) => self.change_mode(*mode),
+            Command::Go => self.go(),
             Command::Mode(None) => {
                 let name = mode_name(self.settings.mode);
                 self.face.say(&format!("the mode is {name}; /mode MODE chooses another"), Style::Dim)
@@ -182,20 +187,46 @@ impl Chat {
         self.change_mode(match self.settings.mode {
             ApprovalMode::Default => ApprovalMode::AutoEdit,
             ApprovalMode::AutoEdit => ApprovalMode::Plan,
-            ApprovalMode::Plan | ApprovalMode::Yolo => ApprovalMode::Default,
+            ApprovalMode::Plan | ApprovalMode::Chat | ApprovalMode::Yolo => ApprovalMode::Default,
         })
     }
 
     fn change_mode(&mut self, mode: ApprovalMode) -> Result<(), CliError> {
+        let before = self.settings.mode;
         self.parts.set_mode(mode);
         self.settings.mode = mode;
         self.agent.rules_changed();
         let name = mode_name(mode);
-        let work = match mode {
-            ApprovalMode::Plan => "; what ran ahead is dropped",
-            _ => ", also for work that ran ahead",
+        let cache = "its provider's cache of this conversation is lost";
+        let work = match (before, mode) {
+            (ApprovalMode::Chat, ApprovalMode::Chat) => String::new(),
+            (_, ApprovalMode::Chat) => {
+                format!(": the model has no tools, and {cache}; what ran ahead is dropped")
+            }
+            (ApprovalMode::Chat, _) => format!(": the model has its tools again, and {cache}"),
+            (_, ApprovalMode::Plan) => "; what ran ahead is dropped".to_owned(),
+            _ => ", also for work that ran ahead".to_owned(),
         };
         self.face.say(&format!("the mode is {name} from now on{work}"), Style::Dim)
+    }
+
+    /// The plan is what the model said last, so the prompt only points at it.
+    fn go(&mut self) -> Result<(), CliError> {
+        if self.settings.mode != ApprovalMode::Plan {
+            let mode = mode_name(self.settings.mode);
+            return self.face.say(&format!("/go ends plan mode, and the mode is {mode}"), Style::Removed);
+        }
+        let view = self.agent.view();
+        if view.phase != Phase::Idle {
+            return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed);
+        }
+        if !view.items.iter().any(|item| matches!(&**item, Item::Answer { .. })) {
+            return self.face.say("there is no plan yet", Style::Removed);
+        }
+        self.change_mode(ApprovalMode::Default)?;
+        // It is idle: it was so a moment ago.
+        let _ = self.agent.submit("Carry out your plan.");
+        Ok(())
     }
 
     fn retry(&mut self) -> Result<(), CliError> {
@@ -279,8 +310,8 @@ mod tests {
 
     #[test]
     fn a_mode_is_read_by_its_name() {
-        use ApprovalMode::{AutoEdit, Default, Plan, Yolo};
-        for mode in [Default, Plan, AutoEdit, Yolo] {
+        use ApprovalMode::{AutoEdit, Chat, Default, Plan, Yolo};
+        for mode in [Default, Plan, Chat, AutoEdit, Yolo] {
             assert_eq!(parse_mode(mode_name(mode)), Ok(mode));
         }
     }

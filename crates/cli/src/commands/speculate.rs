@@ -87,7 +87,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     );
     let engine = setup::offered(Intel::join(intel, engine));
     host.set_mentions(Mentions::new(engine.toolbox.clone(), engine.background.limits.window_tokens));
-    let tools = engine.toolbox.schemas();
+    let tools = engine.offered_tools();
     let base: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = engine.host.gate_context();
     let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &base, &gate).await;

@@ -312,9 +312,10 @@ pub(crate) fn parse_mode(name: &str) -> Result<ApprovalMode, String> {
     Ok(match name {
         "default" => ApprovalMode::Default,
         "plan" => ApprovalMode::Plan,
+        "chat" => ApprovalMode::Chat,
         "auto-edit" => ApprovalMode::AutoEdit,
         "yolo" => ApprovalMode::Yolo,
-        _ => return Err(format!("{name:?} is no approval mode; use default, plan, auto-edit or yolo")),
+        _ => return Err(format!("{name:?} is no approval mode; use default, plan, chat, auto-edit or yolo")),
     })
 }
 

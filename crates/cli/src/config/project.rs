@@ -135,7 +135,7 @@ fn lowered_mode(
 /// Higher means that more runs without a question.
 fn rank(mode: ApprovalMode) -> u8 {
     match mode {
-        ApprovalMode::Plan => 0,
+        ApprovalMode::Plan | ApprovalMode::Chat => 0,
         ApprovalMode::Default => 1,
         ApprovalMode::AutoEdit => 2,
         ApprovalMode::Yolo => 3,

@@ -9,9 +9,9 @@ fn a_slash_lists_the_commands_and_tab_takes_the_marked_one() {
     chat.send("/");
     chat.wait_for("> /\n> /help              the commands and keys\n  /diff");
     chat.send("md");
-    chat.wait_for("> /md\n> /mode [MODE]   how much runs without a question");
+    chat.wait_for("> /md\n> /mode [MODE]   what may run: plan, chat (no tools)");
     chat.send("\t");
-    chat.wait_for("\n> plan\n  default\n  auto-edit\n  yolo");
+    chat.wait_for("\n> plan\n  chat\n  default\n  auto-edit\n  yolo");
     chat.send("a\t");
     chat.wait_for_row("> /mode auto-edit");
     chat.send("\r");

@@ -128,6 +128,68 @@ fn chat_and_requests(answers: Vec<Answer>, mode: &str) -> (Chat, mpsc::Receiver<
 }
 
 #[test]
+fn chat_mode_offers_no_tools_and_runs_none() {
+    let answers = vec![
+        Answer::Says("With tools."),
+        Answer::Write("made.txt"),
+        Answer::Says("In words."),
+        Answer::Says("With tools again."),
+    ];
+    let (mut chat, requests) = chat_and_requests(answers, "auto-edit");
+    chat.send("one\r");
+    chat.wait_for("With tools.");
+    chat.send("/mode chat\r");
+    chat.wait_for("the mode is chat from now on: the model has no tools, and its provider's");
+    chat.send("two\r");
+    chat.wait_for("In words.");
+    assert_eq!(chat.read("made.txt"), None);
+    chat.send("\x1b[Z");
+    chat.wait_for("the mode is default from now on: the model has its tools again");
+    chat.send("three\r");
+    chat.wait_for("With tools again.");
+    chat.leave();
+
+    let requests: Vec<_> = requests.iter().collect();
+    let offers = |request: &Value| request.get("tools").is_some_and(|tools| tools[0].is_object());
+    assert_eq!(requests.iter().map(offers).collect::<Vec<_>>(), [true, false, false, true]);
+    let said: Vec<_> = requests.iter().map(messages).collect();
+    assert_eq!(
+        said[1].last().unwrap().1,
+        "You have no tools from now on, whatever was said of them before: answer in words.\n\ntwo"
+    );
+    let refused = &said[2].last().unwrap().1;
+    assert!(refused.contains("no tools are offered in chat mode"), "{refused}");
+    assert_eq!(said[3].last().unwrap().1, "You have your tools again from now on.\n\nthree");
+}
+
+#[test]
+fn a_plan_is_carried_out_on_go() {
+    let answers = vec![
+        Answer::Write("made.txt"),
+        Answer::Says("I will write made.txt."),
+        Answer::Write("made.txt"),
+        Answer::Says("It is written."),
+    ];
+    let (mut chat, requests) = chat_and_requests(answers, "plan");
+    chat.send("/go\r");
+    chat.wait_for("there is no plan yet");
+    chat.send("plan it\r");
+    chat.wait_for("I will write made.txt.");
+    chat.send("/go\r");
+    chat.wait_for("the mode is default from now on");
+    chat.wait_for("create made.txt");
+    assert_eq!(chat.read("made.txt"), None, "default mode asks");
+    chat.answer("y");
+    chat.wait_for("It is written.");
+    assert_eq!(chat.read("made.txt").as_deref(), Some("made\n"));
+    chat.send("/go\r");
+    chat.wait_for("/go ends plan mode, and the mode is default");
+    chat.leave();
+    let third = messages(&requests.iter().nth(2).unwrap());
+    assert_eq!(third.last().unwrap(), &("user".to_owned(), "Carry out your plan.".to_owned()));
+}
+
+#[test]
 fn what_a_prompt_mentions_goes_with_it_and_what_is_not_there_is_not_sent() {
     let (mut chat, requests) = chat_and_requests(vec![Answer::Says("I read it.")], "default");
     chat.send("sum up @docs/none.md\r");

@@ -20,7 +20,7 @@ import type {
   Verdict,
 } from "./types.js";
 
-const MODES: readonly ApprovalMode[] = ["plan", "default", "auto-edit", "yolo"];
+const MODES: readonly ApprovalMode[] = ["plan", "chat", "default", "auto-edit", "yolo"];
 
 /** What the module holds of the developer's options. */
 export class HostPort {

@@ -1,10 +1,10 @@
 // The gate.
 
 /**
- * How much the user lets an agent do without being asked. `plan`: reads run, nothing is written. `default`: reads run, every write
- * asks. `auto-edit`: edits of files run, too. `yolo`: the user's own turns ask nothing; a speculation treats it as `auto-edit`.
+ * How much the user lets an agent do without being asked. `plan`: reads run, nothing is written. `chat`: the model is offered no
+ * tools, and verdicts are those of `plan`. `default`: reads run, every write asks. `auto-edit`: edits of files run, too. `yolo`: the user's own turns ask nothing; a speculation treats it as `auto-edit`.
  */
-export type ApprovalMode = "plan" | "default" | "auto-edit" | "yolo";
+export type ApprovalMode = "plan" | "chat" | "default" | "auto-edit" | "yolo";
 
 /** What a verdict depends on besides the call. */
 export interface GateContext {

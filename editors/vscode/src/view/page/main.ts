@@ -153,7 +153,7 @@ function ghostRest(): string | undefined {
 }
 
 /** As the setting calls them, in one word that fits beside the prompt. */
-const MODES: Record<string, string> = { plan: "Plan", default: "Ask", "auto-edit": "Edit", yolo: "Yolo" };
+const MODES: Record<string, string> = { plan: "Plan", chat: "Chat", default: "Ask", "auto-edit": "Edit", yolo: "Yolo" };
 
 /** The prompts of the conversation, oldest first; the arrows lead through them from the line as it was. */
 const prompts: string[] = [];
