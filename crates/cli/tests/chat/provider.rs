@@ -155,11 +155,11 @@ fn chat_mode_offers_no_tools_and_runs_none() {
     let said: Vec<_> = requests.iter().map(messages).collect();
     assert_eq!(
         said[1].last().unwrap().1,
-        "You have no tools from now on, whatever was said of them before: answer in words.\n\ntwo"
+        "[Note: You have no tools from now on, whatever was said of them before: answer in words.]\n\ntwo"
     );
     let refused = &said[2].last().unwrap().1;
     assert!(refused.contains("no tools are offered in chat mode"), "{refused}");
-    assert_eq!(said[3].last().unwrap().1, "You have your tools again from now on.\n\nthree");
+    assert_eq!(said[3].last().unwrap().1, "[Note: You have your tools again from now on.]\n\nthree");
 }
 
 #[test]
