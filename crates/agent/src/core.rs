@@ -557,10 +557,6 @@ impl Core {
         !self.line.is_empty() && !self.line.starts_with(['/', '!'])
     }
 
-    fn mode(&self) -> ApprovalMode {
-        self.engine.host.gate_context().mode
-    }
-
     fn enable(&mut self) {
         let enabled = self.options.suggestions && self.options.metering.mode() != Mode::Off;
         self.followup(Followup::Enabled { enabled });

@@ -40,6 +40,11 @@ impl Changes {
 }
 
 impl Core {
+    /// The approval mode in force now.
+    pub(super) fn mode(&self) -> ApprovalMode {
+        self.engine.host.gate_context().mode
+    }
+
     /// The host has other rules from now on. Nothing is suggested in plan mode.
     pub(crate) fn rules_changed(&mut self) {
         if self.mode() == ApprovalMode::Plan {
