@@ -1,6 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use headstart_context::{RULES_FOLDER, create_rule_tool, request_rule_tool};
 use headstart_forked_query::BackgroundModel;
 use headstart_git_ahead::{Git, GitError, Repository};
 use headstart_overlay_fs::{
@@ -102,17 +103,16 @@ pub(crate) fn options(state: Option<&Path>, by: AcceptedBy) -> OsOptions {
 /// The engine over a real workspace.
 pub(crate) fn engine(
     tree: Arc<OsTree>,
-    workspace: &str,
+    toolbox: Toolbox,
     background: BackgroundModel,
     host: Arc<NativeHost>,
     limits: Limits,
-    views: Places,
     index: Option<&Arc<Upkeep>>,
 ) -> Engine {
     let tree: Arc<dyn Workspace> = tree;
     Engine {
         background,
-        toolbox: toolbox(Path::new(workspace), views, index),
+        toolbox,
         workspace: index.map_or_else(|| Arc::clone(&tree), |index| index.follow(Arc::clone(&tree))),
         gate: Arc::new(Gate::new()),
         host: host as Arc<dyn Host>,
@@ -126,12 +126,21 @@ pub(crate) fn offered(engine: Engine) -> Engine {
     Engine { toolbox: engine.toolbox.clone().keeping(|name| !policies.excludes(name)), ..engine }
 }
 
-/// The built-in tools, commands in the real shell, and those of the repository and of an index.
-pub(crate) fn toolbox(workspace: &Path, views: Places, index: Option<&Arc<Upkeep>>) -> Toolbox {
+/// The built-in tools, commands in the real shell, and those of the repository, of rules and of an index.
+pub(crate) fn toolbox(
+    config: &Config,
+    workspace: &Path,
+    views: Places,
+    index: Option<&Arc<Upkeep>>,
+) -> Toolbox {
     let runner: Arc<dyn CommandRunner> = Arc::new(BashRunner::new(workspace.to_owned()).with_views(views));
     let of_index = index.map(|index| codebase_tools(Arc::clone(index) as Arc<dyn ProjectIndex>));
     let of_repository = view_diff_tool(Arc::new(GitRepository::new(Arc::clone(&runner))));
-    let more = more_tools().into_iter().chain([of_repository]).chain(of_index.into_iter().flatten());
+    // Without such a folder there is no rule to read.
+    let has_rules = config.rules && workspace.join(RULES_FOLDER).is_dir();
+    let of_rules = has_rules.then(request_rule_tool).into_iter().chain(config.rules.then(create_rule_tool));
+    let more = more_tools().into_iter().chain([of_repository]).chain(of_rules);
+    let more = more.chain(of_index.into_iter().flatten());
     more.fold(Toolbox::standard(Some(runner)), Toolbox::with)
 }
 
@@ -211,16 +220,8 @@ pub(crate) async fn parts(
     let limits = Limits { candidates: config.candidates, ..config.limits };
     let index = index(config, workspace, environment, state)?;
     let background = models.background.clone();
-    let views = places.clone();
-    let engine = engine(
-        Arc::clone(&os_tree),
-        workspace,
-        background,
-        Arc::clone(&host),
-        limits,
-        places,
-        index.as_ref(),
-    );
+    let toolbox = toolbox(config, Path::new(workspace), places.clone(), index.as_ref());
+    let engine = engine(Arc::clone(&os_tree), toolbox, background, Arc::clone(&host), limits, index.as_ref());
     let mut engine = Intel::join(intel, engine);
     engine.toolbox = server_tools.join(engine.toolbox);
     let engine = offered(engine);
@@ -238,7 +239,7 @@ pub(crate) async fn parts(
         system,
         index,
         server_tools: Arc::new(server_tools),
-        views,
+        views: places,
         workspace: workspace.into(),
         state: state.map(Path::to_owned),
     };

@@ -29,6 +29,8 @@
 //! # }).unwrap();
 //! ```
 //!
+//! A model reads a rule by its name with [`request_rule_tool`], and writes one with [`create_rule_tool`], where its user has it do so.
+//!
 //! [`resolve_mentions`] tells what a prompt names with an `@`: files, lines of files, folders and rules it reads itself, what else there is it asks a
 //! [`MentionSource`].
 //!
@@ -59,7 +61,10 @@ pub use mentions::{
     Mention, MentionError, MentionSource, MentionStart, Outside, Resolved, mention_of_path, mention_start,
     mentions, resolve_mentions,
 };
-pub use rules::{Applies, FilePatterns, Problem, ProjectRules, Rule, Told};
+pub use rules::{
+    Applies, FilePatterns, Problem, ProjectRules, RULES_FOLDER, Rule, Told, create_rule_tool,
+    request_rule_tool, rule_declarations,
+};
 pub use surroundings::Surroundings;
 pub use system::system_text;
 pub use window::{Plan, SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising, Window};

@@ -5,13 +5,17 @@ mod files;
 mod front_matter;
 mod read;
 mod told;
+mod tools;
 
 use headstart_overlay_fs::WorkspacePath;
 
 pub use self::beside::Told;
 pub use self::files::FilePatterns;
+pub use self::read::FOLDER as RULES_FOLDER;
 pub(crate) use self::read::Reader;
 pub(crate) use self::told::without_fences;
+pub(crate) use self::tools::REQUEST as REQUEST_RULE;
+pub use self::tools::{create_rule_tool, request_rule_tool, rule_declarations};
 use crate::clean::clean_line;
 
 /// A longer file is not read, in bytes.
@@ -73,6 +77,15 @@ impl ProjectRules {
     /// The rules, by path.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// The one of this name; the error names those that there are, in words for a model and a user.
+    pub(crate) fn named(&self, name: &str) -> Result<&Rule, String> {
+        self.rules.iter().find(|rule| rule.name() == name).ok_or_else(|| {
+            let names: Vec<_> = self.rules.iter().map(|rule| clean_line(&rule.name(), 80)).collect();
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            format!("there is no such rule; the rules are: {known}")
+        })
     }
 
     /// What could not be read, or is not understood.

@@ -4,7 +4,7 @@ use headstart_forked_query::ToolSchema;
 
 use crate::Surroundings;
 use crate::clean::clean_line;
-use crate::rules::{Applies, ProjectRules, Rule};
+use crate::rules::{Applies, ProjectRules, REQUEST_RULE, Rule};
 
 /// What holds for every project, whatever tools there are.
 const ABOUT: &str = "You are a coding agent. You work in the user's project through tools.
@@ -55,7 +55,7 @@ pub fn system_text(
     }
     // What differs from session to session comes last, so that sessions of one project share a prefix as far as it goes.
     if let Some(rules) = rules {
-        push_rules(&mut text, rules);
+        push_rules(&mut text, rules, is_offered(&REQUEST_RULE));
     }
     let place = surroundings.text();
     if !place.is_empty() {
@@ -64,7 +64,7 @@ pub fn system_text(
     text
 }
 
-fn push_rules(text: &mut String, rules: &ProjectRules) {
+fn push_rules(text: &mut String, rules: &ProjectRules, is_requested: bool) {
     let (always, some): (Vec<_>, Vec<_>) =
         rules.rules().iter().partition(|rule| rule.applies == Applies::Always);
     if always.is_empty() && some.is_empty() {
@@ -75,7 +75,8 @@ fn push_rules(text: &mut String, rules: &ProjectRules) {
         text.push_str(&rule.block());
     }
     if !some.is_empty() {
-        text.push_str("Further rules; read the file before you do what it is about:\n");
+        let read = if is_requested { "read one with request_rule" } else { "read the file" };
+        let _ = writeln!(text, "Further rules; {read} before you do what it is about:");
         for rule in some {
             let _ = writeln!(text, "- {}: {}", rule.label(), about(rule));
         }

@@ -196,9 +196,18 @@ impl Tools {
         let why = if tool.stages_in(&call.args) {
             let rules = GateContext { mode: ApprovalMode::AutoEdit, ..permitted.context.clone() };
             let verdict = |path| self.gate.judge_path(Access::Write, path, &rules);
+            // The user was asked about a protected path that the call named, and about no other.
+            let is_agreed_to = |verdict: &Verdict, path| {
+                permitted.consented
+                    && verdict.reason == Reason::ProtectedPath
+                    && tool.is_about(&call.args, path, &permitted.context)
+            };
             staged
-                .map(|change| verdict(&change.path))
-                .find(|verdict| verdict.decision == Decision::Boundary)?
+                .map(|change| (verdict(&change.path), &change.path))
+                .find(|(verdict, path)| {
+                    verdict.decision == Decision::Boundary && !is_agreed_to(verdict, path)
+                })?
+                .0
                 .detail
         } else {
             format!("it is declared as a tool that only reads, and changed {}", staged.next()?.path)

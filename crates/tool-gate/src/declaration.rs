@@ -1,6 +1,7 @@
+use headstart_workspace_path::WorkspacePath;
 use serde_json::{Map, Value};
 
-use crate::{BuiltinTool, GateError};
+use crate::{BuiltinTool, GateContext, GateError};
 
 /// What a host says of a tool that is its own, so that the gate can judge calls of it: which of its arguments are paths, and whether it
 /// does anything but read.
@@ -103,6 +104,13 @@ impl Declaration {
         return matches!(self.does, Does::Anything | Does::ReadsRealFiles);
         #[cfg(not(feature = "tool-servers"))]
         false
+    }
+
+    /// Whether a call says that it is about this path, or about a folder that holds it.
+    pub fn is_about(&self, args: &Map<String, Value>, path: &WorkspacePath, context: &GateContext) -> bool {
+        let named = self.paths_in(args).unwrap_or_default();
+        let mut named = named.iter().filter_map(|named| context.resolve(named).ok());
+        named.any(|named| !named.is_root() && path.starts_with(&named))
     }
 
     /// The path that a call names, as it is written; `None` where it names none, or several.

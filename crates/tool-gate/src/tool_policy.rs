@@ -106,7 +106,7 @@ struct Rule {
 }
 
 /// The names that other products have for what our tools do.
-const ALIASES: [(&str, &str); 14] = [
+const ALIASES: [(&str, &str); 16] = [
     ("builtin_read_file", "read_file"),
     ("builtin_read_file_range", "read_file"),
     ("builtin_edit_existing_file", "edit"),
@@ -118,6 +118,8 @@ const ALIASES: [(&str, &str); 14] = [
     ("builtin_file_glob_search", "glob"),
     ("builtin_ls", "ls"),
     ("builtin_view_diff", "view_diff"),
+    ("builtin_create_rule_block", "create_rule"),
+    ("builtin_request_rule", "request_rule"),
     ("builtin_search_web", "search_web"),
     ("builtin_fetch_url_content", "fetch_url"),
     ("builtin_view_repo_map", "repo_map"),

@@ -282,6 +282,36 @@ fn names_come_in_every_spelling_and_unknown_ones_are_said() {
     }
 }
 
+/// What writes to the words that models are told is there where the user's own file names it, and nothing else has it there.
+#[test]
+fn a_tool_that_writes_rules_is_there_on_request() {
+    let empty = || table(&[], &[]);
+    let known = |user, project| {
+        let tool_policies = ToolPolicies::new(user, project, &["create_rule"]).unwrap();
+        GateContext { tool_policies, mode: ApprovalMode::Yolo, ..context(empty(), empty()) }
+    };
+    let all = |policy| ToolTable { default: Some(policy), ..empty() };
+    let rule = || table(&[], &[("create_rule", json!({"name": "x"}), Automatic)]);
+    for (user, project, there) in [
+        (empty(), empty(), false),
+        (all(Automatic), empty(), false),
+        (table(&[("*", Automatic)], &[]), empty(), false),
+        (rule(), empty(), false),
+        (empty(), table(&[("create_rule", Ask)], &[]), false),
+        (table(&[("create_rule", Ask)], &[]), empty(), true),
+        (table(&[("builtin_create_rule_block", Automatic)], &[]), empty(), true),
+        (table(&[("create_rule", Ask)], &[]), table(&[("create_rule", Exclude)], &[]), false),
+    ] {
+        let context = known(user.clone(), project);
+        assert_eq!(context.tool_policies.excludes("create_rule"), !there, "{user:?}");
+        let args = args(&json!({}));
+        let call = CallRef { name: "create_rule", args: &args };
+        let verdicts = [Gate::new().judge(call, &context), Gate::new().judge_ahead(call, &context)];
+        let refused = verdicts.map(|verdict| verdict.reason == Reason::ExcludedTool);
+        assert_eq!(refused, [!there; 2], "{user:?}");
+    }
+}
+
 fn policy() -> impl Strategy<Value = ToolPolicy> {
     prop_oneof![Just(Automatic), Just(Ask), Just(Exclude)]
 }

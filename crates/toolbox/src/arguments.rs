@@ -7,7 +7,7 @@ use crate::ToolError;
 ///
 /// A key that the tool does not have is an error: a model that meant something by it should hear that it was not
 /// heard. `null` counts as absent.
-pub(crate) struct Arguments<'a> {
+pub struct Arguments<'a> {
     tool: Named,
     args: &'a Map<String, Value>,
 }
@@ -17,7 +17,6 @@ pub(crate) struct Arguments<'a> {
 enum Named {
     Builtin(BuiltinTool),
     /// One that the gate knows by its declaration: its path is what is declared, `path`.
-    #[cfg(any(feature = "codebase", feature = "more"))]
     Declared(&'static str),
 }
 
@@ -25,7 +24,6 @@ impl Named {
     fn name(self) -> &'static str {
         match self {
             Self::Builtin(tool) => tool.name(),
-            #[cfg(any(feature = "codebase", feature = "more"))]
             Self::Declared(name) => name,
         }
     }
@@ -41,9 +39,8 @@ impl<'a> Arguments<'a> {
         Self { tool: Named::Builtin(tool), args }.checked(known)
     }
 
-    /// The same of a tool that is declared to the gate.
-    #[cfg(any(feature = "codebase", feature = "more"))]
-    pub(crate) fn declared(
+    /// The same of a tool that is declared to the gate: an argument that is none of `known` is an error.
+    pub fn declared(
         name: &'static str,
         args: &'a Map<String, Value>,
         known: &[&str],
@@ -69,7 +66,6 @@ impl<'a> Arguments<'a> {
             Named::Builtin(tool) => {
                 tool.path_argument(self.args).map_err(|error| self.invalid(&error.to_string()))
             }
-            #[cfg(any(feature = "codebase", feature = "more"))]
             Named::Declared(_) => self.text("path"),
         }
     }
@@ -79,11 +75,13 @@ impl<'a> Arguments<'a> {
         self.path()?.ok_or_else(|| self.missing(name, "a string"))
     }
 
-    pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ToolError> {
+    /// A text that a call cannot do without.
+    pub fn required_text(&self, name: &str) -> Result<&'a str, ToolError> {
         self.text(name)?.ok_or_else(|| self.missing(name, "a string"))
     }
 
-    pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, ToolError> {
+    /// A text, if one is given.
+    pub fn text(&self, name: &str) -> Result<Option<&'a str>, ToolError> {
         match self.value(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -92,14 +90,15 @@ impl<'a> Arguments<'a> {
     }
 
     /// A whole number that is not negative; `10.0` is one too, some models write it so.
-    pub(crate) fn count(&self, name: &str) -> Result<Option<usize>, ToolError> {
+    pub fn count(&self, name: &str) -> Result<Option<usize>, ToolError> {
         let Some(value) = self.value(name) else { return Ok(None) };
         let whole = value.as_u64().or_else(|| value.as_f64().and_then(whole));
         let whole = whole.ok_or_else(|| self.mistyped(name, "a whole number that is not negative"))?;
         Ok(Some(usize::try_from(whole).unwrap_or(usize::MAX)))
     }
 
-    pub(crate) fn flag(&self, name: &str) -> Result<bool, ToolError> {
+    /// Whether it is `true`; absent, it is not.
+    pub fn flag(&self, name: &str) -> Result<bool, ToolError> {
         match self.value(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -117,7 +116,8 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    pub(crate) fn invalid(&self, message: &str) -> ToolError {
+    /// The error of a call with such arguments.
+    pub fn invalid(&self, message: &str) -> ToolError {
         ToolError::InvalidArgument { tool: self.tool.name().to_owned(), message: message.to_owned() }
     }
 
@@ -127,7 +127,8 @@ impl<'a> Arguments<'a> {
         matches!(self.tool, Named::Builtin(tool) if tool.path_arg(&probe).is_some())
     }
 
-    fn value(&self, name: &str) -> Option<&'a Value> {
+    /// An argument as it is; `None` where it is absent or `null`.
+    pub fn value(&self, name: &str) -> Option<&'a Value> {
         self.args.get(name).filter(|value| !value.is_null())
     }
 

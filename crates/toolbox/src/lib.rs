@@ -84,6 +84,7 @@ mod views;
 mod walk;
 mod wording;
 
+pub use arguments::Arguments;
 #[cfg(feature = "codebase")]
 pub use codebase::{
     EnglishWords, IndexMoment, IndexStanding, IndexWork, ProjectIndex, ProjectSearch, Served, codebase_tools,

@@ -6,7 +6,7 @@ use headstart_overlay_fs::{Overlay, TreeError, WorkspacePath};
 use headstart_tool_gate::{GateContext, Hardened};
 use serde_json::{Map, Value};
 
-use crate::location::locate;
+use crate::location::{locate, locate_for_write};
 use crate::{Limits, Wording};
 
 /// What a tool works on, and under which rules.
@@ -40,6 +40,11 @@ impl ToolContext<'_> {
     /// The path that an argument of a host's own tool means: inside the workspace, links resolved, closed by no deny rule.
     pub async fn locate(self, path: &str) -> Result<WorkspacePath, ToolError> {
         locate(path, self).await
+    }
+
+    /// The same for a path that is written: no link leads to it into a folder that decides what other programs do.
+    pub async fn locate_for_write(self, path: &str) -> Result<WorkspacePath, ToolError> {
+        locate_for_write(path, self).await
     }
 }
 

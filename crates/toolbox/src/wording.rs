@@ -27,7 +27,7 @@ pub struct Wording {
 }
 
 /// Name, title, verb, its form of now, its form of then, and what it is done to.
-const TOOLS: [[&str; 6]; 14] = [
+const TOOLS: [[&str; 6]; 16] = [
     ["read_file", "Read a file", "read", "reading", "read", "{file_path|path|filePath|absolute_path}"],
     ["grep", "Search in files", "search for", "searching for", "searched for", "{pattern}"],
     ["glob", "Find files", "find files named", "finding files named", "found files named", "{pattern}"],
@@ -54,6 +54,8 @@ const TOOLS: [[&str; 6]; 14] = [
         "compared with the last commit",
         "{path|the project}",
     ],
+    ["request_rule", "Read a rule", "read the rule", "reading the rule", "read the rule", "{name}"],
+    ["create_rule", "Write a rule", "write the rule", "writing the rule", "wrote the rule", "{name}"],
     ["fetch_url", "Fetch a page", "fetch", "fetching", "fetched", "{url}"],
     [
         "search_web",

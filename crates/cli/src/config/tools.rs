@@ -17,6 +17,7 @@ pub(super) type ToolsTable = BTreeMap<String, Spanned<toml::Value>>;
 pub(super) fn declarations() -> Vec<Declaration> {
     [
         headstart_toolbox::more_declarations(),
+        headstart_context::rule_declarations(),
         crate::index::declarations(),
         headstart_code_intel::declarations(),
     ]

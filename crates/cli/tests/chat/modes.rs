@@ -179,3 +179,33 @@ fn a_denied_path_is_not_even_asked_for() {
     assert_eq!(chat.count("run this?") + chat.count("s3cret"), 0);
     chat.leave();
 }
+
+/// A rule that a model writes is told to models from then on, so the tool is there on request, and asks in every mode but one.
+#[test]
+fn a_rule_is_written_after_a_yes_where_its_user_has_the_tool() {
+    let rule = || json!({ "name": "style", "rule": "Use tabs.", "globs": ["*.rs"] });
+    let written = ".headstart/rules/style.md";
+    for (settings, mode, answer) in [
+        ("", "auto-edit", None),
+        ("[tools]\ncreate_rule = 'ask'\n", "auto-edit", Some("n")),
+        ("[tools]\ncreate_rule = 'automatic'\n", "auto-edit", Some("y")),
+        ("[tools]\ncreate_rule = 'ask'\n", "default", Some("y")),
+    ] {
+        let project = project().calls(0, "create_rule", rule()).says(0, "It is tried.");
+        project.session.write("home/.config/headstart/config.toml", settings);
+        let mut chat = project.chat(mode);
+        chat.send("begin\r");
+        match answer {
+            None => chat.wait_for("there is no tool \"create_rule\""),
+            Some(answer) => {
+                chat.wait_for("create_rule wants to run\n  name: style\n  rule: Use tabs.\n");
+                assert_eq!(chat.read(written), None);
+                chat.answer_to("run this?", answer);
+            }
+        }
+        chat.wait_for("It is tried.");
+        let text = (answer == Some("y")).then_some("---\nglobs:\n  - \"*.rs\"\n---\n\nUse tabs.\n");
+        assert_eq!(chat.read(written).as_deref(), text, "{settings} {}", chat.contents());
+        chat.leave();
+    }
+}

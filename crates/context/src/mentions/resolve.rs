@@ -113,12 +113,7 @@ fn part(text: String, lines: Option<(usize, usize)>) -> Result<(String, String),
 
 async fn rule_told(name: &str, tree: &Arc<dyn Tree>, gate: &GateContext) -> Result<Told, String> {
     let rules = ProjectRules::read(tree, gate).await;
-    let fitting = rules.rules().iter().find(|rule| rule.name() == name);
-    let Some(rule) = fitting else {
-        let stems: Vec<_> = rules.rules().iter().map(|rule| clean_line(&rule.name(), 80)).collect();
-        let known = if stems.is_empty() { "none".to_owned() } else { stems.join(", ") };
-        return Err(format!("there is no such rule; the rules are: {known}"));
-    };
+    let rule = rules.named(name)?;
     Ok(Told { from: format!("rule=\"{}\"", name_of(&rule.path)), text: rule.text.clone() })
 }
 

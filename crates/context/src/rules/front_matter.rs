@@ -1,4 +1,7 @@
+use std::fmt::Write as _;
+
 use super::{Applies, FilePatterns};
+use crate::clean::{clean, clean_line};
 
 /// What stands above a rule, between two lines `---`.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -79,6 +82,51 @@ impl FrontMatter {
         let waits = self.description.is_some() || self.always == Some(false);
         Ok(if waits { Applies::OnRequest } else { Applies::Always })
     }
+}
+
+/// A rule that is to be written.
+pub(super) struct Written<'a> {
+    pub(super) description: Option<&'a str>,
+    pub(super) globs: &'a [String],
+    pub(super) always: bool,
+    pub(super) text: &'a str,
+}
+
+/// The file of a rule, from which the same is read again. The error says what would be read otherwise.
+pub(super) fn write(rule: &Written<'_>) -> Result<String, String> {
+    let text = clean(rule.text);
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("the rule is empty".to_owned());
+    }
+    let mut front = FrontMatter { always: rule.always.then_some(true), ..FrontMatter::default() };
+    let mut file = String::new();
+    front.description = rule.description.map(|description| clean_line(description, 300).trim().to_owned());
+    front.description.take_if(|description| description.is_empty());
+    if let Some(description) = &front.description {
+        let _ = writeln!(file, "description: \"{description}\"");
+    }
+    if !rule.globs.is_empty() {
+        file.push_str("globs:\n");
+        for glob in rule.globs {
+            let _ = writeln!(file, "  - \"{glob}\"");
+        }
+        front.globs = rule.globs.to_vec();
+    }
+    if rule.always {
+        file.push_str("always: true\n");
+    }
+    let file = if file.is_empty() { format!("{text}\n") } else { format!("---\n{file}---\n\n{text}\n") };
+    let (read, body) = split(&file);
+    if read != front || body.trim() != text {
+        return Err(
+            "the globs, the description or the first line of the rule would be read as something else; \
+                    a pattern is one line without quotes around it, and a rule does not begin with ---"
+                .to_owned(),
+        );
+    }
+    read.applies()?;
+    Ok(file)
 }
 
 /// A text without its quotes; `None` where it is empty.

@@ -12,7 +12,7 @@ const NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules"]
 /// The last one, of the root only.
 const OF_ROOT: &str = ".github/copilot-instructions.md";
 /// Where rules with front matter are.
-const FOLDER: &str = ".headstart/rules";
+pub const FOLDER: &str = ".headstart/rules";
 
 /// Reads files of a tree under the rules of a session: links are followed within the workspace only, and what is closed is not read.
 pub(crate) struct Reader<'a> {

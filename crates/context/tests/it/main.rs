@@ -5,4 +5,5 @@ mod hostile;
 mod mentions;
 mod reading;
 mod support;
+mod tools;
 mod window;

@@ -41,13 +41,14 @@ impl ToolPolicies {
     /// A call of `shell` is what its strictest simple command is. A line of which not all is understood is asked about where any rule of a command is stricter
     /// than what holds without rules, and fits no rule that is looser.
     pub fn decide(&self, call: CallRef<'_>, context: &GateContext) -> Said {
-        if self.is_empty() {
+        if self.is_empty() && !is_on_request(canonical(call.name)) {
             return None;
         }
         let text = one_text(call.args, &["command", "cmd"]).ok().flatten();
         let line = Line { text, commands: OnceCell::new() };
         let said = self.configured(call, &line, context);
-        match self.session.decide(call, &line, context, PolicyOrigin::User) {
+        let in_session = self.session.decide(call, &line, context, PolicyOrigin::User);
+        match in_session.filter(|said| said.policy == ToolPolicy::Automatic) {
             // The user was asked, and what they then said counts until the session ends.
             Some(yes) if said.as_ref().is_none_or(|said| said.policy != ToolPolicy::Exclude) => Some(yes),
             _ => said,
@@ -81,6 +82,11 @@ impl ToolPolicies {
     }
 }
 
+/// Tools that there are only where the user's own file names them: what they write speaks to models from then on.
+fn is_on_request(name: &str) -> bool {
+    name == "create_rule"
+}
+
 /// What the user says, or what the project says where that is stricter.
 fn stricter([user, project]: [Said; 2]) -> Said {
     if project.is_some() && rank(&user) < rank(&project) { project } else { user }
@@ -99,7 +105,11 @@ fn rank(said: &Said) -> (u8, bool) {
 impl Layer {
     fn of_tool(&self, tool: &str, origin: PolicyOrigin) -> Said {
         let name = canonical(tool);
-        let named = self.named.iter().find(|(pattern, ..)| pattern.fits(name.as_bytes()));
+        let on_request = origin == PolicyOrigin::User && is_on_request(name);
+        let named = self
+            .named
+            .iter()
+            .find(|(pattern, ..)| pattern.fits(name.as_bytes()) && !(on_request && pattern.is_open()));
         let decision = |policy: ToolPolicy, named, key: &str| ToolDecision {
             policy,
             named,
@@ -107,6 +117,11 @@ impl Layer {
         };
         match (named, self.source.default) {
             (Some((_, written, policy)), _) => Some(decision(*policy, true, written)),
+            (None, _) if on_request => Some(ToolDecision {
+                policy: ToolPolicy::Exclude,
+                named: false,
+                why: format!("it is offered where [tools] of the user names it: {name} = \"ask\""),
+            }),
             (None, default) => default.map(|policy| decision(policy, false, "default")),
         }
     }
