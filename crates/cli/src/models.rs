@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use headstart_forked_query::{BackgroundModel, Model, ProviderRelation};
 use headstart_providers::{
     ApiKey, HttpModel, KeyNeed, Limiter, PrefixKeeper, Priority, Provider as Service, Recorder, Recording,
-    Replay, RetryingModel, Scrubber, Waits,
+    RefusedTools, Replay, RetryingModel, Scrubber, TextTools, ToolRefusals, Waits,
 };
 
 use crate::config::{self, Config};
@@ -34,6 +34,8 @@ pub(crate) struct Models {
     pub(crate) background: BackgroundModel,
     /// Where `main` says that it waits, and where `background` does.
     pub(crate) waits: (Waits, Waits),
+    /// Which of them refused tools.
+    pub(crate) tool_refusals: Arc<ToolRefusals>,
     keepers: Vec<Arc<PrefixKeeper>>,
     tape: Option<Tape>,
 }
@@ -75,24 +77,32 @@ impl Models {
         let lane = config.is_free(background_spec).then(Lane::new);
         let users_lane = lane.as_ref().filter(|_| config.is_free(main_spec));
         let foreground = main.asked_by(Priority::Foreground, users_lane, &limiter, &waits.0, config);
-        let ahead = |model: &Opened, limiter| {
-            model.asked_by(Priority::Background, lane.as_ref(), limiter, &waits.1, config)
+        let tool_refusals = Arc::default();
+        let foreground = with_tools(foreground, main_spec, config, &tool_refusals);
+        let ahead = |model: &Opened, limiter, spec| {
+            let model = model.asked_by(Priority::Background, lane.as_ref(), limiter, &waits.1, config);
+            with_tools(model, spec, config, &tool_refusals)
         };
         let background = match fast_spec.zip(fast) {
-            None => BackgroundModel::main(ahead(&main, &limiter), &main_name),
+            None => BackgroundModel::main(ahead(&main, &limiter, main_spec), &main_name),
             Some((spec, fast)) if spec.provider().is_some() && spec.provider() == main_spec.provider() => {
-                BackgroundModel::fast(ahead(&fast, &limiter), name(spec), ProviderRelation::Same)
+                BackgroundModel::fast(ahead(&fast, &limiter, spec), name(spec), ProviderRelation::Same)
             }
             Some((spec, fast)) => {
                 // Another provider counts for itself.
-                BackgroundModel::fast(ahead(&fast, &Arc::default()), name(spec), ProviderRelation::Other)
+                BackgroundModel::fast(
+                    ahead(&fast, &Arc::default(), spec),
+                    name(spec),
+                    ProviderRelation::Other,
+                )
             }
         };
         // A fork is the whole conversation as long as the conversation's own model can see it.
         let mut background = background;
         background.limits.entries = config.fork_entries;
         background.limits.window_tokens = dialect::window(main_spec, config).map(u64::from);
-        let models = Self { main: foreground, main_name, background, waits, keepers, tape: None };
+        let models =
+            Self { main: foreground, main_name, background, waits, tool_refusals, keepers, tape: None };
         Ok(match place {
             Some(place) => models.recorded(place, secrets::scrubber(environment)),
             None => models,
@@ -130,7 +140,13 @@ impl Models {
         let main_name = "recording".to_owned();
         let background = BackgroundModel::main(Arc::clone(&main), &main_name);
         let waits = (Waits::default(), Waits::default());
-        Self { main, main_name, background, waits, keepers: Vec::new(), tape: None }
+        let tool_refusals = Arc::default();
+        Self { main, main_name, background, waits, tool_refusals, keepers: Vec::new(), tape: None }
+    }
+
+    /// What the user has to be told of models that refused tools, each once.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        refused_tools(&self.tool_refusals)
     }
 
     /// As [`close`](Self::close), after the command has told what came out: an error of its own is told as well.
@@ -225,6 +241,32 @@ impl Opened {
         let retrying = retrying.with_policy(config.requests.retry_policy(priority));
         Arc::new(retrying.with_waits(Arc::clone(waits)))
     }
+}
+
+/// The model with tools as its user says, or as its server takes them.
+fn with_tools(
+    model: Arc<dyn Model>,
+    spec: &ModelSpec,
+    config: &Config,
+    refusals: &Arc<ToolRefusals>,
+) -> Arc<dyn Model> {
+    if spec.provider().is_none() {
+        return model;
+    }
+    let support = config.per_model.get(&spec.to_string()).dialect.tools.unwrap_or_default();
+    Arc::new(TextTools::new(model, support, Arc::clone(refusals)))
+}
+
+/// What the user has to be told of models that refused tools, each once.
+pub(crate) fn refused_tools(refusals: &ToolRefusals) -> Vec<String> {
+    let words = |refused: RefusedTools| {
+        let RefusedTools { model, error } = refused;
+        format!(
+            "{error}. {model} is told of its tools in words from now on, and its calls are read out of its answers; tools = \"text\" in \
+             [models.{model:?}] does so from the start, tools = \"none\" gives it none"
+        )
+    };
+    refusals.take_new().into_iter().map(words).collect()
 }
 
 /// What the provider calls the model; a recording is called after its file.

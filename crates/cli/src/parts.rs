@@ -5,12 +5,14 @@ use futures::FutureExt;
 use headstart_forked_query::Model;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Conflict, OsTree, WorkspacePath};
+use headstart_providers::ToolRefusals;
 use headstart_speculation::{Engine, Host};
 use headstart_tool_gate::{ApprovalMode, GateContext, SessionRule};
 use headstart_toolbox::Toolbox;
 
 use crate::host::NativeHost;
 use crate::index::Upkeep;
+use crate::models;
 use crate::offered::Commits;
 use crate::remote::Places;
 use crate::tool_servers::ServerTools;
@@ -22,6 +24,8 @@ pub(crate) struct Parts {
     pub(crate) tree: Arc<OsTree>,
     pub(crate) host: Arc<NativeHost>,
     pub(crate) model: Arc<dyn Model>,
+    /// Which models refused tools.
+    pub(crate) tool_refusals: Arc<ToolRefusals>,
     /// What the provider calls it.
     pub(crate) model_name: String,
     /// The system instruction.
@@ -55,10 +59,11 @@ impl Parts {
         }
     }
 
-    /// What the index and the tool servers have to tell the user, each once.
+    /// What the index, the tool servers and the models have to tell the user, each once.
     pub(crate) fn notices(&self) -> Vec<String> {
         let of_index = self.index.as_ref().map(|index| index.notices()).unwrap_or_default();
-        of_index.into_iter().chain(self.server_tools.notices()).collect()
+        let of_models = models::refused_tools(&self.tool_refusals);
+        of_index.into_iter().chain(self.server_tools.notices()).chain(of_models).collect()
     }
 
     /// The toolbox with the tools that the servers have by now. The gate knows them from now on.

@@ -235,6 +235,7 @@ pub(crate) async fn parts(
         tree: os_tree,
         host,
         model: Arc::clone(&models.main),
+        tool_refusals: Arc::clone(&models.tool_refusals),
         model_name: models.main_name.clone(),
         system,
         index,

@@ -227,6 +227,16 @@ pub enum ModelError {
         /// The provider's words, shortened; they often have both numbers.
         message: String,
     },
+    /// The model takes no tools, or its server was not started so that it does.
+    #[error("{provider} takes no tools for this model ({status}): {message}")]
+    ToolsRefused {
+        /// Who rejected.
+        provider: String,
+        /// HTTP status.
+        status: u16,
+        /// The provider's words, shortened.
+        message: String,
+    },
     /// 5xx.
     #[error("{provider} failed ({status}): {message}; try again later")]
     Server {
@@ -320,6 +330,7 @@ impl ModelError {
             Self::RateLimited { .. } | Self::Yielded => "rate_limited",
             Self::Rejected { .. } => "rejected",
             Self::WindowExceeded { .. } => Self::WINDOW_EXCEEDED,
+            Self::ToolsRefused { .. } => "tools_refused",
             Self::Server { .. } => "server",
             Self::Unreachable { .. } => "unreachable",
             Self::Timeout { .. } => "timeout",

@@ -24,6 +24,8 @@
 //! assert_eq!(generated.suggestions.best().as_str(), "run the tests");
 //! ```
 //!
+//! [`TextTools`] tells a model of its tools in words where its server takes none, and finds the calls in its answer.
+//!
 //! # Limitations
 //!
 //! * Words and tool calls only: no images, no documents, no audio.
@@ -58,6 +60,7 @@ mod scrub;
 #[expect(dead_code, reason = "the tests of forked-query, whose file it is, use the rest")]
 #[path = "../../forked-query/src/testing.rs"]
 mod testing;
+mod text_tools;
 mod wire;
 
 #[cfg(feature = "http")]
@@ -71,6 +74,7 @@ pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, R
 pub use replay::{Replay, Sleep};
 pub use retry::{Priority, RetryPolicy};
 pub use scrub::{SCRUBBED, Scrubber};
+pub use text_tools::{RefusedTools, TextTools, ToolRefusals, ToolSupport};
 pub use wire::{
     Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, MAX_OPAQUE_BYTES, Wire,
 };

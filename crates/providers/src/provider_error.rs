@@ -50,6 +50,9 @@ impl Provider {
         hide: &Redactor,
     ) -> ModelError {
         let json = parsed(body);
+        if let Some(refusal) = self.refusal_of_tools(status, (&json, body), hide) {
+            return refusal;
+        }
         let is_stranger = match status {
             404 | 405 => !is_about_a_thing(&json),
             // A server of files knows no POST. Whoever speaks the format would say so in JSON.
@@ -60,6 +63,19 @@ impl Provider {
             return self.wrong_server(&format!("{status}: {}", said(&json, body, hide)), hide);
         }
         self.refusal(status, retry_after, (&json, body), hide)
+    }
+
+    /// The error where it is the tools of the request that are refused. Gateways say so with a 404, for no model of theirs fits, and a
+    /// server that was started without tools with a 500.
+    fn refusal_of_tools(
+        &self,
+        status: u16,
+        (json, body): (&Value, &str),
+        hide: &Redactor,
+    ) -> Option<ModelError> {
+        let is_refused = matches!(status, 400 | 404 | 422 | 500 | 501) && is_about_tools(json);
+        let message = is_refused.then(|| said(json, body, hide))?;
+        Some(ModelError::ToolsRefused { provider: self.label(), status, message })
     }
 
     /// The error that somebody who speaks the format answers with: what it is as JSON, and as it came.
@@ -73,6 +89,9 @@ impl Provider {
         let provider = self.label();
         let variable = self.key_variable.clone();
         let message = words(json, body, hide);
+        if let Some(refusal) = self.refusal_of_tools(status, (json, body), hide) {
+            return refusal;
+        }
         match status {
             // Made again it would fail again, whatever the status says of a rate.
             400..500 if is_used_up(json) => {
@@ -212,6 +231,48 @@ fn is_used_up(json: &Value) -> bool {
         "AllocationQuota.FreeTierOnly",
     ];
     codes(json).any(|code| CODES.contains(&code))
+}
+
+/// Whether a request is refused because it offers tools: by the name of the parameter, where the error has a place for it, and else in
+/// words. A tool whose schema is wrong is refused with others.
+fn is_about_tools(json: &Value) -> bool {
+    const PARAMETERS: [&str; 2] = ["tools", "tool_choice"];
+    const CODES: [&str; 2] = ["unsupported_parameter", "unsupported_value"];
+    const SUBJECTS: [&str; 8] = [
+        "tools",
+        "tool use",
+        "tools param",
+        "tool calling",
+        "tool calls",
+        "function calling",
+        "function calls",
+        "tool choice",
+    ];
+    // Apostrophes are taken out of the words.
+    const BEFORE: [&str; 4] = ["not support ", "nt support ", "not allow ", "not offer "];
+    const BEHIND: [&str; 7] = [
+        " is not supported",
+        " are not supported",
+        " not supported",
+        " is not enabled",
+        " is not available",
+        " is unsupported",
+        " requires --",
+    ];
+    let param = ["/error/param", "/param"].into_iter().find_map(|place| json.pointer(place)?.as_str());
+    if param.is_some_and(|param| PARAMETERS.contains(&param)) && codes(json).any(|code| CODES.contains(&code))
+    {
+        return true;
+    }
+    let Some(message) = message(json) else { return false };
+    let plain: String = message.to_lowercase().chars().filter(|c| !matches!(c, '"' | '\'' | '`')).collect();
+    SUBJECTS.iter().any(|subject| {
+        BEFORE.iter().any(|before| plain.contains(&format!("{before}{subject}")))
+            || BEHIND.iter().any(|behind| plain.contains(&format!("{subject}{behind}")))
+            || plain.contains(&format!("unsupported param: {subject}"))
+            // A gateway says that it found nobody who does.
+            || plain.starts_with("no ") && plain.contains(&format!("that support {subject}"))
+    })
 }
 
 /// Whether a request is refused for the length of its conversation. Some servers say so in a code, others in words alone.

@@ -2,7 +2,7 @@
 //! [`ModelEvent`](headstart_forked_query::ModelEvent)s.
 
 mod answer;
-mod arguments;
+pub(crate) mod arguments;
 mod calls;
 mod decoder;
 mod frames;

@@ -40,6 +40,7 @@ impl From<ModelError> for Failure {
             ModelError::Unauthorized { status, .. }
             | ModelError::Rejected { status, .. }
             | ModelError::WindowExceeded { status, .. }
+            | ModelError::ToolsRefused { status, .. }
             | ModelError::Server { status, .. } => Some(status),
             _ => None,
         };

@@ -115,6 +115,7 @@ impl Chat {
             tariff: config.tariff(),
         });
         self.parts.host.set_mentions(Mentions::new(self.parts.engine.toolbox.clone(), window));
+        self.parts.tool_refusals = Arc::clone(&models.tool_refusals);
         self.parts.model_name.clone_from(&models.main_name);
         self.settings.model = config.model;
         self.models.holds = Holds::of(&models);

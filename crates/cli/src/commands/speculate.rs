@@ -130,6 +130,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let _ = driver.await;
     index.iter().flat_map(|index| index.notices()).for_each(|notice| output::note(&notice));
     project_rules.iter().flat_map(|rules| rules.notices()).for_each(|notice| output::note(&notice));
+    models.notices().iter().for_each(|notice| output::note(notice));
     let record = running.finish(finished)?;
     if let Some(finished) = &record.finished {
         let status = finished.ending.status();

@@ -71,6 +71,7 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let asked = Instant::now();
     let answer = generate_candidates(&models.background, &params, &[], guards, config.candidates).await;
     drop(spinner);
+    models.notices().iter().for_each(|notice| output::note(notice));
     let told = note(&ledger, &entries, &answer, asked.elapsed()).and_then(|()| report(answer, context));
     models.close_after(told).await
 }

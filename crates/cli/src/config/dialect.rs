@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use headstart_providers::KeyHeader;
 use headstart_providers::openai::OutputLimit;
+use headstart_providers::{KeyHeader, ToolSupport};
 use toml::Spanned;
 
 use super::file::File;
@@ -25,6 +25,8 @@ pub(crate) struct Dialect {
     pub(crate) prompt_cache_key: Option<String>,
     /// How many tokens the model can see at once.
     pub(crate) context_tokens: Option<u32>,
+    /// Whether it is given tools, and how.
+    pub(crate) tools: Option<ToolSupport>,
     /// Whether and how much it thinks in the user's own turns.
     pub(crate) thinking: Option<Thinking>,
     /// How much it takes upon itself there, in the provider's word.
@@ -90,6 +92,7 @@ impl Dialect {
                 let problem = || format!("must be a number from {} to {}", CONTEXT.start, CONTEXT.end - 1);
                 CONTEXT.contains(tokens).then_some(*tokens).ok_or_else(problem)
             })?,
+            tools: reader.read("tools", fields.tools.as_ref(), |name| parse_tools(name))?,
             thinking: reader
                 .only(
                     "thinking",
@@ -211,6 +214,15 @@ fn parse_output_limit(name: &str) -> Result<OutputLimit, String> {
         "max_completion_tokens" => OutputLimit::MaxCompletionTokens,
         "none" => OutputLimit::Unsaid,
         _ => return Err(format!("{name:?} is none of max_tokens, max_completion_tokens and none")),
+    })
+}
+
+fn parse_tools(name: &str) -> Result<ToolSupport, String> {
+    Ok(match name {
+        "native" => ToolSupport::Native,
+        "text" => ToolSupport::Text,
+        "none" => ToolSupport::None,
+        _ => return Err(format!("{name:?} is none of native, text and none")),
     })
 }
 

@@ -53,6 +53,7 @@ pub(super) struct ModelFields {
     pub(super) context_tokens: Option<Spanned<u32>>,
     pub(super) thinking: Option<Spanned<toml::Value>>,
     pub(super) effort: Option<Spanned<String>>,
+    pub(super) tools: Option<Spanned<String>>,
 }
 
 /// What a model costs, for a million tokens.

@@ -33,6 +33,7 @@ mod rules;
 mod scope;
 mod shadow;
 mod suggest;
+mod text_tools;
 mod thoughts;
 mod tool_policies;
 mod undo;

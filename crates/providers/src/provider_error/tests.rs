@@ -227,3 +227,78 @@ fn a_delay_is_seconds_with_decimals() {
         assert_eq!(seconds(text), expected, "{text}");
     }
 }
+
+#[test]
+fn a_refusal_of_tools_is_told_from_other_refusals() {
+    let refuses_tools = |status, body: &str| {
+        let error = Provider::compatible("the server", "http://localhost/v1").error(
+            status,
+            None,
+            body,
+            &Redactor::default(),
+        );
+        error.code() == "tools_refused"
+    };
+    let refusals = [
+        (400, r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#),
+        (
+            400,
+            r#"{"error":{"message":"registry.ollama.ai/library/gemma3:latest does not support tools","type":"api_error","param":null,"code":null}}"#,
+        ),
+        (
+            404,
+            r#"{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing","code":404}}"#,
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","param":null,"code":400}"#,
+        ),
+        (
+            500,
+            r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unsupported parameter: 'tools' is not supported with this model.","type":"invalid_request_error","param":"tools","code":"unsupported_parameter"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"Function calling is not enabled for models/gemma-3-27b-it","status":"INVALID_ARGUMENT"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"`tool calling` is not supported with this model","type":"invalid_request_error"}}"#,
+        ),
+        (500, r#"{"error":{"code":500,"message":"Unsupported param: tools","type":"server_error"}}"#),
+        (400, r#"{"message":"This model doesn't support tool use."}"#),
+        (400, r#"{"message":"This model doesn't support tool use in streaming mode."}"#),
+    ];
+    for (status, body) in refusals {
+        assert!(refuses_tools(status, body), "{body}");
+    }
+    let others = [
+        (
+            400,
+            r#"{"error":{"message":"Invalid schema for function 'ls': 'foo' is not supported","param":"tools[0].function.parameters","code":"invalid_function_parameters"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"tools.0.custom.input_schema: JSON schema is invalid","type":"invalid_request_error"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unsupported parameter: 'temperature' is not supported with this model.","param":"temperature","code":"unsupported_parameter"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"An assistant message with 'tool_calls' must be followed by tool messages"}}"#,
+        ),
+        (401, r#"{"error":{"message":"your key does not support tools"}}"#),
+        (429, r#"{"error":{"message":"tool use is not available at this rate"}}"#),
+        (503, r#"{"error":{"message":"function calling is not available right now"}}"#),
+        (404, r#"{"error":{"message":"the model 'x' does not exist"}}"#),
+    ];
+    for (status, body) in others {
+        assert!(!refuses_tools(status, body), "{body}");
+    }
+}

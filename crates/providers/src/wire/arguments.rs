@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub const MALFORMED_ARGUMENTS: &str = "malformed_arguments";
 
 /// The arguments in what the model wrote.
-pub(super) fn parse(text: &str) -> Map<String, Value> {
+pub(crate) fn parse(text: &str) -> Map<String, Value> {
     if text.trim().is_empty() {
         return Map::new();
     }

@@ -65,7 +65,7 @@ export class TreeError extends HeadstartError {
 }
 
 /**
- * A model that gives no (whole) answer. Codes: `misconfigured`, `unauthorized`, `rate_limited`, `rejected`, `window_exceeded`, `server`, `unreachable`,
+ * A model that gives no (whole) answer. Codes: `misconfigured`, `unauthorized`, `rate_limited`, `rejected`, `window_exceeded`, `tools_refused`, `server`, `unreachable`,
  * `timeout`, `cut`, `malformed`, `wrong_server`, `recording_exhausted`.
  */
 export class ModelError extends HeadstartError {
@@ -127,7 +127,7 @@ const CLASSES: readonly (readonly [codes: string, toError: ToError])[] = [
     ({ code, message, path }) => new TreeError(code, message, path, causeOf(message)),
   ],
   [
-    "misconfigured unauthorized rate_limited rejected window_exceeded server unreachable timeout cut malformed wrong_server recording_exhausted",
+    "misconfigured unauthorized rate_limited rejected window_exceeded tools_refused server unreachable timeout cut malformed wrong_server recording_exhausted",
     ({ code, message, retryAfterMs, status }) => new ModelError(code, message, retryAfterMs, { status }),
   ],
   ["taken not_yet damaged", ({ code, message }) => new AcceptError(code, message)],

@@ -198,6 +198,7 @@ export type ModelErrorCode =
   | "rate_limited"
   | "rejected"
   | "window_exceeded"
+  | "tools_refused"
   | "server"
   | "unreachable"
   | "timeout"

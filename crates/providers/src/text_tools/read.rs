@@ -1,0 +1,237 @@
+//! Calls in the words of an answer, as they come bit by bit.
+
+use headstart_forked_query::ToolCall;
+use serde_json::{Map, Value};
+
+use crate::MALFORMED_ARGUMENTS;
+use crate::wire::arguments;
+
+/// The word behind the fence of a call.
+pub(super) const CALL: &str = "tool_call";
+
+/// What is in the words of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Found {
+    /// Words to show.
+    Text(String),
+    /// A call.
+    Call(Call),
+    /// Words behind a call: the answer is over before them.
+    End,
+}
+
+/// A call without an id.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Call {
+    name: String,
+    args: Map<String, Value>,
+}
+
+impl Call {
+    pub(super) fn with_id(self, id: String) -> ToolCall {
+        ToolCall { id, name: self.name, args: self.args }
+    }
+}
+
+/// Tells words and calls apart. What it finds does not depend on how the words are cut.
+///
+/// A call stands between two lines of its own: three backticks or more and the word, and as many backticks again. White space before a
+/// call is no part of the words.
+#[derive(Debug, Default)]
+pub(super) struct CallReader {
+    /// What is not given yet: white space and the beginning of a line that may open a call, or all of a call.
+    held: String,
+    /// Where the last line of it begins.
+    line: usize,
+    state: State,
+    has_calls: bool,
+    is_over: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In a line that may open a call, as far as it has come.
+    #[default]
+    Undecided,
+    /// In a line of words.
+    Words,
+    /// In a call, behind a fence of so many backticks.
+    Call { fence: usize },
+}
+
+impl CallReader {
+    /// Takes the next words.
+    pub(super) fn push(&mut self, text: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        for letter in text.chars() {
+            if self.is_over {
+                break;
+            }
+            self.held.push(letter);
+            self.step(letter, &mut found);
+        }
+        if self.state == State::Words {
+            self.give_words(&mut found);
+        }
+        found
+    }
+
+    /// The answer has ended; whether by itself. A call that was cut is none.
+    pub(super) fn end(&mut self, is_whole: bool) -> Vec<Found> {
+        let mut found = Vec::new();
+        if self.is_over {
+            return found;
+        }
+        match self.state {
+            State::Call { fence } if is_whole => {
+                let body =
+                    if closes(self.last_line(), fence) { &self.held[..self.line] } else { &self.held[..] };
+                let calls = parse(body);
+                found.extend(calls.into_iter().map(Found::Call));
+            }
+            State::Call { .. } => {}
+            // Nothing but white space was held behind a call.
+            State::Undecided if self.held.trim().is_empty() && self.has_calls => {}
+            State::Undecided | State::Words => self.give_words(&mut found),
+        }
+        self.is_over = true;
+        found
+    }
+
+    fn last_line(&self) -> &str {
+        &self.held[self.line..]
+    }
+
+    fn step(&mut self, letter: char, found: &mut Vec<Found>) {
+        match self.state {
+            State::Words if letter == '\n' => {
+                // The end of a line of words may be white space before a call.
+                self.held.pop();
+                self.give_words(found);
+                self.held.push('\n');
+                self.begin_line(State::Undecided);
+            }
+            State::Undecided if letter == '\n' => match opens(self.last_line()) {
+                Some(fence) => {
+                    self.held.clear();
+                    self.begin_line(State::Call { fence });
+                }
+                None if self.last_line().trim().is_empty() => self.begin_line(State::Undecided),
+                None => {
+                    self.held.pop();
+                    self.give_words(found);
+                    self.held.push('\n');
+                    self.begin_line(State::Undecided);
+                }
+            },
+            State::Undecided if may_open(self.last_line()) => {}
+            State::Undecided => {
+                self.state = State::Words;
+                if self.has_calls {
+                    self.give_words(found);
+                }
+            }
+            State::Call { fence } if letter == '\n' => {
+                if !closes(self.last_line(), fence) {
+                    return self.begin_line(self.state);
+                }
+                let calls = parse(&self.held[..self.line]);
+                self.has_calls = true;
+                found.extend(calls.into_iter().map(Found::Call));
+                self.held.clear();
+                self.begin_line(State::Undecided);
+            }
+            State::Words | State::Call { .. } => {}
+        }
+    }
+
+    fn begin_line(&mut self, state: State) {
+        self.line = self.held.len();
+        self.state = state;
+    }
+
+    fn give_words(&mut self, found: &mut Vec<Found>) {
+        if self.is_over || self.held.is_empty() {
+            return;
+        }
+        let words = std::mem::take(&mut self.held);
+        self.line = 0;
+        if self.has_calls {
+            self.is_over = true;
+            return found.push(Found::End);
+        }
+        match found.last_mut() {
+            Some(Found::Text(text)) => text.push_str(&words),
+            _ => found.push(Found::Text(words)),
+        }
+    }
+}
+
+/// The line without the few spaces that may stand before a fence.
+fn without_indent(line: &str) -> &str {
+    let rest = line.trim_start_matches(' ');
+    if line.len() - rest.len() <= 3 { rest } else { line }
+}
+
+fn backticks(text: &str) -> usize {
+    text.len() - text.trim_start_matches('`').len()
+}
+
+/// How many backticks the line opens a call with.
+fn opens(line: &str) -> Option<usize> {
+    let line = without_indent(line).trim_end();
+    let fence = backticks(line);
+    (3 <= fence && &line[fence..] == CALL).then_some(fence)
+}
+
+/// Whether the line may open a call once it is complete.
+fn may_open(line: &str) -> bool {
+    if line.trim().is_empty() {
+        return true;
+    }
+    let line = without_indent(line);
+    let fence = backticks(line);
+    let word = &line[fence..];
+    match word.strip_prefix(CALL) {
+        Some(rest) => 3 <= fence && rest.trim().is_empty(),
+        None => 0 < fence && CALL.starts_with(word) && (word.is_empty() || 3 <= fence),
+    }
+}
+
+fn closes(line: &str, fence: usize) -> bool {
+    let line = without_indent(line).trim_end();
+    fence <= backticks(line) && backticks(line) == line.len()
+}
+
+/// The calls in a block: objects, one after the other or in a list. What is none becomes a call that no tool takes, so that the model
+/// is told.
+fn parse(body: &str) -> Vec<Call> {
+    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(body).into_iter().collect();
+    let values = values.unwrap_or_default();
+    let flat: Vec<Value> = values
+        .into_iter()
+        .flat_map(|value| match value {
+            Value::Array(values) => values,
+            value => vec![value],
+        })
+        .collect();
+    let calls: Option<Vec<Call>> = flat.into_iter().map(call_of).collect();
+    calls.filter(|calls| !calls.is_empty()).unwrap_or_else(|| {
+        let args = Map::from_iter([(MALFORMED_ARGUMENTS.to_owned(), Value::String(body.trim().to_owned()))]);
+        vec![Call { name: CALL.to_owned(), args }]
+    })
+}
+
+fn call_of(value: Value) -> Option<Call> {
+    let Value::Object(mut fields) = value else { return None };
+    let Some(Value::String(name)) = fields.remove("name") else { return None };
+    let given = ["arguments", "args", "parameters"].into_iter().find_map(|name| fields.remove(name));
+    let args = match given {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(args)) => args,
+        // Encoded once too often, or no arguments at all.
+        Some(Value::String(text)) => arguments::parse(&text),
+        Some(other) => arguments::parse(&other.to_string()),
+    };
+    (!name.is_empty()).then_some(Call { name, args })
+}

@@ -1,0 +1,86 @@
+//! A request whose tools, calls and results are words.
+
+use std::fmt::Write as _;
+
+use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolCall, ToolResult, ToolSchema};
+use serde_json::json;
+
+use super::ToolSupport;
+use super::read::CALL;
+use crate::wire::words;
+
+/// The same request for a model that takes no tools. The longer conversation gives the longer words: what one request of a conversation
+/// holds, the next one begins with.
+pub(super) fn in_words(request: &ModelRequest, support: ToolSupport) -> ModelRequest {
+    let system = match support {
+        ToolSupport::Text if !request.tools.is_empty() => {
+            let before = request.system.iter().map(|system| format!("{system}\n\n"));
+            Some(before.collect::<String>() + &listed(&request.tools))
+        }
+        _ => request.system.clone(),
+    };
+    ModelRequest { system, tools: Vec::new(), messages: messages(&request.messages), ..request.clone() }
+}
+
+/// What the model is told of its tools.
+fn listed(tools: &[ToolSchema]) -> String {
+    let mut text = format!(
+        "# Tools\n\nTo call a tool, end your answer with a block of this form:\n\n```{CALL}\n\
+         {{\"name\": \"NAME\", \"arguments\": {{…}}}}\n```\n\n\
+         Several calls are several such blocks, one after the other. Write nothing behind the last: the results come with the next \
+         message, and you never write them yourself. These are the tools, each with the JSON schema of its arguments:\n"
+    );
+    for tool in tools {
+        let _ = write!(text, "\n## {}\n\n{}\n\n{}\n", tool.name, tool.description, tool.parameters);
+    }
+    text
+}
+
+fn messages(messages: &[Message]) -> Vec<Message> {
+    let mut told: Vec<Message> = Vec::new();
+    for message in messages {
+        let role = if message.role == Role::Model { Role::Model } else { Role::User };
+        let texts = message.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.clone()),
+            Part::ToolCall(call) => Some(block_of(call)),
+            Part::ToolResult(result) => Some(block_of_result(result)),
+            Part::Opaque(_) => None,
+        });
+        let mut text = String::new();
+        for part in texts.filter(|text| !text.is_empty()) {
+            append(&mut text, &part);
+        }
+        // There are servers that refuse two messages of one side in a row.
+        match told.last_mut() {
+            Some(Message { role: last, parts }) if *last == role => {
+                if let [Part::Text { text: before }] = parts.as_mut_slice() {
+                    append(before, &text);
+                }
+            }
+            _ => told.push(Message::text(role, text)),
+        }
+    }
+    told
+}
+
+fn append(before: &mut String, text: &str) {
+    if !before.is_empty() && !text.is_empty() {
+        before.push_str("\n\n");
+    }
+    before.push_str(text);
+}
+
+/// A call as the model wrote it, or would have.
+fn block_of(call: &ToolCall) -> String {
+    let call = json!({ "name": call.name, "arguments": call.args });
+    format!("```{CALL}\n{call}\n```")
+}
+
+/// A fence of more letters than any within it.
+fn block_of_result(result: &ToolResult) -> String {
+    let text = words::outcome(result);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+    format!("Result of {}:\n{fence}\n{text}{end}{fence}", result.name)
+}
