@@ -155,7 +155,8 @@ proptest! {
             prop_assert!(told.messages.windows(2).all(|pair| pair[0].role != pair[1].role));
             let are_words = told.messages.iter().all(|message| matches!(message.parts.as_slice(), [Part::Text { .. }]));
             prop_assert!(are_words);
-            let flat: String = told.messages.iter().map(|message| format!("\n<{:?}>\n{}", message.role, message.to_text())).collect();
+            let told = told.messages.iter().map(|message| format!("\n<{:?}>\n{}", message.role, message.to_text()));
+            let flat = told.collect::<Vec<_>>().concat();
             prop_assert!(flat.starts_with(&before), "{before}\n---\n{flat}");
             before = flat;
         }
@@ -251,13 +252,13 @@ fn questions_share_the_prefix_and_a_model_without_tools_is_told_of_none() {
     let model = TextTools::new(Arc::clone(&script) as _, ToolSupport::Text, Arc::default());
     let events = block_on(block_on(model.stream(&question)).unwrap().collect::<Vec<_>>());
     assert_eq!(events[0], Ok(words("{\"suggestion\": \"```tool_call\"}")));
-    block_on(model.stream(&request())).unwrap();
+    drop(block_on(model.stream(&request())).unwrap());
     let asked = script.requests();
     assert_eq!(asked[0].system, asked[1].system);
     assert!(asked[0].system.as_ref().unwrap().contains("## read_file"));
 
     let without = TextTools::new(Arc::clone(&script) as _, ToolSupport::None, Arc::default());
-    block_on(without.stream(&request())).unwrap();
+    drop(block_on(without.stream(&request())).unwrap());
     let asked = script.last_request();
     assert_eq!((asked.system.as_deref(), asked.tools.len()), (Some("Be brief."), 0));
 }
