@@ -510,6 +510,7 @@ impl Core {
             text: suggestion.to_string(),
             rest: suggestion.rest_after(&self.line).map(str::to_owned),
             place: self.controller.place().unwrap_or_default(),
+            all: self.offers.iter().map(|offer| offer.suggestion.clone()).collect(),
         });
         View {
             revision: self.revision,

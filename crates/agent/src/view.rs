@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use headstart_followup_state::Place;
+use headstart_followup_state::{Place, Suggestion};
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict};
 use headstart_speculation::{AsksFirst, Ending, Event, Finished};
 
@@ -78,6 +78,8 @@ pub struct Suggested {
     pub rest: Option<String>,
     /// Which of the candidates it is.
     pub place: Place,
+    /// All candidates, best first: each of them is taken by sending it.
+    pub all: Vec<Suggestion>,
 }
 
 /// The work that runs ahead for the suggestion on screen. It never tells the prompt.

@@ -16,6 +16,7 @@ mod clock;
 mod commands;
 mod config;
 mod context;
+mod conversation;
 mod demo;
 mod environment;
 mod error;

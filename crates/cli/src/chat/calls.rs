@@ -9,7 +9,7 @@ use headstart_speculation::CallStage;
 use headstart_tool_gate::BuiltinTool;
 
 use super::show::{self, Line};
-use crate::output::{call_in_full, one_line, shortened};
+use crate::conversation::words::{call_title_of, subject};
 use crate::terminal::{LiveRow, Style};
 
 /// A call that took less is told without its time.
@@ -40,7 +40,7 @@ pub(super) fn ended(item: &CallItem, written: Option<&ChangeSet>) -> Vec<Line> {
         _ => ("✓", Style::Accent),
     };
     let detail = if detail.is_empty() { String::new() } else { format!("  {}", detail.join(" · ")) };
-    let mut lines = vec![(format!("{mark} {}{detail}", title(&item.call)), style)];
+    let mut lines = vec![(format!("{mark} {}{detail}", call_title_of(&item.call)), style)];
     lines.extend(item.view.as_ref().map(show::view_line));
     lines.extend(said.rows);
     lines
@@ -68,7 +68,7 @@ pub(super) fn open(item: &CallItem, ran: Option<Duration>) -> Vec<LiveRow> {
         _ if item.waiting => "!",
         _ => "○",
     };
-    let first = title(&item.call).lines().next().unwrap_or_default().to_owned();
+    let first = call_title_of(&item.call).lines().next().unwrap_or_default().to_owned();
     running_rows(format!("{mark} {first}"), ran, item.printed.as_deref())
 }
 
@@ -99,22 +99,6 @@ pub(super) fn own_ended(line: &str, took: Duration, ended: &Result<String, Strin
     let (mark, style) = if output.end.is_some() { ("✗", Style::Removed) } else { ("✓", Style::Accent) };
     let rows = output.lines.into_iter().map(|line| (format!("  {line}"), Style::Plain));
     std::iter::once((format!("{mark} ! {line}{detail}"), style)).chain(rows).collect()
-}
-
-/// A call in words: a command with all its lines, another with what it is about.
-fn title(call: &ToolCall) -> String {
-    match BuiltinTool::from_name(&call.name) {
-        Some(BuiltinTool::ReadFile) => format!("read {}", subject(call)),
-        Some(BuiltinTool::WriteFile) => format!("write {}", subject(call)),
-        Some(BuiltinTool::Edit) => format!("edit {}", subject(call)),
-        _ => call_in_full(call),
-    }
-}
-
-/// The file that a call is about.
-fn subject(call: &ToolCall) -> String {
-    let path = BuiltinTool::from_name(&call.name).and_then(|tool| tool.path_arg(&call.args));
-    shortened(&one_line(path.unwrap_or("…")), 100)
 }
 
 fn counts(changes: &ChangeSet) -> String {

@@ -5,7 +5,7 @@ use headstart_forked_query::{Part, Role, ToolCall};
 use headstart_speculation::{Checked, Ending, Finished, Transcript};
 use headstart_tool_gate::{BuiltinTool, Reason, Verdict};
 
-use super::show::{counted, counts};
+use crate::conversation::words::{counted, counts};
 use crate::output::{call_title, limit_name, shortened};
 
 /// So much of a call, a command or an error is told.

@@ -5,6 +5,7 @@ use headstart_tool_gate::{ApprovalMode, SessionRule};
 
 use super::{Chat, catalog};
 use crate::config::{background_name, parse_background, parse_mode};
+use crate::conversation::mode_name;
 use crate::error::CliError;
 use crate::terminal::Style;
 
@@ -115,17 +116,6 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         }),
     };
     Some(command)
-}
-
-/// A mode as [`parse_mode`] reads it.
-pub(super) fn mode_name(mode: ApprovalMode) -> &'static str {
-    match mode {
-        ApprovalMode::Default => "default",
-        ApprovalMode::Plan => "plan",
-        ApprovalMode::Chat => "chat",
-        ApprovalMode::AutoEdit => "auto-edit",
-        ApprovalMode::Yolo => "yolo",
-    }
 }
 
 /// What goes into the clipboard.

@@ -9,7 +9,7 @@ use headstart_agent::{Item, View};
 use super::Chat;
 use super::command::Copied;
 use crate::error::CliError;
-use crate::terminal::Style;
+use crate::terminal::{Known, Style};
 
 /// A longer text is not taken by every terminal, in bytes.
 const MOST_BYTES: usize = 74_000;
@@ -21,7 +21,7 @@ impl Chat {
             return self.face.say("there is nothing like that to copy yet", Style::Dim);
         };
         let size = format!("{} characters", text.chars().count());
-        let known = self.models.known_terminal();
+        let known = Known::of(|name| self.models.variable(name));
         if known.takes_clipboard && text.len() <= MOST_BYTES {
             self.face.send(&known.clipboard(&STANDARD.encode(&text)))?;
             return self.face.say(&format!("{size} are in the clipboard"), Style::Dim);

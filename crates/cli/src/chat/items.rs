@@ -10,6 +10,7 @@ use headstart_speculation::{CallStage, Ending, Limit, Origin};
 use headstart_tool_gate::Reason;
 
 use super::{Chat, calls, show};
+use crate::conversation::words;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::one_line;
@@ -302,7 +303,7 @@ impl Chat {
         let Applied { changes, merged, git, stale, saved, ending, .. } = applied;
         if !changes.is_empty() || git.is_some() {
             self.parts.warm_views();
-            self.face.say(&show::changes(changes, merged, git.as_deref()), Style::Added)?;
+            self.face.say(&words::changes(changes, merged, git.as_deref()), Style::Added)?;
             let written = self.written.take_all(changes).filter(|_| self.face.has_person());
             if let Some(written) = written.filter(|_| !self.shown.diff) {
                 let diff = Diff::parse(&written.diff());
@@ -327,7 +328,7 @@ impl Chat {
                 return Ok(());
             }
             ending => {
-                let why = show::ending(ending).unwrap_or_default();
+                let why = words::ending(ending).unwrap_or_default();
                 format!("the work ahead ended early ({why}); going on from there")
             }
         };
@@ -336,7 +337,7 @@ impl Chat {
 
     fn show_not_taken(&mut self, why: &NotTaken, anew: bool) -> Result<(), CliError> {
         let why = match why {
-            NotTaken::Conflict(conflicts) => Some(show::conflicts(conflicts)),
+            NotTaken::Conflict(conflicts) => Some(words::conflicts(conflicts)),
             NotTaken::Withdrawn(judged) => {
                 Some(format!("{} is not allowed any more: {}", judged.call.name, judged.verdict.detail))
             }
@@ -352,7 +353,7 @@ impl Chat {
     }
 
     fn show_end(&mut self, ending: &Ending) -> Result<(), CliError> {
-        if let Some(text) = show::ending(ending) {
+        if let Some(text) = words::ending(ending) {
             self.face.say(&text, Style::Removed)?;
         }
         for notice in self.parts.notices() {

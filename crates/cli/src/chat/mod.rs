@@ -3,7 +3,6 @@
 //! The rules of the conversation are those of `headstart_agent`. Here is one loop that waits for whatever comes first: a key, a signal, or
 //! something new to show.
 
-mod accounts;
 mod aloud;
 mod calls;
 mod card;
@@ -12,7 +11,6 @@ mod command;
 mod completion;
 mod copy;
 mod costs;
-mod edits;
 mod face;
 mod goodbye;
 mod held_back;
@@ -38,26 +36,24 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use futures::{FutureExt, StreamExt};
-use headstart_agent::{
-    AgentHandle, AgentOptions, Draft, Edit, Phase, Ports, Submitted, Updates, View, agent,
-};
+use headstart_agent::{AgentHandle, Draft, Edit, Phase, Submitted, Updates, View};
 use headstart_tool_gate::SessionRule;
 use tokio::task::JoinHandle;
 
 use crate::config::{Config as Settings, TabKey};
+use crate::conversation::{
+    Accounts, Conversation, Kept, ModelChoice, ShownTo, WorksHere, Written, mode_name,
+};
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::parts::Parts;
 use crate::signals::Signals;
-use crate::terminal::{Action, Ghost, Input, InputEvent, LineEditor, Style, Turn};
-pub(crate) use accounts::Accounts;
+use crate::terminal::{Action, Ghost, Input, InputEvent, Known, LineEditor, Style, Turn};
 pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
 pub(crate) use held_back::amount;
 use items::Shown;
-pub(crate) use kept::{Kept, Which};
 use lent::Lent;
-pub(crate) use model::ModelChoice;
 pub(crate) use opening::Opening;
 use question::Question;
 use waiting::Holds;
@@ -89,13 +85,14 @@ pub(crate) struct Chat {
     reloading: Option<JoinHandle<()>>,
     /// What they said yes to for the rest of the session.
     allowed: Vec<SessionRule>,
-    written: Arc<edits::Written>,
+    written: Arc<Written>,
     /// The draft that was put into the prompt last.
     drafted: Option<Draft>,
     last: ExitStatus,
     over: bool,
     models: ModelChoice,
-    works_here: model::WorksHere,
+    holds: Holds,
+    works_here: WorksHere,
     opening: Opening,
     /// What is wrong with the files of earlier chats, until it is told.
     trouble: String,
@@ -112,45 +109,26 @@ pub(crate) struct Chat {
 impl Chat {
     /// Begins the conversation on the runtime around it.
     pub(crate) fn new(
-        mut parts: Parts,
+        parts: Parts,
         settings: Settings,
         accounts: Accounts,
-        kept: Kept,
+        mut kept: Kept,
         models: ModelChoice,
         face: Face,
     ) -> Self {
-        let written = Arc::<edits::Written>::default();
-        parts.engine.workspace = edits::NotedWorkspace::over(&parts.engine.workspace, &written);
-        let Accounts { metering, store, runtime, trouble } = accounts;
-        let works_here = runtime.works_here();
-        let Kept { id, restore, store: session, prompts } = kept;
-        let is_kept = session.is_some();
-        let options = AgentOptions {
-            system: parts.system.clone(),
-            model: parts.model_name.clone(),
-            restore,
-            window: model::window_of(parts.engine.background.limits.window_tokens, &settings),
-            metering,
+        let prompts = std::mem::take(&mut kept.prompts);
+        let shown_to = ShownTo {
             // Without a terminal nobody could press a key for a suggestion.
-            suggestions: settings.suggestions && face.has_person(),
-            speculation: settings.speculation,
-            candidates: settings.candidates,
-            parallel: settings.parallel,
-            attended: face.has_person(),
+            suggestions: face.has_person(),
+            questions: face.has_person(),
             events: face.is_json(),
-            id: id.clone(),
         };
-        let works_with = Ports {
-            engine: parts.engine.clone(),
-            model: Arc::clone(&parts.model),
-            runtime: Arc::new(runtime),
-            ledger: Arc::new(store),
-            session,
-        };
+        let begun = Conversation::begin(parts, settings, accounts, kept, shown_to);
+        let Conversation { agent, driver, updates, parts, settings, written, works_here, .. } = begun;
+        let Conversation { id, is_kept, trouble, .. } = begun;
         let folder = parts.workspace.file_name().unwrap_or_default().to_string_lossy();
-        let notices = notices::Notices::new(models.known_terminal(), &settings.screen, &folder);
-        let (agent, driver, updates) = agent(options, works_with);
-        let driver = tokio::spawn(driver.run());
+        let known = Known::of(|name| models.variable(name));
+        let notices = notices::Notices::new(known, &settings.screen, &folder);
         let editor = LineEditor::new(prompts).with_keys(settings.screen.keys.clone());
         Self {
             agent,
@@ -172,6 +150,7 @@ impl Chat {
             drafted: None,
             last: ExitStatus::Done,
             over: false,
+            holds: Holds::of(&models.waits),
             models,
             works_here,
             opening: Opening::default(),
@@ -207,7 +186,7 @@ impl Chat {
         let mut signals = Signals::new().map_err(CliError::Input)?;
         let mut input_ended = false;
         if self.face.has_person() {
-            let mode = command::mode_name(self.settings.mode);
+            let mode = mode_name(self.settings.mode);
             if let Some(by) = self.settings.screen.read_aloud.as_ref().filter(|_| self.face.is_aloud()) {
                 let how =
                     "No line is drawn again. A line and Enter is a prompt; Ctrl-C interrupts, Ctrl-D leaves.";
@@ -259,7 +238,7 @@ impl Chat {
                 () = self.status.news() => {}
                 news = own_command::news(&mut self.own), if !self.face.reads() => self.on_own(news)?,
                 () = server_tools::reloaded(&mut self.reloading), if view.phase == Phase::Idle && !self.face.reads() => self.on_reloaded()?,
-                news = self.models.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
+                news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
             if input_ended && self.agent.view().phase == Phase::Idle {
                 self.over = true;

@@ -4,6 +4,7 @@ use headstart_agent::{CallItem, Item, View};
 use headstart_forked_query::ToolOutcome;
 
 use super::{Chat, calls, show};
+use crate::conversation::words;
 use crate::error::CliError;
 use crate::terminal::{Diff, Passage, Style};
 
@@ -52,14 +53,14 @@ fn passages(view: &View) -> Vec<Passage> {
                 text(line, style)
             }
             Item::Applied(applied) => {
-                text(show::changes(&applied.changes, &applied.merged, applied.git.as_deref()), Style::Added)
+                text(words::changes(&applied.changes, &applied.merged, applied.git.as_deref()), Style::Added)
             }
             Item::NotTaken { .. } => text("nothing of the work ahead was applied".to_owned(), Style::Dim),
             Item::Undone { text: undone } => text(undone.clone(), Style::Dim),
             Item::Compacted(compacted) => text(compacted.to_string(), Style::Dim),
             Item::Trouble { text: trouble } => text(trouble.clone(), Style::Removed),
             Item::End { ending } => {
-                show::ending(ending).map_or_else(Vec::new, |why| text(why, Style::Removed))
+                words::ending(ending).map_or_else(Vec::new, |why| text(why, Style::Removed))
             }
             _ => Vec::new(),
         });

@@ -1,14 +1,9 @@
 use headstart_code_intel::told_after_edit;
 use headstart_forked_query::{ToolCall, ToolOutcome};
-use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
-use headstart_speculation::{Checked, Ending, Event, Limit};
+use headstart_speculation::{Checked, Event};
 use headstart_tool_gate::BuiltinTool;
 
-use crate::output::{
-    call_in_full, change_line, checked_line, conflict_line, git_lines, limit_name, merged_line, shadow_line,
-    shortened,
-};
+use crate::output::{call_in_full, checked_line, shadow_line, shortened};
 use crate::terminal::Style;
 
 /// A line, and how it looks.
@@ -72,54 +67,4 @@ pub(super) fn whole_call(call: &ToolCall) -> String {
         rows.extend(lines.map(|line| format!("    {line}")));
     }
     rows.join("\n")
-}
-
-/// What an accept changed.
-pub(super) fn changes(
-    changes: &[ChangeSummary],
-    merged: &[WorkspacePath],
-    git: Option<&GitChange>,
-) -> String {
-    let merged = merged.iter().map(merged_line);
-    let git = git.into_iter().flat_map(git_lines);
-    changes.iter().map(change_line).chain(merged).chain(git).collect::<Vec<_>>().join("\n")
-}
-
-/// How much it is, commits included: `2 files +14 -3, 1 commit on main`.
-pub(super) fn counts_with(changes: &[ChangeSummary], git: Option<&GitChange>) -> String {
-    let files = (!changes.is_empty() || git.is_none()).then(|| counts(changes));
-    let parts: Vec<_> = files.into_iter().chain(git.map(GitChange::summary)).collect();
-    parts.join(", ")
-}
-
-/// How much it is, in a few words: `2 files +14 -3`.
-pub(super) fn counts(changes: &[ChangeSummary]) -> String {
-    let (added, removed) = changes
-        .iter()
-        .fold((0, 0), |(added, removed), change| (added + change.added, removed + change.removed));
-    format!("{} +{added} -{removed}", counted(changes.len(), "file"))
-}
-
-/// A number of things, in words.
-pub(super) fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
-
-/// Why nothing was applied.
-pub(super) fn conflicts(conflicts: &[Conflict]) -> String {
-    conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n")
-}
-
-/// What to tell of an ending that is not "completed".
-pub(super) fn ending(ending: &Ending) -> Option<String> {
-    Some(match ending {
-        Ending::Boundary { verdict } => format!("stopped: {}", verdict.detail),
-        Ending::Exhausted { limit: Limit::Output } => {
-            "the answer was cut at the provider's length limit".into()
-        }
-        Ending::Exhausted { limit } => format!("stopped at the limit of {}", limit_name(*limit)),
-        Ending::Failed { error, .. } => error.clone(),
-        Ending::Aborted => "interrupted".into(),
-        _ => return None,
-    })
 }

@@ -9,8 +9,9 @@ use headstart_overlay_fs::Tree;
 use headstart_tool_gate::ApprovalMode;
 use tokio::task::JoinHandle;
 
-use super::{Chat, command};
+use super::Chat;
 use crate::config::StatusPart;
+use crate::conversation::mode_name;
 use crate::rules;
 use crate::terminal::{StatusItem, StatusLine};
 
@@ -77,7 +78,7 @@ impl Chat {
         match part {
             StatusPart::Mode => {
                 let mode = self.settings.mode;
-                let text = command::mode_name(mode).to_owned();
+                let text = mode_name(mode).to_owned();
                 Some(StatusItem { text, is_marked: mode == ApprovalMode::Yolo })
             }
             StatusPart::Model => {

@@ -7,7 +7,6 @@ use tokio::time::Instant;
 
 use super::Chat;
 use crate::error::CliError;
-use crate::models::Models;
 use crate::terminal::Style;
 
 /// Those whom the user waits for, and who may have to wait for the provider.
@@ -19,8 +18,7 @@ pub(super) struct Holds {
 }
 
 impl Holds {
-    pub(super) fn of(models: &Models) -> Self {
-        let (turn, ahead) = &models.waits;
+    pub(super) fn of((turn, ahead): &(Waits, Waits)) -> Self {
         Self { turn: Hold::of(turn), ahead: Hold::of(ahead) }
     }
 
@@ -32,12 +30,12 @@ impl Holds {
 impl Chat {
     /// A line for the status where the provider lets the user wait; `joins`: they wait for work that ran ahead.
     pub(super) fn waits(&mut self, joins: bool) -> Option<String> {
-        Some(format!("{} (Ctrl-C interrupts)", self.models.holds.of_whom(joins).words()?))
+        Some(format!("{} (Ctrl-C interrupts)", self.holds.of_whom(joins).words()?))
     }
 
     /// Whoever reads a pipe is told once; in a terminal the status counts down.
     pub(super) fn on_wait(&mut self, news: News, joins: bool) -> Result<(), CliError> {
-        match self.models.holds.of_whom(joins).words() {
+        match self.holds.of_whom(joins).words() {
             Some(words) if news == News::Changed && !self.face.has_keys() => {
                 self.face.say(&words, Style::Dim)
             }

@@ -9,8 +9,9 @@ use headstart_overlay_fs::{
 };
 use headstart_speculation::AsksFirst;
 
+use super::Chat;
 use super::question::Question;
-use super::{Chat, show};
+use crate::conversation::words;
 use crate::error::CliError;
 use crate::output::{call_title, conflict_line, one_line};
 use crate::terminal::{Answer, Consent, Diff, Style};
@@ -32,9 +33,9 @@ impl Chat {
         asks: &AsksFirst,
     ) -> Result<Question, CliError> {
         let changes = asks.changes();
-        let counts = show::counts_with(&changes.summary(), asks.git());
+        let counts = words::counts_with(&changes.summary(), asks.git());
         self.face.say(&format!("Take what ran ahead?  {counts}"), Style::Strong)?;
-        self.face.say(&show::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
+        self.face.say(&words::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
         let room = self.face.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
         self.say_diff(changes, room.max(LEAST_DIFF_ROWS), D_SHOWS_ALL)?;
         if let Some(call) = asks.pending_call() {
@@ -51,13 +52,13 @@ impl Chat {
         tokens: u64,
     ) -> Result<(), CliError> {
         let title =
-            format!("Not written: {} changed since it ran ahead", show::counted(conflicts.len(), "file"));
+            format!("Not written: {} changed since it ran ahead", words::counted(conflicts.len(), "file"));
         self.face.say(&title, Style::Strong)?;
         for conflict in conflicts {
             self.face.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
         }
         if let Some(fits @ 1..) = changes.changes.len().checked_sub(conflicts.len()) {
-            self.face.say(&format!("  {} as it was", show::counted(fits, "other file")), Style::Dim)?;
+            self.face.say(&format!("  {} as it was", words::counted(fits, "other file")), Style::Dim)?;
         }
         let price =
             if tokens < 1_000 { String::new() } else { format!(", for about {}k tokens", tokens / 1_000) };

@@ -2,9 +2,10 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use crate::args;
-use crate::chat::{Accounts, Chat, Face, Kept, ModelChoice, Opening, Which};
+use crate::chat::{Chat, Face, Opening};
 use crate::config::{self, Config, Flags};
 use crate::context::Context;
+use crate::conversation::{Accounts, Kept, ModelChoice, Which};
 use crate::demo::{self, After, DemoChat};
 use crate::error::CliError;
 use crate::exit::ExitStatus;

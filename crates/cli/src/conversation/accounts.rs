@@ -9,7 +9,7 @@ use headstart_budget::ledger::{Book, Source};
 use headstart_budget::policy::{Habits, Hold};
 use headstart_budget::{Metering, Unwritten};
 
-use super::model::WorksHere;
+use super::models::WorksHere;
 use crate::accounts::{entries_of, ledger_of};
 use crate::clock;
 use crate::config::Config;
@@ -22,11 +22,11 @@ use crate::store::SpeculationId;
 
 /// What a chat knows of costs, and where that is kept.
 pub(crate) struct Accounts {
-    pub(super) metering: Metering,
-    pub(super) store: AccountFiles,
-    pub(super) runtime: ChatRuntime,
+    pub(crate) metering: Metering,
+    pub(crate) store: AccountFiles,
+    pub(crate) runtime: ChatRuntime,
     /// What is wrong with the files; empty where nothing is.
-    pub(super) trouble: String,
+    pub(crate) trouble: String,
 }
 
 /// The ledger of the workspace and the habits of its user, as files.
@@ -43,7 +43,7 @@ pub(crate) struct ChatRuntime {
 }
 
 impl ChatRuntime {
-    pub(super) fn works_here(&self) -> WorksHere {
+    pub(crate) fn works_here(&self) -> WorksHere {
         Arc::clone(&self.works_here)
     }
 }
@@ -117,6 +117,6 @@ impl Runtime for ChatRuntime {
 }
 
 /// The beginning of the ids of a conversation; one without chance where the system has none to give, which is no reason not to suggest.
-pub(super) fn conversation_id() -> String {
+pub(crate) fn conversation_id() -> String {
     SpeculationId::random().map_or_else(|_| clock::unix_ms().to_string(), |id| id.as_str().to_owned())
 }

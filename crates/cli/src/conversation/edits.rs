@@ -15,13 +15,13 @@ const MOST_COMMITS: usize = 32;
 
 /// What was committed and is not shown yet.
 #[derive(Default)]
-pub(super) struct Written {
+pub(crate) struct Written {
     commits: Mutex<Vec<ChangeSet>>,
 }
 
 impl Written {
     /// What the first commit since changed that was of this call's file alone.
-    pub(super) fn take(&self, call: &ToolCall) -> Option<ChangeSet> {
+    pub(crate) fn take(&self, call: &ToolCall) -> Option<ChangeSet> {
         let path =
             BuiltinTool::from_name(&call.name)?.path_arg(&call.args)?.trim_start_matches("./").to_owned();
         let is_of_call = |changes: &ChangeSet| match changes.changes.as_slice() {
@@ -38,7 +38,7 @@ impl Written {
     }
 
     /// What the last commit changed that was of these files.
-    pub(super) fn take_all(&self, applied: &[ChangeSummary]) -> Option<ChangeSet> {
+    pub(crate) fn take_all(&self, applied: &[ChangeSummary]) -> Option<ChangeSet> {
         let is_it = |changes: &ChangeSet| {
             changes.changes.len() == applied.len()
                 && changes
@@ -52,7 +52,7 @@ impl Written {
     }
 
     /// Nobody asks for what was committed before.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.commits.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
@@ -69,13 +69,13 @@ impl Written {
 }
 
 /// A workspace that notes what is committed.
-pub(super) struct NotedWorkspace {
+pub(crate) struct NotedWorkspace {
     workspace: Arc<dyn Workspace>,
     written: Arc<Written>,
 }
 
 impl NotedWorkspace {
-    pub(super) fn over(workspace: &Arc<dyn Workspace>, written: &Arc<Written>) -> Arc<dyn Workspace> {
+    pub(crate) fn over(workspace: &Arc<dyn Workspace>, written: &Arc<Written>) -> Arc<dyn Workspace> {
         Arc::new(Self { workspace: Arc::clone(workspace), written: Arc::clone(written) })
     }
 }

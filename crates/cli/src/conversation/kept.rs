@@ -1,0 +1,86 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use headstart_agent::{Session, SessionStore};
+
+use super::accounts::conversation_id;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::output;
+use crate::secrets;
+use crate::sessions::Sessions;
+
+/// Which conversation a chat is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Which {
+    New,
+    /// The one of this workspace that was the last.
+    Last,
+    /// The one whose id begins so.
+    Named(String),
+}
+
+/// How a chat is kept.
+pub(crate) struct Kept {
+    pub(crate) id: String,
+    pub(crate) restore: Option<Session>,
+    pub(crate) store: Option<Arc<dyn SessionStore>>,
+    /// Prompts of earlier chats, oldest first.
+    pub(crate) prompts: Vec<String>,
+}
+
+impl Which {
+    pub(crate) fn of(named: Option<String>, last: bool) -> Self {
+        match named {
+            Some(id) => Self::Named(id),
+            None if last => Self::Last,
+            None => Self::New,
+        }
+    }
+}
+
+impl Kept {
+    /// Opens what is kept of a conversation. A new one is kept where there is a place for it.
+    pub(crate) fn open(
+        config: &Config,
+        workspace: &str,
+        state: Option<&Path>,
+        which: Which,
+        environment: &Environment,
+    ) -> Result<Self, CliError> {
+        let new = Self { id: conversation_id(), restore: None, store: None, prompts: Vec::new() };
+        let Some(state) = state.filter(|_| config.sessions) else {
+            return match which {
+                Which::New => Ok(new),
+                _ if config.sessions => Err(CliError::NoStateDir),
+                _ => Err(CliError::SessionsOff),
+            };
+        };
+        let sessions = Sessions::of(state, workspace);
+        let scrubber = secrets::scrubber(environment);
+        let id = match which {
+            Which::New => None,
+            Which::Last => sessions.newest()?,
+            Which::Named(id) => Some(sessions.find(&id)?),
+        };
+        let Some(id) = id else {
+            let store = Arc::new(sessions.begin(&new.id, scrubber));
+            return Ok(Self { store: Some(store), ..new });
+        };
+        let (session, store) = sessions.resume(&id, scrubber)?;
+        if 0 < session.torn {
+            output::note(
+                "the end of this conversation was not whole and is left out: headstart was killed while it was written",
+            );
+        }
+        Ok(Self { id, restore: Some(session), store: Some(Arc::new(store)), prompts: Vec::new() })
+    }
+
+    /// Reads the prompts of earlier chats, for somebody with keys to call them back.
+    pub(crate) fn recall(&mut self, config: &Config, workspace: &str, state: Option<&Path>) {
+        if let Some(state) = state.filter(|_| config.sessions) {
+            self.prompts = Sessions::of(state, workspace).prompts();
+        }
+    }
+}

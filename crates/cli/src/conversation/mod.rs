@@ -1,0 +1,94 @@
+//! A conversation about a workspace of this machine: what it is made of, where it is kept, and how it begins. Who talks in it, in a terminal or from
+//! an editor, draws from `headstart_agent`, and holds nothing of this itself.
+
+mod accounts;
+mod edits;
+mod kept;
+mod models;
+mod undo;
+pub(crate) mod words;
+
+use std::sync::Arc;
+
+use headstart_agent::{AgentHandle, AgentOptions, Ports, Updates, agent};
+use tokio::task::JoinHandle;
+
+use crate::config::Config;
+use crate::parts::Parts;
+pub(crate) use accounts::Accounts;
+pub(crate) use edits::Written;
+pub(crate) use kept::{Kept, Which};
+pub(crate) use models::{ModelChoice, WorksHere};
+pub(crate) use undo::{Undone, take_back_last_turn};
+pub(crate) use words::mode_name;
+
+/// A conversation that has begun.
+pub(crate) struct Conversation {
+    pub(crate) agent: AgentHandle,
+    /// What the work left in the state goes with it.
+    pub(crate) driver: JoinHandle<()>,
+    pub(crate) updates: Updates,
+    pub(crate) parts: Parts,
+    pub(crate) settings: Config,
+    /// What was written and is not shown yet.
+    pub(crate) written: Arc<Written>,
+    pub(crate) works_here: WorksHere,
+    pub(crate) id: String,
+    /// Whether it can be gone on with later.
+    pub(crate) is_kept: bool,
+    /// What is wrong with the files of earlier ones; empty where nothing is.
+    pub(crate) trouble: String,
+}
+
+/// What there is on the other side.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShownTo {
+    /// Somebody can take a suggestion.
+    pub(crate) suggestions: bool,
+    /// Somebody can answer a question.
+    pub(crate) questions: bool,
+    /// Somebody writes down what turns tell.
+    pub(crate) events: bool,
+}
+
+impl Conversation {
+    /// Begins one on the runtime around it.
+    pub(crate) fn begin(
+        mut parts: Parts,
+        settings: Config,
+        accounts: Accounts,
+        kept: Kept,
+        shown_to: ShownTo,
+    ) -> Self {
+        let written = Arc::<Written>::default();
+        parts.engine.workspace = edits::NotedWorkspace::over(&parts.engine.workspace, &written);
+        let Accounts { metering, store, runtime, trouble } = accounts;
+        let works_here = runtime.works_here();
+        let Kept { id, restore, store: session, .. } = kept;
+        let is_kept = session.is_some();
+        let options = AgentOptions {
+            system: parts.system.clone(),
+            model: parts.model_name.clone(),
+            restore,
+            window: models::window_of(parts.engine.background.limits.window_tokens, &settings),
+            metering,
+            suggestions: settings.suggestions && shown_to.suggestions,
+            speculation: settings.speculation,
+            candidates: settings.candidates,
+            parallel: settings.parallel,
+            attended: shown_to.questions,
+            events: shown_to.events,
+            id: id.clone(),
+        };
+        let works_with = Ports {
+            engine: parts.engine.clone(),
+            model: Arc::clone(&parts.model),
+            runtime: Arc::new(runtime),
+            ledger: Arc::new(store),
+            session,
+        };
+        let (agent, driver, updates) = agent(options, works_with);
+        let driver = tokio::spawn(driver.run());
+        Self { agent, driver, updates, parts, settings, written, works_here, id, is_kept, trouble }
+    }
+}

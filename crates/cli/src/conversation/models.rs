@@ -1,0 +1,152 @@
+//! Which models answer, and another one in the middle of a conversation.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use headstart_agent::{AgentHandle, UsedModels};
+use headstart_context::Window;
+use headstart_providers::Waits;
+
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::mentions::Mentions;
+use crate::model_spec::ModelSpec;
+use crate::models::Models;
+use crate::parts::Parts;
+
+/// Whether the background work is done on this machine, for nothing.
+pub(crate) type WorksHere = Arc<AtomicBool>;
+
+/// Which models a conversation can be had with.
+pub(crate) struct ModelChoice {
+    /// As it was at the beginning: an address that it names is the first model's.
+    config: Box<Config>,
+    environment: Environment,
+    /// Whether what the model says is kept for a file.
+    is_recorded: bool,
+    /// Where those that are asked now say that they wait: the model of turns, and that of background work.
+    pub(crate) waits: (Waits, Waits),
+    /// Those that were chosen since, to be closed at the end.
+    opened: Vec<Models>,
+}
+
+/// A model that was chosen, and is not asked yet.
+pub(crate) struct Chosen {
+    pub(crate) spec: ModelSpec,
+    config: Config,
+    models: Models,
+}
+
+impl ModelChoice {
+    pub(crate) fn new(
+        models: &Models,
+        config: &Config,
+        environment: &Environment,
+        record: Option<&Path>,
+    ) -> Self {
+        Self {
+            config: Box::new(config.clone()),
+            environment: environment.clone(),
+            is_recorded: record.is_some(),
+            waits: models.waits.clone(),
+            opened: Vec::new(),
+        }
+    }
+
+    /// The configuration with another model. An address is of one server, and no other provider's key is sent there.
+    fn with(&self, spec: &ModelSpec) -> Config {
+        let mut config = Config { model: Some(spec.clone()), ..(*self.config).clone() };
+        let first = self.config.model.as_ref();
+        if first.and_then(ModelSpec::provider) != spec.provider() {
+            config.base_url = None;
+            config.requests.cache_lifetime = std::time::Duration::ZERO;
+        }
+        if spec.provider().is_some() {
+            config.speed = 1.0;
+        }
+        config
+    }
+
+    /// A variable of the environment.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.environment.get(name)?.to_str().map(str::to_owned)
+    }
+
+    /// Opens a model by its name; the error says what is wrong with it.
+    pub(crate) fn open(&self, name: &str) -> Result<Chosen, String> {
+        if self.is_recorded {
+            return Err("--record keeps what one model says; begin another chat for another one".to_owned());
+        }
+        let spec: ModelSpec = name.parse().map_err(|error: CliError| error.to_string())?;
+        let config = self.with(&spec);
+        let models = Models::open(&config, &self.environment, None).map_err(|error| error.to_string())?;
+        Ok(Chosen { spec, config, models })
+    }
+
+    /// Has this one answer from now on.
+    pub(crate) fn use_models(
+        &mut self,
+        agent: &AgentHandle,
+        parts: &mut Parts,
+        works_here: &WorksHere,
+        chosen: Chosen,
+    ) -> ModelSpec {
+        let Chosen { spec, config, models } = chosen;
+        let window = models.background.limits.window_tokens;
+        works_here.store(config.works_here(), Ordering::Relaxed);
+        agent.use_models(UsedModels {
+            name: models.main_name.clone(),
+            model: Arc::clone(&models.main),
+            background: models.background.clone(),
+            window: window_of(window, &config),
+            tariff: config.tariff(),
+        });
+        parts.host.set_mentions(Mentions::new(parts.engine.toolbox.clone(), window));
+        parts.tool_refusals = Arc::clone(&models.tool_refusals);
+        parts.model_name.clone_from(&models.main_name);
+        self.waits = models.waits.clone();
+        self.opened.push(models);
+        spec
+    }
+
+    /// Ends what the models began that were chosen in the middle.
+    pub(crate) async fn close(&self) -> Result<(), CliError> {
+        for models in &self.opened {
+            models.close().await?;
+        }
+        Ok(())
+    }
+}
+
+/// What the model sees at once, and when the conversation is made shorter for it.
+pub(crate) fn window_of(tokens: Option<u64>, config: &Config) -> Option<Window> {
+    let compact_at = u8::try_from(config.compact_at).unwrap_or(100);
+    tokens.map(|tokens| Window { tokens, compact_at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_goes_with_the_provider_for_which_it_was_set() {
+        let model = |spec: &str| spec.parse::<ModelSpec>().unwrap();
+        let config = Config {
+            model: Some(model("openai:one")),
+            base_url: Some("http://localhost:1/v1".to_owned()),
+            ..Config::default()
+        };
+        let models = Models::of_model(Arc::new(headstart_providers::Replay::new(
+            headstart_providers::Recording::parse(r#"{"turns":[{"text":"x"}]}"#).unwrap(),
+            Arc::new(|_| Box::pin(std::future::ready(())) as _),
+        )));
+        let choice = ModelChoice::new(&models, &config, &Environment::default(), None);
+        for (spec, expected) in
+            [("openai:two", true), ("anthropic:x", false), ("ollama:y", false), ("openai:one", true)]
+        {
+            assert_eq!(choice.with(&model(spec)).base_url.is_some(), expected, "{spec}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+use headstart_agent::AgentHandle;
+use headstart_overlay_fs::{OsTree, SeveralUndone, UndoOutcome};
+
+use super::words::{conflicts, counted};
+use crate::output::{one_line, shortened};
+
+/// So many files are named.
+const MOST_NAMED: usize = 12;
+
+/// What came of taking back what the last turn has changed, in words.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Undone {
+    /// There is nothing to take back.
+    Nothing(String),
+    /// Nothing was taken back, and why.
+    Refused(String),
+    /// The files that are as before, and why older changes of that turn are not.
+    Part { files: String, left: String },
+    /// The files that are as before, and what that is not.
+    Whole { files: String, told: String },
+}
+
+/// Takes back all that the last turn has written, or nothing of it. The conversation is idle.
+pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> Undone {
+    let Some(turn) = agent.last_commits() else {
+        return Undone::Nothing(
+            "no turn of this chat has changed a file that is not as before; \
+             `headstart undo` takes back what was changed before this chat"
+                .to_owned(),
+        );
+    };
+    let prompt = shortened(&one_line(&turn.prompt), 60);
+    let nothing = format!("nothing of \"{prompt}\" was taken back");
+    let SeveralUndone { commits, paths, stopped } = match tree.undo_several(&turn.commits) {
+        Ok(several) => several,
+        Err(error) => return Undone::Refused(format!("{nothing}: {error}")),
+    };
+    let is_whole = stopped.is_none();
+    let why = match stopped {
+        None => String::new(),
+        Some(UndoOutcome::Conflict(found)) => {
+            format!("what it wrote has changed since\n{}", conflicts(&found))
+        }
+        Some(_) => "it is not kept any more (the last 20 changes are, up to 256 MiB)".to_owned(),
+    };
+    if commits == 0 {
+        return Undone::Refused(format!("{nothing}: {why}"));
+    }
+    let mut lines: Vec<_> = paths.iter().take(MOST_NAMED).map(|path| format!("as before  {path}")).collect();
+    if MOST_NAMED < paths.len() {
+        lines.push(format!("… {} more", paths.len() - MOST_NAMED));
+    }
+    let files = lines.join("\n");
+    if !is_whole {
+        let left = counted(turn.commits.len() - commits, "older change");
+        return Undone::Part { files, left: format!("{left} of that turn stayed: {why}") };
+    }
+    agent.took_back(&turn);
+    let told = format!(
+        "what \"{prompt}\" wrote is taken back, and the model is told with your next prompt; what its commands did is not"
+    );
+    Undone::Whole { files, told }
+}
