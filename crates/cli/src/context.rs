@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::store::Store;
 
 /// What every command is handed: how to speak, and where things are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Context {
     pub(crate) output: Output,
     pub(crate) environment: Environment,

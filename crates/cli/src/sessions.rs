@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! STATE/sessions/NAME-HASH/ID.jsonl   one conversation: lines as `headstart_agent::Session` reads them, only ever added
+//! STATE/sessions/NAME-HASH/workspace  the path of the workspace, for whoever lists those of all
 //! ```
 //!
 //! NAME and HASH are of the workspace, as for ledgers. Whoever talks in a session holds a lock on its file, so that no two write into one. A line
@@ -30,10 +31,14 @@ const PROMPTS: usize = 200;
 /// So much of earlier chats is read for them.
 const PROMPT_BYTES: u64 = 8 * 1024 * 1024;
 
+/// The file that says of which workspace a folder is.
+const WORKSPACE: &str = "workspace";
+
 /// The sessions of one workspace.
 #[derive(Debug, Clone)]
 pub(crate) struct Sessions {
     folder: PathBuf,
+    workspace: String,
 }
 
 /// One of them, without what was said.
@@ -48,7 +53,57 @@ pub(crate) struct Listed {
 impl Sessions {
     /// Touches no file.
     pub(crate) fn of(state: &Path, workspace: &str) -> Self {
-        Self { folder: state.join("sessions").join(state_name(Path::new(workspace))) }
+        let folder = state.join("sessions").join(state_name(Path::new(workspace)));
+        Self { folder, workspace: workspace.to_owned() }
+    }
+
+    /// Those of all workspaces of which it is known where they are.
+    #[cfg(feature = "acp")]
+    pub(crate) fn everywhere(state: &Path) -> Result<Vec<Self>, CliError> {
+        let all = state.join("sessions");
+        let entries = match fs::read_dir(&all) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(CliError::io("read", &all)(error)),
+        };
+        let of_folder = |entry: fs::DirEntry| {
+            let workspace = fs::read_to_string(entry.path().join(WORKSPACE)).ok()?;
+            // A folder that says it is another's is nobody's.
+            Some(Self::of(state, &workspace)).filter(|sessions| sessions.folder == entry.path())
+        };
+        Ok(entries.flatten().filter_map(of_folder).collect())
+    }
+
+    /// Where they are from.
+    #[cfg(feature = "acp")]
+    pub(crate) fn workspace(&self) -> &str {
+        &self.workspace
+    }
+
+    /// Whether there is one of exactly this id.
+    #[cfg(feature = "acp")]
+    pub(crate) fn has(&self, id: &str) -> bool {
+        let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_name && self.file(id).is_file()
+    }
+
+    /// Copies one as it is now, under a new id.
+    #[cfg(feature = "acp")]
+    pub(crate) fn fork(&self, id: &str, new: &str) -> Result<(), CliError> {
+        let file = self.file(id);
+        let bytes = fs::read(&file).map_err(CliError::io("read", &file))?;
+        // What cannot be read is not copied.
+        Session::read(&bytes).map_err(|source| CliError::Session { file, source })?;
+        let text = String::from_utf8_lossy(&bytes);
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        let lines = whole.lines().map(|line| match serde_json::from_str::<Value>(line) {
+            Ok(mut first) if first["type"] == "session" => {
+                first["id"] = new.into();
+                format!("{first}\n")
+            }
+            _ => format!("{line}\n"),
+        });
+        self.begin(new, Scrubber::default()).write(&lines.collect::<String>())
     }
 
     /// All, the one that was written last first.
@@ -178,6 +233,13 @@ impl Listed {
         self.modified.elapsed().map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
     }
 
+    /// When it was written last, in milliseconds since the Unix epoch.
+    #[cfg(feature = "acp")]
+    pub(crate) fn modified_ms(&self) -> u64 {
+        let since = self.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -198,6 +260,8 @@ impl OpenSession {
             let folder = &self.folder.folder;
             folder.parent().map_or(Ok(()), create_private_folder)?;
             fs::create_dir_all(folder).map_err(CliError::io("create", folder))?;
+            let named = folder.join(WORKSPACE);
+            fs::write(&named, &self.folder.workspace).map_err(CliError::io("write", &named))?;
             self.folder.sweep()?;
             let id = self.path.file_stem().unwrap_or_default().to_string_lossy();
             *open =

@@ -239,6 +239,17 @@ Examples:
   headstart hook gemini-cli --install --deny
   headstart hook codex --uninstall";
 
+#[cfg(feature = "acp")]
+pub(super) const ACP: &str = "\
+An editor starts this and talks to it: each of its sessions is a chat in the folder that it names, with your configuration, and what
+is suggested after a turn runs ahead there as in a chat. Editors that know suggestions show them; in all others the command /next takes
+the one that its description names. /diff, /undo, /stats and /ahead on|off are there, too. Answers, files and keys never go to standard
+error. docs/acp.md has the settings of editors.
+
+Examples:
+  headstart acp --model anthropic:claude-sonnet-5
+  headstart acp --setup";
+
 pub(super) const RUN: &str = "\
 The gate judges the command as it judges work ahead. One that only reads runs in a clean environment, below Landlock, git in its
 hardened form; its exit code, output and signals are the command's. Any other does not run: the exit code is 125, and standard

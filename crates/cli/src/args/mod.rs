@@ -44,6 +44,10 @@ pub(crate) enum Command {
     /// Talk to a model in this project, with suggestions and speculation
     #[command(after_help = help::CHAT)]
     Chat(Chat),
+    /// Serve an editor that speaks the Agent Client Protocol, on standard input and output
+    #[cfg(feature = "acp")]
+    #[command(after_help = help::ACP)]
+    Acp(Acp),
     /// List the conversations of this workspace, show, rename or remove one
     #[command(after_help = help::SESSIONS)]
     Sessions(Sessions),
@@ -187,6 +191,18 @@ pub(crate) struct Chat {
     pub(crate) mode: ModeArg,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
+}
+
+#[cfg(feature = "acp")]
+#[derive(Debug, Args)]
+pub(crate) struct Acp {
+    /// Say which models there are here and how to choose one, in a terminal; it fails where none is chosen
+    #[arg(long)]
+    pub(crate) setup: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) mode: ModeArg,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use headstart_agent::AgentHandle;
 use headstart_budget::ledger::{Costs, Part, Statistics};
 
 use super::Chat;
@@ -19,12 +20,17 @@ impl Chat {
     }
 
     pub(super) fn say_statistics(&mut self) -> Result<(), CliError> {
-        let (statistics, is_free) = self.agent.metering(|metering| {
-            let tariff = metering.experience().tariff();
-            (Statistics::of(metering.session(), tariff), tariff.is_free())
-        });
-        self.face.say(&line(&statistics, is_free), Style::Plain)
+        self.face.say(&statistics_line(&self.agent), Style::Plain)
     }
+}
+
+/// What work ahead was good for in a conversation.
+pub(crate) fn statistics_line(agent: &AgentHandle) -> String {
+    let (statistics, is_free) = agent.metering(|metering| {
+        let tariff = metering.experience().tariff();
+        (Statistics::of(metering.session(), tariff), tariff.is_free())
+    });
+    line(&statistics, is_free)
 }
 
 /// A row for each kind of request.

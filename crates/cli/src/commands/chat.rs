@@ -5,7 +5,7 @@ use crate::args;
 use crate::chat::{Chat, Face, Opening};
 use crate::config::{self, Config, Flags};
 use crate::context::Context;
-use crate::conversation::{Accounts, Kept, ModelChoice, Which};
+use crate::conversation::{ModelChoice, Opened, Which};
 use crate::demo::{self, After, DemoChat};
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -14,7 +14,7 @@ use crate::models::Models;
 use crate::output::{self, Style};
 use crate::seen::{self, Seen, Way};
 use crate::terminal::{Input, Known, Palette};
-use crate::{setup, tool_servers, workspace};
+use crate::workspace;
 
 /// Talks to a model in this project.
 pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatus, CliError> {
@@ -75,15 +75,9 @@ async fn talk(
     opening: Opening,
     which: Which,
 ) -> Result<ExitStatus, CliError> {
-    // A chat needs no store; without a state folder its accepts cannot be undone.
-    let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
-    let environment = &context.environment;
-    let server_tools =
-        tool_servers::begin(&config, workspace, state.as_deref(), environment, interactive).await?;
-    let parts = setup::parts(&config, workspace, state.as_deref(), models, environment, server_tools).await?;
-    let accounts = Accounts::open(context, &config, workspace)?;
-    let mut kept = Kept::open(&config, workspace, state.as_deref(), which, &context.environment)?;
+    let opened = Opened::open(context, &config, workspace, models, which, interactive).await?;
+    let Opened { parts, accounts, mut kept, state } = opened;
     let (face, input) = if interactive {
         kept.recall(&config, workspace, state.as_deref());
         terminal(&config, context)?

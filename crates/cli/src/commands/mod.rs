@@ -2,6 +2,8 @@
 
 mod abort;
 mod accept;
+#[cfg(feature = "acp")]
+mod acp;
 mod chat;
 mod completions;
 mod demo;
@@ -43,6 +45,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
     match command {
         Command::Demo(args) => block_on(demo::run(args, context)),
         Command::Chat(args) => block_on(chat::run(args, context)),
+        #[cfg(feature = "acp")]
+        Command::Acp(args) => block_on(acp::run(args, context)),
         Command::Sessions(args) => sessions::run(args, context),
         Command::Suggest(args) => block_on(suggest::run(args, context)),
         Command::Speculate(args) => block_on(speculate::run(args, context)),

@@ -32,6 +32,12 @@ impl PerModel {
         self.0.get(model).or_else(|| self.0.get(plain?)).cloned().unwrap_or_default()
     }
 
+    /// The models that are named with their provider.
+    #[cfg(feature = "acp")]
+    pub(crate) fn specs(&self) -> impl Iterator<Item = String> {
+        self.0.keys().filter(|name| name.contains(':')).cloned()
+    }
+
     /// The prices that the user gives.
     pub(crate) fn prices(&self) -> Prices {
         self.0.iter().filter_map(|(name, settings)| Some((name.clone(), settings.price?))).collect()

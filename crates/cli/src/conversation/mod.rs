@@ -8,14 +8,21 @@ mod models;
 mod undo;
 pub(crate) mod words;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use headstart_agent::{AgentHandle, AgentOptions, Ports, Updates, agent};
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::models::Models;
 use crate::parts::Parts;
+use crate::{setup, tool_servers};
 pub(crate) use accounts::Accounts;
+#[cfg(feature = "acp")]
+pub(crate) use accounts::conversation_id;
 pub(crate) use edits::Written;
 pub(crate) use kept::{Kept, Which};
 pub(crate) use models::{ModelChoice, WorksHere};
@@ -49,6 +56,37 @@ pub(crate) struct ShownTo {
     pub(crate) questions: bool,
     /// Somebody writes down what turns tell.
     pub(crate) events: bool,
+}
+
+/// All that a conversation needs to begin.
+pub(crate) struct Opened {
+    pub(crate) parts: Parts,
+    pub(crate) accounts: Accounts,
+    pub(crate) kept: Kept,
+    /// The folder of all state, where there is one.
+    pub(crate) state: Option<PathBuf>,
+}
+
+impl Opened {
+    /// Opens what is kept of it, starts its tool servers and finds out what this machine can. `asks`: somebody at a terminal is asked about what
+    /// the project wants to start.
+    pub(crate) async fn open(
+        context: &Context,
+        config: &Config,
+        workspace: &str,
+        models: &Models,
+        which: Which,
+        asks: bool,
+    ) -> Result<Self, CliError> {
+        // A conversation needs no store; without a state folder its accepts cannot be undone.
+        let state = context.store().ok().map(|store| store.state_folder().to_owned());
+        let environment = &context.environment;
+        let accounts = Accounts::open(context, config, workspace)?;
+        let kept = Kept::open(config, workspace, state.as_deref(), which, environment)?;
+        let servers = tool_servers::begin(config, workspace, state.as_deref(), environment, asks).await?;
+        let parts = setup::parts(config, workspace, state.as_deref(), models, environment, servers).await?;
+        Ok(Self { parts, accounts, kept, state })
+    }
 }
 
 impl Conversation {

@@ -1,3 +1,5 @@
 //! How headstart serves programs that people already use.
 
+#[cfg(feature = "acp")]
+pub(crate) mod acp;
 pub(crate) mod hooks;

@@ -1,0 +1,29 @@
+use std::path::Path;
+
+use super::start;
+use crate::args;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::hosts::acp;
+use crate::models::Models;
+use crate::workspace;
+
+/// Serves an editor.
+pub(crate) async fn run(args: args::Acp, context: &Context) -> Result<ExitStatus, CliError> {
+    let flags = args.model.flags(&args.mode);
+    if args.setup {
+        start::run(context).await?;
+        let here = workspace::resolve(None)?;
+        let config = context.config(&flags, Path::new(&here))?;
+        Models::open(&config, &context.environment, None)?;
+        return Ok(ExitStatus::Done);
+    }
+    if args.model.record.is_some() {
+        return Err(CliError::Unavailable(
+            "--record keeps one conversation, and an editor has several".to_owned(),
+        ));
+    }
+    acp::serve(context.clone(), flags).await?;
+    Ok(ExitStatus::Done)
+}

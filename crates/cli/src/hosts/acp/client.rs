@@ -1,0 +1,140 @@
+//! The way to the client: what it is told and asked, and its answers.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use agent_client_protocol_schema::v1::{
+    ClientCapabilities, Error, RequestId, SessionId, SessionNotification, SessionUpdate,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::{mpsc, oneshot};
+
+use super::rpc;
+
+/// So many messages may wait for a client that does not read: then who tells more waits.
+const WAITING: usize = 256;
+
+type Answer = Result<Value, Error>;
+
+/// The client. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Client(Arc<Inner>);
+
+struct Inner {
+    out: mpsc::Sender<Value>,
+    asked: Mutex<HashMap<i64, oneshot::Sender<Answer>>>,
+    next: AtomicI64,
+    can: OnceLock<ClientCapabilities>,
+}
+
+impl Client {
+    /// A client that reads what is written to `output`, and the task that writes. It ends with the last clone, or when nobody reads.
+    pub(super) fn new(
+        mut output: impl tokio::io::AsyncWrite + Unpin + Send + 'static,
+    ) -> (Self, tokio::task::JoinHandle<()>) {
+        let (out, mut messages) = mpsc::channel::<Value>(WAITING);
+        let writing = tokio::spawn(async move {
+            let mut lines = Vec::new();
+            while let Some(message) = messages.recv().await {
+                lines.clear();
+                let mut next = Some(message);
+                while let Some(message) = next {
+                    // Into memory: it cannot fail.
+                    let _ = serde_json::to_writer(&mut lines, &message);
+                    lines.push(b'\n');
+                    next = messages.try_recv().ok();
+                }
+                if output.write_all(&lines).await.is_err() || output.flush().await.is_err() {
+                    return;
+                }
+            }
+        });
+        let inner = Inner { out, asked: Mutex::default(), next: AtomicI64::new(1), can: OnceLock::new() };
+        (Self(Arc::new(inner)), writing)
+    }
+
+    /// What it said that it can; nothing before it has said so.
+    pub(super) fn can(&self) -> ClientCapabilities {
+        self.0.can.get().cloned().unwrap_or_default()
+    }
+
+    /// It has said what it can. Whether it had not before.
+    pub(super) fn introduce(&self, can: ClientCapabilities) -> bool {
+        self.0.can.set(can).is_ok()
+    }
+
+    /// Whether it has said what it can.
+    pub(super) fn is_known(&self) -> bool {
+        self.0.can.get().is_some()
+    }
+
+    /// Ends when nobody reads any more.
+    pub(super) async fn gone(&self) {
+        self.0.out.closed().await;
+    }
+
+    pub(super) async fn respond(&self, id: &RequestId, result: Result<impl Serialize, Error>) {
+        let result = result.and_then(|result| {
+            serde_json::to_value(result).map_err(|error| Error::new(-32603, error.to_string()))
+        });
+        self.send(rpc::response(id, result)).await;
+    }
+
+    pub(super) async fn refuse(&self, id: &RequestId, error: Error) {
+        self.send(rpc::response(id, Err(error))).await;
+    }
+
+    pub(super) async fn update(&self, session: &SessionId, update: SessionUpdate) {
+        let told = SessionNotification::new(session.clone(), update);
+        self.send(rpc::notification("session/update", &told)).await;
+    }
+
+    /// Asks, and waits for the answer. Who does not want it any more drops the future.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<T, Error> {
+        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        self.asked().insert(id, answer);
+        let asked = Asked { client: self, id };
+        self.send(rpc::request(id, method, params)).await;
+        let answer = answered.await.map_err(|_| Error::internal_error())?;
+        drop(asked);
+        rpc::params(answer?)
+    }
+
+    /// Takes in an answer of its. One to a question that nobody asks any more changes nothing.
+    pub(super) fn answered(&self, id: &RequestId, result: Answer) {
+        let RequestId::Number(id) = id else { return };
+        if let Some(answer) = self.asked().remove(id) {
+            let _ = answer.send(result);
+        }
+    }
+
+    async fn send(&self, message: Value) {
+        // Nobody reads any more: the end follows.
+        let _ = self.0.out.send(message).await;
+    }
+
+    fn asked(&self) -> std::sync::MutexGuard<'_, HashMap<i64, oneshot::Sender<Answer>>> {
+        self.0.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A question that is asked until this is dropped.
+struct Asked<'a> {
+    client: &'a Client,
+    id: i64,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.client.asked().remove(&self.id);
+    }
+}

@@ -1,0 +1,420 @@
+//! `headstart acp`: the chat for editors that speak the Agent Client Protocol, version 1, on standard input and output.
+//!
+//! The protocol's types are those of its schema crate, and nothing outside this folder knows them. Each session is a conversation of
+//! `headstart_agent`, served by a task of its own (`session`); here requests find their way to it.
+
+mod client;
+mod offer;
+mod opening;
+mod options;
+mod prompt;
+mod questions;
+mod rpc;
+mod servers;
+mod session;
+mod stored;
+mod updates;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agent_client_protocol_schema::ProtocolVersion;
+use agent_client_protocol_schema::v1::{
+    AgentCapabilities, AuthMethod, AuthMethodTerminal, CancelNotification, CloseSessionRequest,
+    DeleteSessionRequest, Error, ForkSessionRequest, Implementation, InitializeRequest, InitializeResponse,
+    ListSessionsRequest, LoadSessionRequest, McpCapabilities, McpServer, NewSessionRequest,
+    PromptCapabilities, PromptRequest, RequestId, ResumeSessionRequest, SessionCapabilities,
+    SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities,
+    SessionResumeCapabilities, SetSessionModeRequest,
+};
+use futures::future::join_all;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::sync::oneshot;
+
+use self::client::Client;
+use self::rpc::Message;
+use self::session::{Act, Handle, Opening};
+use crate::config::Flags;
+use crate::context::Context;
+use crate::conversation::Which;
+use crate::error::CliError;
+use crate::lines::MAX_LINE;
+use crate::signals::Signals;
+
+/// Serves the client until it is gone. Nothing that was begun for it is left at work.
+pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError> {
+    let mut signals = Signals::new().map_err(CliError::Input)?;
+    let (client, writing) = Client::new(tokio::io::stdout());
+    let server = Arc::new(Server { context, flags, client: client.clone(), open: Mutex::default() });
+    let mut input = BufReader::with_capacity(64 * 1024, tokio::io::stdin());
+    let mut line = Vec::new();
+    let ended = loop {
+        tokio::select! {
+            biased;
+            signal = signals.next() => {
+                break Err(CliError::Signalled { signal, what: "what was at work is gone, what was accepted stays".to_owned() });
+            }
+            () = client.gone() => break Ok(()),
+            read = next_line(&mut input, &mut line) => match read {
+                Ok(Line::Whole) => server.on_line(&line).await,
+                Ok(Line::TooLong) => {
+                    let why = format!("the line is longer than {MAX_LINE} bytes");
+                    client.refuse(&RequestId::Null, Error::new(-32700, why)).await;
+                }
+                Ok(Line::End) => break Ok(()),
+                Err(error) => break Err(CliError::Input(error)),
+            },
+        }
+        line.clear();
+    };
+    server.close().await;
+    drop((server, client));
+    // What was answered last is on its way.
+    let _ = tokio::time::timeout(std::time::Duration::from_secs(1), writing).await;
+    ended
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+/// Reads the next line into `line`; what was read of it stays there when the future is dropped early. Of one that is too long nothing is kept.
+async fn next_line(input: &mut BufReader<tokio::io::Stdin>, line: &mut Vec<u8>) -> std::io::Result<Line> {
+    loop {
+        let room = (MAX_LINE + 1).saturating_sub(line.len());
+        let read = (&mut *input).take(room as u64).read_until(b'\n', line).await?;
+        if line.last() == Some(&b'\n') {
+            line.pop();
+            return Ok(if MAX_LINE < line.len() { Line::TooLong } else { Line::Whole });
+        }
+        if MAX_LINE < line.len() {
+            skip_line(input).await?;
+            return Ok(Line::TooLong);
+        }
+        if read == 0 {
+            return Ok(if line.is_empty() { Line::End } else { Line::Whole });
+        }
+    }
+}
+
+async fn skip_line(input: &mut BufReader<tokio::io::Stdin>) -> std::io::Result<()> {
+    loop {
+        let bytes = input.fill_buf().await?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let (length, is_end) = match bytes.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (end + 1, true),
+            None => (bytes.len(), false),
+        };
+        input.consume(length);
+        if is_end {
+            return Ok(());
+        }
+    }
+}
+
+/// The sessions of one client.
+struct Server {
+    context: Context,
+    flags: Flags,
+    client: Client,
+    open: Mutex<HashMap<String, Open>>,
+}
+
+/// A session that is served.
+struct Open {
+    handle: Handle,
+    workspace: PathBuf,
+}
+
+/// `session/set_config_option`, whose value is of a type that the option has.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SetOption {
+    session_id: String,
+    config_id: String,
+    value: Value,
+}
+
+/// `$/cancel_request`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CancelRequest {
+    request_id: RequestId,
+}
+
+/// What a request asks for beside its session.
+enum How {
+    New,
+    Fork,
+    /// Its history is told again.
+    Load,
+    Resume,
+}
+
+impl Server {
+    async fn on_line(self: &Arc<Self>, line: &[u8]) {
+        match rpc::parse(line) {
+            Err(refused) => self.client.refuse(&refused.id, refused.error).await,
+            Ok(Message::Response { id, result }) => self.client.answered(&id, result),
+            Ok(Message::Notification { method, params }) => self.on_notification(&method, params),
+            Ok(Message::Request { id, method, params }) => {
+                if let Err(error) = self.on_request(&id, &method, params).await {
+                    self.client.refuse(&id, error).await;
+                }
+            }
+        }
+    }
+
+    /// What is not known, and what cannot be read, is nobody's: there is no answer to a notification.
+    fn on_notification(&self, method: &str, params: Value) {
+        match method {
+            "session/cancel" => {
+                if let Ok(cancel) = rpc::params::<CancelNotification>(params)
+                    && let Ok(handle) = self.session(&cancel.session_id.0)
+                {
+                    handle.act(Act::Cancel { only: None });
+                }
+            }
+            "$/cancel_request" => {
+                if let Ok(cancel) = rpc::params::<CancelRequest>(params) {
+                    for open in self.open().values() {
+                        open.handle.act(Act::Cancel { only: Some(cancel.request_id.clone()) });
+                    }
+                }
+            }
+            _ => tracing::debug!(method, "a notification that is not known"),
+        }
+    }
+
+    /// Answers a request, or has somebody answer it.
+    async fn on_request(self: &Arc<Self>, id: &RequestId, method: &str, params: Value) -> Result<(), Error> {
+        if method != "initialize" && !self.client.is_known() {
+            return Err(Error::new(-32600, format!("initialize comes before {method}")));
+        }
+        match method {
+            "initialize" => {
+                let answer = self.initialize(rpc::params(params)?)?;
+                self.client.respond(id, Ok(answer)).await;
+            }
+            "authenticate" => {
+                self.authenticate()?;
+                self.client.respond(id, Ok(json!({}))).await;
+            }
+            "session/new" => {
+                let request: NewSessionRequest = rpc::params(params)?;
+                no_more_folders(&request.additional_directories)?;
+                self.start(id, (How::New, Which::New), request.cwd, request.mcp_servers);
+            }
+            "session/load" => {
+                let request: LoadSessionRequest = rpc::params(params)?;
+                no_more_folders(&request.additional_directories)?;
+                let which = (How::Load, Which::Named(request.session_id.to_string()));
+                self.start(id, which, request.cwd, request.mcp_servers);
+            }
+            "session/resume" => {
+                let request: ResumeSessionRequest = rpc::params(params)?;
+                no_more_folders(&request.additional_directories)?;
+                let which = (How::Resume, Which::Named(request.session_id.to_string()));
+                self.start(id, which, request.cwd, request.mcp_servers);
+            }
+            "session/fork" => {
+                let request: ForkSessionRequest = rpc::params(params)?;
+                no_more_folders(&request.additional_directories)?;
+                let fork = stored::fork(&opening::state(&self.context)?, &request.session_id.0)?;
+                self.start(id, (How::Fork, Which::Named(fork)), request.cwd, request.mcp_servers);
+            }
+            "session/list" => {
+                let request: ListSessionsRequest = rpc::params(params)?;
+                let listed = stored::list(&opening::state(&self.context)?, request.cwd.as_deref())?;
+                self.client.respond(id, Ok(listed)).await;
+            }
+            "session/delete" => {
+                let request: DeleteSessionRequest = rpc::params(params)?;
+                let state = opening::state(&self.context)?;
+                let session = request.session_id.to_string();
+                self.after_close(id, session.clone(), move || stored::delete(&state, &session));
+            }
+            "session/close" => {
+                let request: CloseSessionRequest = rpc::params(params)?;
+                let session = request.session_id.to_string();
+                self.session(&session)?;
+                self.after_close(id, session, || Ok(()));
+            }
+            "session/prompt" => {
+                let request: PromptRequest = rpc::params(params)?;
+                let (handle, workspace) = self.session_in(&request.session_id.0)?;
+                let text = prompt::text(&request.prompt, &workspace)?;
+                if text.trim().is_empty() {
+                    return Err(rpc::wrong("params.prompt", "there is no word in it"));
+                }
+                handle.act(Act::Prompt { id: id.clone(), text });
+            }
+            "session/set_mode" => {
+                let request: SetSessionModeRequest = rpc::params(params)?;
+                let handle = self.session(&request.session_id.0)?;
+                handle.act(Act::SetMode { id: id.clone(), mode: request.mode_id.0.to_string() });
+            }
+            "session/set_config_option" => {
+                let SetOption { session_id, config_id, value } = rpc::params(params)?;
+                let handle = self.session(&session_id)?;
+                handle.act(Act::SetOption { id: id.clone(), option: config_id, value });
+            }
+            _ => return Err(Error::new(-32601, format!("there is no method {method} here"))),
+        }
+        Ok(())
+    }
+
+    fn initialize(&self, request: InitializeRequest) -> Result<InitializeResponse, Error> {
+        let has_terminal = request.client_capabilities.auth.terminal;
+        if !self.client.introduce(request.client_capabilities) {
+            return Err(Error::new(-32600, "initialize has come already"));
+        }
+        let version = env!("CARGO_PKG_VERSION");
+        let sessions = SessionCapabilities::new()
+            .list(SessionListCapabilities::new())
+            .delete(SessionDeleteCapabilities::new())
+            .fork(SessionForkCapabilities::new())
+            .resume(SessionResumeCapabilities::new())
+            .close(SessionCloseCapabilities::new());
+        let can = AgentCapabilities::new()
+            .load_session(true)
+            .prompt_capabilities(PromptCapabilities::new().embedded_context(true))
+            .mcp_capabilities(McpCapabilities::new().http(cfg!(feature = "mcp")))
+            .session_capabilities(sessions);
+        let mut meta = serde_json::Map::new();
+        meta.insert("headstart".to_owned(), json!({ "version": version }));
+        let answer = InitializeResponse::new(ProtocolVersion::V1)
+            .agent_info(Implementation::new("headstart", version).title("headstart".to_owned()))
+            .agent_capabilities(can)
+            .meta(meta);
+        // Only a client with a terminal can be told of one that needs it.
+        Ok(if has_terminal { answer.auth_methods(vec![setup()]) } else { answer })
+    }
+
+    /// There is no account. What there has to be is a model, and its key in the environment.
+    fn authenticate(&self) -> Result<(), Error> {
+        let here = crate::workspace::resolve(None).map_err(|error| opening::refused(&error))?;
+        let config = self.context.config(&self.flags, Path::new(&here));
+        let config = config.map_err(|error| opening::refused(&error))?;
+        crate::models::Models::open(&config, &self.context.environment, None)
+            .map(drop)
+            .map_err(|error| opening::refused(&error))
+    }
+
+    /// Begins a session beside everything else, for it may have to wait for tool servers.
+    fn start(
+        self: &Arc<Self>,
+        id: &RequestId,
+        (how, which): (How, Which),
+        cwd: PathBuf,
+        servers: Vec<McpServer>,
+    ) {
+        let (server, id) = (Arc::clone(self), id.clone());
+        tokio::spawn(async move {
+            if let Err(error) = server.begin(&id, (how, which), &cwd, &servers).await {
+                server.client.refuse(&id, error).await;
+            }
+        });
+    }
+
+    async fn begin(
+        &self,
+        id: &RequestId,
+        (how, which): (How, Which),
+        cwd: &Path,
+        servers: &[McpServer],
+    ) -> Result<(), Error> {
+        let workspace = PathBuf::from(opening::folder(cwd)?);
+        if let Which::Named(session) = &which {
+            stored::is_here(&opening::state(&self.context)?, &workspace, session)?;
+            // Who loads one anew wants it from its beginning.
+            self.close_session(session).await;
+        }
+        let begun = opening::begin(&self.context, &self.flags, &self.client, cwd, which, servers).await?;
+        let open = Open { handle: begun.handle.clone(), workspace };
+        self.open().insert(begun.id.clone(), open);
+        tokio::spawn(begun.session.run());
+        let (session, id) = (begun.id, id.clone());
+        let is_new = matches!(how, How::New | How::Fork);
+        let answer: Opening = Box::new(move |settings, switches| {
+            let mut answer =
+                json!({ "modes": settings.modes(), "configOptions": settings.options(switches) });
+            if is_new {
+                answer["sessionId"] = session.into();
+            }
+            (id, answer)
+        });
+        begun.handle.act(Act::Begin { answer, replay: matches!(how, How::Load) });
+        Ok(())
+    }
+
+    /// Ends a session, if it is open, and then does what there is to do.
+    fn after_close(
+        self: &Arc<Self>,
+        id: &RequestId,
+        session: String,
+        then: impl FnOnce() -> Result<(), Error> + Send + 'static,
+    ) {
+        let (server, id) = (Arc::clone(self), id.clone());
+        tokio::spawn(async move {
+            server.close_session(&session).await;
+            server.client.respond(&id, then().map(|()| json!({}))).await;
+        });
+    }
+
+    async fn close_session(&self, session: &str) {
+        let open = self.open().remove(session);
+        if let Some(open) = open {
+            close(&open.handle).await;
+        }
+    }
+
+    async fn close(&self) {
+        let open: Vec<_> = self.open().drain().map(|(_, open)| open.handle).collect();
+        join_all(open.iter().map(close)).await;
+    }
+
+    fn session(&self, id: &str) -> Result<Handle, Error> {
+        self.session_in(id).map(|(handle, _)| handle)
+    }
+
+    fn session_in(&self, id: &str) -> Result<(Handle, PathBuf), Error> {
+        let open = self.open();
+        let open = open.get(id).map(|open| (open.handle.clone(), open.workspace.clone()));
+        open.ok_or_else(|| rpc::wrong("params.sessionId", &format!("no session {id:?} is open")))
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<String, Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn close(handle: &Handle) {
+    let (closed, is_closed) = oneshot::channel();
+    if handle.act(Act::Close { closed }) {
+        // It is never sent, only dropped.
+        let _ = is_closed.await;
+    }
+}
+
+fn no_more_folders(folders: &[PathBuf]) -> Result<(), Error> {
+    match folders {
+        [] => Ok(()),
+        _ => Err(rpc::wrong("params.additionalDirectories", "a session has one folder, that of cwd")),
+    }
+}
+
+/// What a client with a terminal can do for a user who has no model yet.
+fn setup() -> AuthMethod {
+    let method = AuthMethodTerminal::new("headstart-setup", "Choose a model")
+        .description("Says which models there are here, and how to choose one".to_owned())
+        .args(vec!["--setup".to_owned()]);
+    AuthMethod::Terminal(method)
+}

@@ -1,0 +1,160 @@
+//! What is suggested, as clients show it: candidates beside the conversation, and a command that takes the first.
+
+use agent_client_protocol_schema::v1::{
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, SessionInfoUpdate, SessionUpdate,
+    UnstructuredCommandInput,
+};
+use headstart_agent::View;
+use headstart_speculation::Ending;
+use serde_json::{Value, json};
+
+use crate::conversation::words::counted;
+use crate::output::one_line;
+
+/// What is suggested, and how far the work for the first candidate is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Offer {
+    /// Best first; the one that is shown before all others.
+    texts: Vec<String>,
+    ahead: Option<AheadOf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct AheadOf {
+    id: String,
+    state: &'static str,
+    changes: usize,
+}
+
+impl Offer {
+    pub(super) fn of(view: &View) -> Self {
+        let Some(suggestion) = &view.suggestion else { return Self::default() };
+        let others = suggestion.all.iter().map(ToString::to_string).filter(|text| *text != suggestion.text);
+        let texts = std::iter::once(suggestion.text.clone()).chain(others).collect();
+        let ahead = view.ahead.as_ref().map(|ahead| AheadOf {
+            id: ahead.id.clone(),
+            state: match ahead.finished.as_ref().map(|finished| &finished.ending) {
+                None => "running",
+                Some(Ending::Completed) => "ready",
+                Some(Ending::Boundary { .. }) => "boundary",
+                Some(_) => "stopped",
+            },
+            changes: ahead.progress.staged.len(),
+        });
+        Self { texts, ahead }
+    }
+
+    /// Whether other work runs ahead than for this one.
+    pub(super) fn is_another_work(&self, than: &Self) -> bool {
+        let id = |offer: &Self| offer.ahead.as_ref().map(|ahead| ahead.id.clone());
+        self.ahead.is_some() && id(self) != id(than)
+    }
+
+    /// The candidate that is shown.
+    pub(super) fn first(&self) -> Option<&str> {
+        self.texts.first().map(String::as_str)
+    }
+
+    /// The candidates, in the form that clients which show them know. An empty list takes them back.
+    pub(super) fn told(&self) -> SessionUpdate {
+        let candidates = self.texts.iter().enumerate().map(|(place, text)| {
+            let mut candidate = json!({ "text": text });
+            if let Some(AheadOf { id, state, changes }) = self.ahead.as_ref().filter(|_| place == 0) {
+                let ahead = json!({ "id": id, "state": state, "changes": changes });
+                candidate["_meta"] = json!({ "headstart": ahead });
+            }
+            candidate
+        });
+        let suggestions: Vec<Value> = candidates.collect();
+        let mut meta = serde_json::Map::new();
+        meta.insert("promptSuggestions".to_owned(), json!({ "suggestions": suggestions }));
+        SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().meta(meta))
+    }
+
+    /// The commands that there are now.
+    pub(super) fn commands(&self) -> SessionUpdate {
+        let next = self.first().map(|text| {
+            let text = one_line(text);
+            let what = match &self.ahead {
+                None => text,
+                Some(AheadOf { state, changes: 0, .. }) => format!("{text} · {state}"),
+                Some(AheadOf { state, changes, .. }) => {
+                    format!("{text} · {state}, {}", counted(*changes, "file"))
+                }
+            };
+            AvailableCommand::new("next", what)
+        });
+        let ahead = UnstructuredCommandInput::new("on | off");
+        let always = [
+            AvailableCommand::new("diff", "Show what the work that ran ahead would change"),
+            AvailableCommand::new("undo", "Take back what the last turn wrote"),
+            AvailableCommand::new("stats", "Show what work ahead cost and saved in this session"),
+            AvailableCommand::new("ahead", "Whether the next prompt is suggested and run ahead")
+                .input(AvailableCommandInput::Unstructured(ahead)),
+        ];
+        let commands = next.into_iter().chain(always).collect();
+        SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
+    }
+}
+
+/// What a line that begins with a slash asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Command {
+    Next,
+    Diff,
+    Undo,
+    Stats,
+    Ahead(bool),
+    /// `/ahead` with another word, or without one.
+    AheadHow,
+}
+
+/// The command of a prompt; any other prompt is the model's.
+pub(super) fn command(prompt: &str) -> Option<Command> {
+    let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
+    let command = match (words.next()?, words.next()) {
+        ("next", None) => Command::Next,
+        ("diff", None) => Command::Diff,
+        ("undo", None) => Command::Undo,
+        ("stats", None) => Command::Stats,
+        ("ahead", Some("on")) => Command::Ahead(true),
+        ("ahead", Some("off")) => Command::Ahead(false),
+        ("ahead", _) => Command::AheadHow,
+        _ => return None,
+    };
+    words.next().is_none().then_some(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_commands_are_commands() {
+        assert_eq!(command("/next"), Some(Command::Next));
+        assert_eq!(command(" /ahead off\n"), Some(Command::Ahead(false)));
+        assert_eq!(command("/ahead"), Some(Command::AheadHow));
+        for prompt in ["next", "/etc/hosts is empty", "/next please", "/undo it", "", "/"] {
+            assert_eq!(command(prompt), None, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn the_first_candidate_says_what_is_ready() {
+        let ahead = AheadOf { id: "k-1".to_owned(), state: "ready", changes: 2 };
+        let offer = Offer { texts: vec!["run the tests".into(), "commit".into()], ahead: Some(ahead) };
+        let told = serde_json::to_value(offer.told()).unwrap();
+        assert_eq!(
+            told,
+            json!({ "sessionUpdate": "session_info_update", "_meta": { "promptSuggestions": { "suggestions": [
+                { "text": "run the tests", "_meta": { "headstart": { "id": "k-1", "state": "ready", "changes": 2 } } },
+                { "text": "commit" },
+            ] } } })
+        );
+        let commands = serde_json::to_value(offer.commands()).unwrap();
+        let next = json!({ "name": "next", "description": "run the tests · ready, 2 files" });
+        assert_eq!(commands["availableCommands"][0], next);
+        let none = serde_json::to_value(Offer::default().commands()).unwrap();
+        assert_eq!(none["availableCommands"][0]["name"], "diff");
+    }
+}

@@ -1,0 +1,78 @@
+//! What a user can set in a session: approval mode, model, and whether work is done ahead. Nothing here reads or writes.
+
+use agent_client_protocol_schema::v1::{
+    SessionConfigBoolean, SessionConfigKind, SessionConfigOption, SessionConfigOptionCategory,
+    SessionConfigSelect, SessionConfigSelectOption, SessionMode, SessionModeState,
+};
+use headstart_tool_gate::ApprovalMode;
+
+use crate::conversation::mode_name;
+
+/// The names under which they are set.
+pub(super) const MODE: &str = "mode";
+pub(super) const MODEL: &str = "model";
+pub(super) const AHEAD: &str = "headstart_ahead";
+
+const MODES: [(ApprovalMode, &str, &str); 5] = [
+    (ApprovalMode::Default, "Default", "Asks before it writes or runs what may do more than read"),
+    (ApprovalMode::Plan, "Plan", "Only looks: nothing is written, nothing is suggested"),
+    (ApprovalMode::Chat, "Chat", "Talks only: the model has no tools"),
+    (ApprovalMode::AutoEdit, "Auto edit", "Writes files without a question, and asks before commands"),
+    (ApprovalMode::Yolo, "Yolo", "Asks for nothing; rules that deny still count"),
+];
+
+/// How a session stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) mode: ApprovalMode,
+    /// The model that answers, as its user names it.
+    pub(super) model: String,
+    /// Those that can be chosen, this one among them.
+    pub(super) models: Vec<String>,
+    pub(super) ahead: bool,
+}
+
+impl Settings {
+    /// For clients that know modes and nothing else.
+    pub(super) fn modes(&self) -> SessionModeState {
+        let modes = MODES
+            .map(|(mode, name, what)| SessionMode::new(mode_name(mode), name).description(what.to_owned()));
+        SessionModeState::new(mode_name(self.mode), modes.to_vec())
+    }
+
+    /// For the others. `switches`: the client knows settings that are on or off.
+    pub(super) fn options(&self, switches: bool) -> Vec<SessionConfigOption> {
+        let approvals = MODES.map(|(mode, name, what)| {
+            SessionConfigSelectOption::new(mode_name(mode), name).description(what.to_owned())
+        });
+        let approval = SessionConfigSelect::new(mode_name(self.mode), approvals.to_vec());
+        let choices =
+            self.models.iter().map(|model| SessionConfigSelectOption::new(model.clone(), model.clone()));
+        let model = SessionConfigSelect::new(self.model.clone(), choices.collect::<Vec<_>>());
+        let ahead = if switches {
+            SessionConfigKind::Boolean(SessionConfigBoolean::new(self.ahead))
+        } else {
+            let switch = ["on", "off"].map(|word| SessionConfigSelectOption::new(word, word));
+            let now = if self.ahead { "on" } else { "off" };
+            SessionConfigKind::Select(SessionConfigSelect::new(now, switch.to_vec()))
+        };
+        vec![
+            SessionConfigOption::new(MODE, "Approval mode", SessionConfigKind::Select(approval))
+                .category(SessionConfigOptionCategory::Mode),
+            SessionConfigOption::new(MODEL, "Model", SessionConfigKind::Select(model))
+                .category(SessionConfigOptionCategory::Model),
+            SessionConfigOption::new(AHEAD, "Suggestions and work ahead", ahead)
+                .description("Whether the next prompt is suggested and run ahead".to_owned()),
+        ]
+    }
+}
+
+/// The mode of this name.
+pub(super) fn mode(name: &str) -> Option<ApprovalMode> {
+    MODES.into_iter().map(|(mode, ..)| mode).find(|mode| mode_name(*mode) == name)
+}
+
+/// The names of all modes.
+pub(super) fn mode_names() -> String {
+    MODES.map(|(mode, ..)| mode_name(mode)).join(", ")
+}

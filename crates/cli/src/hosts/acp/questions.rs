@@ -1,0 +1,193 @@
+//! Questions of a conversation, as clients ask them, and what an answer says. Nothing here reads or writes.
+
+use std::path::Path;
+
+use agent_client_protocol_schema::v1::{
+    Error, PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionResponse,
+    ToolCallContent, ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    ToolKind,
+};
+use headstart_agent::{Answer, Item, QuestionId, Subject, View};
+use headstart_overlay_fs::{ChangeSet, Choice, Conflict, Keep};
+use headstart_speculation::Host;
+use headstart_tool_gate::{CallRef, SessionRule};
+
+use super::updates;
+use crate::conversation::words::{self, counted, counts_with};
+use crate::offered::Commits;
+use crate::output::{call_title, one_line};
+use crate::parts::Parts;
+
+const YES: &str = "allow";
+const ALWAYS: &str = "always";
+const NO: &str = "reject";
+const ANEW: &str = "anew";
+const WORK: &str = "work";
+const MINE: &str = "mine";
+const BOTH: &str = "both";
+const KEEP: &str = "keep";
+
+/// A question that stands.
+pub(super) struct Asking {
+    pub(super) id: QuestionId,
+    /// The call that it is about, as the client is asked.
+    pub(super) call: ToolCallUpdate,
+    /// Whether the client does not know that call yet.
+    pub(super) is_new: bool,
+    pub(super) options: Vec<PermissionOption>,
+    /// What a yes for the rest of the session would let run.
+    always: Option<SessionRule>,
+    conflicts: Vec<Conflict>,
+    commits: Option<Commits>,
+}
+
+/// What its user said.
+pub(super) enum Said {
+    Answer(Answer),
+    /// Yes, and to such calls for the rest of the session.
+    Always(Box<SessionRule>),
+    /// The commits are to be kept beside theirs.
+    KeepCommits(Box<Commits>),
+    /// The client has taken the question away: what goes on is to stop.
+    Stop,
+}
+
+impl Asking {
+    pub(super) fn of(id: QuestionId, about: &Subject, view: &View, parts: &Parts) -> Option<Self> {
+        let workspace = parts.workspace.as_path();
+        let none = |call, is_new, options| Self {
+            id,
+            call,
+            is_new,
+            options,
+            always: None,
+            conflicts: Vec::new(),
+            commits: None,
+        };
+        Some(match about {
+            Subject::Call(judged) => {
+                let call = CallRef { name: &judged.call.name, args: &judged.call.args };
+                let always = SessionRule::of(call, &judged.verdict, &parts.host.gate_context());
+                let key = view
+                    .items
+                    .iter()
+                    .rposition(|item| matches!(&**item, Item::Call(item) if item.call.id == judged.call.id));
+                let call = updates::asked_call(
+                    key.unwrap_or(view.items.len()),
+                    &judged.call,
+                    judged.changes.as_ref(),
+                    workspace,
+                );
+                let more = always.as_ref().map(|rule| {
+                    let name = format!("Always in this session: {}", one_line(&rule.to_string()));
+                    option(ALWAYS, &name, PermissionOptionKind::AllowAlways)
+                });
+                let options = std::iter::once(yes("Allow")).chain(more).chain([no("Reject")]).collect();
+                Self { always, ..none(call, key.is_none(), options) }
+            }
+            Subject::Changes(asks) => {
+                let changes = asks.changes();
+                let title = format!("Take what ran ahead: {}", counts_with(&changes.summary(), asks.git()));
+                let after =
+                    asks.pending_call().map(|call| format!("After that it asks: {}", call_title(call)));
+                let call = of_work(id, &title, changes, after, workspace);
+                none(call, true, vec![yes("Write it"), no("Write nothing")])
+            }
+            Subject::Conflicts { conflicts, changes, .. } => {
+                let title =
+                    format!("Not written: {} changed since it ran ahead", counted(conflicts.len(), "file"));
+                let call = of_work(id, &title, changes, Some(words::conflicts(conflicts)), workspace);
+                let allow = PermissionOptionKind::AllowOnce;
+                let mut options = vec![
+                    option(ANEW, "Run the prompt anew", allow),
+                    option(MINE, "Keep mine, write the rest", allow),
+                    option(WORK, "Write the work's in place of mine", allow),
+                ];
+                if conflicts.iter().all(|conflict| conflict.markers) {
+                    options.push(option(BOTH, "Write both, with markers", allow));
+                }
+                options.push(no("Write nothing"));
+                Self { conflicts: conflicts.clone(), ..none(call, true, options) }
+            }
+            Subject::Commits { work, conflicts, git } => {
+                let commits = parts.commits(work, git.as_ref(), conflicts);
+                let way = commits.as_ref().and_then(|commits| commits.way().ok().flatten());
+                let title = "Not written: git was used since it ran ahead";
+                let mut told = words::conflicts(conflicts);
+                let mut options = vec![option(ANEW, "Run the prompt anew", PermissionOptionKind::AllowOnce)];
+                if let Some(way) = &way {
+                    told = format!("{told}\n{}", way.told());
+                    let name = format!("Keep its commits as {}", way.name);
+                    options.insert(0, option(KEEP, &name, PermissionOptionKind::AllowOnce));
+                }
+                options.push(no("Write nothing"));
+                let call = of_work(id, title, &ChangeSet::default(), Some(told), workspace);
+                let commits = commits.filter(|_| way.is_some());
+                Self { commits, ..none(call, true, options) }
+            }
+            // A question of a kind that is not known here is one to which the answer is no.
+            _ => return None,
+        })
+    }
+
+    /// What an answer of the client's says. What is not understood is a no.
+    pub(super) fn said(self, answer: Result<RequestPermissionResponse, Error>) -> Said {
+        let chosen = match answer.map(|answer| answer.outcome) {
+            Ok(RequestPermissionOutcome::Cancelled) => return Said::Stop,
+            Ok(RequestPermissionOutcome::Selected(selected)) => selected.option_id.0,
+            _ => return Said::Answer(Answer::No),
+        };
+        // Only what was offered is an answer.
+        let is_offered = self.options.iter().any(|option| option.option_id.0 == chosen);
+        let all = |keep: Keep| {
+            let choice = |conflict| Choice { conflict, keep };
+            Said::Answer(Answer::Choices(self.conflicts.iter().cloned().map(choice).collect()))
+        };
+        match (&*chosen, is_offered) {
+            (YES, true) => Said::Answer(Answer::Yes),
+            (ANEW, true) => Said::Answer(Answer::Anew),
+            (WORK, true) => all(Keep::Work),
+            (MINE, true) => all(Keep::Yours),
+            (BOTH, true) => all(Keep::Markers),
+            (ALWAYS, true) => {
+                self.always.map_or(Said::Answer(Answer::No), |rule| Said::Always(Box::new(rule)))
+            }
+            (KEEP, true) => {
+                self.commits.map_or(Said::Answer(Answer::No), |commits| Said::KeepCommits(Box::new(commits)))
+            }
+            _ => Said::Answer(Answer::No),
+        }
+    }
+}
+
+/// The id of the call that stands for a question about work.
+fn of_work(
+    id: QuestionId,
+    title: &str,
+    changes: &ChangeSet,
+    told: Option<String>,
+    workspace: &Path,
+) -> ToolCallUpdate {
+    let places = changes.summary();
+    let places = places.iter().map(|row| ToolCallLocation::new(workspace.join(row.path.to_string())));
+    let told = told.map(ToolCallContent::from);
+    let fields = ToolCallUpdateFields::new()
+        .title(title.to_owned())
+        .kind(ToolKind::Edit)
+        .status(ToolCallStatus::Pending)
+        .locations(places.collect::<Vec<_>>())
+        .content(told.into_iter().chain(updates::diffs(changes, workspace)).collect::<Vec<_>>());
+    ToolCallUpdate::new(ToolCallId::new(format!("question-{id}")), fields)
+}
+
+fn yes(name: &str) -> PermissionOption {
+    option(YES, name, PermissionOptionKind::AllowOnce)
+}
+
+fn no(name: &str) -> PermissionOption {
+    option(NO, name, PermissionOptionKind::RejectOnce)
+}
+
+fn option(id: &str, name: &str, kind: PermissionOptionKind) -> PermissionOption {
+    PermissionOption::new(id.to_owned(), name, kind)
+}

@@ -1,0 +1,503 @@
+//! One session: a conversation, drawn as updates of the protocol. It holds no rule of the conversation.
+
+mod telling;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::{
+    ConfigOptionUpdate, CurrentModeUpdate, Error, NoticeSeverity, PromptResponse, RequestId,
+    RequestPermissionRequest, RequestPermissionResponse, SessionId, SessionInfoUpdate, SessionUpdate,
+    StopReason, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
+};
+use futures::StreamExt;
+use headstart_agent::{Answer, Item, ItemChange, Phase, QuestionId, Update, View};
+use headstart_budget::policy::Mode;
+use headstart_speculation::{Ending, Limit};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::client::Client;
+use super::offer::{self, Command, Offer};
+use super::options::{self, Settings};
+use super::questions::{Asking, Said};
+use super::{rpc, updates};
+use crate::conversation::words;
+use crate::conversation::{Conversation, ModelChoice, Undone, take_back_last_turn};
+use crate::models::Models;
+use crate::output::{one_line, shortened};
+
+/// What is told to stop has stopped long before.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+const TITLE_CHARS: usize = 60;
+
+/// What the client wants of a session.
+pub(super) enum Act {
+    /// The client may know of it now: this is answered first. `replay`: it is told what was said before that.
+    Begin {
+        answer: Opening,
+        replay: bool,
+    },
+    Prompt {
+        id: RequestId,
+        text: String,
+    },
+    /// Of this request, or of whatever goes on.
+    Cancel {
+        only: Option<RequestId>,
+    },
+    SetMode {
+        id: RequestId,
+        mode: String,
+    },
+    SetOption {
+        id: RequestId,
+        option: String,
+        value: Value,
+    },
+    /// It answered a question.
+    Answered {
+        question: QuestionId,
+        answer: Result<RequestPermissionResponse, Error>,
+    },
+    /// It is over; the sender is dropped when nothing of it is left.
+    Close {
+        closed: oneshot::Sender<()>,
+    },
+}
+
+/// Makes the answer to the request that opened the session, of how it stands.
+pub(super) type Opening = Box<dyn FnOnce(&Settings, bool) -> (RequestId, Value) + Send>;
+
+/// How a session is reached.
+#[derive(Clone)]
+pub(super) struct Handle(mpsc::UnboundedSender<Act>);
+
+impl Handle {
+    /// To one that is over nothing can be said.
+    pub(super) fn act(&self, act: Act) -> bool {
+        self.0.send(act).is_ok()
+    }
+}
+
+pub(super) struct Session {
+    id: SessionId,
+    client: Client,
+    conversation: Conversation,
+    models: Models,
+    choice: ModelChoice,
+    settings: Settings,
+    /// How much is done ahead where something is.
+    ahead: Mode,
+    acts: mpsc::UnboundedReceiver<Act>,
+    me: Handle,
+    prompt: Option<Prompt>,
+    asking: Option<(Asking, JoinHandle<()>)>,
+    /// The calls that the client knows, and what it was told of them last.
+    calls: BTreeMap<usize, ToolCallUpdate>,
+    /// Those of them that have not ended for the client.
+    open_calls: BTreeSet<usize>,
+    /// The call that stands for the last question about work.
+    about_work: Option<ToolCallId>,
+    offer: Offer,
+    is_titled: bool,
+    /// How many messages of this program's own it was told.
+    said: AtomicU64,
+}
+
+/// A prompt that is not answered yet.
+struct Prompt {
+    id: RequestId,
+    /// What the client sent, and shows.
+    sent: String,
+    cancelled: bool,
+    ending: Option<Ending>,
+}
+
+impl Session {
+    pub(super) fn new(
+        client: Client,
+        conversation: Conversation,
+        models: Models,
+        choice: ModelChoice,
+        settings: Settings,
+    ) -> (Self, Handle) {
+        let (acts, received) = mpsc::unbounded_channel();
+        let me = Handle(acts);
+        let configured = conversation.settings.background.mode;
+        let session = Self {
+            id: SessionId::new(conversation.id.as_str()),
+            client,
+            models,
+            choice,
+            settings,
+            ahead: if configured == Mode::Off { Mode::Auto } else { configured },
+            acts: received,
+            me: me.clone(),
+            prompt: None,
+            asking: None,
+            calls: BTreeMap::new(),
+            open_calls: BTreeSet::new(),
+            about_work: None,
+            offer: Offer::default(),
+            is_titled: conversation
+                .agent
+                .view()
+                .items
+                .iter()
+                .any(|item| matches!(**item, Item::Prompt { .. })),
+            said: AtomicU64::new(0),
+            conversation,
+        };
+        (session, me)
+    }
+
+    /// Serves until it is closed. Nothing that it began is left at work.
+    pub(super) async fn run(mut self) {
+        let closed = loop {
+            tokio::select! {
+                biased;
+                act = self.acts.recv() => match act {
+                    Some(Act::Close { closed }) => break Some(closed),
+                    Some(act) => self.on_act(act).await,
+                    None => break None,
+                },
+                Some(update) = self.conversation.updates.next() => self.on_update(&update).await,
+            }
+        };
+        if let Some((_, task)) = self.asking.take() {
+            task.abort();
+        }
+        let ends = async {
+            self.conversation.agent.close().await;
+            let _ = (&mut self.conversation.driver).await;
+            self.conversation.parts.server_tools.close().await;
+        };
+        // A process that never ends must not keep the session from ending.
+        let _ = tokio::time::timeout(STOP_TIMEOUT, ends).await;
+        if let Some(prompt) = self.prompt.take() {
+            self.client.respond(&prompt.id, Ok(PromptResponse::new(StopReason::Cancelled))).await;
+        }
+        for ended in [self.choice.close().await, self.models.close().await] {
+            if let Err(error) = ended {
+                crate::output::note(&format!("headstart: {error}"));
+            }
+        }
+        drop(closed);
+    }
+
+    async fn on_act(&mut self, act: Act) {
+        match act {
+            Act::Begin { answer, replay } => self.begin(answer, replay).await,
+            Act::Prompt { id, text } => self.on_prompt(id, text).await,
+            Act::Cancel { only } => self.cancel(only.as_ref()),
+            Act::SetMode { id, mode } => {
+                let set = self.set_mode(&mode);
+                let is_set = set.is_ok();
+                self.client.respond(&id, set.map(|()| json!({}))).await;
+                if is_set {
+                    let options = ConfigOptionUpdate::new(self.settings.options(self.switches()));
+                    self.tell(SessionUpdate::ConfigOptionUpdate(options)).await;
+                }
+            }
+            Act::SetOption { id, option, value } => {
+                let before = self.settings.mode;
+                let set = self.set_option(&option, &value);
+                let options = self.settings.options(self.switches());
+                self.client.respond(&id, set.map(|()| json!({ "configOptions": options }))).await;
+                if self.settings.mode != before {
+                    let mode = CurrentModeUpdate::new(words::mode_name(self.settings.mode));
+                    self.tell(SessionUpdate::CurrentModeUpdate(mode)).await;
+                }
+            }
+            Act::Answered { question, answer } => self.on_answer(question, answer).await,
+            Act::Close { .. } => {}
+        }
+    }
+
+    async fn begin(&mut self, answer: Opening, replay: bool) {
+        let view = self.conversation.agent.view();
+        if replay {
+            for (key, item) in view.items.iter().enumerate() {
+                self.replay(key, item).await;
+            }
+        }
+        let (id, result) = answer(&self.settings, self.switches());
+        self.client.respond(&id, Ok(result)).await;
+        self.tell(self.offer.commands()).await;
+        let trouble = std::mem::take(&mut self.conversation.trouble);
+        if !trouble.is_empty() {
+            self.notice(NoticeSeverity::Warning, &trouble).await;
+        }
+    }
+
+    async fn replay(&mut self, key: usize, item: &Item) {
+        match item {
+            Item::Prompt { text } => self.tell(updates::prompt(key, text)).await,
+            Item::Answer { text } => self.tell(updates::answer(key, text)).await,
+            Item::Call(call) => self.on_call(key, call).await,
+            _ => {}
+        }
+    }
+
+    async fn on_prompt(&mut self, id: RequestId, text: String) {
+        let agent = &self.conversation.agent;
+        if self.prompt.is_some() || agent.view().phase != Phase::Idle {
+            let busy = "a prompt is running in this session; it goes on, and this one is not taken";
+            self.client.refuse(&id, Error::new(-32600, busy)).await;
+            return;
+        }
+        let sent = text;
+        let text = match offer::command(&sent) {
+            None => sent.clone(),
+            // It is an ordinary prompt, with the words of what is suggested.
+            Some(Command::Next) => match self.offer.first().map(str::to_owned) {
+                Some(suggested) => suggested,
+                None => return self.say(&id, "Nothing is suggested now.").await,
+            },
+            Some(command) => {
+                let said = self.on_command(&command);
+                return self.say(&id, &said).await;
+            }
+        };
+        self.conversation.parts.begin_index();
+        // What is equal to a candidate takes the work behind it.
+        if agent.submit(&text).is_err() {
+            let empty = rpc::wrong("params.prompt", "there is no word in it");
+            self.client.refuse(&id, empty).await;
+            return;
+        }
+        let title = (!self.is_titled).then(|| shortened(&one_line(&text), TITLE_CHARS));
+        self.is_titled = true;
+        self.prompt = Some(Prompt { id, sent, cancelled: false, ending: None });
+        if let Some(title) = title {
+            self.tell(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title))).await;
+        }
+    }
+
+    /// Answers a prompt that was for nobody but this program.
+    async fn say(&self, id: &RequestId, text: &str) {
+        self.tell(updates::said(self.said.fetch_add(1, Ordering::Relaxed), text)).await;
+        self.client.respond(id, Ok(PromptResponse::new(StopReason::EndTurn))).await;
+    }
+
+    fn on_command(&mut self, command: &Command) -> String {
+        let agent = &self.conversation.agent;
+        match command {
+            Command::Next | Command::AheadHow => {
+                let now = if self.settings.ahead { "on" } else { "off" };
+                format!("Suggestions and work ahead are {now}; /ahead on and /ahead off change that.")
+            }
+            Command::Diff => match agent.staged().unwrap_or_default().diff() {
+                diff if diff.is_empty() => "Nothing is staged.".to_owned(),
+                diff => fenced(&diff),
+            },
+            Command::Undo => match take_back_last_turn(agent, &self.conversation.parts.tree) {
+                Undone::Nothing(why) | Undone::Refused(why) => why,
+                Undone::Part { files, left } => format!("{files}\n{left}"),
+                Undone::Whole { files, told } => format!("{files}\n\n{told}"),
+            },
+            Command::Stats => crate::chat::statistics_line(agent),
+            Command::Ahead(on) => {
+                self.set_ahead(*on);
+                let now = if *on { "on" } else { "off" };
+                format!("Suggestions and work ahead are {now} in this session.")
+            }
+        }
+    }
+
+    fn cancel(&mut self, only: Option<&RequestId>) {
+        if let Some(only) = only
+            && self.prompt.as_ref().is_none_or(|prompt| prompt.id != *only)
+        {
+            return;
+        }
+        match &mut self.prompt {
+            Some(prompt) => {
+                prompt.cancelled = true;
+                // What has ended by itself needs no stop.
+                let _ = self.conversation.agent.interrupt();
+            }
+            None => self.conversation.agent.drop_suggestion(),
+        }
+    }
+
+    fn set_mode(&mut self, name: &str) -> Result<(), Error> {
+        let known = || {
+            rpc::wrong(
+                "params.modeId",
+                &format!("there is no mode {name:?}; there are {}", options::mode_names()),
+            )
+        };
+        let mode = options::mode(name).ok_or_else(known)?;
+        self.settings.mode = mode;
+        self.conversation.parts.set_mode(mode);
+        self.conversation.agent.rules_changed();
+        Ok(())
+    }
+
+    fn set_option(&mut self, option: &str, value: &Value) -> Result<(), Error> {
+        let wrong = |why: &str| Err(rpc::wrong("params.value", why));
+        match (option, value) {
+            (options::MODE, Value::String(mode)) => self.set_mode(mode),
+            (options::MODEL, Value::String(model)) if !self.settings.models.contains(model) => {
+                wrong(&format!("there is no model {model:?}; there are {}", self.settings.models.join(", ")))
+            }
+            (options::MODEL, Value::String(model)) => {
+                let chosen =
+                    self.choice.open(model).map_err(|problem| rpc::wrong("params.value", &problem))?;
+                let Conversation { agent, parts, works_here, .. } = &mut self.conversation;
+                self.choice.use_models(agent, parts, works_here, chosen);
+                self.settings.model.clone_from(model);
+                Ok(())
+            }
+            (options::AHEAD, Value::Bool(on)) => {
+                self.set_ahead(*on);
+                Ok(())
+            }
+            (options::AHEAD, Value::String(word)) if word == "on" || word == "off" => {
+                self.set_ahead(word == "on");
+                Ok(())
+            }
+            (options::AHEAD, _) => wrong("it is on or off"),
+            (options::MODE | options::MODEL, _) => wrong("a text"),
+            _ => Err(rpc::wrong("params.configId", &format!("there is no option {option:?}"))),
+        }
+    }
+
+    fn set_ahead(&mut self, on: bool) {
+        self.settings.ahead = on;
+        self.conversation.agent.set_background(if on { self.ahead } else { Mode::Off });
+    }
+
+    async fn on_update(&mut self, update: &Update) {
+        for change in &update.items {
+            match change {
+                ItemChange::Added { key, item } | ItemChange::Changed { key, item } => {
+                    self.on_item(*key, item, matches!(change, ItemChange::Added { .. })).await;
+                }
+                ItemChange::Appended { key, text } => self.tell(updates::answer(*key, text)).await,
+                _ => {}
+            }
+        }
+        self.on_question(&update.view).await;
+        let offer = Offer::of(&update.view);
+        if offer != self.offer {
+            if offer.is_another_work(&self.offer) {
+                self.conversation.parts.views.prepare();
+            }
+            self.offer = offer;
+            self.tell(self.offer.told()).await;
+            self.tell(self.offer.commands()).await;
+        }
+        if update.view.phase == Phase::Idle {
+            self.finish().await;
+        }
+    }
+
+    /// Asks what was not asked yet, and takes a question back that does not stand any more.
+    async fn on_question(&mut self, view: &View) {
+        let known = self.asking.as_ref().map(|(asking, _)| asking.id);
+        let stands = view.question.as_ref().map(|question| question.id);
+        if known == stands {
+            return;
+        }
+        if let Some((_, task)) = self.asking.take() {
+            task.abort();
+        }
+        let Some(question) = &view.question else { return };
+        let Some(asking) = Asking::of(question.id, &question.about, view, &self.conversation.parts) else {
+            let _ = self.conversation.agent.answer(question.id, Answer::No);
+            return;
+        };
+        if asking.is_new {
+            // It stands for a question about work, which is no call of the conversation.
+            self.close_question_of_work(ToolCallStatus::Failed).await;
+            self.about_work = Some(asking.call.tool_call_id.clone());
+            if let Ok(call) = ToolCall::try_from(asking.call.clone()) {
+                self.tell(SessionUpdate::ToolCall(call)).await;
+            }
+        }
+        let request =
+            RequestPermissionRequest::new(self.id.clone(), asking.call.clone(), asking.options.clone());
+        let (client, me, question) = (self.client.clone(), self.me.clone(), asking.id);
+        let task = tokio::spawn(async move {
+            let answer = client.ask("session/request_permission", &request).await;
+            me.act(Act::Answered { question, answer });
+        });
+        self.asking = Some((asking, task));
+    }
+
+    async fn on_answer(&mut self, question: QuestionId, answer: Result<RequestPermissionResponse, Error>) {
+        if self.asking.as_ref().is_none_or(|(asking, _)| asking.id != question) {
+            return;
+        }
+        let Some((asking, _)) = self.asking.take() else { return };
+        let agent = &self.conversation.agent;
+        let answer = match asking.said(answer) {
+            Said::Answer(answer) => answer,
+            Said::Always(rule) => {
+                self.conversation.parts.allow(&rule);
+                Answer::Yes
+            }
+            Said::KeepCommits(commits) => match commits.keep() {
+                Ok(Some(way)) => {
+                    self.notice(NoticeSeverity::Info, &way.told()).await;
+                    Answer::Settled
+                }
+                Ok(None) => Answer::Anew,
+                Err(error) => {
+                    self.notice(NoticeSeverity::Error, &error.to_string()).await;
+                    Answer::No
+                }
+            },
+            Said::Stop => {
+                // What has ended by itself needs no stop.
+                let _ = agent.interrupt();
+                return;
+            }
+        };
+        // A question that does not stand any more is no question any more.
+        let _ = self.conversation.agent.answer(question, answer);
+    }
+
+    /// The prompt is answered: nothing goes on, and all that there was to tell is told.
+    async fn finish(&mut self) {
+        let Some(prompt) = self.prompt.take() else { return };
+        self.close_question_of_work(ToolCallStatus::Failed).await;
+        // An interrupted call has no result, and its client would show it as one that runs.
+        for key in std::mem::take(&mut self.open_calls) {
+            let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Failed);
+            let ended = ToolCallUpdate::new(updates::call_id(key), fields);
+            self.tell(SessionUpdate::ToolCallUpdate(ended)).await;
+        }
+        let used = self.conversation.agent.window_use();
+        if let Some(window) = used.window {
+            self.tell(SessionUpdate::UsageUpdate(UsageUpdate::new(used.tokens, window))).await;
+        }
+        let stop = match (&prompt.ending, prompt.cancelled) {
+            (_, true) | (Some(Ending::Aborted), _) => Ok(StopReason::Cancelled),
+            (Some(Ending::Exhausted { limit: Limit::Output }), _) => Ok(StopReason::MaxTokens),
+            (Some(Ending::Exhausted { .. }), _) => Ok(StopReason::MaxTurnRequests),
+            (Some(Ending::Failed { error, code, .. }), _) => match code.as_deref() {
+                Some("withheld") => Ok(StopReason::Refusal),
+                Some("auth" | "unauthorized") => Err(Error::new(-32000, error.clone())),
+                _ => Err(Error::new(-32603, error.clone())),
+            },
+            _ => Ok(StopReason::EndTurn),
+        };
+        self.client.respond(&prompt.id, stop.map(PromptResponse::new)).await;
+    }
+
+    /// Whether the client knows settings that are on or off.
+    fn switches(&self) -> bool {
+        let options = self.client.can().session.and_then(|session| session.config_options);
+        options.is_some_and(|options| options.boolean.is_some())
+    }
+}
+
+fn fenced(diff: &str) -> String {
+    format!("```diff\n{diff}```\n")
+}

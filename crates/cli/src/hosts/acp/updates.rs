@@ -1,0 +1,184 @@
+//! What a conversation tells, as updates of the protocol. Nothing here reads or writes.
+
+use std::path::Path;
+
+use agent_client_protocol_schema::v1::{
+    ContentBlock, ContentChunk, Diff, MessageId, SessionUpdate, TextContent, ToolCall, ToolCallContent,
+    ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+};
+use headstart_agent::{Applied, CallItem};
+use headstart_forked_query::{ToolCall as Call, ToolOutcome};
+use headstart_overlay_fs::{Change, ChangeKind, ChangeSet};
+use headstart_speculation::CallStage;
+use headstart_tool_gate::BuiltinTool;
+use serde_json::Value;
+
+use crate::conversation::words::{call_title_of, counts_with};
+use crate::output::one_line;
+
+/// Words of the model's, of the answer at this place of the conversation.
+pub(super) fn answer(key: usize, text: &str) -> SessionUpdate {
+    SessionUpdate::AgentMessageChunk(chunk(key, text))
+}
+
+/// Words of this program, a message of their own.
+pub(super) fn said(number: u64, text: &str) -> SessionUpdate {
+    let chunk = ContentChunk::new(block(text)).message_id(MessageId::new(format!("headstart-{number}")));
+    SessionUpdate::AgentMessageChunk(chunk)
+}
+
+/// A prompt of the user's, at this place of the conversation.
+pub(super) fn prompt(key: usize, text: &str) -> SessionUpdate {
+    SessionUpdate::UserMessageChunk(chunk(key, text))
+}
+
+fn chunk(key: usize, text: &str) -> ContentChunk {
+    ContentChunk::new(block(text)).message_id(MessageId::new(format!("message-{key}")))
+}
+
+fn block(text: &str) -> ContentBlock {
+    ContentBlock::Text(TextContent::new(text))
+}
+
+fn content(text: &str) -> ToolCallContent {
+    ToolCallContent::from(block(text))
+}
+
+/// The id of the call at this place of the conversation.
+pub(super) fn call_id(key: usize) -> ToolCallId {
+    ToolCallId::new(format!("call-{key}"))
+}
+
+/// A call that the client does not know yet.
+pub(super) fn call(key: usize, item: &CallItem, workspace: &Path) -> ToolCall {
+    let call = &item.call;
+    ToolCall::new(call_id(key), title(call))
+        .name(call.name.clone())
+        .kind(kind(call))
+        .status(status(item))
+        .locations(locations(call, workspace))
+        .raw_input(Value::Object(call.args.clone()))
+}
+
+/// A call as it is asked about.
+pub(super) fn asked_call(
+    key: usize,
+    call: &Call,
+    changes: Option<&ChangeSet>,
+    workspace: &Path,
+) -> ToolCallUpdate {
+    let fields = ToolCallUpdateFields::new()
+        .title(title(call))
+        .kind(kind(call))
+        .status(ToolCallStatus::Pending)
+        .locations(locations(call, workspace))
+        .raw_input(Value::Object(call.args.clone()));
+    let fields = match changes {
+        Some(changes) => fields.content(diffs(changes, workspace)),
+        None => fields,
+    };
+    ToolCallUpdate::new(call_id(key), fields)
+}
+
+/// What is new about a call; `written` is what it changed.
+pub(super) fn changed_call(
+    key: usize,
+    item: &CallItem,
+    written: Option<&ChangeSet>,
+    workspace: &Path,
+) -> ToolCallUpdate {
+    let mut shown = written.map(|written| diffs(written, workspace)).unwrap_or_default();
+    match (&item.outcome, &item.printed) {
+        (Some(ToolOutcome::Error(message)), _) => shown.push(content(message)),
+        (Some(ToolOutcome::Output(output)), _) if shown.is_empty() => {
+            let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+            shown.push(content(&text));
+        }
+        (None, Some(printed)) => shown.push(content(printed)),
+        _ => {}
+    }
+    let fields = ToolCallUpdateFields::new().status(status(item)).title(title(&item.call));
+    let fields = if shown.is_empty() { fields } else { fields.content(shown) };
+    let fields = match &item.outcome {
+        Some(ToolOutcome::Output(output)) => fields.raw_output(output.clone()),
+        Some(ToolOutcome::Error(message)) => fields.raw_output(Value::from(message.as_str())),
+        None => fields,
+    };
+    ToolCallUpdate::new(call_id(key), fields)
+}
+
+/// Work ahead is the user's now.
+pub(super) fn applied(
+    id: ToolCallId,
+    applied: &Applied,
+    written: Option<&ChangeSet>,
+    workspace: &Path,
+) -> ToolCall {
+    let summary = &applied.changes;
+    let title = format!("Took what ran ahead: {}", counts_with(summary, applied.git.as_deref()));
+    let places = summary.iter().map(|row| ToolCallLocation::new(workspace.join(row.path.to_string())));
+    let mut shown = written.map(|written| diffs(written, workspace)).unwrap_or_default();
+    if shown.is_empty() && !summary.is_empty() {
+        shown.push(content(&crate::conversation::words::changes(summary, &[], applied.git.as_deref())));
+    }
+    ToolCall::new(id, title)
+        .kind(ToolKind::Edit)
+        .status(ToolCallStatus::Completed)
+        .locations(places.collect())
+        .content(shown)
+}
+
+/// Both sides of each file that is text on both.
+pub(super) fn diffs(changes: &ChangeSet, workspace: &Path) -> Vec<ToolCallContent> {
+    changes.changes.iter().filter_map(|change| diff(change, workspace)).collect()
+}
+
+fn diff(change: &Change, workspace: &Path) -> Option<ToolCallContent> {
+    let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(str::to_owned);
+    let before = match &change.base_content {
+        Some(content) => Some(text(content)?),
+        None => None,
+    };
+    let after = match &change.kind {
+        ChangeKind::Write { content, .. } => text(content)?,
+        ChangeKind::Delete => {
+            before.as_ref()?;
+            String::new()
+        }
+        _ => return None,
+    };
+    let path = workspace.join(change.path.to_string());
+    Some(ToolCallContent::Diff(Diff::new(path, after).old_text(before)))
+}
+
+fn title(call: &Call) -> String {
+    one_line(&call_title_of(call))
+}
+
+pub(super) fn kind(call: &Call) -> ToolKind {
+    match BuiltinTool::from_name(&call.name) {
+        Some(BuiltinTool::ReadFile) => ToolKind::Read,
+        Some(BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => ToolKind::Search,
+        Some(BuiltinTool::Edit | BuiltinTool::WriteFile) => ToolKind::Edit,
+        Some(BuiltinTool::Shell) => ToolKind::Execute,
+        None if call.name.starts_with("search") => ToolKind::Search,
+        None => ToolKind::Other,
+    }
+}
+
+/// The file that a call is about, if it names one that can be in the workspace.
+fn locations(call: &Call, workspace: &Path) -> Vec<ToolCallLocation> {
+    let path = BuiltinTool::from_name(&call.name).and_then(|tool| tool.path_arg(&call.args));
+    path.map(|path| ToolCallLocation::new(workspace.join(path.trim_start_matches("./"))))
+        .into_iter()
+        .collect()
+}
+
+pub(super) fn status(item: &CallItem) -> ToolCallStatus {
+    match item.stage {
+        CallStage::Generating | CallStage::Generated => ToolCallStatus::Pending,
+        CallStage::Calling => ToolCallStatus::InProgress,
+        CallStage::Done => ToolCallStatus::Completed,
+        _ => ToolCallStatus::Failed,
+    }
+}

@@ -1,0 +1,221 @@
+//! A client that writes lines and reads lines, and keeps all of them.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::Session;
+
+/// Far more than anything here takes, so that a busy machine fails no test.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    next: i64,
+    /// Every message, the client's own with `true`.
+    pub(crate) log: Vec<(bool, Value)>,
+}
+
+impl Client {
+    /// Starts `headstart acp` with these arguments.
+    pub(crate) fn start(session: &Session, arguments: &[&str]) -> Self {
+        let all: Vec<_> = ["acp"].iter().chain(arguments).copied().collect();
+        let mut command = session.command(&all);
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (tell, lines) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if tell.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let input = child.stdin.take();
+        Self { child, input, lines, next: 0, log: Vec::new() }
+    }
+
+    /// The same, once it has said what it can.
+    pub(crate) fn introduced(session: &Session, arguments: &[&str], can: Value) -> Self {
+        let mut client = Self::start(session, arguments);
+        let answer = client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": can }));
+        assert_eq!(answer["result"]["protocolVersion"], 1, "{answer}");
+        client
+    }
+
+    pub(crate) fn write(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("it still has an input");
+        input.write_all(line.as_bytes()).unwrap();
+        input.write_all(b"\n").unwrap();
+        input.flush().unwrap();
+    }
+
+    pub(crate) fn send(&mut self, message: Value) {
+        self.write(&message.to_string());
+        self.log.push((true, message));
+    }
+
+    /// Sends a request and gives its id.
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> i64 {
+        self.next += 1;
+        self.send(json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params }));
+        self.next
+    }
+
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.answer_to(id)
+    }
+
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// The next message, if one comes in time.
+    pub(crate) fn next_within(&mut self, patience: Duration) -> Option<Value> {
+        let line = self.lines.recv_timeout(patience).ok()?;
+        let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        self.log.push((false, message.clone()));
+        Some(message)
+    }
+
+    /// Reads until a message fits.
+    pub(crate) fn until(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+            match self.next_within(left) {
+                Some(message) if fits(&message) => return message,
+                Some(_) => {}
+                None => break,
+            }
+        }
+        panic!("{what} does not come:\n{}", self.transcript());
+    }
+
+    pub(crate) fn answer_to(&mut self, id: i64) -> Value {
+        self.until("an answer", |message| message["id"] == id && message.get("method").is_none())
+    }
+
+    /// A session in the project.
+    pub(crate) fn open(&mut self, session: &Session) -> String {
+        let cwd = session.workspace().canonicalize().unwrap();
+        let answer = self.request("session/new", json!({ "cwd": cwd, "mcpServers": [] }));
+        let id = answer["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+        self.until("the list of commands", |message| is_update(message, "available_commands_update"));
+        id
+    }
+
+    pub(crate) fn prompt(&mut self, session: &str, text: &str) -> i64 {
+        let prompt = json!([{ "type": "text", "text": text }]);
+        self.ask("session/prompt", json!({ "sessionId": session, "prompt": prompt }))
+    }
+
+    /// Sends a prompt, and waits until it is answered. Gives why it stopped.
+    pub(crate) fn said(&mut self, session: &str, text: &str) -> String {
+        let id = self.prompt(session, text);
+        let answer = self.answer_to(id);
+        answer["result"]["stopReason"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+
+    /// Waits until this is suggested and, where it is to have run ahead, how that stands.
+    pub(crate) fn suggested(&mut self, text: &str, state: Option<&str>) {
+        self.until(text, |message| {
+            let first = &message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0];
+            first["text"] == text && state.is_none_or(|state| first["_meta"]["headstart"]["state"] == state)
+        });
+        self.until("its command", |message| is_update(message, "available_commands_update"));
+    }
+
+    /// Waits for a question, and answers it by this option.
+    pub(crate) fn answer_question(&mut self, option: &str) -> Value {
+        let question = self.until("a question", |message| message["method"] == "session/request_permission");
+        let outcome = json!({ "outcome": "selected", "optionId": option });
+        self.respond(&question, json!({ "outcome": outcome }));
+        question
+    }
+
+    pub(crate) fn respond(&mut self, request: &Value, result: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }));
+    }
+
+    /// Hangs up, and gives the exit code.
+    pub(crate) fn end(&mut self) -> Option<i32> {
+        self.input = None;
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("it does not end when its input does");
+    }
+
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// All messages as text. Pieces of an answer are joined, and of what is said again about a suggestion the last counts.
+    pub(crate) fn transcript(&self) -> String {
+        let mut told: Vec<(bool, Value)> = Vec::new();
+        for (own, message) in &self.log {
+            let update = &message["params"]["update"];
+            let kind = update["sessionUpdate"].as_str().unwrap_or_default().to_owned();
+            let same = told.iter().rposition(|(_, before)| {
+                let before = &before["params"]["update"];
+                before["sessionUpdate"] == kind.as_str() && before["messageId"] == update["messageId"]
+            });
+            let mut message = message.clone();
+            match (kind.as_str(), same) {
+                // How far a call is when it is told first, and each step of it, depends on who is faster.
+                ("tool_call_update", _) if update["status"] == "in_progress" => {}
+                ("tool_call", _) => {
+                    message["params"]["update"].as_object_mut().unwrap().shift_remove("status");
+                    told.push((*own, message));
+                }
+                ("agent_message_chunk", Some(same)) if same + 1 == told.len() => {
+                    let more = update["content"]["text"].as_str().unwrap();
+                    let text = &mut told[same].1["params"]["update"]["content"]["text"];
+                    *text = format!("{}{more}", text.as_str().unwrap()).into();
+                }
+                // A suggestion and the list of commands go together.
+                ("session_info_update" | "available_commands_update", Some(same))
+                    if same + 2 == told.len() && update.get("title").is_none() =>
+                {
+                    told.remove(same);
+                    told.push((*own, message));
+                }
+                _ => told.push((*own, message)),
+            }
+        }
+        let line = |(own, message): &(bool, Value)| {
+            let mut message = message.clone();
+            if let Some(Value::Array(commands)) = message.pointer_mut("/params/update/availableCommands") {
+                for command in commands {
+                    let (name, what) = (command["name"].clone(), command["description"].clone());
+                    *command = if name == "next" { what } else { name };
+                }
+            }
+            format!("{} {message}", if *own { "→" } else { "←" })
+        };
+        told.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn is_update(message: &Value, kind: &str) -> bool {
+    message["params"]["update"]["sessionUpdate"] == kind
+}

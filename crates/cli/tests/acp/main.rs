@@ -1,0 +1,95 @@
+//! `headstart acp`, asked by a client that knows nothing but lines.
+#![expect(clippy::unwrap_used, reason = "a test that fails stops")]
+#![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
+
+mod bad_input;
+mod client;
+mod figures;
+mod sessions;
+mod stories;
+#[path = "../support/mod.rs"]
+mod support;
+
+use serde_json::{Value, json};
+
+use client::Client;
+use support::Session;
+
+/// A user with a project and a model that says what a recording has.
+struct User {
+    session: Session,
+    turns: Vec<Value>,
+    suggestions: Vec<String>,
+}
+
+impl User {
+    fn new() -> Self {
+        let session = Session::new();
+        session.write("project/notes.txt", "one\n");
+        Self { session, turns: Vec::new(), suggestions: Vec::new() }
+    }
+
+    /// One whose first turn looks at a file and says `First answer.`, and whose next prompt is suggested: `add tests`.
+    fn with_suggestion() -> Self {
+        let look = json!({ "file_path": "notes.txt" });
+        Self::new().calls("read_file", look).says("First answer.").suggests("add tests")
+    }
+
+    fn says(self, text: &str) -> Self {
+        self.turn(0, text, None)
+    }
+
+    fn calls(self, name: &str, args: Value) -> Self {
+        self.turn(0, "", Some((name, args)))
+    }
+
+    fn writes(self, path: &str, content: &str) -> Self {
+        self.calls("write_file", json!({ "file_path": path, "content": content }))
+    }
+
+    fn turn(mut self, delay: u64, text: &str, call: Option<(&str, Value)>) -> Self {
+        let calls: Vec<_> = call.iter().map(|(name, args)| json!({ "name": name, "args": args })).collect();
+        self.turns.push(json!({ "text": text, "toolCalls": calls, "delayMs": delay }));
+        self
+    }
+
+    fn suggests(mut self, text: &str) -> Self {
+        self.suggestions.push(text.to_owned());
+        self
+    }
+
+    fn model(&self) -> String {
+        let recording = json!({ "turns": self.turns, "suggestions": self.suggestions });
+        self.session.write("home/recording.json", recording.to_string());
+        format!("replay:{}", self.session.home().join("recording.json").display())
+    }
+
+    /// A client that has said what it can.
+    fn client_that(&self, can: Value, mode: &str) -> Client {
+        let model = self.model();
+        Client::introduced(&self.session, &["--model", &model, "--mode", mode], can)
+    }
+
+    fn client(&self, mode: &str) -> Client {
+        self.client_that(json!({}), mode)
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.session.workspace().join(path)).ok()
+    }
+
+    /// What was said, without what differs from run to run.
+    fn shown(&mut self, client: &Client, session: &str) -> String {
+        self.session.name("session", session);
+        let text = client.transcript();
+        // One story shows how a session begins.
+        let text = match text.split_once("\n→ {\"jsonrpc\":\"2.0\",\"id\":3,") {
+            Some((_, rest)) if !rest.contains("Hello there.") => {
+                format!("→ {{\"jsonrpc\":\"2.0\",\"id\":3,{rest}")
+            }
+            _ => text,
+        };
+        let text = self.session.redact(&text);
+        text.replace(env!("CARGO_PKG_VERSION"), "[version]")
+    }
+}

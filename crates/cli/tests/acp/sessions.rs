@@ -1,0 +1,181 @@
+//! Sessions: modes, several at a time, and those that are kept.
+
+use serde_json::{Value, json};
+
+use super::User;
+use crate::client::{Client, is_update};
+
+fn updates<'a>(client: &'a Client, kinds: &[&str]) -> Vec<&'a Value> {
+    let all = client.log.iter().filter(|(own, _)| !own).map(|(_, message)| &message["params"]["update"]);
+    all.filter(|update| kinds.iter().any(|kind| update["sessionUpdate"] == *kind)).collect()
+}
+
+#[test]
+fn modes_are_set_in_both_ways() {
+    let user = User::new().writes("a.txt", "a\n").says("Done.");
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    let answer = client.request("session/set_mode", json!({ "sessionId": session, "modeId": "auto-edit" }));
+    assert_eq!(answer["result"], json!({}));
+    let options = client.until("the options", |message| is_update(message, "config_option_update"));
+    assert_eq!(options["params"]["update"]["configOptions"][0]["currentValue"], "auto-edit");
+    let set = json!({ "sessionId": session, "configId": "mode", "value": "plan" });
+    let answer = client.request("session/set_config_option", set);
+    assert_eq!(answer["result"]["configOptions"][0]["currentValue"], "plan", "{answer}");
+    let mode = client.until("the mode", |message| is_update(message, "current_mode_update"));
+    assert_eq!(mode["params"]["update"]["currentModeId"], "plan");
+    client.request("session/set_mode", json!({ "sessionId": session, "modeId": "auto-edit" }));
+    // Nobody is asked.
+    assert_eq!(client.said(&session, "write it"), "end_turn");
+    assert_eq!(user.read("a.txt").unwrap(), "a\n");
+    for (option, value) in [("mode", "fast"), ("model", "openai:x"), ("headstart_ahead", "maybe"), ("x", "y")]
+    {
+        let set = json!({ "sessionId": session, "configId": option, "value": value });
+        let answer = client.request("session/set_config_option", set);
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
+    let answer = client.request("session/set_mode", json!({ "sessionId": session, "modeId": "fast" }));
+    assert!(answer["error"]["message"].as_str().unwrap().starts_with("params.modeId: "), "{answer}");
+}
+
+#[test]
+fn another_model_answers_once_it_is_chosen() {
+    let user = User::new().says("I am the first.");
+    let other = json!({ "turns": [{ "text": "I am the second." }], "suggestions": [] });
+    user.session.write("home/other.json", other.to_string());
+    let spec = format!("replay:{}", user.session.home().join("other.json").display());
+    user.session.write("home/.config/headstart/config.toml", format!("[models.\"{spec}\"]\nfree = true\n"));
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    client.said(&session, "who?");
+    let set = json!({ "sessionId": session, "configId": "model", "value": spec });
+    let answer = client.request("session/set_config_option", set);
+    assert_eq!(answer["result"]["configOptions"][1]["currentValue"], spec.as_str(), "{answer}");
+    client.said(&session, "and now?");
+    assert!(client.transcript().contains("I am the second."), "{}", client.transcript());
+}
+
+#[test]
+fn two_sessions_work_at_once_and_a_second_prompt_waits_for_nobody() {
+    let mut user = User::new().turn(1_500, "Late.", None);
+    user.session.write("other/x.txt", "x\n");
+    let mut client = user.client("default");
+    let one = client.open(&user.session);
+    let other = user.session.workspace().with_file_name("other").canonicalize().unwrap();
+    let two = client.request("session/new", json!({ "cwd": other, "mcpServers": [] }));
+    let two = two["result"]["sessionId"].as_str().unwrap().to_owned();
+    assert_ne!(one, two);
+    let (first, second) = (client.prompt(&one, "a"), client.prompt(&two, "b"));
+    let third = client.prompt(&one, "c");
+    let refused = client.answer_to(third);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("is running"), "{refused}");
+    let mut left = vec![json!(first), json!(second)];
+    while !left.is_empty() {
+        let answer = client.until("both answers", |message| message["result"]["stopReason"] == "end_turn");
+        left.retain(|id| *id != answer["id"]);
+    }
+    user.session.name("two", &two);
+}
+
+#[test]
+fn a_session_is_listed_loaded_resumed_forked_closed_and_deleted() {
+    let look = json!({ "file_path": "notes.txt" });
+    let user = User::new().says("One.").calls("read_file", look).says("Two.").says("Three.");
+    let cwd = user.session.workspace().canonicalize().unwrap();
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    client.said(&session, "first");
+    client.said(&session, "second");
+    let said = |client: &Client| -> Vec<String> {
+        let told = updates(client, &["user_message_chunk", "agent_message_chunk", "tool_call"]);
+        told.iter()
+            .map(|update| update["content"]["text"].as_str().or(update["title"].as_str()).unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(client.end(), Some(0));
+    let mut client = user.client("default");
+    for filter in [json!({}), json!({ "cwd": cwd })] {
+        let listed = client.request("session/list", filter);
+        let listed = &listed["result"]["sessions"];
+        assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+        assert_eq!((&listed[0]["sessionId"], &listed[0]["title"]), (&json!(session), &json!("first")));
+        assert_eq!(listed[0]["cwd"], json!(cwd));
+        assert!(listed[0]["updatedAt"].as_str().unwrap().starts_with("20"), "{listed}");
+    }
+    let named = json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] });
+    let loaded = client.request("session/load", named.clone());
+    assert_eq!(loaded["result"]["modes"]["currentModeId"], "default", "{loaded}");
+    assert_eq!(said(&client), ["first", "One.", "second", "read notes.txt", "Two."]);
+    // Nothing is told again by a resume, and what was open is open once.
+    let before = client.log.len();
+    client.request("session/resume", named);
+    let told = client.log[before..].iter().filter(|(_, message)| is_update(message, "user_message_chunk"));
+    assert_eq!(told.count(), 0);
+    let forked =
+        client.request("session/fork", json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] }));
+    let fork = forked["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{forked}")).to_owned();
+    assert_ne!(fork, session);
+    let listed = client.request("session/list", json!({ "cwd": cwd }));
+    assert_eq!(listed["result"]["sessions"].as_array().unwrap().len(), 2, "{listed}");
+    assert_eq!(client.request("session/close", json!({ "sessionId": fork }))["result"], json!({}));
+    let closed = client.request("session/prompt", json!({ "sessionId": fork, "prompt": [] }));
+    assert_eq!(closed["error"]["code"], -32602, "{closed}");
+    for id in [&fork, &session] {
+        assert_eq!(client.request("session/delete", json!({ "sessionId": id }))["result"], json!({}));
+    }
+    let listed = client.request("session/list", json!({}));
+    assert_eq!(listed["result"]["sessions"], json!([]));
+    let gone = client.request("session/load", json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] }));
+    assert_eq!(gone["error"]["code"], -32602, "{gone}");
+}
+
+#[test]
+fn without_a_model_its_user_is_told_what_to_do() {
+    let user = User::new().says("hello");
+    let can = json!({ "auth": { "terminal": true } });
+    let mut client = Client::start(&user.session, &[]);
+    let answer = client.request("initialize", json!({ "protocolVersion": 9, "clientCapabilities": can }));
+    assert_eq!(answer["result"]["protocolVersion"], 1);
+    assert_eq!(answer["result"]["authMethods"][0]["type"], "terminal", "{answer}");
+    let cwd = user.session.workspace();
+    for (method, params) in [
+        ("session/new", json!({ "cwd": cwd, "mcpServers": [] })),
+        ("authenticate", json!({ "methodId": "headstart-setup" })),
+    ] {
+        let answer = client.request(method, params);
+        assert_eq!(answer["error"]["code"], -32000, "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("HEADSTART_MODEL"), "{answer}");
+    }
+    let setup = user.session.run(&["acp", "--setup"]);
+    assert!(setup.code != Some(0) && setup.stdout.contains("headstart chat"), "{setup}");
+    let model = user.model();
+    let setup = user.session.run(&["acp", "--setup", "--model", &model]);
+    assert_eq!(setup.code, Some(0), "{setup}");
+}
+
+#[test]
+fn servers_of_the_editor_are_tools_of_the_session() {
+    let user = User::new().calls("mcp__My_t__send", json!({ "text": "hello" })).says("It is sent.");
+    user.session.write("home/server.sh", include_str!("../support/tool_server.sh"));
+    let (script, log) = (user.session.home().join("server.sh"), user.session.home().join("server.log"));
+    let mut client = user.client("auto-edit");
+    let cwd = user.session.workspace();
+    let env = json!([{ "name": "LOG", "value": log }]);
+    let server = json!({ "name": "My t", "command": "bash", "args": [script], "env": env });
+    let answer = client.request("session/new", json!({ "cwd": cwd, "mcpServers": [server] }));
+    let session = answer["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+    let id = client.prompt(&session, "send it");
+    client.answer_question("allow");
+    client.answer_to(id);
+    assert_eq!(std::fs::read_to_string(&log).unwrap().matches("tools/call").count(), 1);
+    let headers = json!([{ "name": "Authorization", "value": "Bearer x" }]);
+    for (server, field) in [
+        (json!({ "type": "http", "name": "h", "url": "http://localhost:1", "headers": headers }), "headers"),
+        (json!({ "type": "sse", "name": "h", "url": "http://localhost:1", "headers": [] }), "type"),
+        (json!({ "name": "…", "command": "x", "args": [], "env": [] }), "name"),
+    ] {
+        let answer = client.request("session/new", json!({ "cwd": cwd, "mcpServers": [server] }));
+        let said = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        assert!(said.starts_with(&format!("params.mcpServers[0].{field}: ")), "{said}");
+    }
+}

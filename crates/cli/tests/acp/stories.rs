@@ -1,0 +1,226 @@
+//! What a user of an editor does, and all that is said for it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::User;
+use crate::client::is_update;
+
+fn snapshot(name: &str, text: &str) {
+    insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(name, text) });
+}
+
+#[test]
+fn a_prompt_is_answered() {
+    let mut user = User::new().says("Hello there.");
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    assert_eq!(client.said(&session, "hello"), "end_turn");
+    assert_eq!(client.end(), Some(0));
+    snapshot("prompt", &user.shown(&client, &session));
+}
+
+#[test]
+fn an_edit_shows_both_sides() {
+    let edit = json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" });
+    let mut user =
+        User::new().calls("read_file", json!({ "file_path": "notes.txt" })).calls("edit", edit).says("Done.");
+    let mut client = user.client("auto-edit");
+    let session = client.open(&user.session);
+    assert_eq!(client.said(&session, "change it"), "end_turn");
+    assert_eq!(user.read("notes.txt").unwrap(), "two\n");
+    snapshot("edit", &user.shown(&client, &session));
+}
+
+#[test]
+fn a_call_waits_for_its_user() {
+    for (option, reason) in [("reject", "end_turn"), ("allow", "end_turn")] {
+        let mut user = User::new().writes("new.txt", "new\n").says("Understood.");
+        let mut client = user.client("default");
+        let session = client.open(&user.session);
+        let id = client.prompt(&session, "write it");
+        client.answer_question(option);
+        assert_eq!(client.answer_to(id)["result"]["stopReason"], reason);
+        assert_eq!(user.read("new.txt").is_some(), option == "allow");
+        snapshot(&format!("permission_{option}"), &user.shown(&client, &session));
+    }
+}
+
+#[test]
+fn always_counts_until_the_session_ends() {
+    let user = User::new()
+        .calls("shell", json!({ "command": "touch a" }))
+        .calls("shell", json!({ "command": "touch a" }))
+        .says("Done.");
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    let id = client.prompt(&session, "touch it twice");
+    let question = client.answer_question("always");
+    assert_eq!(question["params"]["options"][1]["kind"], "allow_always", "{question}");
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    let questions =
+        client.log.iter().filter(|(_, message)| message["method"] == "session/request_permission");
+    assert_eq!(questions.count(), 1);
+}
+
+#[test]
+fn a_question_that_the_client_takes_away_stops_the_turn() {
+    let user = User::new().writes("new.txt", "new\n").says("never");
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    let id = client.prompt(&session, "write it");
+    let question = client.until("a question", |message| message["method"] == "session/request_permission");
+    client.respond(&question, json!({ "outcome": { "outcome": "cancelled" } }));
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "cancelled");
+    assert_eq!(user.read("new.txt"), None);
+}
+
+#[test]
+fn a_prompt_is_cancelled_in_the_middle_of_a_call() {
+    for by_request in [false, true] {
+        let mut user = User::new().calls("shell", json!({ "command": "sleep 60" })).says("never");
+        let mut client = user.client("yolo");
+        let session = client.open(&user.session);
+        let id = client.prompt(&session, "wait");
+        client.until("the call", |message| message["params"]["update"]["status"] == "in_progress");
+        if by_request {
+            client.notify("$/cancel_request", json!({ "requestId": id }));
+        } else {
+            client.notify("session/cancel", json!({ "sessionId": session }));
+        }
+        assert_eq!(client.answer_to(id)["result"]["stopReason"], "cancelled");
+        if !by_request {
+            snapshot("cancel", &user.shown(&client, &session));
+        }
+        // Nothing of it is left.
+        let children = || {
+            let process = client.process().to_string();
+            std::process::Command::new("pgrep").args(["-P", &process]).output().unwrap().stdout
+        };
+        let began = Instant::now();
+        while !children().is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(10), "the command is still there");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn a_suggestion_is_taken_by_its_words_and_by_the_command() {
+    for (typed, name) in [("add tests", "accept_text"), ("/next", "accept_next"), (" add tests. ", "")] {
+        let mut user = User::with_suggestion()
+            .writes("tests.txt", "a test\n")
+            .says("Tests are there.")
+            .suggests("run them");
+        let mut client = user.client("auto-edit");
+        let session = client.open(&user.session);
+        assert_eq!(client.said(&session, "begin"), "end_turn");
+        client.suggested("add tests", Some("ready"));
+        assert_eq!(user.read("tests.txt"), None, "nothing is written before it is taken");
+        assert_eq!(client.said(&session, typed), "end_turn");
+        assert_eq!(user.read("tests.txt").unwrap(), "a test\n");
+        if !name.is_empty() {
+            snapshot(name, &user.shown(&client, &session));
+        }
+    }
+}
+
+#[test]
+fn other_words_and_a_cancel_take_the_suggestion_back() {
+    let user = User::with_suggestion().writes("tests.txt", "x\n").says("a").says("b").says("c");
+    let mut client = user.client("auto-edit");
+    let session = client.open(&user.session);
+    client.said(&session, "begin");
+    client.suggested("add tests", Some("ready"));
+    client.notify("session/cancel", json!({ "sessionId": session }));
+    client.until("the empty list", |message| {
+        message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"] == json!([])
+    });
+    let commands = client.until("the commands", |message| is_update(message, "available_commands_update"));
+    assert_eq!(commands["params"]["update"]["availableCommands"][0]["name"], "diff");
+    assert_eq!(user.read("tests.txt"), None);
+}
+
+#[test]
+fn a_mode_that_asks_is_asked_once_for_all_of_it() {
+    let mut user = User::with_suggestion().writes("tests.txt", "a test\n").says("Tests are there.");
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    client.said(&session, "begin");
+    client.suggested("add tests", Some("ready"));
+    let id = client.prompt(&session, "/next");
+    client.answer_question("allow");
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(user.read("tests.txt").unwrap(), "a test\n");
+    snapshot("accept_asked", &user.shown(&client, &session));
+}
+
+#[test]
+fn a_conflict_is_answered_by_the_user() {
+    for (option, expected) in [("mine", "mine\n"), ("work", "two\n"), ("reject", "mine\n"), ("both", "")] {
+        let edit = json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" });
+        let mut user = User::with_suggestion().calls("edit", edit).says("It is two.");
+        let mut client = user.client("auto-edit");
+        let session = client.open(&user.session);
+        client.said(&session, "begin");
+        client.suggested("add tests", Some("ready"));
+        user.session.write("project/notes.txt", "mine\n");
+        let id = client.prompt(&session, "add tests");
+        client.answer_question(option);
+        let answer = client.answer_to(id);
+        assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+        let now = user.read("notes.txt").unwrap();
+        assert!(now == expected || (option == "both" && now.contains("<<<<<<<")), "{option}: {now}");
+        if option == "mine" {
+            snapshot("conflict", &user.shown(&client, &session));
+        }
+    }
+}
+
+#[test]
+fn an_undo_takes_the_last_turn_back() {
+    let mut user = User::new().writes("new.txt", "new\n").says("Done.");
+    let mut client = user.client("auto-edit");
+    let session = client.open(&user.session);
+    client.said(&session, "write it");
+    assert!(user.read("new.txt").is_some());
+    assert_eq!(client.said(&session, "/undo"), "end_turn");
+    assert_eq!(user.read("new.txt"), None);
+    client.said(&session, "/diff");
+    client.said(&session, "/ahead");
+    client.said(&session, "/next");
+    snapshot("undo", &user.shown(&client, &session));
+    client.said(&session, "/stats");
+    assert!(client.transcript().contains("0 offered, 0 taken, 0 s saved"), "{}", client.transcript());
+}
+
+#[test]
+fn the_diff_of_what_ran_ahead_is_shown_before_it_is_taken() {
+    let user = User::with_suggestion().writes("tests.txt", "a test\n").says("Tests are there.");
+    let mut client = user.client("auto-edit");
+    let session = client.open(&user.session);
+    client.said(&session, "begin");
+    client.suggested("add tests", Some("ready"));
+    client.said(&session, "/diff");
+    assert!(client.transcript().contains(r"+a test\n```"), "{}", client.transcript());
+    client.said(&session, "add tests");
+    assert!(user.read("tests.txt").is_some(), "to look changes nothing");
+}
+
+#[test]
+fn what_is_off_suggests_nothing() {
+    let user = User::with_suggestion();
+    let can = json!({ "session": { "configOptions": { "boolean": {} }, "notices": {} } });
+    let mut client = user.client_that(can, "auto-edit");
+    let session = client.open(&user.session);
+    let set =
+        json!({ "sessionId": session, "configId": "headstart_ahead", "type": "boolean", "value": false });
+    let answer = client.request("session/set_config_option", set);
+    let option = &answer["result"]["configOptions"][2];
+    assert_eq!((&option["type"], &option["currentValue"]), (&json!("boolean"), &json!(false)), "{answer}");
+    client.said(&session, "begin");
+    while let Some(message) = client.next_within(Duration::from_millis(700)) {
+        assert!(!message.to_string().contains("add tests"), "{message}");
+    }
+}
