@@ -85,7 +85,8 @@ fn what_cannot_be_gone_on_with_says_why_and_is_left_as_it_is() {
     }
     // With none to go on with, a new one begins.
     assert_eq!(pipe(&project, "one\n", &["--continue"]).code, Some(0));
-    let file = std::fs::read_dir(folder(&project)).unwrap().next().unwrap().unwrap().path();
+    let mut files = std::fs::read_dir(folder(&project)).unwrap().map(|file| file.unwrap().path());
+    let file = files.find(|file| file.extension().is_some_and(|end| end == "jsonl")).unwrap();
     let whole = std::fs::read_to_string(&file).unwrap();
     for (text, why) in [
         (whole.replace("\"version\":1", "\"version\":2"), "version 2, and this program knows 1"),
