@@ -76,7 +76,7 @@ pub(crate) fn subject(call: &ToolCall) -> String {
     shortened(&one_line(path.unwrap_or("…")), 100)
 }
 
-/// A mode as [`parse_mode`] reads it.
+/// A mode as configuration files and flags name it.
 pub(crate) fn mode_name(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Default => "default",
