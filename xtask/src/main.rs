@@ -8,12 +8,15 @@
 //! cargo xtask web-test runs the tests of the page in `web/` (vscode-test: of the extension in `editors/vscode`; `--smoke`: one path)
 //! cargo xtask fuzz 60  runs each fuzz target for 60 seconds (one of them: `cargo xtask fuzz 60 parse`)
 //! cargo xtask simulate writes docs/simulation.md: what a user waits for, by a virtual clock (`--check`: whether it is current)
+//! cargo xtask release archive TARGET BINARY
+//!                      packs a binary; `release assemble URL` makes the rest of a release, `release check TAG` looks whether it has one version
 //! cargo xtask screenshot
 //!                      draws docs/terminal.svg: what the binary shows in a terminal
 //! cargo xtask rules    checks what the repository promises of itself (`cargo test -p xtask` does too)
 //! ```
 
 mod fuzz;
+mod release;
 mod rules;
 mod screenshot;
 mod simulate;
@@ -41,6 +44,12 @@ usage: cargo xtask TASK
            run the fuzz targets (parse, sed, awk, classify, histories, hook), or one of them, each for so many seconds
   simulate [--check]
            simulate users over a virtual clock and write docs/simulation.md, or check that it is current
+  release archive TARGET BINARY
+           pack a binary that was built for TARGET into release-files in the target folder
+  release assemble URL
+           make of the archives there what is released beside them: sums, an installer that fetches them from URL, npm packages
+  release check TAG
+           check that everything that TAG releases has its version
   screenshot
            run the bundled recording in a terminal and draw what it shows: docs/terminal.svg
   rules    check the repository's own rules: layout, dependencies, file lengths";
@@ -66,6 +75,24 @@ fn main() -> ExitCode {
         }
         ["simulate"] => finish(simulate::run(&repository(), false)),
         ["simulate", "--check"] => finish(simulate::run(&repository(), true)),
+        ["release", "archive", triple, binary] => finish(
+            release::Target::find(triple)
+                .and_then(|target| {
+                    release::archive(&repository(), target, Path::new(binary), &release_files())
+                })
+                .map(|archive| eprintln!("{}", archive.display()))
+                .map_err(|error| error.to_string()),
+        ),
+        ["release", "assemble", url] => finish(
+            release::assemble(&repository(), &release_files(), url)
+                .map(|files| files.iter().for_each(|file| eprintln!("{}", file.display())))
+                .map_err(|error| error.to_string()),
+        ),
+        ["release", "check", tag] => finish(
+            release::check(&repository(), tag)
+                .map(|version| eprintln!("{version}"))
+                .map_err(|error| error.to_string()),
+        ),
         ["screenshot"] => finish(screenshot::run(&repository())),
         ["rules"] => finish(rules::run(&repository()).map_err(|error| error.to_string())),
         ["help" | "--help" | "-h"] => {
@@ -114,6 +141,13 @@ fn finish(outcome: Result<(), String>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Where the files of a release are put together.
+fn release_files() -> PathBuf {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from);
+    target.join(release::FOLDER)
 }
 
 /// The root of the repository: this package's folder is one below it.

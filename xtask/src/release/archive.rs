@@ -1,0 +1,51 @@
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+
+use super::{ReleaseError, Target, at, version};
+
+/// What stands beside the binary.
+const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+
+/// Packs a binary for a target into `folder`; gives the archive. The same files make the same bytes.
+pub(crate) fn archive(
+    repository: &Path,
+    target: Target,
+    binary: &Path,
+    folder: &Path,
+) -> Result<PathBuf, ReleaseError> {
+    let version = version::of_workspace(repository)?;
+    let name = target.archive_name(&version);
+    let archive = folder.join(&name);
+    at(folder, std::fs::create_dir_all(folder))?;
+    let file = at(&archive, File::create(&archive))?;
+    let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::best()));
+    let top = name.trim_end_matches(".tar.gz");
+    let files = BESIDE.iter().map(|beside| (repository.join(beside), *beside, 0o644));
+    for (path, name, mode) in files.chain([(binary.to_owned(), "headstart", 0o755)]) {
+        let content = at(&path, std::fs::read(&path))?;
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(mode);
+        header.set_entry_type(tar::EntryType::Regular);
+        at(&archive, tar.append_data(&mut header, format!("{top}/{name}"), content.as_slice()))?;
+    }
+    let file = at(&archive, tar.into_inner().and_then(GzEncoder::finish))?;
+    at(&archive, file.sync_all())?;
+    let sum = sum(&archive)?;
+    let beside = folder.join(format!("{name}.sha256"));
+    let mut file = at(&beside, File::create(&beside))?;
+    at(&beside, writeln!(file, "{sum}  {name}"))?;
+    Ok(archive)
+}
+
+/// A file's SHA-256, in hexadecimal.
+pub(super) fn sum(path: &Path) -> Result<String, ReleaseError> {
+    let content = at(path, std::fs::read(path))?;
+    let digest = Sha256::digest(&content);
+    Ok(digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")))
+}

@@ -1,0 +1,38 @@
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::archive::sum;
+use super::{ReleaseError, TARGETS, Target, npm, version, write};
+
+const INSTALLER: &str = include_str!("../../../release/install.sh");
+
+/// Makes of the archives in `folder` all that is released beside them: sums, the installer that fetches them from `url`, and npm packages. Gives what
+/// was written.
+pub(crate) fn assemble(repository: &Path, folder: &Path, url: &str) -> Result<Vec<PathBuf>, ReleaseError> {
+    let is_address = (url.starts_with("https://") || url.starts_with("http://127.0.0.1:"))
+        && !url.ends_with('/')
+        && !url.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'`$\\".contains(c));
+    if !is_address {
+        return Err(ReleaseError::Address { url: url.to_owned() });
+    }
+    let version = version::of_workspace(repository)?;
+    let archives: Vec<(Target, PathBuf)> = TARGETS
+        .into_iter()
+        .map(|target| (target, folder.join(target.archive_name(&version))))
+        .filter(|(_, archive)| archive.exists())
+        .collect();
+    if archives.is_empty() {
+        return Err(ReleaseError::NoArchive { folder: folder.to_owned(), version });
+    }
+    let mut sums = String::new();
+    for (target, archive) in &archives {
+        let _ = writeln!(sums, "{}  {}", sum(archive)?, target.archive_name(&version));
+    }
+    let installer =
+        INSTALLER.replace("@VERSION@", &version).replace("@URL@", url).replace("@SUMS@", sums.trim_end());
+    let (sums_file, installer_file) = (folder.join("SHA256SUMS"), folder.join("install.sh"));
+    write(&sums_file, &sums)?;
+    write(&installer_file, installer)?;
+    let packages = npm::packages(repository, folder, &version, &archives)?;
+    Ok([vec![sums_file, installer_file], packages].concat())
+}

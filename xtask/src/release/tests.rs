@@ -1,0 +1,205 @@
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::*;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The target of this machine, which is what the tests can install.
+fn here() -> Target {
+    let libc = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
+    let triple = match std::env::consts::OS {
+        "macos" => format!("{}-apple-darwin", std::env::consts::ARCH),
+        _ => format!("{}-unknown-linux-{libc}", std::env::consts::ARCH),
+    };
+    Target::find(&triple).unwrap()
+}
+
+/// A program in place of the binary: it says which version it is, and ends as it is told.
+fn stand_in(folder: &Path) -> PathBuf {
+    let binary = folder.join("stand-in");
+    let script = "#!/bin/sh\ncase $1 in\n--version) echo headstart 0.0.0-test ;;\nexit) exit \"$2\" ;;\nsignal) kill -s \"$2\" $$ ;;\n*) printf '%s|' \"$@\" ;;\nesac\n";
+    fs::write(&binary, script).unwrap();
+    fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).unwrap();
+    binary
+}
+
+/// A server of the files in a folder; gives its address.
+fn serve(folder: &Path) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let folder = folder.to_owned();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut bytes = [0; 4096];
+            let length = stream.read(&mut bytes).unwrap_or_default();
+            let request = String::from_utf8_lossy(&bytes[..length]).into_owned();
+            let path = request.split(' ').nth(1).unwrap_or_default().trim_start_matches('/');
+            let (status, body) = match fs::read(folder.join(path)) {
+                Ok(body) => ("200 OK", body),
+                Err(_) => ("404 Not Found", Vec::new()),
+            };
+            let head =
+                format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
+        }
+    });
+    url
+}
+
+struct Release {
+    folder: tempfile::TempDir,
+    files: PathBuf,
+}
+
+impl Release {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let files = folder.path().join("files");
+        archive(&repository(), here(), &stand_in(folder.path()), &files).unwrap();
+        assemble(&repository(), &files, &serve(&files)).unwrap();
+        Self { folder, files }
+    }
+
+    /// Runs the installer as somebody whose home is empty.
+    fn install(&self) -> (Output, PathBuf) {
+        let home = self.folder.path().join("home");
+        fs::create_dir_all(&home).unwrap();
+        let mut shell = Command::new("sh");
+        shell.arg(self.files.join("install.sh")).env_clear().env("HOME", &home);
+        shell.env("PATH", std::env::var_os("PATH").unwrap()).env("HEADSTART_LIBC", "gnu");
+        (shell.output().unwrap(), home.join(".local/bin/headstart"))
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn the_installer_installs_what_was_released() {
+    let release = Release::new();
+    let (output, binary) = release.install();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is not in your PATH"), "{}", stderr(&output));
+    let version = Command::new(&binary).arg("--version").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&version.stdout), "headstart 0.0.0-test\n");
+    // A second time takes the place of the first, and leaves nothing else there.
+    assert!(release.install().0.status.success());
+    assert_eq!(fs::read_dir(binary.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_installer_refuses_what_is_not_the_release() {
+    let release = Release::new();
+    let archive = fs::read_dir(&release.files).unwrap().map(|entry| entry.unwrap().path());
+    let archive = archive.into_iter().find(|path| path.extension().is_some_and(|end| end == "gz")).unwrap();
+    let mut bytes = fs::read(&archive).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&archive, bytes).unwrap();
+    let (output, binary) = release.install();
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("is not what was released"), "{}", stderr(&output));
+    fs::remove_file(&archive).unwrap();
+    let (output, _) = release.install();
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("cannot be fetched"), "{}", stderr(&output));
+    assert!(!binary.exists());
+}
+
+#[test]
+fn an_installer_that_breaks_off_does_nothing() {
+    let release = Release::new();
+    let script = fs::read_to_string(release.files.join("install.sh")).unwrap();
+    let all: Vec<&str> = script.lines().collect();
+    for length in (0..all.len() - 1).step_by(7) {
+        fs::write(release.files.join("install.sh"), all[..length].join("\n")).unwrap();
+        let (_, binary) = release.install();
+        assert!(!binary.exists(), "{length} lines");
+    }
+}
+
+#[test]
+fn the_same_files_make_the_same_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let binary = stand_in(folder.path());
+    let pack = |name: &str| {
+        let archive = archive(&repository(), here(), &binary, &folder.path().join(name)).unwrap();
+        fs::read(archive).unwrap()
+    };
+    assert_eq!(pack("one"), pack("two"));
+}
+
+#[test]
+fn the_npm_packages_bring_the_binary_and_start_it() {
+    let release = Release::new();
+    let project = release.folder.path().join("project");
+    fs::create_dir_all(&project).unwrap();
+    fs::write(project.join("package.json"), "{\"private\": true}").unwrap();
+    let packed = fs::read_dir(release.files.join("npm")).unwrap().map(|entry| entry.unwrap().path());
+    let packed: Vec<_> = packed.filter(|path| path.extension().is_some_and(|end| end == "tgz")).collect();
+    assert_eq!(packed.len(), 2, "{packed:?}");
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--offline", "--no-audit", "--no-fund", "--silent"])
+        .args(&packed)
+        .current_dir(&project);
+    let installed = npm.output().expect("npm is installed");
+    assert!(installed.status.success(), "{}", stderr(&installed));
+    let start = |arguments: &[&str]| {
+        let mut launcher = Command::new(project.join("node_modules/.bin/headstart"));
+        launcher.args(arguments).output().expect("the launcher starts")
+    };
+    assert_eq!(String::from_utf8_lossy(&start(&["--version"]).stdout), "headstart 0.0.0-test\n");
+    assert_eq!(String::from_utf8_lossy(&start(&["a b", "", "*"]).stdout), "a b||*|");
+    assert_eq!(start(&["exit", "4"]).status.code(), Some(4));
+    let ended = start(&["signal", "TERM"]).status;
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(15), "{ended}");
+    // Where the optional dependency was left out it says so.
+    let platform = fs::read_dir(project.join("node_modules")).unwrap().map(|entry| entry.unwrap().path());
+    let platform = platform.into_iter().find(|path| path.join("bin/headstart").exists()).unwrap();
+    fs::remove_dir_all(platform).unwrap();
+    let missing = start(&["--version"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("install again with them"), "{}", stderr(&missing));
+}
+
+#[test]
+fn a_release_has_one_version_everywhere() {
+    let version = version::of_workspace(&repository()).unwrap();
+    let error = check(&repository(), &format!("v{version}.1")).unwrap_err().to_string();
+    assert!(error.contains("and the tag is"), "{error}");
+    match check(&repository(), &format!("v{version}")) {
+        Ok(found) => assert_eq!(found, version),
+        // All that may be missing before its release.
+        Err(error) => {
+            assert!(error.to_string().contains("what is under [Unreleased] belongs there"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for url in ["https://example.org/", "ftp://example.org", "https://example.org/$(x)", "https://a b"] {
+        let error = assemble(&repository(), folder.path(), url).unwrap_err().to_string();
+        assert!(error.contains("is no address of a folder"), "{error}");
+    }
+    let error = assemble(&repository(), folder.path(), "https://example.org").unwrap_err().to_string();
+    assert!(error.contains("holds no archive of version"), "{error}");
+    assert!(
+        Target::find("x86_64-pc-windows-msvc")
+            .unwrap_err()
+            .to_string()
+            .contains("there are x86_64-unknown-linux-gnu")
+    );
+    let error =
+        archive(&repository(), here(), Path::new("/nonexistent"), folder.path()).unwrap_err().to_string();
+    assert!(error.starts_with("/nonexistent: "), "{error}");
+}

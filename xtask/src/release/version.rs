@@ -1,0 +1,54 @@
+use std::path::Path;
+
+use super::ReleaseError;
+
+/// The version of the crates.
+pub(super) fn of_workspace(repository: &Path) -> Result<String, ReleaseError> {
+    let manifest = read(repository, "Cargo.toml")?;
+    let manifest: toml::Table = manifest.parse().map_err(|error| problem("Cargo.toml", &error))?;
+    let version =
+        manifest.get("workspace").and_then(|workspace| workspace.get("package")?.get("version")?.as_str());
+    version.map(str::to_owned).ok_or_else(|| problem("Cargo.toml", &"has no workspace.package.version"))
+}
+
+/// Whether everything that a tag releases has its version: the crates, the npm package, the extension, and the changelog a section for it. Gives the version.
+pub(crate) fn check(repository: &Path, tag: &str) -> Result<String, ReleaseError> {
+    let version = of_workspace(repository)?;
+    if tag.strip_prefix('v') != Some(version.as_str()) {
+        return Err(problem(
+            "Cargo.toml",
+            &format!("has version {version}, and the tag is {tag}, not v{version}"),
+        ));
+    }
+    for file in ["crates/wasm/npm/package.json", "editors/vscode/package.json"] {
+        let manifest: serde_json::Value =
+            serde_json::from_str(&read(repository, file)?).map_err(|error| problem(file, &error))?;
+        let found = manifest.get("version").and_then(|version| version.as_str()).unwrap_or("none");
+        if found != version {
+            return Err(problem(file, &format!("has version {found}, and the crates have {version}")));
+        }
+    }
+    // What other crates of the workspace ask for.
+    let manifest = read(repository, "Cargo.toml")?;
+    for line in manifest.lines().filter(|line| line.starts_with("headstart-") && line.contains("path = \"")) {
+        if !line.contains(&format!("version = \"{version}\"")) {
+            return Err(problem("Cargo.toml", &format!("asks for another version: {line}")));
+        }
+    }
+    let heading = format!("## [{version}]");
+    if !read(repository, "CHANGELOG.md")?.lines().any(|line| line.starts_with(&heading)) {
+        let missing =
+            format!("has no line that begins with \"{heading}\"; what is under [Unreleased] belongs there");
+        return Err(problem("CHANGELOG.md", &missing));
+    }
+    Ok(version)
+}
+
+fn read(repository: &Path, file: &str) -> Result<String, ReleaseError> {
+    let path = repository.join(file);
+    std::fs::read_to_string(&path).map_err(|source| ReleaseError::File { path, source })
+}
+
+fn problem(file: &str, problem: &dyn std::fmt::Display) -> ReleaseError {
+    ReleaseError::Version { file: file.to_owned(), problem: problem.to_string() }
+}
