@@ -9,7 +9,6 @@
 
 mod accounts;
 mod args;
-mod asked_of_tools;
 mod chat;
 mod checks;
 mod clock;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headstart_budget::ledger::Day;
-use headstart_context::{Problem, ProjectRules, Rule, Surroundings, glance, system_text};
+use headstart_context::{Asking, Problem, ProjectRules, Rule, Surroundings, glance, system_text};
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Tree;
 use headstart_speculation::PromptOf;
@@ -20,7 +20,6 @@ use headstart_toolbox::Toolbox;
 use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::asked_of_tools::Asking;
 use crate::clock;
 use crate::store::create_private_folder;
 use crate::workspace::state_name;

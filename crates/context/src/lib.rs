@@ -32,7 +32,7 @@
 //! A model reads a rule by its name with [`request_rule_tool`], and writes one with [`create_rule_tool`], where its user has it do so.
 //!
 //! [`resolve_mentions`] tells what a prompt names with an `@`: files, lines of files, folders and rules it reads itself, what else there is it asks a
-//! [`MentionSource`].
+//! [`MentionSource`]; [`ToldByTools`] is one, and [`mention_room`] says how much there is room for.
 //!
 //! [`Window`] says what becomes of a conversation that is about to be longer than what its model sees at once: first old outputs of tools give way, then its
 //! beginning is summed up. It only plans; whoever runs the conversation asks for the summary.
@@ -48,6 +48,7 @@
 //! * A file that only a shell command or a search touched calls up no rules.
 //! * Tokens are estimated from bytes.
 
+mod asked_of_tools;
 mod clean;
 mod glance;
 mod mentions;
@@ -56,10 +57,11 @@ mod surroundings;
 mod system;
 mod window;
 
+pub use asked_of_tools::Asking;
 pub use glance::glance;
 pub use mentions::{
-    Mention, MentionError, MentionSource, MentionStart, Outside, Resolved, mention_of_path, mention_start,
-    mentions, resolve_mentions,
+    Mention, MentionError, MentionSource, MentionStart, Outside, Resolved, ToldByTools, mention_of_path,
+    mention_room, mention_start, mentions, resolve_mentions,
 };
 pub use rules::{
     Applies, FilePatterns, Problem, ProjectRules, RULES_FOLDER, Rule, Told, create_rule_tool,

@@ -1,14 +1,18 @@
 //! What a prompt names with an `@`, and what the model reads of it.
 
+mod by_tools;
 mod parse;
 mod resolve;
+mod room;
 mod write;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 
+pub use self::by_tools::ToldByTools;
 pub use self::parse::{Mention, mentions};
 pub use self::resolve::{Resolved, resolve_mentions};
+pub use self::room::mention_room;
 pub use self::write::{MentionStart, mention_of_path, mention_start};
 
 /// What only the program around a conversation can tell.
@@ -25,11 +29,14 @@ pub enum Outside {
     Problems,
     /// `@open`: the file that is open in the editor.
     Open,
+    /// `@selection`: what is selected there.
+    Selection,
 }
 
 impl Outside {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Diff, Self::Codebase, Self::Terminal, Self::Problems, Self::Open];
+    pub const ALL: [Self; 6] =
+        [Self::Diff, Self::Codebase, Self::Terminal, Self::Problems, Self::Open, Self::Selection];
 
     /// Its name, as it is written behind the `@`.
     pub const fn name(self) -> &'static str {
@@ -39,6 +46,24 @@ impl Outside {
             Self::Terminal => "terminal",
             Self::Problems => "problems",
             Self::Open => "open",
+            Self::Selection => "selection",
+        }
+    }
+
+    /// The one of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|what| what.name() == name)
+    }
+
+    /// What it is, for a list of what may be mentioned.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Diff => "what differs from the last commit",
+            Self::Codebase => "what a search of the project finds for your prompt",
+            Self::Terminal => "what the terminal shows",
+            Self::Problems => "what the editor complains of",
+            Self::Open => "the file that is open in the editor",
+            Self::Selection => "what is selected in the editor",
         }
     }
 }

@@ -81,6 +81,16 @@ impl GateContext {
         WorkspacePath::resolve(path, &self.workspace)
     }
 
+    /// The same rules without what the user says of single tools: for calls of the host itself, which that is not about.
+    #[must_use]
+    pub fn without_tool_policies(&self) -> Self {
+        Self {
+            #[cfg(feature = "tool-policies")]
+            tool_policies: crate::ToolPolicies::default(),
+            ..self.clone()
+        }
+    }
+
     /// What the host says of its own tool of this name. A built-in tool has no declaration.
     pub fn declaration(&self, name: &str) -> Option<&Declaration> {
         Declaration::of(name, &self.tools)

@@ -4,7 +4,7 @@ mod keep;
 mod watch;
 
 use std::rc::Rc;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use headstart_agent::{
@@ -16,8 +16,9 @@ use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
 use headstart_budget::{EntryBuilder, Metering};
 use headstart_followup_state::filter;
 use headstart_forked_query::{Model, Money, Price};
-use headstart_overlay_fs::{Choice, Keep};
+use headstart_overlay_fs::{Choice, Keep, Tree};
 use headstart_providers::Priority;
+use headstart_speculation::Host;
 use headstart_tool_gate::{AheadWrites, GateContext};
 use js_sys::Promise;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub use self::keep::KeepPort;
 use self::keep::{Ledger, Store};
 use self::watch::Watch;
+use crate::beside::BesidePrompts;
 use crate::engine::engine;
 use crate::failure::{Failure, json};
 use crate::host::PortHost;
@@ -64,6 +66,17 @@ struct Settings {
     /// Random: no other conversation has the same.
     id: String,
     keeps_session: bool,
+    beside: BesideSettings,
+}
+
+/// What goes with prompts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BesideSettings {
+    /// The names of what callbacks tell of mentions.
+    mentions: Vec<String>,
+    /// Whether the project's rules go to the model.
+    rules: bool,
 }
 
 /// What is known of a model beside its name.
@@ -156,6 +169,8 @@ pub struct Conversing {
     agent: AgentHandle,
     watch: Rc<Watch>,
     host: PortHost,
+    beside: Arc<BesidePrompts>,
+    tree: Arc<dyn Tree>,
     ledger: Arc<Ledger>,
 }
 
@@ -211,7 +226,17 @@ impl Conversing {
         let settings: Settings = parse("", settings)?;
         let restore = settings.restore.map(|lines| Session::read(lines.as_bytes())).transpose();
         let restore = restore.map_err(|error| Failure::input("restore", error.to_string()))?;
-        let (engine, host) = engine(options, rules, port, tree)?;
+        let (mut engine, host) = engine(options, rules, port, tree)?;
+        let beside = Arc::new(BesidePrompts {
+            callbacks: Arc::clone(&host.callbacks),
+            toolbox: engine.toolbox.clone(),
+            told: BesidePrompts::callbacks_of(&settings.beside.mentions)?,
+            rules: settings.beside.rules,
+            window: Mutex::new(settings.model.window),
+        });
+        let host = PortHost { beside: Some(Arc::clone(&beside)), ..host };
+        engine.host = Arc::new(host.clone());
+        let tree = Arc::clone(&engine.workspace) as Arc<dyn Tree>;
         let entries = EntryBuilder::new(Source::Chat, settings.model.tariff(&settings.model_name));
         let policy = Policy { mode: settings.background.into(), ..Policy::default() };
         let habits = settings.habits.filter(Habits::is_sound).unwrap_or_default();
@@ -242,7 +267,7 @@ impl Conversing {
         };
         let (agent, driver, updates) = agent(options, ports);
         js_sys::futures::spawn_local(driver.run());
-        Ok(Self { agent, watch: Rc::new(Watch::new(updates)), host, ledger })
+        Ok(Self { agent, watch: Rc::new(Watch::new(updates)), host, beside, tree, ledger })
     }
 
     /// All that there is to draw, as JSON: `{"view", "items"}`.
@@ -367,6 +392,7 @@ impl Conversing {
     #[wasm_bindgen(js_name = setModel)]
     pub fn set_model(&self, name: &str, facts: &str) -> Result<(), Failure> {
         let facts: Facts = parse("facts", facts)?;
+        self.beside.set_window(facts.window);
         self.agent.set_model(name, facts.tariff(name), facts.window());
         Ok(())
     }
@@ -387,6 +413,14 @@ impl Conversing {
     #[wasm_bindgen(js_name = filesChanged)]
     pub fn files_changed(&self) {
         self.agent.files_changed();
+    }
+
+    /// What may be mentioned, of these paths and all else; both lists are JSON.
+    pub fn mentionable(&self, paths: &str) -> Result<Promise, Failure> {
+        let paths: Vec<String> = parse("paths", paths)?;
+        let (beside, tree, gate) =
+            (Arc::clone(&self.beside), Arc::clone(&self.tree), self.host.gate_context());
+        Ok(promise(Box::pin(async move { Ok(beside.mentionable(&paths, &tree, &gate).await.into()) })))
     }
 
     /// What this work changed, or would: the text of a change set.

@@ -175,6 +175,7 @@ pub(crate) fn engine(
         commit: options.commit.options(),
         at_boundary: options.at_boundary.into(),
         not_asked: Arc::default(),
+        beside: None,
     };
     let model = PortModel { callbacks, priority: Priority::Background };
     let engine = Engine {

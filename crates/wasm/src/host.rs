@@ -2,11 +2,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::CommitOptions;
-use headstart_speculation::{AtBoundary, Consent, Host};
+use headstart_forked_query::{CacheSafeParams, ToolCall};
+use headstart_overlay_fs::{CommitOptions, Tree};
+use headstart_speculation::{AtBoundary, Beside, Consent, Host, PromptOf};
 use headstart_tool_gate::{ApprovalMode, GateContext, Verdict};
 
+use crate::beside::BesidePrompts;
 use crate::clock;
 use crate::failure::json;
 use crate::port::Callbacks;
@@ -21,6 +22,8 @@ pub(crate) struct PortHost {
     pub(crate) at_boundary: AtBoundary,
     /// Why the user could not be asked: each turn has one of its own.
     pub(crate) not_asked: Arc<Mutex<Option<String>>>,
+    /// What goes with prompts, in a conversation; by itself an engine has none.
+    pub(crate) beside: Option<Arc<BesidePrompts>>,
 }
 
 #[async_trait]
@@ -38,6 +41,17 @@ impl Host for PortHost {
         let mode = read_mode(&self.callbacks.mode()).unwrap_or(ApprovalMode::Plan);
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         GateContext { mode, ..rules.clone() }
+    }
+
+    async fn beside_prompt(
+        &self,
+        prompt: &str,
+        whose: PromptOf,
+        conversation: &CacheSafeParams,
+        tree: &Arc<dyn Tree>,
+    ) -> Result<Beside, String> {
+        let Some(beside) = &self.beside else { return Ok(Beside::default()) };
+        beside.of_prompt(prompt, whose, conversation, tree, &self.gate_context()).await
     }
 
     fn commit_options(&self) -> CommitOptions {

@@ -45,6 +45,8 @@ mod code_index;
 #[cfg(feature = "engine")]
 mod agent;
 #[cfg(feature = "engine")]
+mod beside;
+#[cfg(feature = "engine")]
 mod cancel;
 #[cfg(feature = "engine")]
 mod change_set;
@@ -60,6 +62,8 @@ mod exchange;
 mod history;
 #[cfg(feature = "engine")]
 mod host;
+#[cfg(feature = "engine")]
+mod mention;
 #[cfg(feature = "engine")]
 mod model;
 #[cfg(feature = "engine")]

@@ -43,6 +43,14 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn tool(this: &HostPort, number: usize, args: &str, view: OverlayHandle) -> AnswersPort;
 
+    /// Tells what a prompt mentions, perhaps one of work ahead: one answer.
+    #[wasm_bindgen(method)]
+    fn mention(this: &HostPort, what: &str, prompt: &str, is_ahead: bool) -> AnswersPort;
+
+    /// The project's rules that go with a prompt, in JSON.
+    #[wasm_bindgen(method, js_name = rulesTold)]
+    fn rules_told(this: &HostPort, told: &str);
+
     /// One answer, which is nothing, after so many milliseconds.
     #[wasm_bindgen(method)]
     fn sleep(this: &HostPort, milliseconds: f64) -> AnswersPort;
@@ -85,6 +93,14 @@ impl Callbacks {
 
     pub(crate) fn tool(&self, number: usize, args: &str, view: OverlayHandle) -> Answers {
         Answers::new(self.0.tool(number, args, view))
+    }
+
+    pub(crate) fn mention(&self, what: &str, prompt: &str, is_ahead: bool) -> Answers {
+        Answers::new(self.0.mention(what, prompt, is_ahead))
+    }
+
+    pub(crate) fn rules_told(&self, told: &str) {
+        self.0.rules_told(told);
     }
 
     pub(crate) fn consent(&self, call: &str, verdict: &str) -> Answers {

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use headstart_context::{MentionStart, Outside, ProjectRules, Rule, mention_of_path, mention_start};
+use headstart_context::{
+    MentionStart, Outside, ProjectRules, Rule, ToldByTools, mention_of_path, mention_start,
+};
 use headstart_overlay_fs::{Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
@@ -114,16 +116,16 @@ impl Chat {
     }
 
     fn mentions(&self, word: &str) -> Vec<Choice> {
-        let outside = |what: Outside, words: &str| Choice {
-            label: format!("@{}", what.name()),
-            words: words.to_owned(),
-            text: format!("@{} ", what.name()),
-            is_whole: false,
-        };
-        let mut special = vec![outside(Outside::Diff, "what differs from the last commit")];
-        if self.parts.engine.toolbox.offers("codebase") {
-            special.push(outside(Outside::Codebase, "what a search of the project finds for your prompt"));
-        }
+        let toolbox = &self.parts.engine.toolbox;
+        let outside = Outside::ALL.into_iter().filter(|what| ToldByTools::tells(toolbox, *what));
+        let mut special: Vec<_> = outside
+            .map(|what| Choice {
+                label: format!("@{}", what.name()),
+                words: what.words().to_owned(),
+                text: format!("@{} ", what.name()),
+                is_whole: false,
+            })
+            .collect();
         special.extend(self.names.found.rules.iter().map(|name| Choice {
             label: format!("@rule:{name}"),
             words: "a rule of the project".to_owned(),

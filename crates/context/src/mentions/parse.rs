@@ -84,7 +84,7 @@ fn mention(word: &str, is_quoted: bool) -> Option<Mention> {
     if word.is_empty() || word.starts_with('@') || word.contains("://") || word.contains(char::is_control) {
         return None;
     }
-    if let Some(what) = Outside::ALL.into_iter().find(|what| what.name() == word && !is_quoted) {
+    if let Some(what) = Outside::of_name(word).filter(|_| !is_quoted) {
         return Some(Mention::Outside(what));
     }
     if let Some(name) = word.strip_prefix("rule:") {

@@ -3,7 +3,8 @@ import { ChangeSet } from "./change-set.js";
 import { KeepPort } from "./agent-port.js";
 import { ENGINE, engineText, rulesText } from "./engine.js";
 import { HostPort } from "./host.js";
-import { type Fields, plainOptions, required } from "./options.js";
+import { withFolders } from "./mentions.js";
+import { type Fields, optional, plainOptions, required } from "./options.js";
 import { raw } from "./raw.js";
 import { workspaceOf } from "./tree.js";
 import type {
@@ -12,6 +13,7 @@ import type {
   Background,
   EngineOptions,
   LedgerStore,
+  Mentionable,
   Model,
   ModelFacts,
   PolicyRule,
@@ -37,6 +39,8 @@ const AGENT: Fields<AgentOptions> = {
   parallel: "count",
   attended: "boolean",
   opening: "string",
+  mentions: "object",
+  projectRules: "function",
   sessions: "any",
   restore: "string",
   ledger: "any",
@@ -89,7 +93,9 @@ export class Agent implements Disposable {
     const sessions = store<SessionStore>("sessions", options.sessions);
     const ledger = store<LedgerStore>("ledger", options.ledger);
     this.#options = options;
-    this.#port = new HostPort(options as EngineOptions);
+    const { mentions, projectRules } = plain;
+    const told = Object.entries(mentions ?? {}).filter(([name, tell]) => optional(`mentions.${name}`, tell, "function") !== undefined);
+    this.#port = new HostPort(options as EngineOptions, { mentions, projectRules });
     const settings = toJson("options", {
       system,
       modelName,
@@ -104,6 +110,7 @@ export class Agent implements Disposable {
       habits: ledger?.habits === undefined ? undefined : parsed(ledger.habits),
       id: newId(),
       keepsSession: sessions !== undefined,
+      beside: { mentions: told.map(([name]) => name), rules: projectRules !== undefined },
     });
     const [text, rules] = [engineText(plain, this.#port), rulesText(plain)];
     this.#handle = call(() => new raw.Conversing(text, rules, settings, this.#port, new KeepPort(sessions, ledger), workspaceOf(options.tree)));
@@ -215,6 +222,15 @@ export class Agent implements Disposable {
   /** Files were changed, perhaps by somebody who undid work: what rests on that is not offered any more, and the lists of applied files say so. */
   filesChanged(): void {
     call(() => this.#handle.filesChanged());
+  }
+
+  /**
+   * What a prompt may mention: what `mentions` and tools tell, the project's rules, and these files of the project with their folders, near its root first.
+   * Files that a rule closes, or that hold a secret by their name, are left out; leave out yourself what nobody wants to mention, as what git ignores.
+   */
+  async mentionable(files: readonly string[]): Promise<Mentionable[]> {
+    const text = toJson("files", withFolders(required("files", files, "list")));
+    return JSON.parse(await calling(() => this.#handle.mentionable(text))) as Mentionable[];
   }
 
   /** What this work changed, or would: the work ahead, the work that the user is asked about, or the last twenty that were taken, applied or not. */

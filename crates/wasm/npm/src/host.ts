@@ -7,13 +7,16 @@ import { optional, required } from "./options.js";
 import type { raw } from "./raw.js";
 import { Sleep } from "./timers.js";
 import type {
+  AgentOptions,
   ApprovalMode,
   CommandRequest,
   EngineOptions,
+  MentionName,
   Model,
   ModelEvent,
   ModelRequest,
   Probe,
+  RulesTold,
   ToolCall,
   ToolSchema,
   Tree,
@@ -22,12 +25,16 @@ import type {
 
 const MODES: readonly ApprovalMode[] = ["plan", "chat", "default", "auto-edit", "yolo"];
 
+/** What goes with the prompts of a conversation. */
+export type BesidePrompts = Pick<AgentOptions, "mentions" | "projectRules">;
+
 /** What the module holds of the developer's options. */
 export class HostPort {
   readonly #options: EngineOptions;
+  readonly #beside: BesidePrompts;
   #model: Model;
 
-  constructor(options: EngineOptions) {
+  constructor(options: EngineOptions, beside: BesidePrompts = {}) {
     const { model, modelName, mode, tools } = options;
     checkModel(model, modelName);
     if (mode !== undefined && mode !== null && typeof mode !== "function") checkMode(mode);
@@ -36,6 +43,7 @@ export class HostPort {
       optional(`tools[${number}].reads`, tool.reads, "list");
     });
     this.#options = options;
+    this.#beside = beside;
     this.#model = model;
   }
 
@@ -108,6 +116,22 @@ export class HostPort {
         view.dispose();
       }
     }, "internal");
+  }
+
+  mention(what: string, prompt: string, isAhead: boolean): Answers {
+    return single(async () => {
+      const told = await this.#beside.mentions?.[what as MentionName]?.(prompt, isAhead);
+      return required(`what mentions.${what} gives`, told as string, "string");
+    }, "internal");
+  }
+
+  /** Who shows the rules may fail; the prompt goes on. */
+  rulesTold(told: string): void {
+    try {
+      this.#beside.projectRules?.(JSON.parse(told) as RulesTold);
+    } catch (error) {
+      console.error(error);
+    }
   }
 
   consent(call: string, verdict: string): Answers {

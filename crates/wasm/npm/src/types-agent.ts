@@ -33,6 +33,31 @@ export interface ModelFacts {
   price?: { input: number; output: number; /** Default: `input`. */ cached?: number | undefined; /** Default: `input`. */ cacheWrite?: number | undefined } | undefined;
 }
 
+/** What only the program around a conversation can tell of what a prompt mentions, behind the `@`. */
+export type MentionName = "diff" | "codebase" | "terminal" | "problems" | "open" | "selection";
+
+/**
+ * What the model reads of such a mention. What it throws is told to the user, and the prompt is in the line again. `isAhead`: work ahead mentions
+ * it, and nobody waits.
+ */
+export type TellMention = (prompt: string, isAhead: boolean) => MaybePromise<string>;
+
+/** Something that a prompt may mention: `@src/`, and for what is no path a few words about it. */
+export interface Mentionable {
+  mention: string;
+  words?: string;
+}
+
+/** The project's rules that go to the model with a prompt. */
+export interface RulesTold {
+  /** Those that are new to the model, or have changed, with what they say. */
+  rules: { path: string; text: string }[];
+  /** Files whose rules count no more. */
+  gone: string[];
+  /** What is wrong with files of rules, for the user. It is told with each prompt until it is mended. */
+  problems: string[];
+}
+
 /** What an {@link Agent} works with. Instead of `consent` a question stands in the view. */
 export interface AgentOptions extends Omit<EngineOptions, "consent">, ModelFacts {
   /** The system instruction. */
@@ -49,6 +74,16 @@ export interface AgentOptions extends Omit<EngineOptions, "consent">, ModelFacts
   attended?: boolean | undefined;
   /** A first suggestion, before anything was said. Nothing runs ahead for it. */
   opening?: string | undefined;
+  /**
+   * Tells what a prompt mentions and only you know. What is left out is an error that says so; `@codebase` and `@diff` are also told by tools of the names
+   * `codebase` and `view_diff`. Files, folders and `@rule:NAME` are read from the tree, as far as the rules leave it open.
+   */
+  mentions?: { [Name in MentionName]?: TellMention | undefined } | undefined;
+  /**
+   * Has the project's own rules go to the model (`AGENTS.md`, or what other products call theirs, and `.headstart/rules/*.md`), and is told which, so that you
+   * show them: they came with the project. Without it they are not read, but for those that a prompt mentions.
+   */
+  projectRules?: ((told: RulesTold) => void) | undefined;
   /** Keeps the conversation. */
   sessions?: SessionStore | undefined;
   /** All the lines that a {@link SessionStore} was given: the conversation goes on. An `InputError` says what is wrong with them. */

@@ -1,30 +1,33 @@
-//! What this program itself asks the tools, for the text that it gives the model.
+//! What a host itself asks the tools, for the text that it gives the model.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree};
-use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, ToolPolicies};
+use headstart_tool_gate::{CallRef, Decision, Gate, GateContext};
 use headstart_toolbox::{Limits, ToolContext, Toolbox};
 use serde_json::Value;
 
 /// Whom a tool is asked for, and over what.
-pub(crate) struct Asking<'a> {
-    pub(crate) toolbox: &'a Toolbox,
-    pub(crate) tree: &'a Arc<dyn Tree>,
-    pub(crate) gate: &'a GateContext,
+pub struct Asking<'a> {
+    /// The tools.
+    pub toolbox: &'a Toolbox,
+    /// What the work sees.
+    pub tree: &'a Arc<dyn Tree>,
+    /// The rules in force.
+    pub gate: &'a GateContext,
     /// Whether it is for a prompt of the user's own.
-    pub(crate) attended: bool,
+    pub attended: bool,
     /// As long a command may take.
-    pub(crate) time: Duration,
+    pub time: Duration,
 }
 
 impl Asking<'_> {
     /// What a tool says, judged and confined as a call of a model's that nobody gave a consent to. The error says why it does not.
-    pub(crate) async fn run(&self, name: &str, args: &Value) -> Result<String, String> {
+    pub async fn run(&self, name: &str, args: &Value) -> Result<String, String> {
         // It is no call of the model's, so what the user says of those is not about it.
-        let gate = &GateContext { tool_policies: ToolPolicies::default(), ..self.gate.clone() };
+        let gate = &self.gate.without_tool_policies();
         let args = args.as_object().cloned().unwrap_or_default();
         let call = ToolCall { id: String::new(), name: name.to_owned(), args };
         let verdict = Gate::new().judge(CallRef { name, args: &call.args }, gate);

@@ -1,0 +1,69 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_overlay_fs::Tree;
+use headstart_tool_gate::GateContext;
+use headstart_toolbox::Toolbox;
+use serde_json::{Value, json};
+
+use super::{MentionSource, Outside};
+use crate::Asking;
+
+/// As long a prompt waits for what git and the index say.
+const TIME: Duration = Duration::from_secs(20);
+
+/// Tells what tools of the conversation know: `@diff` and `@codebase`, where `view_diff` and `codebase` are offered.
+pub struct ToldByTools<'a> {
+    /// The tools.
+    pub toolbox: &'a Toolbox,
+    /// What the work sees.
+    pub tree: &'a Arc<dyn Tree>,
+    /// The rules in force.
+    pub gate: &'a GateContext,
+    /// Whether it is a prompt of the user's own.
+    pub attended: bool,
+}
+
+impl ToldByTools<'_> {
+    /// Whether there is a tool that tells it.
+    pub fn tells(toolbox: &Toolbox, what: Outside) -> bool {
+        tool_of(what).is_some_and(|name| toolbox.offers(name))
+    }
+
+    async fn run(&self, name: &str, args: &Value) -> Result<String, String> {
+        if !self.toolbox.offers(name) {
+            return Err(format!("needs {name}, which is not offered here"));
+        }
+        let Self { toolbox, tree, gate, attended } = *self;
+        Asking { toolbox, tree, gate, attended, time: TIME }.run(name, args).await
+    }
+}
+
+fn tool_of(what: Outside) -> Option<&'static str> {
+    match what {
+        Outside::Diff => Some("view_diff"),
+        Outside::Codebase => Some("codebase"),
+        _ => None,
+    }
+}
+
+#[async_trait]
+impl MentionSource for ToldByTools<'_> {
+    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String> {
+        let Some(tool) = tool_of(what) else {
+            return Err(match what {
+                Outside::Terminal | Outside::Problems | Outside::Open | Outside::Selection => {
+                    "is known in an editor only, not in this chat".to_owned()
+                }
+                _ => "is not known here".to_owned(),
+            });
+        };
+        if what == Outside::Diff && !self.attended && !self.tree.staged_changes().is_empty() {
+            return Err("is not known ahead of you, where something is staged".to_owned());
+        }
+        let query = prompt.replace("@codebase", "");
+        let args = if what == Outside::Codebase { json!({ "query": query.trim() }) } else { json!({}) };
+        self.run(tool, &args).await
+    }
+}

@@ -1,0 +1,42 @@
+use headstart_forked_query::{CacheSafeParams, Gauge, ModelRequest};
+
+use crate::Window;
+
+/// What mentions take of a prompt where nobody knows what the model sees at once, in bytes.
+const MOST_BYTES: u64 = 256 * 1024;
+
+/// How much mentions of the next prompt may come to, in bytes: half of what the conversation leaves of the model's window.
+///
+/// `window`: how many tokens the model sees at once, where that is known.
+pub fn mention_room(window: Option<u64>, conversation: &CacheSafeParams) -> usize {
+    let left = window.map_or(u64::MAX, |tokens| {
+        let spent = Gauge::default().tokens(&ModelRequest {
+            model: String::new(),
+            system: conversation.system().map(str::to_owned),
+            tools: conversation.tools().to_vec(),
+            messages: conversation.history().to_vec(),
+            thinking: true,
+            response_schema: None,
+            max_output_tokens: None,
+        });
+        // Half of 3.5 bytes a token.
+        (Window { tokens, ..Window::default() }.most().saturating_sub(spent)).saturating_mul(7) / 4
+    });
+    usize::try_from(left.min(MOST_BYTES)).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use headstart_forked_query::{Message, Role};
+
+    use super::*;
+
+    #[test]
+    fn a_longer_conversation_leaves_less() {
+        let of = |said: &str| CacheSafeParams::new(None, Vec::new(), &[Message::text(Role::User, said)], "m");
+        let room = |said: &str| mention_room(Some(20_000), &of(said));
+        assert_eq!(mention_room(None, &of("x")), 256 * 1024);
+        assert!(room(&"word ".repeat(2_000)) < room("x") && room("x") < 256 * 1024);
+        assert_eq!(room(&"word ".repeat(200_000)), 0);
+    }
+}

@@ -1,0 +1,169 @@
+//! What goes with the prompts of an `Agent` beside its user's words: what they mention, and the project's rules.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use headstart_context::{
+    MentionSource, Outside, Problem, ProjectRules, Resolved, Rule, ToldByTools, mention_of_path,
+    mention_room, resolve_mentions,
+};
+use headstart_forked_query::CacheSafeParams;
+use headstart_overlay_fs::{Tree, WorkspacePath};
+use headstart_speculation::{Beside, PromptOf};
+use headstart_tool_gate::GateContext;
+use headstart_toolbox::Toolbox;
+use serde::Serialize;
+
+use crate::failure::{Failure, json};
+use crate::port::Callbacks;
+
+/// Tells what goes with prompts.
+pub(crate) struct BesidePrompts {
+    pub(crate) callbacks: Arc<Callbacks>,
+    pub(crate) toolbox: Toolbox,
+    /// What the developer's callbacks tell.
+    pub(crate) told: Vec<Outside>,
+    /// Whether the project's rules go to the model.
+    pub(crate) rules: bool,
+    /// How many tokens the model sees at once.
+    pub(crate) window: Mutex<Option<u64>>,
+}
+
+/// The project's rules that go with a prompt, for whoever shows them.
+#[derive(Serialize)]
+struct RulesTold {
+    rules: Vec<RuleTold>,
+    gone: Vec<String>,
+    problems: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct RuleTold {
+    path: String,
+    text: String,
+}
+
+/// What may be mentioned, as a list shows it.
+#[derive(Serialize)]
+struct Mentionable {
+    mention: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    words: &'static str,
+}
+
+impl BesidePrompts {
+    /// The names in `told` are those of callbacks.
+    pub(crate) fn callbacks_of(told: &[String]) -> Result<Vec<Outside>, Failure> {
+        let known = || Outside::ALL.map(Outside::name).join(", ");
+        let of_name = |name: &String| {
+            Outside::of_name(name).ok_or_else(|| {
+                Failure::input(
+                    format!("mentions.{name}"),
+                    format!("there is no such mention; there are {}", known()),
+                )
+            })
+        };
+        told.iter().map(of_name).collect()
+    }
+
+    pub(crate) fn set_window(&self, window: Option<u64>) {
+        *self.window.lock().unwrap_or_else(PoisonError::into_inner) = window;
+    }
+
+    /// What the model reads with a prompt; the error says what cannot be told.
+    pub(crate) async fn of_prompt(
+        &self,
+        prompt: &str,
+        whose: PromptOf,
+        conversation: &CacheSafeParams,
+        tree: &Arc<dyn Tree>,
+        gate: &GateContext,
+    ) -> Result<Beside, String> {
+        let window = *self.window.lock().unwrap_or_else(PoisonError::into_inner);
+        let by_tools = ToldByTools { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
+        let source = Source { beside: self, by_tools };
+        let room = mention_room(window, conversation);
+        let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;
+        let Resolved { text, read } = resolved.map_err(|error| error.to_string())?;
+        let of_rules =
+            if self.rules { self.rules_of(prompt, whose, conversation, tree, gate).await } else { None };
+        let texts: Vec<_> = text.into_iter().chain(of_rules).collect();
+        Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), read })
+    }
+
+    /// The rules that are new to the model. Its user hears of them where the prompt is their own; work ahead may never be taken.
+    async fn rules_of(
+        &self,
+        prompt: &str,
+        whose: PromptOf,
+        conversation: &CacheSafeParams,
+        tree: &Arc<dyn Tree>,
+        gate: &GateContext,
+    ) -> Option<String> {
+        let rules = ProjectRules::read(tree, gate).await;
+        let (system, history) = (conversation.system(), conversation.history());
+        let told = rules.beside_prompt(prompt, system, history, tree, gate).await;
+        let problems = rules.problems().iter().chain(&told.problems).map(Problem::to_string);
+        let shown = RulesTold {
+            rules: told
+                .rules
+                .iter()
+                .map(|rule| RuleTold { path: rule.label(), text: rule.text.clone() })
+                .collect(),
+            gone: told.gone,
+            problems: problems.collect(),
+        };
+        let is_empty = shown.rules.is_empty() && shown.gone.is_empty() && shown.problems.is_empty();
+        if whose == PromptOf::User && !is_empty {
+            self.callbacks.rules_told(&json(&shown));
+        }
+        told.text
+    }
+
+    /// Of these paths those that are open and can be named, after all else that may be mentioned: a list in JSON.
+    pub(crate) async fn mentionable(
+        &self,
+        paths: &[String],
+        tree: &Arc<dyn Tree>,
+        gate: &GateContext,
+    ) -> String {
+        let tells = |what: &Outside| self.told.contains(what) || ToldByTools::tells(&self.toolbox, *what);
+        let outside = Outside::ALL.into_iter().filter(tells);
+        let mut all: Vec<_> = outside
+            .map(|what| Mentionable { mention: format!("@{}", what.name()), words: what.words() })
+            .collect();
+        let rules = ProjectRules::read(tree, gate).await;
+        all.extend(rules.rules().iter().map(|rule: &Rule| Mentionable {
+            mention: format!("@rule:{}", rule.name()),
+            words: "a rule of the project",
+        }));
+        let is_open = |path: &&String| {
+            !path.contains(char::is_control)
+                && WorkspacePath::parse(path.trim_end_matches('/')).is_ok_and(|path| !gate.denies(&path))
+        };
+        let named = paths.iter().filter(is_open).filter_map(|path| mention_of_path(path));
+        all.extend(named.map(|mention| Mentionable { mention, words: "" }));
+        json(&all)
+    }
+}
+
+/// The developer's callbacks come first; what they do not tell may be known by a tool.
+struct Source<'a> {
+    beside: &'a BesidePrompts,
+    by_tools: ToldByTools<'a>,
+}
+
+#[async_trait]
+impl MentionSource for Source<'_> {
+    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String> {
+        let Self { beside, by_tools } = self;
+        if beside.told.contains(&what) {
+            let told = beside.callbacks.mention(what.name(), prompt, !by_tools.attended).only().await;
+            return told.map_err(|failure| failure.message);
+        }
+        if ToldByTools::tells(&beside.toolbox, what) {
+            return by_tools.tell(what, prompt).await;
+        }
+        Err("is not known here".to_owned())
+    }
+}
