@@ -75,7 +75,7 @@ impl Folder {
 }
 
 /// What a folder holds that may be shown, folders first, and the rules that count in it. One that cannot be read is empty.
-async fn look(
+pub(crate) async fn look(
     tree: &Arc<dyn Tree>,
     gate: &GateContext,
     folder: &WorkspacePath,

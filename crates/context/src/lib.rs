@@ -61,7 +61,7 @@ pub use asked_of_tools::Asking;
 pub use glance::glance;
 pub use mentions::{
     Mention, MentionError, MentionSource, MentionStart, Outside, Resolved, ToldByTools, mention_of_path,
-    mention_room, mention_start, mentions, resolve_mentions,
+    mention_room, mention_start, mentions, mentions_of_paths, resolve_mentions,
 };
 pub use rules::{
     Applies, FilePatterns, Problem, ProjectRules, RULES_FOLDER, Rule, Told, create_rule_tool,

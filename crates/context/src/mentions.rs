@@ -2,6 +2,7 @@
 
 mod by_tools;
 mod parse;
+mod paths;
 mod resolve;
 mod room;
 mod write;
@@ -11,6 +12,7 @@ use headstart_overlay_fs::WorkspacePath;
 
 pub use self::by_tools::ToldByTools;
 pub use self::parse::{Mention, mentions};
+pub use self::paths::mentions_of_paths;
 pub use self::resolve::{Resolved, resolve_mentions};
 pub use self::room::mention_room;
 pub use self::write::{MentionStart, mention_of_path, mention_start};

@@ -415,12 +415,11 @@ impl Conversing {
         self.agent.files_changed();
     }
 
-    /// What may be mentioned, of these paths and all else; both lists are JSON.
-    pub fn mentionable(&self, paths: &str) -> Result<Promise, Failure> {
-        let paths: Vec<String> = parse("paths", paths)?;
+    /// What may be mentioned, as JSON.
+    pub fn mentionable(&self) -> Promise {
         let (beside, tree, gate) =
             (Arc::clone(&self.beside), Arc::clone(&self.tree), self.host.gate_context());
-        Ok(promise(Box::pin(async move { Ok(beside.mentionable(&paths, &tree, &gate).await.into()) })))
+        promise(Box::pin(async move { Ok(beside.mentionable(&tree, &gate).await.into()) }))
     }
 
     /// What this work changed, or would: the text of a change set.

@@ -4,18 +4,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use headstart_context::{
-    MentionSource, Outside, Problem, ProjectRules, Resolved, Rule, ToldByTools, mention_of_path,
-    mention_room, resolve_mentions,
+    MentionSource, Outside, Problem, ProjectRules, Resolved, Rule, ToldByTools, mention_room,
+    mentions_of_paths, resolve_mentions,
 };
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::{Tree, WorkspacePath};
 use headstart_speculation::{Beside, PromptOf};
 use headstart_tool_gate::GateContext;
 use headstart_toolbox::Toolbox;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, json};
+use crate::input::parse;
 use crate::port::Callbacks;
+
+/// So many files and folders are known by their names.
+const MOST_PATHS: usize = 20_000;
 
 /// Tells what goes with prompts.
 pub(crate) struct BesidePrompts {
@@ -120,13 +124,8 @@ impl BesidePrompts {
         told.text
     }
 
-    /// Of these paths those that are open and can be named, after all else that may be mentioned: a list in JSON.
-    pub(crate) async fn mentionable(
-        &self,
-        paths: &[String],
-        tree: &Arc<dyn Tree>,
-        gate: &GateContext,
-    ) -> String {
+    /// What may be mentioned, files and folders last: a list in JSON.
+    pub(crate) async fn mentionable(&self, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
         let tells = |what: &Outside| self.told.contains(what) || ToldByTools::tells(&self.toolbox, *what);
         let outside = Outside::ALL.into_iter().filter(tells);
         let mut all: Vec<_> = outside
@@ -137,12 +136,8 @@ impl BesidePrompts {
             mention: format!("@rule:{}", rule.name()),
             words: "a rule of the project",
         }));
-        let is_open = |path: &&String| {
-            !path.contains(char::is_control)
-                && WorkspacePath::parse(path.trim_end_matches('/')).is_ok_and(|path| !gate.denies(&path))
-        };
-        let named = paths.iter().filter(is_open).filter_map(|path| mention_of_path(path));
-        all.extend(named.map(|mention| Mentionable { mention, words: "" }));
+        let paths = mentions_of_paths(tree, gate, MOST_PATHS).await;
+        all.extend(paths.into_iter().map(|mention| Mentionable { mention, words: "" }));
         json(&all)
     }
 }
@@ -159,11 +154,36 @@ impl MentionSource for Source<'_> {
         let Self { beside, by_tools } = self;
         if beside.told.contains(&what) {
             let told = beside.callbacks.mention(what.name(), prompt, !by_tools.attended).only().await;
-            return told.map_err(|failure| failure.message);
+            let parts = told.and_then(|told| parse::<Vec<Part>>(&format!("mentions.{}", what.name()), &told));
+            return open_parts(&parts.map_err(|failure| failure.message)?, by_tools.gate);
         }
         if ToldByTools::tells(&beside.toolbox, what) {
             return by_tools.tell(what, prompt).await;
         }
         Err("is not known here".to_owned())
     }
+}
+
+/// A part of what a callback tells.
+#[derive(Deserialize)]
+struct Part {
+    /// The file that it is of.
+    path: Option<String>,
+    text: String,
+}
+
+/// What may be told of it: an editor shows closed files, too.
+fn open_parts(parts: &[Part], gate: &GateContext) -> Result<String, String> {
+    let is_open = |part: &&Part| {
+        let Some(path) = &part.path else { return true };
+        WorkspacePath::resolve(path, &gate.workspace).is_ok_and(|path| !gate.denies(&path))
+    };
+    let open: Vec<_> = parts.iter().filter(is_open).map(|part| part.text.as_str()).collect();
+    if open.is_empty() && !parts.is_empty() {
+        return Err(
+            "is closed: a deny rule covers it, it holds a secret by its name, or is outside of the project"
+                .to_owned(),
+        );
+    }
+    Ok(open.join("\n"))
 }

@@ -3,7 +3,6 @@ import { ChangeSet } from "./change-set.js";
 import { KeepPort } from "./agent-port.js";
 import { ENGINE, engineText, rulesText } from "./engine.js";
 import { HostPort } from "./host.js";
-import { withFolders } from "./mentions.js";
 import { type Fields, optional, plainOptions, required } from "./options.js";
 import { raw } from "./raw.js";
 import { workspaceOf } from "./tree.js";
@@ -225,12 +224,11 @@ export class Agent implements Disposable {
   }
 
   /**
-   * What a prompt may mention: what `mentions` and tools tell, the project's rules, and these files of the project with their folders, near its root first.
-   * Files that a rule closes, or that hold a secret by their name, are left out; leave out yourself what nobody wants to mention, as what git ignores.
+   * What a prompt may mention: what `mentions` and tools tell, the project's rules, and files and folders, near the root first, up to 20,000. What `.gitignore`
+   * files leave out, what a rule closes and files with a secret by their name are not among them. It looks anew each time: ask once for each list that opens.
    */
-  async mentionable(files: readonly string[]): Promise<Mentionable[]> {
-    const text = toJson("files", withFolders(required("files", files, "list")));
-    return JSON.parse(await calling(() => this.#handle.mentionable(text))) as Mentionable[];
+  async mentionable(): Promise<Mentionable[]> {
+    return JSON.parse((await calling(() => this.#handle.mentionable())) as string) as Mentionable[];
   }
 
   /** What this work changed, or would: the work ahead, the work that the user is asked about, or the last twenty that were taken, applied or not. */

@@ -121,7 +121,8 @@ export class HostPort {
   mention(what: string, prompt: string, isAhead: boolean): Answers {
     return single(async () => {
       const told = await this.#beside.mentions?.[what as MentionName]?.(prompt, isAhead);
-      return required(`what mentions.${what} gives`, told as string, "string");
+      if (Array.isArray(told)) return toJson(`mentions.${what}`, told);
+      return toJson(`mentions.${what}`, [{ text: required(`what mentions.${what} gives`, told as string, "string") }]);
     }, "internal");
   }
 

@@ -50,15 +50,3 @@ function fit(word: string, name: string): number | undefined {
 }
 
 const BORDER = /[/_.\-\s":]/;
-
-/** Files and the folders on the way to them, near the root first; folders end with a slash. */
-export function withFolders(files: readonly string[]): string[] {
-  const all = new Set(files);
-  for (const file of files) {
-    for (let slash = file.indexOf("/"); slash !== -1; slash = file.indexOf("/", slash + 1)) all.add(file.slice(0, slash + 1));
-  }
-  const depth = (path: string): number => path.split("/").length - (path.endsWith("/") ? 1 : 0);
-  const keyed = [...all].map((path): [number, string] => [depth(path), path]);
-  keyed.sort(([one, path], [other, others]) => one - other || (path < others ? -1 : 1));
-  return keyed.map(([, path]) => path);
-}

@@ -36,11 +36,18 @@ export interface ModelFacts {
 /** What only the program around a conversation can tell of what a prompt mentions, behind the `@`. */
 export type MentionName = "diff" | "codebase" | "terminal" | "problems" | "open" | "selection";
 
+/** A part of what is told of a mention. */
+export interface MentionPart {
+  /** The file of the workspace that it is of: where a rule closes that, or it holds a secret by its name, the part is left out. */
+  path?: string | undefined;
+  text: string;
+}
+
 /**
- * What the model reads of such a mention. What it throws is told to the user, and the prompt is in the line again. `isAhead`: work ahead mentions
+ * What the model reads of such a mention; parts that are of files say so. What it throws is told to the user, and the prompt is in the line again. `isAhead`: work ahead mentions
  * it, and nobody waits.
  */
-export type TellMention = (prompt: string, isAhead: boolean) => MaybePromise<string>;
+export type TellMention = (prompt: string, isAhead: boolean) => MaybePromise<string | MentionPart[]>;
 
 /** Something that a prompt may mention: `@src/`, and for what is no path a few words about it. */
 export interface Mentionable {

@@ -93,6 +93,23 @@ test("what only the program around it knows is told by its callbacks, or by a to
   await agent.close();
 });
 
+test("what an editor shows of a closed file is not told", async () => {
+  let open = [{ path: ".env", text: "KEY=hidden" }];
+  const problems = [{ path: "src/lib.rs", text: "src/lib.rs:1 odd" }, { path: "closed/key.txt", text: "hidden" }, { path: "/etc/passwd", text: "root" }];
+  const { agent, model, say } = begin({ mentions: { open: () => open, problems: () => problems } });
+  for (const path of [".env", "/workspace/.env", "closed/key.txt", "../x", "/etc/passwd"]) {
+    open = [{ path, text: "hidden" }];
+    await say("read @open");
+    assert.match(agent.view.items.at(-1).ending.error, /^@open: is closed/, path);
+  }
+  assert.equal(model.requests.length, 0);
+  assert.match(await say("mend @problems"), /<mentioned from="problems">\nsrc\/lib\.rs:1 odd\n<\/mentioned>$/);
+  open = [{ path: 7 }];
+  await say("read @open");
+  assert.match(agent.view.items.at(-1).ending.error, /mentions\.open\[0\]\.path/);
+  await agent.close();
+});
+
 test("work ahead reads what its prompt mentions, and is a conflict once that changes", async () => {
   const { agent, model, tree, say } = begin({ suggestions: ["mend @src/lib.rs"], background: "always" });
   await say("talk");
@@ -145,18 +162,19 @@ test("without that they are not read, and who shows them may fail", async () => 
   await failing.agent.close();
 });
 
-test("what may be mentioned is listed, without what is closed", async () => {
+test("what may be mentioned is listed, without what is closed or ignored", async () => {
   const codebase = { name: "codebase", description: "finds", parameters: { type: "object" }, reads: [], run: () => "" };
-  const { agent } = begin({ mentions: { open: () => "" }, tools: [codebase] });
-  const all = await agent.mentionable([...Object.keys(FILES), "a\nb", "../x", "/etc/passwd", "diff"]);
+  const { agent, tree } = begin({ mentions: { open: () => "" }, tools: [codebase] });
+  await tree.write(".gitignore", "out/\n");
+  await tree.write("out/x", "");
+  const all = await agent.mentionable();
   assert.deepEqual(all.map(({ mention }) => mention), [
     "@codebase", "@open", "@rule:style", "@rule:AGENTS",
-    "@.headstart/", "@AGENTS.md", '@"diff"', '@"my notes.txt"', "@src/",
+    "@.headstart/", "@src/", "@.gitignore", "@AGENTS.md", '@"my notes.txt"',
     "@.headstart/rules/", "@src/deep/", "@src/lib.rs", "@.headstart/rules/style.md", "@src/deep/a.txt",
   ]);
   assert.equal(all[1].words, "the file that is open in the editor");
   assert.ok(!("words" in all.at(-1)));
-  await assert.rejects(agent.mentionable("a"), failsWith(InputError, "invalid_input", /must be an array/, "files"));
   await agent.close();
 });
 
