@@ -4,7 +4,7 @@ use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, Guards, Message, ModelRequest, Role, ToolSchema, TurnEnd,
 };
 use headstart_overlay_fs::Workspace;
-use headstart_speculation::{Ending, News, Transcript, UndoWatch};
+use headstart_speculation::{Beside, Ending, News, Transcript, UndoWatch};
 
 /// What was said, and what a turn begins with.
 ///
@@ -18,12 +18,12 @@ use headstart_speculation::{Ending, News, Transcript, UndoWatch};
 /// use headstart_agent::Conversation;
 /// use headstart_forked_query::{Message, Part, Role};
 /// use headstart_overlay_fs::MemoryTree;
-/// use headstart_speculation::Ending;
+/// use headstart_speculation::{Beside, Ending};
 ///
 /// let tree = Arc::new(MemoryTree::new());
 /// let mut conversation = Conversation::new("You are a coding agent.", Vec::new(), "model", tree);
 /// let news = block_on(conversation.news());
-/// let mut transcript = conversation.open("what is this?", None, news);
+/// let mut transcript = conversation.open("what is this?", &Beside::default(), news);
 /// // The engine's part: here the model answers with one word.
 /// transcript.messages.push(Message { role: Role::Model, parts: vec![Part::Text { text: "Nothing.".into() }] });
 /// conversation.conclude(transcript, &Ending::Completed);
@@ -131,11 +131,11 @@ impl Conversation {
 
     /// The beginning of a turn: the prompt, after what the model has to know first and before what it reads beside it
     /// ([`Host::beside_prompt`](headstart_speculation::Host::beside_prompt)).
-    pub fn open(&mut self, prompt: &str, beside: Option<&str>, news: News) -> Transcript {
+    pub fn open(&mut self, prompt: &str, beside: &Beside, news: News) -> Transcript {
         let preface = self.preface(&news);
         let prompt = if preface.is_empty() { prompt.to_owned() } else { format!("{preface}\n\n{prompt}") };
         self.tell(news);
-        beside.map_or_else(|| Transcript::new(&prompt), |beside| Transcript::with_more(&prompt, beside))
+        Transcript::with_beside(&prompt, beside)
     }
 
     /// Work is taken whose model was told the [`preface`](Self::preface) with these news: from now on it is that of a turn.

@@ -26,8 +26,8 @@ use headstart_forked_query::{
     Suppressed, SuppressionReason, ToolCall,
 };
 use headstart_speculation::{
-    Acceptance, Answers, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Origin, Prepared,
-    Speculation, Transcript,
+    Acceptance, Answers, Beside, Consent, Cost, Ending, Engine, Event, Finished, Limits, News, Origin,
+    Prepared, Speculation, Transcript,
 };
 use headstart_tool_gate::{ApprovalMode, Verdict};
 #[cfg(feature = "native")]
@@ -152,7 +152,7 @@ pub(crate) enum Report {
     Opened {
         news: News,
         /// What goes with the prompt, or why it is not sent.
-        beside: Result<Option<String>, String>,
+        beside: Result<Beside, String>,
     },
     TurnEvent(Event),
     Asked {

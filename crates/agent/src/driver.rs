@@ -175,7 +175,6 @@ impl Driver {
                             }
                             None => Ok(Beside::default()),
                         };
-                        let beside = beside.map(|beside| beside.text);
                         Report::Opened { news: undone.news().await, beside }
                     }
                     .boxed(),

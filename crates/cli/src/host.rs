@@ -126,7 +126,7 @@ impl Host for NativeHost {
     ) -> Result<Beside, String> {
         let gate = self.gate_context();
         let mentions = self.mentions.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Resolved { text, read } = match mentions {
+        let Resolved { text, images, read } = match mentions {
             Some(mentions) => mentions.resolve(prompt, whose, conversation, tree, &gate).await?,
             None => Resolved::default(),
         };
@@ -135,7 +135,7 @@ impl Host for NativeHost {
             None => None,
         };
         let texts: Vec<_> = text.into_iter().chain(of_rules).collect();
-        Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), read })
+        Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), images, read })
     }
 
     fn commit_options(&self) -> CommitOptions {

@@ -9,16 +9,21 @@ use headstart_speculation::PromptOf;
 use headstart_tool_gate::GateContext;
 use headstart_toolbox::Toolbox;
 
+use crate::models::Models;
+
 /// Tells what prompts mention.
 pub(crate) struct Mentions {
     toolbox: Toolbox,
     /// What the model sees at once.
     window: Option<u64>,
+    /// Whether it takes images.
+    takes_images: bool,
 }
 
 impl Mentions {
-    pub(crate) fn new(toolbox: Toolbox, window: Option<u64>) -> Self {
-        Self { toolbox, window }
+    pub(crate) fn new(toolbox: Toolbox, models: &Models) -> Self {
+        let window = models.background.limits.window_tokens;
+        Self { toolbox, window, takes_images: models.takes_images }
     }
 
     /// What the model reads of the mentions of a prompt; the error says which of them cannot be told.
@@ -32,6 +37,15 @@ impl Mentions {
     ) -> Result<Resolved, String> {
         let source = ToldByTools { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
         let room = mention_room(self.window, conversation);
-        resolve_mentions(prompt, tree, gate, &source, room).await.map_err(|error| error.to_string())
+        let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;
+        let resolved = resolved.map_err(|error| error.to_string())?;
+        if !self.takes_images && !resolved.images.is_empty() {
+            let problem =
+                "the prompt mentions an image, and your configuration says images = false of this model";
+            return Err(format!(
+                "{problem}; /model chooses another, and a backslash before the @ makes it plain text"
+            ));
+        }
+        Ok(resolved)
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use headstart_forked_query::{BackgroundModel, Model, ProviderRelation};
 use headstart_providers::{
     ApiKey, HttpModel, KeyNeed, Limiter, PrefixKeeper, Priority, Provider as Service, Recorder, Recording,
-    RefusedTools, Replay, RetryingModel, Scrubber, TextTools, ToolRefusals, Waits,
+    RefusedTools, Replay, RetryingModel, Scrubber, TextTools, ToolRefusals, Waits, WithoutImages,
 };
 
 use crate::config::{self, Config};
@@ -34,6 +34,8 @@ pub(crate) struct Models {
     pub(crate) background: BackgroundModel,
     /// Where `main` says that it waits, and where `background` does.
     pub(crate) waits: (Waits, Waits),
+    /// Whether they take images, as far as the user says.
+    pub(crate) takes_images: bool,
     /// Which of them refused tools.
     pub(crate) tool_refusals: Arc<ToolRefusals>,
     keepers: Vec<Arc<PrefixKeeper>>,
@@ -77,6 +79,7 @@ impl Models {
         let lane = config.is_free(background_spec).then(Lane::new);
         let users_lane = lane.as_ref().filter(|_| config.is_free(main_spec));
         let foreground = main.asked_by(Priority::Foreground, users_lane, &limiter, &waits.0, config);
+        let takes_images = takes_images(main_spec, config);
         let tool_refusals = Arc::default();
         let foreground = with_tools(foreground, main_spec, config, &tool_refusals);
         let ahead = |model: &Opened, limiter, spec| {
@@ -101,8 +104,16 @@ impl Models {
         let mut background = background;
         background.limits.entries = config.fork_entries;
         background.limits.window_tokens = dialect::window(main_spec, config).map(u64::from);
-        let models =
-            Self { main: foreground, main_name, background, waits, tool_refusals, keepers, tape: None };
+        let models = Self {
+            main: foreground,
+            main_name,
+            background,
+            waits,
+            takes_images,
+            tool_refusals,
+            keepers,
+            tape: None,
+        };
         Ok(match place {
             Some(place) => models.recorded(place, secrets::scrubber(environment)),
             None => models,
@@ -141,7 +152,16 @@ impl Models {
         let background = BackgroundModel::main(Arc::clone(&main), &main_name);
         let waits = (Waits::default(), Waits::default());
         let tool_refusals = Arc::default();
-        Self { main, main_name, background, waits, tool_refusals, keepers: Vec::new(), tape: None }
+        Self {
+            main,
+            main_name,
+            background,
+            waits,
+            takes_images: true,
+            tool_refusals,
+            keepers: Vec::new(),
+            tape: None,
+        }
     }
 
     /// What the user has to be told of models that refused tools, each once.
@@ -243,7 +263,7 @@ impl Opened {
     }
 }
 
-/// The model with tools as its user says, or as its server takes them.
+/// The model with tools as its user says, or as its server takes them, and without images where it takes none.
 fn with_tools(
     model: Arc<dyn Model>,
     spec: &ModelSpec,
@@ -254,7 +274,12 @@ fn with_tools(
         return model;
     }
     let support = config.per_model.get(&spec.to_string()).dialect.tools.unwrap_or_default();
-    Arc::new(TextTools::new(model, support, Arc::clone(refusals)))
+    let model = Arc::new(TextTools::new(model, support, Arc::clone(refusals)));
+    if takes_images(spec, config) { model } else { Arc::new(WithoutImages::new(model)) }
+}
+
+fn takes_images(spec: &ModelSpec, config: &Config) -> bool {
+    config.per_model.get(&spec.to_string()).dialect.images.unwrap_or(true)
 }
 
 /// What the user has to be told of models that refused tools, each once.

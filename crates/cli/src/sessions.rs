@@ -275,14 +275,14 @@ impl OpenSession {
     }
 }
 
-/// A line without secrets. What a model wants back as it was holds none that could be read, and is not touched.
+/// A line without secrets. What a model wants back as it was, and an image, hold none that could be read, and are not touched.
 fn scrubbed(line: &str, scrubber: &Scrubber) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(line) else { return String::new() };
     let parts = value.pointer_mut("/message/parts").and_then(Value::as_array_mut).map(std::mem::take);
     let mut value = scrubber.value(&value);
     if let Some(parts) = parts {
-        let is_opaque = |part: &Value| part["type"] == "opaque";
-        let parts = parts.into_iter().map(|part| if is_opaque(&part) { part } else { scrubber.value(&part) });
+        let is_whole = |part: &Value| part["type"] == "opaque" || part["type"] == "image";
+        let parts = parts.into_iter().map(|part| if is_whole(&part) { part } else { scrubber.value(&part) });
         value["message"]["parts"] = parts.collect();
     }
     format!("{value}\n")

@@ -225,8 +225,7 @@ pub(crate) async fn parts(
     let mut engine = Intel::join(intel, engine);
     engine.toolbox = server_tools.join(engine.toolbox);
     let engine = offered(engine);
-    let window = engine.background.limits.window_tokens;
-    host.set_mentions(Mentions::new(engine.toolbox.clone(), window));
+    host.set_mentions(Mentions::new(engine.toolbox.clone(), models));
     let tree: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = host.gate_context();
     let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &tree, &gate).await;

@@ -12,7 +12,7 @@ use headstart_overlay_fs::WorkspacePath;
 pub use self::beside::Told;
 pub use self::files::FilePatterns;
 pub use self::read::FOLDER as RULES_FOLDER;
-pub(crate) use self::read::Reader;
+pub(crate) use self::read::{Reader, text_in};
 pub(crate) use self::told::without_fences;
 pub(crate) use self::tools::REQUEST as REQUEST_RULE;
 pub use self::tools::{create_rule_tool, request_rule_tool, rule_declarations};

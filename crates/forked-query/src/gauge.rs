@@ -1,6 +1,6 @@
 use serde::Serialize as _;
 
-use crate::{ModelRequest, Usage};
+use crate::{Message, ModelRequest, Usage};
 
 /// How many tokens requests of one conversation come to, without a tokenizer: what the provider counted of one, and bytes for what is new since.
 ///
@@ -53,7 +53,10 @@ fn of_bytes(bytes: u64) -> u64 {
     bytes.saturating_mul(2) / 7
 }
 
-/// The bytes of its JSON.
+/// What an image counts: about the tokens that providers take for a large one, which have little to do with the bytes of its file.
+const IMAGE_BYTES: u64 = 5_600;
+
+/// The bytes of its JSON, each image as so many as suit its tokens.
 pub(crate) fn length(request: &ModelRequest) -> u64 {
     struct Counted(u64);
     impl std::io::Write for Counted {
@@ -69,14 +72,25 @@ pub(crate) fn length(request: &ModelRequest) -> u64 {
     request
         .serialize(&mut serde_json::Serializer::new(&mut counted))
         .expect("works because strings, numbers and JSON values are always JSON");
-    counted.0
+    let images = request.messages.iter().flat_map(Message::images);
+    images.fold(counted.0, |sum, image| sum - image.data.len() as u64 + IMAGE_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Role;
     use crate::testing::request;
-    use crate::{Message, Role};
+
+    #[test]
+    fn an_image_counts_as_one_however_large_its_file_is() {
+        let image = crate::Image { media_type: crate::ImageType::Png, data: "AAAA".repeat(500_000).into() };
+        let mut request = request();
+        let before = Gauge::default().tokens(&request);
+        request.messages.push(Message { role: Role::User, parts: vec![crate::Part::Image(image)] });
+        let more = Gauge::default().tokens(&request) - before;
+        assert!((1_600..1_700).contains(&more), "{more}");
+    }
 
     #[test]
     fn a_shorter_request_has_its_share_and_silence_changes_nothing() {

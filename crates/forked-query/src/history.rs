@@ -204,8 +204,8 @@ mod tests {
                 "history entry 0, part 1: missing field `text`",
             ),
             (
-                r#"[{"role":"model","parts":[{"type":"image"}]}]"#,
-                "history entry 0, part 0: `type`: unknown variant `image`, expected one of `text`, `toolCall`, `toolResult`, `opaque`",
+                r#"[{"role":"model","parts":[{"type":"sound"}]}]"#,
+                "history entry 0, part 0: `type`: unknown variant `sound`, expected one of `text`, `image`, `toolCall`, `toolResult`, `opaque`",
             ),
             (
                 r#"[{"role":"tool","parts":[{"type":"toolResult","id":"a","name":"ls"}]}]"#,

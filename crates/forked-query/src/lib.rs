@@ -38,7 +38,7 @@
 //!
 //! # Limitations
 //!
-//! * Words and tool calls only: no images, no documents, no audio.
+//! * Words, images and tool calls only: no documents, no audio.
 //! * No request waits for another one's cache to be written.
 //! * For another model than the conversation's own, and where the window does not hold it, a long conversation is forked without
 //!   its beginning ([`ForkLimits`]). Such forks share a prefix with each other, but with the conversation's own requests only
@@ -75,7 +75,7 @@ pub use cache_safe::CacheSafeParams;
 pub use cache_slots::CacheSlots;
 pub use gauge::Gauge;
 pub use history::{HistoryError, parse_history};
-pub use message::{Message, Opaque, Part, Role, ToolCall, ToolOutcome, ToolResult};
+pub use message::{Image, ImageType, Message, Opaque, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::with_yields;
 pub use model::{EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, ToolSchema, Usage};
 pub use pairing::{PairingError, check_pairing, free_id, repair_pairing};

@@ -1,3 +1,6 @@
+use std::fmt;
+use std::sync::Arc;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Error, Map, Value};
@@ -35,12 +38,72 @@ pub enum Part {
         /// The words.
         text: String,
     },
+    /// An image. Only in a message of the user.
+    Image(Image),
     /// A tool call by the model.
     ToolCall(ToolCall),
     /// What a tool answered.
     ToolResult(ToolResult),
     /// What the model wants back with this answer. At most one in a message, and only in one of the model.
     Opaque(Opaque),
+}
+
+/// A picture that the model is shown.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// What kind of file it is.
+    pub media_type: ImageType,
+    /// The bytes of the file, in base64 with padding.
+    pub data: Arc<str>,
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Image({}, {} letters)", self.media_type.as_str(), self.data.len())
+    }
+}
+
+/// The kinds of image that every provider with images takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub enum ImageType {
+    /// PNG.
+    #[serde(rename = "image/png")]
+    Png,
+    /// JPEG.
+    #[serde(rename = "image/jpeg")]
+    Jpeg,
+    /// GIF.
+    #[serde(rename = "image/gif")]
+    Gif,
+    /// WebP.
+    #[serde(rename = "image/webp")]
+    WebP,
+}
+
+impl ImageType {
+    const ALL: [Self; 4] = [Self::Png, Self::Jpeg, Self::Gif, Self::WebP];
+
+    /// What the first bytes of a file say that it is; its name may say something else.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
+            [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::WebP),
+            _ => None,
+        }
+    }
+
+    /// Its media type: `image/png`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Gif => "image/gif",
+            Self::WebP => "image/webp",
+        }
+    }
 }
 
 /// What a model gave with an answer beside its words and calls, and wants to see again with them, as it came: thoughts that are
@@ -109,6 +172,13 @@ impl FromJson for Part {
         let mut fields = Fields::of(value)?;
         match of("type", fields.must::<String>("type"))?.as_str() {
             "text" => Ok(Self::Text { text: of("text", fields.must("text"))? }),
+            "image" => Ok(Self::Image(Image {
+                media_type: of(
+                    "mediaType",
+                    fields.must::<String>("mediaType").and_then(|name| image_type(&name)),
+                )?,
+                data: of("data", fields.must::<String>("data").and_then(base64))?,
+            })),
             "toolCall" => Ok(Self::ToolCall(ToolCall {
                 id: of("id", fields.must("id"))?,
                 name: of("name", fields.must("name"))?,
@@ -120,9 +190,10 @@ impl FromJson for Part {
                 model: of("model", fields.must("model"))?,
                 data: of("data", fields.must("data"))?,
             })),
-            other => {
-                of("type", Err(Error::unknown_variant(other, &["text", "toolCall", "toolResult", "opaque"])))
-            }
+            other => of(
+                "type",
+                Err(Error::unknown_variant(other, &["text", "image", "toolCall", "toolResult", "opaque"])),
+            ),
         }
     }
 }
@@ -143,6 +214,21 @@ impl ToolResult {
         let (id, name) = (of("id", fields.must("id"))?, of("name", fields.must("name"))?);
         Ok(Self { id, name, outcome })
     }
+}
+
+fn image_type(name: &str) -> Result<ImageType, Error> {
+    let known = ImageType::ALL.into_iter().find(|known| known.as_str() == name);
+    known.ok_or_else(|| Error::unknown_variant(name, &["image/png", "image/jpeg", "image/gif", "image/webp"]))
+}
+
+/// The letters alone are looked at: what they stand for is the model's to look at.
+fn base64(data: String) -> Result<Arc<str>, Error> {
+    let letters = data.trim_end_matches('=');
+    let is_base64 = letters.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'));
+    if !is_base64 || letters.is_empty() || !data.len().is_multiple_of(4) || letters.len() + 2 < data.len() {
+        return Err(Error::custom("is not base64 with padding"));
+    }
+    Ok(data.into())
 }
 
 /// Has an error say which field it is about: a JSON value knows no place.
@@ -174,6 +260,14 @@ impl Message {
             .collect()
     }
 
+    /// The images of the message, in order.
+    pub fn images(&self) -> impl Iterator<Item = &Image> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Image(image) => Some(image),
+            _ => None,
+        })
+    }
+
     /// What the model wants back with this answer, if it wants anything.
     pub fn opaque(&self) -> Option<&Opaque> {
         self.parts.iter().find_map(|part| match part {
@@ -201,6 +295,7 @@ mod tests {
     fn a_part_is_read_as_it_is_written() {
         let rows = [
             json!({"type": "text", "text": "a"}),
+            json!({"type": "image", "mediaType": "image/png", "data": "iVBORw0KGgo="}),
             json!({"type": "toolCall", "id": "1", "name": "ls", "args": {"path": "."}}),
             json!({"type": "opaque", "format": "chat", "model": "m", "data": [{"raw": {"b": 1, "a": null}}]}),
             json!({"type": "toolResult", "id": "1", "name": "ls", "output": null}),
@@ -218,6 +313,14 @@ mod tests {
             ),
             (json!({"type": "toolResult", "id": "1", "output": 1}), "missing field `name`"),
             (json!({"text": "a"}), "missing field `type`"),
+            (
+                json!({"type": "image", "mediaType": "image/bmp", "data": "AAAA"}),
+                "`mediaType`: unknown variant `image/bmp`, expected one of `image/png`, `image/jpeg`, `image/gif`, `image/webp`",
+            ),
+            (
+                json!({"type": "image", "mediaType": "image/png", "data": "AAA"}),
+                "`data`: is not base64 with padding",
+            ),
             (json!("a"), "invalid type: string \"a\", expected a map"),
         ];
         for (row, expected) in wrong {

@@ -19,6 +19,12 @@ pub enum PairingError {
         /// Index of the message, from 0.
         entry: usize,
     },
+    /// Only the user shows images.
+    #[error("history entry {entry}: only a user message may hold an image")]
+    ImageOutsideUser {
+        /// Index of the message, from 0.
+        entry: usize,
+    },
     /// Results are in tool messages, and tool messages hold nothing else.
     #[error("history entry {entry}: a toolResult belongs in a tool message, and nothing else does")]
     ResultOutsideTool {
@@ -115,6 +121,7 @@ fn repair_stretch(stretch: Vec<Message>, taken: &mut HashSet<String>, repaired: 
         let model = message.role == Role::Model;
         message.parts.retain_mut(|part| match part {
             Part::Text { .. } => message.role != Role::Tool,
+            Part::Image(_) => message.role == Role::User,
             Part::ToolCall(_) | Part::Opaque(_) => model,
             Part::ToolResult(result) => {
                 results.push(result.clone());
@@ -181,7 +188,10 @@ impl Checker {
         }
         for part in &message.parts {
             match (part, message.role) {
-                (Part::Text { .. }, Role::User | Role::Model) | (Part::Opaque(_), Role::Model) => {}
+                (Part::Text { .. }, Role::User | Role::Model)
+                | (Part::Image(_), Role::User)
+                | (Part::Opaque(_), Role::Model) => {}
+                (Part::Image(_), _) => return Err(PairingError::ImageOutsideUser { entry }),
                 (Part::Text { .. }, Role::Tool) | (Part::ToolResult(_), Role::User | Role::Model) => {
                     return Err(PairingError::ResultOutsideTool { entry });
                 }

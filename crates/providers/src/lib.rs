@@ -28,7 +28,7 @@
 //!
 //! # Limitations
 //!
-//! * Words and tool calls only: no images, no documents, no audio.
+//! * Words, images and tool calls only: no documents, no audio.
 //! * The length of an answer is bounded by the request's own limit; the client reads no more than
 //!   [`MAX_ANSWER_BYTES`] of it, [`MAX_EVENT_BYTES`] at a time.
 //! * What a model wants back of its thoughts ([`Opaque`](headstart_forked_query::Opaque)) is left out where it is longer than
@@ -62,6 +62,7 @@ mod scrub;
 mod testing;
 mod text_tools;
 mod wire;
+mod without_images;
 
 #[cfg(feature = "http")]
 pub use http::{
@@ -78,3 +79,4 @@ pub use text_tools::{RefusedTools, TextTools, ToolRefusals, ToolSupport};
 pub use wire::{
     Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, MAX_OPAQUE_BYTES, Wire,
 };
+pub use without_images::WithoutImages;

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use headstart_forked_query::{CacheSafeParams, ToolCall};
+use headstart_forked_query::{CacheSafeParams, Image, ToolCall};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, Tree, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
@@ -176,6 +176,8 @@ pub enum Consent {
 pub struct Beside {
     /// What the model reads; `None`: nothing.
     pub text: Option<String>,
+    /// What it is shown.
+    pub images: Vec<Image>,
     /// The files whose content is in it: work that runs ahead rests on them.
     pub read: Vec<WorkspacePath>,
 }

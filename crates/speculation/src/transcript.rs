@@ -3,6 +3,8 @@ use std::collections::HashSet;
 use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 use serde::{Deserialize, Serialize};
 
+use crate::Beside;
+
 /// A transcript that is legal at every moment, and what the model has said beyond it.
 ///
 /// The model's answer waits in [`rest`](Self::rest). Each call moves over together with its result, so that a
@@ -32,9 +34,15 @@ impl Transcript {
         Self { messages: vec![Message::text(Role::User, prompt)], ..Self::default() }
     }
 
-    /// One that begins with the user's prompt and, in the same message, what the model reads with it ([`Host::beside_prompt`](crate::Host::beside_prompt)).
-    pub fn with_more(prompt: &str, beside: &str) -> Self {
-        Self::new(&format!("{prompt}\n\n{beside}"))
+    /// One that begins with the user's prompt and, in the same message, what the model reads and sees with it
+    /// ([`Host::beside_prompt`](crate::Host::beside_prompt)).
+    pub fn with_beside(prompt: &str, beside: &Beside) -> Self {
+        let mut transcript = match &beside.text {
+            Some(text) => Self::new(&format!("{prompt}\n\n{text}")),
+            None => Self::new(prompt),
+        };
+        transcript.messages[0].parts.extend(beside.images.iter().cloned().map(Part::Image));
+        transcript
     }
 
     /// The next call of the answer that has no result yet.

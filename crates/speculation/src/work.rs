@@ -18,7 +18,9 @@ use crate::permit::Speculative;
 use crate::pipeline::next_suggestion;
 use crate::run::{Run, SharedProgress, lock};
 use crate::shadow::{self, Shadow};
-use crate::{Check, Cost, Ending, Engine, Event, Finished, Limits, PromptOf, Speculation, Step, Transcript};
+use crate::{
+    Beside, Check, Cost, Ending, Engine, Event, Finished, Limits, PromptOf, Speculation, Step, Transcript,
+};
 
 /// With less time left, a failure does not go back to the model.
 const LEAST_TIME: Duration = Duration::from_secs(5);
@@ -81,8 +83,8 @@ impl Work {
             // What is gone meanwhile is noted as well.
             let _ = self.overlay.read(path).await;
         }
-        if let Some(text) = beside.text {
-            lock(&self.progress).transcript = Transcript::with_more(&self.text, &text);
+        if beside != Beside::default() {
+            lock(&self.progress).transcript = Transcript::with_beside(&self.text, &beside);
         }
         let request = self.params.fork(&self.engine.background);
         let below = self.steps.split_last().map(|(_, below)| below.to_vec()).unwrap_or_default();

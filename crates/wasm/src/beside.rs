@@ -88,11 +88,11 @@ impl BesidePrompts {
         let source = Source { beside: self, by_tools };
         let room = mention_room(window, conversation);
         let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;
-        let Resolved { text, read } = resolved.map_err(|error| error.to_string())?;
+        let Resolved { text, images, read } = resolved.map_err(|error| error.to_string())?;
         let of_rules =
             if self.rules { self.rules_of(prompt, whose, conversation, tree, gate).await } else { None };
         let texts: Vec<_> = text.into_iter().chain(of_rules).collect();
-        Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), read })
+        Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), images, read })
     }
 
     /// The rules that are new to the model. Its user hears of them where the prompt is their own; work ahead may never be taken.

@@ -31,6 +31,7 @@ fn of_history(error: &HistoryError) -> Failure {
         HistoryError::Entry { entry, part, .. } => (Some(entry), *part),
         HistoryError::Pairing(
             PairingError::CallOutsideModel { entry }
+            | PairingError::ImageOutsideUser { entry }
             | PairingError::ResultOutsideTool { entry }
             | PairingError::EmptyId { entry }
             | PairingError::DuplicateId { entry, .. }

@@ -18,7 +18,7 @@ fn says(transcript: &mut Transcript, text: &str) {
 /// A turn that the model answers with these words, or not at all.
 fn turn(conversation: &mut Conversation, prompt: &str, answer: Option<&str>, ending: &Ending) {
     let news = block_on(conversation.news());
-    let mut transcript = conversation.open(prompt, None, news);
+    let mut transcript = conversation.open(prompt, &Beside::default(), news);
     if let Some(answer) = answer {
         says(&mut transcript, answer);
     }

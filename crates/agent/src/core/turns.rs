@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use headstart_budget::ledger::Outcome;
 use headstart_forked_query::Role;
-use headstart_speculation::{Cost, Ending, Limits, News, Transcript};
+use headstart_speculation::{Beside, Cost, Ending, Limits, News, Transcript};
 
 use super::{Core, Doing, Effect};
 use crate::item::Item;
@@ -40,7 +40,7 @@ impl Core {
         self.effects.push_back(Effect::ReadHabits);
     }
 
-    pub(super) fn opened(&mut self, news: News, beside: Result<Option<String>, String>) {
+    pub(super) fn opened(&mut self, news: News, beside: Result<Beside, String>) {
         let Doing::Opening { prompt, work } = std::mem::take(&mut self.doing) else { return };
         if self.interrupted {
             if let Some(mut work) = work {
@@ -73,7 +73,7 @@ impl Core {
         self.mark_undone(news.clone());
         let left_out = self.conversation.left_out();
         self.options.metering.left_out(self.now.unix_ms, false, left_out);
-        let transcript = self.conversation.open(&prompt, beside.as_deref(), news);
+        let transcript = self.conversation.open(&prompt, &beside, news);
         self.show_undone();
         self.begin(prompt, transcript);
     }

@@ -187,6 +187,7 @@ fn part_lines(role: Role, part: &Part, style: Style) -> Vec<String> {
             ToolOutcome::Output(value) => block(&style.dim("|"), &value.to_string()),
             ToolOutcome::Error(error) => block(&style.red("!"), error),
         },
+        Part::Image(image) => vec![format!("  {} {}", style.cyan("+"), image.media_type.as_str())],
         // For the model alone.
         Part::Opaque(_) => Vec::new(),
     }

@@ -79,7 +79,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let toolbox = setup::toolbox(&config, Path::new(&workspace), places, index.as_ref());
     let engine = setup::engine(Arc::new(tree), toolbox, background, of_engine, config.limits, index.as_ref());
     let engine = setup::offered(Intel::join(intel, engine));
-    host.set_mentions(Mentions::new(engine.toolbox.clone(), engine.background.limits.window_tokens));
+    host.set_mentions(Mentions::new(engine.toolbox.clone(), &models));
     let tools = engine.offered_tools();
     let base: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = engine.host.gate_context();

@@ -25,6 +25,8 @@ pub(crate) struct Dialect {
     pub(crate) prompt_cache_key: Option<String>,
     /// How many tokens the model can see at once.
     pub(crate) context_tokens: Option<u32>,
+    /// Whether it takes images.
+    pub(crate) images: Option<bool>,
     /// Whether it is given tools, and how.
     pub(crate) tools: Option<ToolSupport>,
     /// Whether and how much it thinks in the user's own turns.
@@ -92,6 +94,7 @@ impl Dialect {
                 let problem = || format!("must be a number from {} to {}", CONTEXT.start, CONTEXT.end - 1);
                 CONTEXT.contains(tokens).then_some(*tokens).ok_or_else(problem)
             })?,
+            images: fields.images,
             tools: reader.read("tools", fields.tools.as_ref(), |name| parse_tools(name))?,
             thinking: reader
                 .only(

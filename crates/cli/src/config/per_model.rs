@@ -60,6 +60,7 @@ pub(super) struct ModelFields {
     pub(super) thinking: Option<Spanned<toml::Value>>,
     pub(super) effort: Option<Spanned<String>>,
     pub(super) tools: Option<Spanned<String>>,
+    pub(super) images: Option<bool>,
 }
 
 /// What a model costs, for a million tokens.

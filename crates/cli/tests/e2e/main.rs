@@ -21,6 +21,7 @@ mod faults;
 mod formats;
 mod found;
 mod git;
+mod images;
 mod intel;
 mod kept_prefix;
 mod killed;

@@ -1,12 +1,15 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use headstart_forked_query::{Image, ImageType};
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
 
 use super::{Mention, MentionError, MentionSource, Read, mentions};
 use crate::clean::{clean_line, head};
-use crate::rules::{ProjectRules, Reader, without_fences};
+use crate::rules::{ProjectRules, Reader, text_in, without_fences};
 
 /// A longer file is not read for a mention, in bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
@@ -20,15 +23,29 @@ const LEAST_BYTES: usize = 256;
 pub struct Resolved {
     /// In fences that name where it is from; `None` where nothing is mentioned.
     pub text: Option<String>,
+    /// The images among it, in order. Each is named in the text as well.
+    pub images: Vec<Image>,
     /// The files that were read for it.
     pub read: Vec<WorkspacePath>,
 }
+
+/// A larger image is refused, in bytes of its file: there are providers that take no more.
+const MOST_IMAGE_BYTES: u64 = 3_750_000;
+/// So many images go with one prompt.
+const MOST_IMAGES: usize = 16;
 
 /// One mention, told.
 struct Told {
     /// The attributes of its fence.
     from: String,
     text: String,
+    image: Option<Image>,
+}
+
+impl Told {
+    fn text(from: String, text: String) -> Self {
+        Self { from, text, image: None }
+    }
 }
 
 /// Tells what a prompt mentions, as `tree` shows it and as far as `gate` leaves it open: files whole or the lines that are named, folders as a list.
@@ -52,17 +69,22 @@ pub async fn resolve_mentions(
             }
             Mention::Outside(what) => {
                 let from = format!("from=\"{}\"", what.name());
-                source.tell(*what, prompt).await.map(|text| Some(Told { from, text }))
+                source.tell(*what, prompt).await.map(|text| Some(Told::text(from, text)))
             }
             Mention::Rule(name) => rule_told(name, tree, gate).await.map(Some),
         };
         match found {
+            Ok(Some(Told { image: Some(_), .. })) if MOST_IMAGES <= images(&told) => {
+                let problem = format!("is one image too many: at most {MOST_IMAGES} go with a prompt");
+                return Err(MentionError { mention: mention.words(), problem });
+            }
             Ok(found) => told.extend(found),
             Err(problem) => return Err(MentionError { mention: mention.words(), problem }),
         }
     }
     let text = (!told.is_empty()).then(|| rendered(&told, room));
-    Ok(Resolved { text, read })
+    let images = told.into_iter().filter_map(|told| told.image).collect();
+    Ok(Resolved { text, images, read })
 }
 
 async fn path_told(
@@ -84,19 +106,57 @@ async fn path_told(
         None => missing("there is no such file"),
         Some((place, EntryKind::Directory, _)) => {
             let text = reader.listed(&place, MOST_ENTRIES).await?;
-            Ok(Some(Told { from: format!("folder=\"{}\"", name_of(&path)), text }))
+            Ok(Some(Told::text(format!("folder=\"{}\"", name_of(&path)), text)))
         }
         Some((place, EntryKind::File, len)) => {
             if MOST_BYTES < len {
                 return Err(format!("has {len} bytes, and at most {MOST_BYTES} are read for a mention"));
             }
-            let text = reader.text_of(&place).await?;
-            let (text, numbers) = part(text, lines)?;
+            let bytes = reader.bytes_of(&place).await?;
+            let name = name_of(&path);
+            let told = match image(&bytes, &path)? {
+                Some(image) if lines.is_none() => {
+                    let text = "(an image, which you see)".to_owned();
+                    Told { from: format!("image=\"{name}\""), text, image: Some(image) }
+                }
+                Some(_) => return Err("is an image, and has no lines".to_owned()),
+                None => {
+                    let (text, numbers) = part(text_in(bytes)?, lines)?;
+                    Told::text(format!("file=\"{name}\"{numbers}"), text)
+                }
+            };
             read.push(place);
-            Ok(Some(Told { from: format!("file=\"{}\"{numbers}", name_of(&path)), text }))
+            Ok(Some(told))
         }
         Some(_) => Err("is no regular file".to_owned()),
     }
+}
+
+fn images(told: &[Told]) -> usize {
+    told.iter().filter(|told| told.image.is_some()).count()
+}
+
+/// The image in a file, where its bytes are one. What is called an image and is none, or none that models take, is an error.
+fn image(bytes: &[u8], path: &WorkspacePath) -> Result<Option<Image>, String> {
+    const KINDS: &str = "PNG, JPEG, GIF and WebP";
+    /// An SVG is a text, and is told as one.
+    const NAMES: [&str; 11] =
+        [".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ico", ".heic", ".avif"];
+    let Some(media_type) = ImageType::of(bytes) else {
+        let name = path.to_string().to_lowercase();
+        let is_called_one = NAMES.iter().any(|ending| name.ends_with(ending));
+        if is_called_one {
+            return Err(format!("is no image that models take; they take {KINDS}"));
+        }
+        return Ok(None);
+    };
+    let len = bytes.len() as u64;
+    if MOST_IMAGE_BYTES < len {
+        return Err(format!(
+            "has {len} bytes, and an image may have at most {MOST_IMAGE_BYTES}; make it smaller"
+        ));
+    }
+    Ok(Some(Image { media_type, data: BASE64_STANDARD.encode(bytes).into() }))
 }
 
 /// The lines of a text that are wanted, and how its fence names them.
@@ -114,7 +174,7 @@ fn part(text: String, lines: Option<(usize, usize)>) -> Result<(String, String),
 async fn rule_told(name: &str, tree: &Arc<dyn Tree>, gate: &GateContext) -> Result<Told, String> {
     let rules = ProjectRules::read(tree, gate).await;
     let rule = rules.named(name)?;
-    Ok(Told { from: format!("rule=\"{}\"", name_of(&rule.path)), text: rule.text.clone() })
+    Ok(Told::text(format!("rule=\"{}\"", name_of(&rule.path)), rule.text.clone()))
 }
 
 fn name_of(path: &WorkspacePath) -> String {
@@ -124,7 +184,7 @@ fn name_of(path: &WorkspacePath) -> String {
 fn rendered(told: &[Told], room: usize) -> String {
     let most = most_of_each(told, room);
     let mut text = "What is named with an @:\n".to_owned();
-    for Told { from, text: whole } in told {
+    for Told { from, text: whole, .. } in told {
         // What is mentioned can neither end its fence nor pass for a rule of the project.
         let safe = without_fences(whole).replace("</mentioned", "<\\/mentioned");
         let shown = head(&safe, most);

@@ -86,12 +86,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A file as it is, for whoever is named it; `real`: no link, and open.
-    pub(crate) async fn text_of(&self, real: &WorkspacePath) -> Result<String, String> {
-        let bytes = self.view.read(real).await.map_err(|error| about(real, &error.to_string()))?;
-        match String::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => Ok(text),
-            _ => Err("is not a text in UTF-8".to_owned()),
-        }
+    pub(crate) async fn bytes_of(&self, real: &WorkspacePath) -> Result<Vec<u8>, String> {
+        self.view.read(real).await.map_err(|error| about(real, &error.to_string()))
     }
 
     /// The first entries of a folder, a line each, without what is closed.
@@ -246,5 +242,13 @@ impl ProjectRules {
             }
             fits.is_some()
         });
+    }
+}
+
+/// The text that bytes are.
+pub(crate) fn text_in(bytes: Vec<u8>) -> Result<String, String> {
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text),
+        _ => Err("is not a text in UTF-8".to_owned()),
     }
 }

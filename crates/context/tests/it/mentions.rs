@@ -3,6 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::executor::block_on;
 use headstart_context::{MentionSource, Outside, Resolved, resolve_mentions};
+use headstart_forked_query::ImageType;
 use headstart_overlay_fs::{MemoryTree, OsTree, Tree, WorkspacePath};
 use headstart_tool_gate::{DenyRules, GateContext};
 
@@ -92,7 +93,7 @@ fn what_cannot_be_told_says_which_and_why() {
         ("@../etc/passwd", "@../etc/passwd: is no path in the project"),
         ("@src/private.rs", "@src/private.rs: is closed: a deny rule covers it"),
         ("@.env", "@.env: is closed"),
-        ("@image.png", "@image.png: is not a text in UTF-8"),
+        ("@image.png", "@image.png: is no image that models take"),
         ("@src/lib.rs:8-99", ""),
         ("@src/lib.rs:0", "@src/lib.rs:0-0: has 9 lines; name them as FIRST-LAST, counted from 1"),
         ("@src/lib.rs:12-13", "has 9 lines"),
@@ -137,5 +138,66 @@ fn a_device_and_a_link_out_of_the_project_are_not_read() {
     for prompt in ["@./out", "@./socket"] {
         let told = block_on(resolve_mentions(prompt, &tree, &gate, &Program, 1_000));
         assert!(told.is_err(), "{prompt}: {told:?}");
+    }
+}
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and what follows";
+
+fn seen(prompt: &str) -> Result<Resolved, String> {
+    let large = [PNG, &vec![0; 3_750_000]].concat();
+    let many = (0..17).map(|number| (format!("many/{number}.gif"), b"GIF89a".to_vec()));
+    let files = [
+        ("shot.png", PNG.to_vec()),
+        ("photo.of.me", b"\xff\xd8\xff\xe0 a photo".to_vec()),
+        ("drawing.svg", b"<svg/>".to_vec()),
+        ("old.bmp", b"BM\x00\x00".to_vec()),
+        ("broken.png", b"not an image".to_vec()),
+        ("data.bin", b"\x00\x01".to_vec()),
+        ("large.png", large),
+    ];
+    let files = files.map(|(path, bytes)| (path.to_owned(), bytes)).into_iter().chain(many);
+    let tree: Arc<dyn Tree> = Arc::new(MemoryTree::from_files(files).expect("plain names"));
+    let gate = GateContext { workspace: "/w".to_owned(), ..GateContext::default() };
+    block_on(resolve_mentions(prompt, &tree, &gate, &Program, 1_000)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn an_image_goes_along_as_one_and_its_bytes_say_what_it_is() {
+    let resolved = seen("compare @shot.png with @photo.of.me and @drawing.svg").unwrap();
+    let kinds: Vec<_> = resolved.images.iter().map(|image| image.media_type).collect();
+    assert_eq!(kinds, [ImageType::Png, ImageType::Jpeg]);
+    assert_eq!(&*resolved.images[0].data, "iVBORw0KGgogYW5kIHdoYXQgZm9sbG93cw==");
+    assert_eq!(resolved.read.len(), 3, "work ahead rests on all of them");
+    insta::assert_snapshot!(resolved.text.unwrap(), @r#"
+    What is named with an @:
+    <mentioned image="shot.png">
+    (an image, which you see)
+    </mentioned>
+    <mentioned image="photo.of.me">
+    (an image, which you see)
+    </mentioned>
+    <mentioned file="drawing.svg">
+    <svg/>
+    </mentioned>
+    "#);
+}
+
+#[test]
+fn what_no_model_can_see_is_an_error_and_not_sent() {
+    let many: String = (0..17).map(|number| format!("@many/{number}.gif ")).collect::<Vec<_>>().concat();
+    let rows = [
+        ("@old.bmp", "@old.bmp: is no image that models take; they take PNG, JPEG, GIF and WebP"),
+        ("@broken.png", "@broken.png: is no image that models take"),
+        ("@data.bin", "@data.bin: is not a text in UTF-8"),
+        (
+            "@large.png",
+            "@large.png: has 3750025 bytes, and an image may have at most 3750000; make it smaller",
+        ),
+        ("@shot.png:1-2", "is an image, and has no lines"),
+        (&many, "@many/16.gif: is one image too many: at most 16 go with a prompt"),
+    ];
+    for (prompt, expected) in rows {
+        let error = seen(prompt).unwrap_err();
+        assert!(error.contains(expected), "{prompt}: {error}");
     }
 }

@@ -8,7 +8,7 @@ use crate::wire::ids::Ids;
 use crate::wire::layout::{self, Piece};
 use crate::wire::mark::{MARK, Mark};
 use crate::wire::words;
-use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
+use headstart_forked_query::{Image, Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
 
 /// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
 ///
@@ -84,6 +84,9 @@ enum Content<'a> {
     Text {
         text: Cow<'a, str>,
     },
+    Image {
+        source: Source<'a>,
+    },
     ToolUse {
         id: Cow<'a, str>,
         name: Cow<'a, str>,
@@ -99,6 +102,13 @@ enum Content<'a> {
     /// A block of the model's own that goes back as it came.
     #[serde(untagged)]
     Thought(&'a Map<String, Value>),
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'static str,
+    data: &'a str,
 }
 
 impl Block<'_> {
@@ -174,6 +184,13 @@ fn block<'a>(part: &'a Part, ids: &Ids<'_>) -> Option<Block<'a>> {
     match part {
         Part::Text { text: words } => text(words.as_str()),
         Part::ToolResult(result) => Some(tool_result(result, ids).into()),
+        Part::Image(image) => {
+            let Image { media_type, data } = image;
+            Some(
+                Content::Image { source: Source { r#type: "base64", media_type: media_type.as_str(), data } }
+                    .into(),
+            )
+        }
         Part::ToolCall(_) | Part::Opaque(_) => None,
     }
 }

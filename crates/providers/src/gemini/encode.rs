@@ -111,6 +111,11 @@ struct WirePart<'a> {
 #[serde(rename_all = "camelCase")]
 enum Data<'a> {
     Text(Cow<'a, str>),
+    #[serde(rename = "inlineData", rename_all = "camelCase")]
+    Inline {
+        mime_type: &'static str,
+        data: &'a str,
+    },
     FunctionCall {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<Cow<'a, str>>,
@@ -206,6 +211,9 @@ impl Encoder<'_> {
         match part {
             Part::Text { text } => (!text.is_empty()).then(|| WirePart::text(text.as_str())),
             Part::ToolResult(result) => Some(self.result(result).into()),
+            Part::Image(image) => {
+                Some(Data::Inline { mime_type: image.media_type.as_str(), data: &image.data }.into())
+            }
             Part::ToolCall(_) | Part::Opaque(_) => None,
         }
     }

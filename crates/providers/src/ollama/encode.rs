@@ -50,6 +50,8 @@ struct Tool<'a> {
 struct WireMessage<'a> {
     role: &'static str,
     content: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<&'a str>,
     /// What the model thought before: some want it back within a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<&'a str>,
@@ -87,12 +89,15 @@ fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
 }
 
 fn said<'a>(role: &'static str, content: String) -> WireMessage<'a> {
-    WireMessage { role, content, thinking: None, tool_calls: Vec::new(), tool_name: None }
+    WireMessage { role, content, images: Vec::new(), thinking: None, tool_calls: Vec::new(), tool_name: None }
 }
 
 fn encode_message<'a>(message: &'a Message, model: &str) -> Vec<WireMessage<'a>> {
     match message.role {
-        Role::User => vec![said("user", message.to_text())],
+        Role::User => {
+            let images = message.images().map(|image| &*image.data).collect();
+            vec![WireMessage { images, ..said("user", message.to_text()) }]
+        }
         Role::Model => {
             let tool_calls = message
                 .tool_calls()

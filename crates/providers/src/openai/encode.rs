@@ -108,6 +108,20 @@ struct WireMessage<'a> {
 enum Content {
     Text(String),
     Blocks([Block; 1]),
+    /// Words and images.
+    Seen(Vec<SeenBlock>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum SeenBlock {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
 }
 
 #[derive(Serialize)]
@@ -181,7 +195,7 @@ fn messages<'a>(
 fn mark(messages: &mut [WireMessage<'_>]) {
     let last = messages.iter_mut().rev().find_map(|message| match &mut message.content {
         Content::Blocks([block]) => Some(block),
-        Content::Text(_) => None,
+        Content::Text(_) | Content::Seen(_) => None,
     });
     if let Some(block) = last {
         block.cache_control = Some(MARK);
@@ -203,10 +217,22 @@ struct MessageEncoder<'r> {
 impl MessageEncoder<'_> {
     fn encode(self, message: &Message) -> Vec<WireMessage<'_>> {
         match message.role {
-            Role::User => vec![self.message("user", message.to_text())],
+            Role::User => vec![self.user(message)],
             Role::Model => self.model(message).into_iter().collect(),
             Role::Tool => words::results(message).map(|result| self.result(result)).collect(),
         }
+    }
+
+    fn user(self, message: &Message) -> WireMessage<'_> {
+        let text = message.to_text();
+        if message.images().next().is_none() {
+            return self.message("user", text);
+        }
+        let images = message
+            .images()
+            .map(|image| SeenBlock::ImageUrl { image_url: ImageUrl { url: words::data_url(image) } });
+        let content = Content::Seen(std::iter::once(SeenBlock::Text { text }).chain(images).collect());
+        WireMessage { content, ..self.message("user", String::new()) }
     }
 
     /// A model that said nothing and called nothing is left out: no server takes such a message.
@@ -268,6 +294,7 @@ impl Content {
         match self {
             Self::Text(text) => text.push_str(more),
             Self::Blocks([block]) => block.text.push_str(more),
+            Self::Seen(blocks) => blocks.push(SeenBlock::Text { text: more.trim_start().to_owned() }),
         }
     }
 }

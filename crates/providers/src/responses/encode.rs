@@ -85,7 +85,7 @@ impl<'a> From<&'a ToolSchema> for Tool<'a> {
 enum Item<'a> {
     Message {
         role: &'static str,
-        content: String,
+        content: Content,
         #[serde(skip_serializing_if = "Option::is_none")]
         phase: Option<&'a str>,
     },
@@ -101,6 +101,30 @@ enum Item<'a> {
     /// An item of the model's own that goes back as it came.
     #[serde(untagged)]
     Reasoning(&'a Map<String, Value>),
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    /// Words and images.
+    Seen(Vec<SeenPart>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum SeenPart {
+    InputText { text: String },
+    InputImage { image_url: String },
+}
+
+impl Content {
+    fn push_str(&mut self, more: &str) {
+        match self {
+            Self::Text(text) => text.push_str(more),
+            Self::Seen(parts) => parts.push(SeenPart::InputText { text: more.trim_start().to_owned() }),
+        }
+    }
 }
 
 fn input(request: &ModelRequest, structured: StructuredOutput) -> Vec<Item<'_>> {
@@ -119,8 +143,18 @@ fn input(request: &ModelRequest, structured: StructuredOutput) -> Vec<Item<'_>> 
 fn encode_message<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Vec<Item<'a>> {
     match message.role {
         Role::User => {
-            let content = message.to_text();
-            let said = (!content.is_empty()).then_some(Item::Message { role: "user", content, phase: None });
+            let text = message.to_text();
+            let images =
+                message.images().map(|image| SeenPart::InputImage { image_url: words::data_url(image) });
+            let mut seen: Vec<_> = images.collect();
+            let content = if seen.is_empty() {
+                Content::Text(text)
+            } else {
+                seen.insert(0, SeenPart::InputText { text });
+                Content::Seen(seen)
+            };
+            let is_empty = matches!(&content, Content::Text(text) if text.is_empty());
+            let said = (!is_empty).then_some(Item::Message { role: "user", content, phase: None });
             said.into_iter().collect()
         }
         Role::Model => {
@@ -145,7 +179,7 @@ fn encode_piece<'a>(piece: Piece<'a>, ids: &Ids<'_>) -> Option<Item<'a>> {
     match piece {
         Piece::Text(text, phase) => (!text.is_empty()).then(|| Item::Message {
             role: "assistant",
-            content: text.into_owned(),
+            content: Content::Text(text.into_owned()),
             phase: phase.and_then(Value::as_str),
         }),
         Piece::Call(call, _) => Some(Item::FunctionCall {

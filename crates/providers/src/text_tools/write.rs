@@ -44,7 +44,7 @@ fn messages(messages: &[Message]) -> Vec<Message> {
             Part::Text { text } => Some(text.clone()),
             Part::ToolCall(call) => Some(block_of(call)),
             Part::ToolResult(result) => Some(block_of_result(result)),
-            Part::Opaque(_) => None,
+            Part::Image(_) | Part::Opaque(_) => None,
         });
         let mut text = String::new();
         for part in texts.filter(|text| !text.is_empty()) {
@@ -52,12 +52,14 @@ fn messages(messages: &[Message]) -> Vec<Message> {
         }
         // There are servers that refuse two messages of one side in a row.
         match told.last_mut() {
-            Some(Message { role: last, parts }) if *last == role => {
-                if let [Part::Text { text: before }] = parts.as_mut_slice() {
-                    append(before, &text);
-                }
-            }
+            Some(Message { role: last, parts }) if *last == role => match parts.last_mut() {
+                Some(Part::Text { text: before }) => append(before, &text),
+                _ => parts.push(Part::Text { text: format!("\n\n{text}") }),
+            },
             _ => told.push(Message::text(role, text)),
+        }
+        if let Some(last) = told.last_mut() {
+            last.parts.extend(message.images().cloned().map(Part::Image));
         }
     }
     told

@@ -243,7 +243,7 @@ fn as_it_stands(part: &Part) -> Option<Piece<'_>> {
     match part {
         Part::Text { text } => Some(Piece::Text(text.into(), None)),
         Part::ToolCall(call) => Some(Piece::Call(call, None)),
-        Part::ToolResult(_) | Part::Opaque(_) => None,
+        Part::Image(_) | Part::ToolResult(_) | Part::Opaque(_) => None,
     }
 }
 

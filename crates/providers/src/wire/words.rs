@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult};
+use headstart_forked_query::{Image, Message, ModelRequest, Part, Role, ToolOutcome, ToolResult};
 
 /// The bytes of a body.
 pub(crate) fn to_bytes(body: &impl Serialize) -> Vec<u8> {
@@ -23,6 +23,11 @@ pub(crate) fn outcome(result: &ToolResult) -> String {
         ToolOutcome::Output(value) => to_text(value),
         ToolOutcome::Error(message) => format!("Error: {message}"),
     }
+}
+
+/// An image as an address that holds it.
+pub(crate) fn data_url(image: &Image) -> String {
+    format!("data:{};base64,{}", image.media_type.as_str(), image.data)
 }
 
 /// What a question says about the shape of its answer. Words work with every model and beside tools, and

@@ -5,7 +5,7 @@ import type { Conversation, Message, Part, ToolResult } from "./types-model.js";
 
 export { HeadstartError, InputError } from "./errors.js";
 export type { ToolCall } from "./types-gate.js";
-export type { Conversation, Message, Opaque, Part, ToolResult } from "./types-model.js";
+export type { Conversation, Image, Message, Opaque, Part, ToolResult } from "./types-model.js";
 
 /** A message of OpenAI's chat completions, as far as words and calls go. */
 export type OpenAIMessage =
@@ -67,7 +67,7 @@ export function fromOpenAI(messages: readonly unknown[]): Conversation {
   });
 }
 
-/** The same conversation as OpenAI's messages; also a transcript, which has no system instruction. What a model wants back (`opaque`) is left out. */
+/** The same conversation as OpenAI's messages; also a transcript, which has no system instruction. What a model wants back (`opaque`) is left out, and so are images. */
 export function toOpenAI(conversation: Conversation): OpenAIMessage[] {
   const all: OpenAIMessage[] = conversation.system === undefined ? [] : [{ role: "system", content: conversation.system }];
   for (const message of conversation.messages) {
@@ -108,7 +108,7 @@ export function fromModelMessages(messages: readonly unknown[]): Conversation {
   });
 }
 
-/** The same conversation as messages of the AI SDK. What a model wants back (`opaque`) is left out. */
+/** The same conversation as messages of the AI SDK. What a model wants back (`opaque`) is left out, and so are images. */
 export function toModelMessages(conversation: Conversation): ModelMessage[] {
   const all: ModelMessage[] = conversation.system === undefined ? [] : [{ role: "system", content: conversation.system }];
   for (const message of conversation.messages) {

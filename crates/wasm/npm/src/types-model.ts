@@ -14,9 +14,16 @@ export interface Opaque {
   data: unknown;
 }
 
-/** A piece of a message; an opaque one stands in a message of the model, before the others. */
+/** A picture that the model is shown: the bytes of its file in base64, with padding. */
+export interface Image {
+  mediaType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+  data: string;
+}
+
+/** A piece of a message; an opaque one stands in a message of the model, before the others, and an image in one of the user. */
 export type Part =
   | { type: "text"; text: string }
+  | ({ type: "image" } & Image)
   | ({ type: "toolCall" } & ToolCall)
   | ({ type: "toolResult" } & ToolResult)
   | ({ type: "opaque" } & Opaque);

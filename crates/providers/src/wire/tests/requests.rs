@@ -7,7 +7,8 @@ use super::providers;
 use crate::Provider;
 use crate::testing::{Script, call, legal_history, message, request, result, text, tools};
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Message, ModelRequest, Opaque, Part, Role, ToolOutcome, ToolResult,
+    BackgroundModel, CacheSafeParams, Image, ImageType, Message, ModelRequest, Opaque, Part, Role,
+    ToolOutcome, ToolResult,
 };
 
 fn conversation() -> Vec<Message> {
@@ -197,4 +198,54 @@ fn the_mark_of_the_request_before_is_still_there() {
         let end = first.rfind(MARK).unwrap() + MARK.len();
         assert!(second.starts_with(&first[..end]), "{second}");
     }
+}
+
+#[test]
+fn an_image_is_shown_in_every_format_and_stays_in_the_prefix() {
+    let image = Part::Image(Image { media_type: ImageType::Png, data: "iVBORw0KGgo=".into() });
+    let mut messages = vec![message(Role::User, [text("what is this?"), image])];
+    let url = "data:image/png;base64,iVBORw0KGgo=";
+    for provider in providers() {
+        let request = ModelRequest { messages: messages.clone(), tools: Vec::new(), ..request() };
+        let body = provider.wire.encode(&request);
+        let json: Value = serde_json::from_slice(&body).unwrap();
+        let (place, expected) = match provider.name.as_str() {
+            "anthropic" => (
+                "/messages/0/content/1/source",
+                json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}),
+            ),
+            "gemini" => {
+                ("/contents/0/parts/1/inlineData", json!({"mimeType": "image/png", "data": "iVBORw0KGgo="}))
+            }
+            "ollama" => ("/messages/1/images/0", json!("iVBORw0KGgo=")),
+            "responses" => ("/input/0/content/1", json!({"type": "input_image", "image_url": url})),
+            _ => ("/messages/1/content/1", json!({"type": "image_url", "image_url": {"url": url}})),
+        };
+        assert_eq!(json.pointer(place), Some(&expected), "{}: {json}", provider.name);
+        assert!(json.to_string().contains("what is this?"), "{json}");
+
+        // The request after the answer begins with the same bytes, but for marks of a cache.
+        messages.push(message(Role::Model, [text("A cat.")]));
+        messages.push(message(Role::User, [text("sure?")]));
+        let later = ModelRequest { messages: std::mem::take(&mut messages), ..request };
+        messages.extend(later.messages[..1].to_vec());
+        let mark = r#","cache_control":{"type":"ephemeral"}"#;
+        let texts = [body, provider.wire.encode(&later)]
+            .map(|body| String::from_utf8(body).unwrap().replace(mark, ""));
+        let end = texts[0].find("iVBORw0KGgo=").unwrap() + "iVBORw0KGgo=".len();
+        assert_eq!(texts[0][..end], texts[1][..end], "{}", provider.name);
+    }
+}
+
+#[test]
+fn a_model_without_images_is_told_that_there_was_one() {
+    let script = Script::saying("ok");
+    let image = Part::Image(Image { media_type: ImageType::Png, data: "iVBORw0KGgo=".into() });
+    let messages = vec![message(Role::User, [text("what is this?"), image])];
+    let model = crate::WithoutImages::new(Arc::clone(&script) as _);
+    let request = ModelRequest { messages, ..request() };
+    drop(futures::executor::block_on(headstart_forked_query::Model::stream(&model, &request)).unwrap());
+    let asked = script.last_request();
+    assert_eq!(asked.messages[0].to_text(), "what is this?\n\n[an image, which you cannot see]");
+    assert_eq!(asked.messages[0].images().count(), 0);
 }

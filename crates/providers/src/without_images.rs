@@ -1,0 +1,37 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use headstart_forked_query::{EventStream, Message, Model, ModelError, ModelRequest, Part};
+
+/// A model that takes no images: those of the conversation are told as words that stand for them, so that it goes on with another
+/// model than it began with.
+pub struct WithoutImages(Arc<dyn Model>);
+
+impl WithoutImages {
+    /// This model.
+    pub fn new(model: Arc<dyn Model>) -> Self {
+        Self(model)
+    }
+}
+
+/// What stands for an image.
+const GONE: &str = "\n\n[an image, which you cannot see]";
+
+#[async_trait]
+impl Model for WithoutImages {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        if request.messages.iter().all(|message| message.images().next().is_none()) {
+            return self.0.stream(request).await;
+        }
+        let messages = request.messages.iter().map(without).collect();
+        self.0.stream(&ModelRequest { messages, ..request.clone() }).await
+    }
+}
+
+fn without(message: &Message) -> Message {
+    let parts = message.parts.iter().map(|part| match part {
+        Part::Image(_) => Part::Text { text: GONE.to_owned() },
+        part => part.clone(),
+    });
+    Message { role: message.role, parts: parts.collect() }
+}
