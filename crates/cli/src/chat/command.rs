@@ -230,7 +230,7 @@ impl Chat {
         });
         let Some(last) = last else { return self.face.say("nothing was sent yet", Style::Dim) };
         // What was to be sent again is not in the prompt as well.
-        if self.editor.text() == last {
+        if self.editor.whole_text() == last {
             self.editor.replace("");
         }
         // A turn that goes on has nothing to refuse: it was idle a moment ago.

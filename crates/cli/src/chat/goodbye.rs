@@ -20,8 +20,9 @@ impl Chat {
             return Ok(());
         }
         let turns = if self.tally.turns == 1 { "1 turn" } else { &format!("{} turns", self.tally.turns) };
+        let cost = self.cost_so_far().map(|cost| format!(" · {cost}")).unwrap_or_default();
         let mut told =
-            format!("{turns} · {:.1} s of the work was done ahead", self.tally.ahead.as_secs_f64());
+            format!("{turns}{cost} · {:.1} s of the work was done ahead", self.tally.ahead.as_secs_f64());
         let staged = self.agent.staged().filter(|staged| !staged.changes.is_empty());
         if let Some(prompt) = staged.and_then(|_| self.agent.prompt_ahead()) {
             let prompt = shortened(&one_line(&prompt), 40);

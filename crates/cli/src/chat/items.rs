@@ -80,7 +80,8 @@ impl Chat {
 
     /// Whoever stopped a turn decides anew about what was to follow: it is in the prompt again, before what is typed there.
     fn on_draft(&mut self, draft: Draft) -> Result<(), CliError> {
-        let typed = Some(self.editor.text()).filter(|text| !text.is_empty());
+        let typed = self.editor.whole_text();
+        let typed = Some(&*typed).filter(|text| !text.is_empty());
         let text = [draft.text.as_str()].into_iter().chain(typed).collect::<Vec<_>>().join("\n");
         self.editor.replace(&text);
         self.agent.edited(&text, Edit::Typed);
@@ -93,7 +94,7 @@ impl Chat {
         if !self.face.is_aloud() {
             return Ok(());
         }
-        let text = one_line(self.editor.text());
+        let text = one_line(&self.editor.whole_text());
         self.face.say(
             &format!("In the prompt: {text}. Enter alone sends it; another line takes its place."),
             Style::Plain,

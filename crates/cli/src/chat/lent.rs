@@ -38,7 +38,7 @@ impl Chat {
                 // Whoever pressed Ctrl-C in the editor meant the editor.
                 signals.forget_interrupts();
                 match edited? {
-                    Ok(text) if text != self.editor.text() => {
+                    Ok(text) if text != self.editor.whole_text() => {
                         self.editor.replace(&text);
                         self.agent.edited(&text, Edit::Changed);
                         Ok(())
@@ -63,7 +63,7 @@ impl Chat {
         let Some(editor) = editor else {
             return Ok(Err("set VISUAL or EDITOR to the command of your editor".to_owned()));
         };
-        let file = match with_text(self.editor.text()) {
+        let file = match with_text(&self.editor.whole_text()) {
             Ok(file) => file,
             Err(error) => return Ok(Err(format!("no file can be written for {editor}: {error}"))),
         };

@@ -376,7 +376,7 @@ impl Chat {
 
     fn on_edited(&mut self, edit: Edit) {
         let edit = if self.editor.is_recalled() { Edit::Recalled } else { edit };
-        self.agent.edited(self.editor.text(), edit);
+        self.agent.edited(&self.editor.whole_text(), edit);
         self.complete();
     }
 
@@ -384,7 +384,7 @@ impl Chat {
     fn on_tab(&mut self) {
         let Some(suggestion) = self.agent.view().suggestion.clone() else { return };
         if self.settings.tab == TabKey::Insert {
-            if suggestion.rest.is_some() && self.editor.text() != suggestion.text {
+            if suggestion.rest.is_some() && self.editor.whole_text() != suggestion.text {
                 self.insert_suggestion();
                 return;
             }

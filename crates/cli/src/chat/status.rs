@@ -73,6 +73,15 @@ impl Chat {
         StatusLine { items, hint: "/help" }
     }
 
+    /// What the conversation has cost, once it has cost something.
+    pub(super) fn cost_so_far(&self) -> Option<String> {
+        self.agent.metering(|metering| {
+            let costs = Costs::of(metering.session());
+            let is_spent = costs != Costs::default();
+            is_spent.then(|| cost_words(costs.total(), metering.experience().tariff().is_free()))
+        })
+    }
+
     fn status_item(&self, part: StatusPart, columns: usize) -> Option<StatusItem> {
         let plain = |text: String| Some(StatusItem { text, is_marked: false });
         match part {
@@ -94,11 +103,7 @@ impl Chat {
                 let is_marked = window.is_some_and(|window| window * FULL <= tokens * 100);
                 Some(StatusItem { text: format!("{}{of}", short_count(tokens)), is_marked })
             }
-            StatusPart::Cost => plain(self.agent.metering(|metering| {
-                let costs = Costs::of(metering.session());
-                let is_spent = costs != Costs::default();
-                is_spent.then(|| cost_words(costs.total(), metering.experience().tariff().is_free()))
-            })?),
+            StatusPart::Cost => plain(self.cost_so_far()?),
             StatusPart::Saved => {
                 let seconds = self.tally.ahead.as_secs();
                 plain((1 <= seconds).then(|| format!("saved {}", duration_words(seconds)))?)

@@ -1,9 +1,12 @@
+use std::borrow::Cow;
+
 use crossterm::event::Event;
 
 use super::buffer::Buffer;
 use super::frame::Size;
 use super::history::History;
 use super::keymap::{Command, KeyMap};
+use super::pastes::{Pastes, without_signs};
 use super::popup::Popup;
 use super::revisions::Revisions;
 
@@ -81,6 +84,7 @@ pub(crate) struct LineEditor {
     popup: Option<Popup>,
     revisions: Revisions,
     keys: KeyMap,
+    pastes: Pastes,
 }
 
 /// A search through the history.
@@ -116,9 +120,19 @@ impl LineEditor {
         matches!(event, Event::Key(key) if self.keys.command(*key) == Some(Command::Interrupt))
     }
 
-    /// What is typed so far.
+    /// What is typed so far, with a sign for each long text that was pasted.
     pub(crate) fn text(&self) -> &str {
         self.buffer.text()
+    }
+
+    /// What is typed and pasted so far.
+    pub(crate) fn whole_text(&self) -> Cow<'_, str> {
+        self.pastes.whole(self.buffer.text())
+    }
+
+    /// The text as it is shown, and where the cursor is in it.
+    pub(super) fn shown_text(&self) -> (Cow<'_, str>, usize) {
+        self.pastes.shown(self.buffer.text(), self.buffer.cursor())
     }
 
     /// Where the cursor is, in bytes; always between two grapheme clusters.
@@ -157,7 +171,7 @@ impl LineEditor {
     /// Puts text in the place of what is in the buffer, as after an accept; a new line in it does not submit.
     pub(crate) fn replace(&mut self, text: &str) {
         self.buffer.take();
-        self.buffer.insert(text);
+        self.buffer.insert(&without_signs(text));
         self.own_text();
     }
 
@@ -183,7 +197,10 @@ impl LineEditor {
                     None => self.apply(command),
                 })
             }
-            Event::Paste(text) => self.type_in(text),
+            Event::Paste(text) => {
+                let text = self.pastes.take(text);
+                self.type_in(&text)
+            }
             Event::Resize(columns, rows) => Action::Resized(Size { columns: *columns, rows: *rows }),
             Event::FocusGained | Event::FocusLost | Event::Mouse(_) => Action::None,
         }
@@ -256,7 +273,7 @@ impl LineEditor {
         }
         let empty = self.text().is_empty();
         match command {
-            Command::Insert(c) => return self.type_in(c.encode_utf8(&mut [0; 4])),
+            Command::Insert(c) => return self.type_in(&without_signs(c.encode_utf8(&mut [0; 4]))),
             Command::NewLine => return self.type_in("\n"),
             Command::Enter => return self.submit(),
             Command::Tab => return Action::Tab,
@@ -355,6 +372,8 @@ impl LineEditor {
             return Action::None;
         }
         let text = self.buffer.take();
+        let text = self.pastes.whole(&text).into_owned();
+        self.pastes.clear();
         (self.ghost, self.popup) = (None, None);
         self.revisions.clear();
         self.history.push(&text);

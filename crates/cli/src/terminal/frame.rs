@@ -105,7 +105,8 @@ pub(crate) struct LiveRow {
 pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
     let mut wrapper = Wrapper::new(view.size.columns, PROMPT.len());
     wrapper.push(PROMPT, Style::Strong);
-    let cursor = wrapper.push_around(editor.text(), editor.cursor(), Style::Plain);
+    let (text, cursor) = editor.shown_text();
+    let cursor = wrapper.push_around(&text, cursor, Style::Plain);
     if let Some(ghost) = editor.ghost() {
         let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
         let rest = ghost.rest.split_whitespace().collect::<Vec<_>>().join(" ");

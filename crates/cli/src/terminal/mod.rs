@@ -28,6 +28,7 @@ mod known;
 mod layout;
 mod markdown;
 mod palette;
+mod pastes;
 mod popup;
 mod reader;
 mod revisions;

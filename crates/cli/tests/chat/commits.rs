@@ -76,7 +76,8 @@ fn a_step_commits_on_the_commit_of_the_step_below() {
         .calls(0, "shell", json!({ "command": "git log --format=%s" }))
         .says(0, "More is committed.");
     project.session.write("home/.config/headstart/config.toml", "[limits]\ndepth = 2\n");
-    let mut chat = project.variable("HEADSTART_BACKGROUND", "always").chat_with_ghost("auto-edit");
+    // Wide enough for all that the row above the prompt may say on a busy machine.
+    let mut chat = project.variable("HEADSTART_BACKGROUND", "always").chat_with_ghost_in("auto-edit", 120);
     let before = chat.project.session.tree();
     chat.wait_for("next step ready");
     assert_eq!(chat.project.session.tree(), before);

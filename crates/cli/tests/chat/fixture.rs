@@ -105,7 +105,12 @@ impl Project {
 
     /// Begins a chat, sends `begin`, and waits for the answer `First answer.` and the ghost text `add tests`.
     pub(crate) fn chat_with_ghost(self, mode: &str) -> Chat {
-        let mut chat = self.chat(mode);
+        self.chat_with_ghost_in(mode, 72)
+    }
+
+    /// The same in a terminal of so many columns.
+    pub(crate) fn chat_with_ghost_in(self, mode: &str, columns: u16) -> Chat {
+        let mut chat = self.chat_in(mode, columns, 40);
         chat.send("begin\r");
         chat.wait_for("First answer.");
         chat.wait_for(GHOST);

@@ -398,3 +398,53 @@ fn a_list_takes_the_keys_that_choose_from_it_and_no_other() {
     assert_eq!(with_list("o"), is("say /mo‸", false, Action::Inserted));
     assert_eq!(with_list("Left"), is("say /‸m", false, Action::Edited));
 }
+
+#[test]
+fn a_long_paste_is_one_letter_that_goes_out_whole() {
+    let long = (1..=84).map(|line| format!("line {line}")).collect::<Vec<_>>().join("\r\n");
+    let mut editor = LineEditor::default();
+    let take = |editor: &mut LineEditor, event: &Event| drop(editor.handle(event));
+    let paste = |text: &str| Event::Paste(text.to_owned());
+    take(&mut editor, &paste("why: "));
+    take(&mut editor, &paste(&long));
+    take(&mut editor, &paste("\u{10ff00} so"));
+    let view = View {
+        size: Size { columns: 60, rows: 20 },
+        palette: Palette::STYLED,
+        live: &[],
+        status: None,
+        footer: None,
+    };
+    let frame = render(&editor, &view);
+    let rows: Vec<String> =
+        frame.rows.iter().map(|row| row.spans.iter().map(|span| span.text.as_str()).collect()).collect();
+    assert_eq!(rows, ["> why: [paste 1, 84 lines] so"]);
+    assert_eq!(frame.cursor.column, rows[0].len());
+    let expected = format!("why: {} so", long.replace("\r\n", "\n"));
+    assert_eq!(editor.whole_text(), expected);
+    // Three letters back, the paste goes as one, and comes back as one.
+    let key = |code| Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
+    for _ in 0..3 {
+        take(&mut editor, &key(KeyCode::Left));
+    }
+    take(&mut editor, &key(KeyCode::Backspace));
+    assert_eq!(editor.whole_text(), "why:  so");
+    let undo = KeyEvent::new(KeyCode::Char('_'), KeyModifiers::CONTROL);
+    take(&mut editor, &Event::Key(undo));
+    assert_eq!(editor.whole_text(), expected);
+    assert_eq!(editor.send(), Some(expected.clone()));
+    // What was sent comes back as it was sent.
+    take(&mut editor, &key(KeyCode::Up));
+    assert_eq!(editor.whole_text(), expected);
+}
+
+#[test]
+fn a_short_paste_stands_as_it_is() {
+    let mut editor = LineEditor::default();
+    let short = "one\ntwo\nthree";
+    drop(editor.handle(&Event::Paste(short.to_owned())));
+    assert_eq!(editor.text(), short);
+    let mut wide = LineEditor::default();
+    drop(wide.handle(&Event::Paste("x".repeat(1_001))));
+    assert_eq!((wide.text().chars().count(), wide.whole_text().len()), (1, 1_001));
+}
