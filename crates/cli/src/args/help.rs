@@ -239,6 +239,16 @@ Examples:
   headstart hook gemini-cli --install --deny
   headstart hook codex --uninstall";
 
+#[cfg(feature = "mcp")]
+pub(super) const MCP: &str = "\
+Another agent starts this as a server of the Model Context Protocol, and calls what these commands do: gate, run --read-only, search,
+shadow run, shadow diagnostics, list, show, diff and accept. Only ahead_accept changes a file. No tool takes a path of the workspace: it
+is that of --workspace, or the one folder that the client works in. (`headstart tool-servers` is the other way round: servers whose tools
+a chat here may use.) docs/mcp.md has the rest.
+
+Example:
+  headstart mcp --workspace ~/project";
+
 #[cfg(feature = "acp")]
 pub(super) const ACP: &str = "\
 An editor starts this and talks to it: each of its sessions is a chat in the folder that it names, with your configuration, and what

@@ -87,6 +87,10 @@ pub(crate) enum Command {
     /// List the tools that a model is offered here, and what your configuration says of each
     #[command(after_help = help::TOOLS)]
     Tools(Tools),
+    /// Serve verdicts, searches and what ran ahead as tools of the Model Context Protocol, on standard input and output
+    #[cfg(feature = "mcp")]
+    #[command(after_help = help::MCP)]
+    Mcp(Mcp),
     /// List the tool servers that your configuration names, try one, or say yes or no to one of the project's
     #[cfg(feature = "mcp")]
     #[command(after_help = help::TOOL_SERVERS)]
@@ -121,6 +125,14 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+#[cfg(feature = "mcp")]
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// The project's folder [default: the one root of the client; the current folder where it has none to tell]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) workspace: Option<PathBuf>,
 }
 
 #[cfg(feature = "mcp")]

@@ -15,6 +15,8 @@ mod hook;
 mod index;
 mod keys;
 mod list;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod run;
 mod scope;
 mod search;
@@ -60,6 +62,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Stats(args) => stats::run(&args, context),
         Command::Keys => keys::run(context),
         Command::Tools(args) => tools::run(&args, context),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(args) => block_on(mcp::run(args, context)),
         #[cfg(feature = "mcp")]
         Command::ToolServers(args) => block_on(tool_servers::run(args, context)),
         Command::Gate(args) => gate::run(&args, context),

@@ -3,3 +3,5 @@
 #[cfg(feature = "acp")]
 pub(crate) mod acp;
 pub(crate) mod hooks;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;

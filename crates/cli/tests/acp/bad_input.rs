@@ -12,7 +12,7 @@ fn error_of(client: &mut Client, line: &str) -> (Value, Value) {
 }
 
 #[test]
-fn every_bad_line_has_its_error_and_the_next_line_its_answer() {
+pub(crate) fn every_bad_line_has_its_error_and_the_next_line_its_answer() {
     let user = User::new().says("still here");
     let model = user.model();
     let mut client = Client::start(&user.session, &["--model", &model]);

@@ -1,7 +1,11 @@
 //! A client that writes lines and reads lines, and keeps all of them.
 
+#![allow(clippy::allow_attributes, reason = "every test binary uses another part of this")]
+#![allow(dead_code, reason = "every test binary uses another part of this")]
+
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -11,6 +15,16 @@ use crate::support::Session;
 
 /// Far more than anything here takes, so that a busy machine fails no test.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether a message is one that the program may send.
+type Check = Box<dyn Fn(&Value) -> bool + Send + Sync>;
+
+static CHECK: OnceLock<Check> = OnceLock::new();
+
+/// From now on every message that any client reads is checked so.
+pub(crate) fn check_messages_with(check: Check) {
+    assert!(CHECK.set(check).is_ok(), "it is set once");
+}
 
 pub(crate) struct Client {
     child: Child,
@@ -25,7 +39,11 @@ impl Client {
     /// Starts `headstart acp` with these arguments.
     pub(crate) fn start(session: &Session, arguments: &[&str]) -> Self {
         let all: Vec<_> = ["acp"].iter().chain(arguments).copied().collect();
-        let mut command = session.command(&all);
+        Self::of(session.command(&all))
+    }
+
+    /// Starts a command that speaks on its standard input and output.
+    pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (tell, lines) = channel();
@@ -81,6 +99,7 @@ impl Client {
         let line = self.lines.recv_timeout(patience).ok()?;
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        assert!(CHECK.get().is_none_or(|check| check(&message)), "not of the protocol: {line}");
         self.log.push((false, message.clone()));
         Some(message)
     }

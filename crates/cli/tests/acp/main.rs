@@ -5,6 +5,7 @@
 mod bad_input;
 mod client;
 mod figures;
+mod products;
 mod sessions;
 mod stories;
 #[path = "../support/mod.rs"]

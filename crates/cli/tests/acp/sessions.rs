@@ -78,7 +78,7 @@ fn two_sessions_work_at_once_and_a_second_prompt_waits_for_nobody() {
 }
 
 #[test]
-fn a_session_is_listed_loaded_resumed_forked_closed_and_deleted() {
+pub(crate) fn a_session_is_listed_loaded_resumed_forked_closed_and_deleted() {
     let look = json!({ "file_path": "notes.txt" });
     let user = User::new().says("One.").calls("read_file", look).says("Two.").says("Three.");
     let cwd = user.session.workspace().canonicalize().unwrap();

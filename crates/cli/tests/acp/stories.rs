@@ -12,7 +12,7 @@ fn snapshot(name: &str, text: &str) {
 }
 
 #[test]
-fn a_prompt_is_answered() {
+pub(crate) fn a_prompt_is_answered() {
     let mut user = User::new().says("Hello there.");
     let mut client = user.client("default");
     let session = client.open(&user.session);
@@ -22,7 +22,7 @@ fn a_prompt_is_answered() {
 }
 
 #[test]
-fn an_edit_shows_both_sides() {
+pub(crate) fn an_edit_shows_both_sides() {
     let edit = json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" });
     let mut user =
         User::new().calls("read_file", json!({ "file_path": "notes.txt" })).calls("edit", edit).says("Done.");
@@ -34,7 +34,7 @@ fn an_edit_shows_both_sides() {
 }
 
 #[test]
-fn a_call_waits_for_its_user() {
+pub(crate) fn a_call_waits_for_its_user() {
     for (option, reason) in [("reject", "end_turn"), ("allow", "end_turn")] {
         let mut user = User::new().writes("new.txt", "new\n").says("Understood.");
         let mut client = user.client("default");
@@ -77,7 +77,7 @@ fn a_question_that_the_client_takes_away_stops_the_turn() {
 }
 
 #[test]
-fn a_prompt_is_cancelled_in_the_middle_of_a_call() {
+pub(crate) fn a_prompt_is_cancelled_in_the_middle_of_a_call() {
     for by_request in [false, true] {
         let mut user = User::new().calls("shell", json!({ "command": "sleep 60" })).says("never");
         let mut client = user.client("yolo");
@@ -107,7 +107,7 @@ fn a_prompt_is_cancelled_in_the_middle_of_a_call() {
 }
 
 #[test]
-fn a_suggestion_is_taken_by_its_words_and_by_the_command() {
+pub(crate) fn a_suggestion_is_taken_by_its_words_and_by_the_command() {
     for (typed, name) in [("add tests", "accept_text"), ("/next", "accept_next"), (" add tests. ", "")] {
         let mut user = User::with_suggestion()
             .writes("tests.txt", "a test\n")
@@ -143,7 +143,7 @@ fn other_words_and_a_cancel_take_the_suggestion_back() {
 }
 
 #[test]
-fn a_mode_that_asks_is_asked_once_for_all_of_it() {
+pub(crate) fn a_mode_that_asks_is_asked_once_for_all_of_it() {
     let mut user = User::with_suggestion().writes("tests.txt", "a test\n").says("Tests are there.");
     let mut client = user.client("default");
     let session = client.open(&user.session);
@@ -157,7 +157,7 @@ fn a_mode_that_asks_is_asked_once_for_all_of_it() {
 }
 
 #[test]
-fn a_conflict_is_answered_by_the_user() {
+pub(crate) fn a_conflict_is_answered_by_the_user() {
     for (option, expected) in [("mine", "mine\n"), ("work", "two\n"), ("reject", "mine\n"), ("both", "")] {
         let edit = json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" });
         let mut user = User::with_suggestion().calls("edit", edit).says("It is two.");
@@ -179,7 +179,7 @@ fn a_conflict_is_answered_by_the_user() {
 }
 
 #[test]
-fn an_undo_takes_the_last_turn_back() {
+pub(crate) fn an_undo_takes_the_last_turn_back() {
     let mut user = User::new().writes("new.txt", "new\n").says("Done.");
     let mut client = user.client("auto-edit");
     let session = client.open(&user.session);

@@ -1,7 +1,6 @@
 //! The products themselves, which `.ci/install hosts` puts beside the build, against a model that says what it is told. Nothing of this
 //! leaves the machine, and no home but an empty one is touched.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,21 +9,12 @@ use serde_json::{Value, json};
 
 use super::{LOOP, session};
 use crate::pty::Pty;
-use crate::support::Session;
 use crate::support::server::{Answer, Request, Server, Step, calls, says};
+use crate::support::{Session, installed};
 
 /// A product that has to start and to ask a model twice.
 const PATIENCE: Duration = Duration::from_secs(90);
 const PROMPT: &str = "look at the files";
-
-/// Where the products are.
-fn installed(program: &str) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
-    let file = target.join("hosts/node_modules").join(program);
-    assert!(file.exists(), "{} is not there; `.ci/install hosts` installs it", file.display());
-    file.canonicalize().unwrap()
-}
 
 /// What a command that the model asked for came to, as the model was told.
 fn result_in(request: &Request) -> Option<String> {

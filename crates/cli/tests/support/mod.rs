@@ -177,6 +177,15 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// A program of others, where `.ci/install hosts` puts it.
+pub(crate) fn installed(program: &str) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let file = target.join("hosts/node_modules").join(program);
+    assert!(file.exists(), "{} is not there; `.ci/install hosts` installs it", file.display());
+    file.canonicalize().unwrap()
+}
+
 /// Several commands after each other, as one text.
 pub(crate) fn transcript(outcomes: &[Outcome]) -> String {
     outcomes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")

@@ -1,0 +1,247 @@
+//! `headstart mcp`: what the commands of this program say, as tools of the Model Context Protocol.
+//!
+//! Each tool is a command (`tools`), run as a process of its own (`process`): a tool and its command cannot differ, and a call that is not wanted any
+//! more ends with all that it began.
+
+mod process;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use self::process::{Ended, Groups};
+use self::tools::{Answer, Invocation};
+use crate::error::CliError;
+use crate::runner::NOT_CONFINED;
+use crate::signals::Signals;
+use crate::workspace;
+
+/// So often the client hears that a call goes on.
+const BEAT: Duration = Duration::from_secs(1);
+/// So much of what a command printed is told, in bytes; its beginning.
+const TOLD: usize = 64 * 1024;
+/// What `run --read-only` says of a command that it does not run.
+const NOT_RUN: &str = "headstart: the command was not run: ";
+
+/// Serves the client until it is gone. No process that was begun for it is left.
+pub(crate) async fn serve(workspace: Option<String>, state: Option<PathBuf>) -> Result<(), CliError> {
+    let mut signals = Signals::new().map_err(CliError::Input)?;
+    let groups = Groups::default();
+    let server = Server { workspace, state, groups: groups.clone() };
+    let serving = async {
+        let failed = |error: String| CliError::Unavailable(format!("the client cannot be served: {error}"));
+        match server.serve(rmcp::transport::stdio()).await {
+            Ok(service) => service.waiting().await.map(drop).map_err(|error| failed(error.to_string())),
+            // A client that hangs up before it has said anything wants nothing.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(failed(error.to_string())),
+        }
+    };
+    let ended = tokio::select! {
+        ended = serving => ended,
+        signal = signals.next() => {
+            Err(CliError::Signalled { signal, what: "what was at work is ended".to_owned() })
+        }
+    };
+    groups.end().await;
+    ended
+}
+
+struct Server {
+    /// That of the flag.
+    workspace: Option<String>,
+    state: Option<PathBuf>,
+    groups: Groups,
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        config.server_info = Implementation::new("headstart", env!("CARGO_PKG_VERSION"));
+        config.instructions = Some(
+            "judge and run_read_only need nobody's consent; try_in_shadow tries what writes, and writes nothing; ahead_accept changes files."
+                .to_owned(),
+        );
+        config
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let name = request.name.to_string();
+        let wrong = |why: String| ErrorData::invalid_params(why, None);
+        let invocation = tools::invocation(&name, request.arguments.unwrap_or_default());
+        let invocation = invocation.ok_or_else(|| wrong(format!("there is no tool {name:?}")))?;
+        let invocation = invocation.map_err(|why| wrong(format!("{name}: {why}")))?;
+        let workspace = self.workspace(&context).await.map_err(wrong)?;
+        let arguments = self.arguments(&invocation, &workspace);
+        let runs = self.groups.run(&arguments, Path::new(&workspace), &invocation.input);
+        let result = tokio::select! {
+            ended = runs => answer(&invocation, ended),
+            () = tell_of_progress(&context) => failed("never"),
+            () = context.ct.cancelled() => failed("the call was cancelled"),
+            () = tokio::time::sleep(invocation.time_limit) => {
+                failed(&format!("it did not end within {} seconds", invocation.time_limit.as_secs()))
+            }
+        };
+        Ok(result.into())
+    }
+}
+
+impl Server {
+    /// The folder that the calls are about: never one of a call's own.
+    #[expect(deprecated, reason = "clients tell their folders so, and have no other way yet")]
+    async fn workspace(&self, context: &RequestContext<RoleServer>) -> Result<String, String> {
+        if let Some(workspace) = &self.workspace {
+            return Ok(workspace.clone());
+        }
+        let has_roots = context.peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some());
+        let flag = "start headstart mcp with --workspace DIR";
+        if !has_roots {
+            return workspace::resolve(None).map_err(|error| format!("{error}; {flag}"));
+        }
+        let listed = context.peer.list_roots().await;
+        let listed =
+            listed.map_err(|error| format!("the client does not tell its roots ({error}); {flag}"))?;
+        match listed.roots.as_slice() {
+            [root] => {
+                let folder = Url::parse(&root.uri).ok().and_then(|url| url.to_file_path().ok());
+                let folder =
+                    folder.ok_or_else(|| format!("the client's root {} is no folder; {flag}", root.uri))?;
+                workspace::resolve(Some(&folder)).map_err(|error| format!("{error}; {flag}"))
+            }
+            roots => Err(format!("the client has {} roots, and a call is about one; {flag}", roots.len())),
+        }
+    }
+
+    fn arguments(&self, invocation: &Invocation, workspace: &str) -> Vec<String> {
+        let state = self.state.iter().map(|state| format!("--state-dir={}", state.display()));
+        let Invocation { command, rest, .. } = invocation;
+        state
+            .chain(command.iter().cloned())
+            .chain([format!("--workspace={workspace}")])
+            .chain(rest.iter().cloned())
+            .collect()
+    }
+}
+
+/// Tells the client each second that the call goes on, if it wants to hear of it. It never ends.
+async fn tell_of_progress(context: &RequestContext<RoleServer>) {
+    let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
+    let mut seconds = 0.0;
+    loop {
+        tokio::time::sleep(BEAT).await;
+        seconds += BEAT.as_secs_f64();
+        let progress = ProgressNotificationParam::new(token.clone(), seconds);
+        let progress = progress.with_message(format!("running for {seconds:.0} s"));
+        // A client that is gone hears nothing.
+        let _ = context.peer.notify_progress(progress).await;
+    }
+}
+
+/// What came of a command, as an answer.
+fn answer(invocation: &Invocation, ended: Result<Ended, String>) -> CallToolResult {
+    let ended = match ended {
+        Ok(ended) if ended.is_cut && invocation.answer != Answer::Command => {
+            return failed("it prints more than 16 MiB");
+        }
+        Ok(ended) => ended,
+        Err(why) => return failed(&why),
+    };
+    match invocation.answer {
+        Answer::Command => of_command(&ended),
+        Answer::Line | Answer::Lines(_) if ended.code != Some(0) => failed(&why(&ended)),
+        Answer::Line => match first_line(&ended) {
+            Some(value) => CallToolResult::structured(value),
+            None => failed(&why(&ended)),
+        },
+        Answer::Lines(name) => {
+            let lines = lines(&ended);
+            let notes: Vec<&str> = ended.errors.lines().collect();
+            CallToolResult::structured(json!({ name: lines, "notes": notes }))
+        }
+        Answer::Outcome => match first_line(&ended) {
+            Some(value) if value["type"] == "conflict" || value["type"] == "withdrawn" => {
+                CallToolResult::structured_error(value)
+            }
+            Some(value) if value["type"] != "error" => CallToolResult::structured(value),
+            _ => failed(&why(&ended)),
+        },
+    }
+}
+
+/// A command that was not run is an answer, and so is one that failed.
+fn of_command(ended: &Ended) -> CallToolResult {
+    let refusal = ended.errors.lines().find_map(|line| line.strip_prefix(NOT_RUN));
+    if let (Some(why), true) = (refusal, ended.code == Some(i32::from(NOT_CONFINED))) {
+        return CallToolResult::structured(json!({ "ran": false, "why": why }));
+    }
+    // Where this program itself has something to say, nothing ran.
+    if let (Some(why), false) = (ended.errors.strip_prefix("headstart: "), ended.code == Some(0)) {
+        return failed(why.trim_end());
+    }
+    let (output, output_cut) = shortened(&ended.output);
+    let (errors, errors_cut) = shortened(&ended.errors);
+    let mut result = Map::new();
+    result.insert("ran".to_owned(), true.into());
+    result.insert("exitCode".to_owned(), ended.code.into());
+    result.insert("output".to_owned(), output.into());
+    result.insert("errors".to_owned(), errors.into());
+    if output_cut || errors_cut || ended.is_cut {
+        result.insert("truncated".to_owned(), true.into());
+    }
+    CallToolResult::structured(Value::Object(result))
+}
+
+fn shortened(text: &str) -> (&str, bool) {
+    let mut end = TOLD.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    (&text[..end], end < text.len())
+}
+
+fn lines(ended: &Ended) -> Vec<Value> {
+    ended.output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn first_line(ended: &Ended) -> Option<Value> {
+    lines(ended).into_iter().next()
+}
+
+/// Why a command failed, in its own words.
+fn why(ended: &Ended) -> String {
+    let said = lines(ended).into_iter().find_map(|line| match (&line["type"], &line["message"]) {
+        (Value::String(kind), Value::String(message)) if kind == "error" => Some(message.clone()),
+        _ => None,
+    });
+    let said = said.unwrap_or_else(|| ended.errors.trim().to_owned());
+    match ended.code {
+        _ if !said.is_empty() => said,
+        Some(code) => format!("it ended with {code}"),
+        None => "a signal ended it".to_owned(),
+    }
+}
+
+fn failed(why: &str) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(why)])
+}

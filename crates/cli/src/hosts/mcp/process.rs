@@ -1,0 +1,136 @@
+//! Commands of this program as processes of their own, each the first of its group, so that nothing of one is left when nobody wants it any more.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+
+/// So much of what a process prints is kept, in bytes of each stream.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// Who is told to end has so long to leave nothing behind.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// The groups of the processes that run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Groups(Arc<Mutex<BTreeSet<i32>>>);
+
+/// How a process ended, and what it printed.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// `None`: a signal ended it.
+    pub(super) code: Option<i32>,
+    pub(super) output: String,
+    pub(super) errors: String,
+    /// More was printed than is kept.
+    pub(super) is_cut: bool,
+}
+
+/// A process that runs. Whoever drops it ends its group.
+struct Running<'a> {
+    groups: &'a Groups,
+    group: Option<Pid>,
+}
+
+impl Groups {
+    /// Runs this program to its end, in a folder.
+    pub(super) async fn run(
+        &self,
+        arguments: &[String],
+        folder: &Path,
+        input: &str,
+    ) -> Result<Ended, String> {
+        let program =
+            std::env::current_exe().map_err(|error| format!("headstart cannot be found: {error}"))?;
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(folder).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| format!("headstart cannot be started: {error}"))?;
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let mut running = Running::new(self, group);
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let writes = async {
+            if let Some(mut stdin) = stdin {
+                // A command that does not read its input is no failure.
+                let _ = stdin.write_all(input.as_bytes()).await;
+            }
+        };
+        let (output, errors, ended, ()) = tokio::join!(kept(stdout), kept(stderr), child.wait(), writes);
+        running.ended();
+        let code = ended.map_err(|error| format!("headstart cannot be waited for: {error}"))?.code();
+        let is_cut = output.1 || errors.1;
+        Ok(Ended { code, output: output.0, errors: errors.0, is_cut })
+    }
+
+    /// Ends all that run.
+    pub(super) async fn end(&self) {
+        let all: Vec<i32> = self.lock().iter().copied().collect();
+        for group in all {
+            end(Pid::from_raw(group), Signal::TERM);
+        }
+        let began = tokio::time::Instant::now();
+        while !self.lock().is_empty() && began.elapsed() < GOODBYE {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        for group in self.lock().iter() {
+            end(Pid::from_raw(*group), Signal::KILL);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<i32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Running<'a> {
+    fn new(groups: &'a Groups, group: Option<Pid>) -> Self {
+        if let Some(group) = group {
+            groups.lock().insert(group.as_raw_nonzero().get());
+        }
+        Self { groups, group }
+    }
+
+    fn ended(&mut self) {
+        if let Some(group) = self.group.take() {
+            self.groups.lock().remove(&group.as_raw_nonzero().get());
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if self.group.is_some() {
+            // First, so that a command which leaves something behind can see to it.
+            end(self.group, Signal::TERM);
+            let group = self.group;
+            self.ended();
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(async move {
+                    tokio::time::sleep(GOODBYE).await;
+                    end(group, Signal::KILL);
+                });
+            }
+        }
+    }
+}
+
+fn end(group: Option<Pid>, signal: Signal) {
+    if let Some(group) = group {
+        // It may have ended by itself.
+        let _ = kill_process_group(group, signal);
+    }
+}
+
+/// What comes, as far as it is kept, and whether there was more.
+async fn kept(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
+    let Some(mut stream) = stream else { return (String::new(), false) };
+    let mut bytes = Vec::new();
+    // What was read until an error is what there is.
+    let _ = (&mut stream).take(MOST_BYTES).read_to_end(&mut bytes).await;
+    let more = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.unwrap_or_default();
+    (String::from_utf8_lossy(&bytes).into_owned(), 0 < more)
+}

@@ -1,0 +1,399 @@
+//! The tools: what each takes, which command does it, and what its answer looks like. Nothing here runs anything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// The longest that a command may run.
+const MOST_SECONDS: u64 = 3_600;
+/// A command for which nothing is said may run so long.
+const SECONDS: u64 = 120;
+/// What nobody limits is ended then: a language server that never answers, say.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A call, as a command of this program.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Invocation {
+    /// The subcommand and its flags, before the workspace.
+    pub(super) command: Vec<String>,
+    /// What follows the workspace.
+    pub(super) rest: Vec<String>,
+    pub(super) input: String,
+    pub(super) time_limit: Duration,
+    pub(super) answer: Answer,
+}
+
+/// How the output of the command becomes an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The first line is the answer.
+    Line,
+    /// The lines are a list of this name.
+    Lines(&'static str),
+    /// What a command printed, and how it ended.
+    Command,
+    /// The first line is the answer, also where the command says by its exit code that something is in the way.
+    Outcome,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Judge {
+    command: Option<String>,
+    tool: Option<String>,
+    args: Option<JsonObject>,
+    mode: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Run {
+    command: String,
+    timeout_seconds: Option<u64>,
+    id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Search {
+    query: String,
+    path: Option<String>,
+    limit: Option<u16>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Diagnostics {
+    files: Vec<String>,
+    id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfId {
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// The command that does a call; the error says what is wrong with its arguments. `None`: there is no such tool.
+pub(super) fn invocation(name: &str, args: JsonObject) -> Option<Result<Invocation, String>> {
+    Some(match name {
+        "judge" => read(args).and_then(judge),
+        "run_read_only" => read(args).and_then(|args: Run| {
+            no_id(&args)?;
+            let time_limit = time_limit(&args)?;
+            let invocation = command(&["run", "--read-only"], Answer::Command);
+            Ok(Invocation { rest: last(vec![text("command", args.command)?]), time_limit, ..invocation })
+        }),
+        "try_in_shadow" => read(args).and_then(|args: Run| {
+            let time_limit = time_limit(&args)?;
+            let mut invocation = command(&["--json", "shadow", "run"], Answer::Outcome);
+            invocation.command.extend(of_speculation(args.id)?);
+            let line = ["bash", "-c"].map(str::to_owned).into_iter().chain([text("command", args.command)?]);
+            Ok(Invocation { rest: last(line.collect()), time_limit, ..invocation })
+        }),
+        "search_code" => read(args).and_then(|args: Search| {
+            let mut invocation = command(&["--json", "search"], Answer::Lines("hits"));
+            invocation.command.extend(args.path.map(|path| format!("--path={path}")));
+            invocation.command.extend(args.limit.map(|limit| format!("--limit={limit}")));
+            Ok(Invocation { rest: last(vec![text("query", args.query)?]), ..invocation })
+        }),
+        "diagnostics" => read(args).and_then(|args: Diagnostics| {
+            let mut invocation = command(&["--json", "shadow", "diagnostics"], Answer::Line);
+            invocation.command.extend(of_speculation(args.id)?);
+            if args.files.is_empty() {
+                return Err("files: name one".to_owned());
+            }
+            let files = args.files.into_iter().map(|file| text("files", file)).collect::<Result<_, _>>()?;
+            Ok(Invocation { rest: last(files), ..invocation })
+        }),
+        "ahead_list" => {
+            read(args).map(|Nothing {}| command(&["--json", "list"], Answer::Lines("speculations")))
+        }
+        "ahead_show" => read(args).and_then(|args| of_id("show", args, Answer::Line)),
+        "ahead_diff" => read(args).and_then(|args| of_id("diff", args, Answer::Lines("files"))),
+        "ahead_accept" => read(args).and_then(|args| of_id("accept", args, Answer::Outcome)),
+        _ => return None,
+    })
+}
+
+fn read<T: DeserializeOwned>(args: JsonObject) -> Result<T, String> {
+    serde_json::from_value(Value::Object(args)).map_err(|error| error.to_string())
+}
+
+fn judge(args: Judge) -> Result<Invocation, String> {
+    let line = match (args.command, args.tool, args.args) {
+        (Some(command), None, None) => json!({ "cmd": command }),
+        (None, Some(tool), Some(args)) => json!({ "tool": tool, "args": args }),
+        _ => return Err("either command, or tool and args".to_owned()),
+    };
+    let mut invocation = command(&["gate"], Answer::Line);
+    invocation.command.extend(args.mode.map(|mode| format!("--mode={mode}")));
+    Ok(Invocation { input: format!("{line}\n"), ..invocation })
+}
+
+fn command(words: &[&str], answer: Answer) -> Invocation {
+    Invocation {
+        command: words.iter().copied().map(str::to_owned).collect(),
+        rest: Vec::new(),
+        input: String::new(),
+        time_limit: PATIENCE,
+        answer,
+    }
+}
+
+fn of_id(word: &str, args: OfId, answer: Answer) -> Result<Invocation, String> {
+    Ok(Invocation { rest: last(vec![text("id", args.id)?]), ..command(&["--json", word], answer) })
+}
+
+/// Nothing of them is taken for a flag.
+fn last(words: Vec<String>) -> Vec<String> {
+    std::iter::once("--".to_owned()).chain(words).collect()
+}
+
+fn of_speculation(id: Option<String>) -> Result<Option<String>, String> {
+    id.map(|id| text("id", id).map(|id| format!("--speculation={id}"))).transpose()
+}
+
+fn no_id(args: &Run) -> Result<(), String> {
+    if args.id.is_some() {
+        Err("id: a command that only reads sees the files as they are".to_owned())
+    } else {
+        Ok(())
+    }
+}
+
+/// A text that can be an argument of a program.
+fn text(field: &str, text: String) -> Result<String, String> {
+    match text.trim() {
+        "" => Err(format!("{field}: it is empty")),
+        _ if text.contains('\0') => Err(format!("{field}: there is a NUL in it")),
+        _ => Ok(text),
+    }
+}
+
+fn time_limit(args: &Run) -> Result<Duration, String> {
+    match args.timeout_seconds.unwrap_or(SECONDS) {
+        seconds @ 1..=MOST_SECONDS => Ok(Duration::from_secs(seconds)),
+        _ => Err(format!("timeoutSeconds: from 1 to {MOST_SECONDS}")),
+    }
+}
+
+/// All tools, as they are offered.
+pub(super) fn all() -> Vec<Tool> {
+    [of_commands(), of_records()].concat()
+}
+
+/// Those that run, judge or look for something.
+fn of_commands() -> Vec<Tool> {
+    let command = json!({ "type": "string", "description": "A line for bash" });
+    let seconds = json!({ "type": "integer", "minimum": 1, "maximum": MOST_SECONDS, "default": SECONDS });
+    let staged = json!({ "type": "string", "description": "Over what this speculation staged: its id, or the start of it" });
+    let strings = json!({ "type": "array", "items": { "type": "string" } });
+    vec![
+        tool(
+            "judge",
+            "Says what a shell command or a tool call would do, without running it: allow (it provably only reads), boundary (it needs consent) or deny",
+            object(
+                &json!({
+                    "command": command,
+                    "tool": { "type": "string", "description": "In place of command: the name of a tool" },
+                    "args": { "type": "object", "description": "The arguments of that tool" },
+                    "mode": { "type": "string", "enum": ["default", "plan", "chat", "auto-edit", "yolo"] },
+                }),
+                &[],
+            ),
+            object(
+                &json!({
+                    "decision": { "type": "string", "enum": ["allow", "boundary", "deny"] },
+                    "reason": { "type": "string" },
+                    "detail": { "type": "string" },
+                }),
+                &["decision", "reason", "detail"],
+            ),
+        ),
+        tool(
+            "run_read_only",
+            "Runs a shell command if it provably only reads, below the kernel's walls; any other is not run, and the answer says why",
+            object(&json!({ "command": command, "timeoutSeconds": seconds }), &["command"]),
+            object(
+                &json!({
+                    "ran": { "type": "boolean" },
+                    "exitCode": { "type": ["integer", "null"] },
+                    "output": { "type": "string" },
+                    "errors": { "type": "string" },
+                    "why": { "type": "string", "description": "Why it was not run" },
+                    "truncated": { "type": "boolean" },
+                }),
+                &["ran"],
+            ),
+        ),
+        tool(
+            "search_code",
+            "Finds the places of the project that fit words, an identifier or a question best",
+            object(
+                &json!({
+                    "query": { "type": "string" },
+                    "path": { "type": "string", "description": "Only at or below this path of the project" },
+                    "limit": { "type": "integer", "minimum": 1, "default": 25 },
+                }),
+                &["query"],
+            ),
+            list("hits"),
+        ),
+        tool(
+            "diagnostics",
+            "Says what language servers find in files of the project, with a speculation's work in them",
+            object(&json!({ "files": strings, "id": staged }), &["files"]),
+            object(&json!({}), &[]),
+        ),
+        tool(
+            "try_in_shadow",
+            "Runs a shell command (a build, tests) in a copy-on-write view of the project without a network, and says what it printed and would have changed; nothing is written to the project",
+            object(&json!({ "command": command, "timeoutSeconds": seconds, "id": staged }), &["command"]),
+            object(
+                &json!({
+                    "exitCode": { "type": ["integer", "null"] },
+                    "output": { "type": "string" },
+                    "changes": { "type": "array", "items": { "type": "object" } },
+                }),
+                &["output", "changes"],
+            ),
+        ),
+    ]
+}
+
+/// Those about work that is kept.
+fn of_records() -> Vec<Tool> {
+    let id = json!({ "type": "string", "description": "The id of a speculation, or the start of it" });
+    let with_id = || object(&json!({ "id": id }), &["id"]);
+    vec![
+        tool(
+            "ahead_list",
+            "Lists the speculations that are kept for this project, the newest first",
+            object(&json!({}), &[]),
+            list("speculations"),
+        ),
+        tool(
+            "ahead_show",
+            "Shows a speculation: its prompt, what was said and called, what it would change, what it cost",
+            with_id(),
+            object(&json!({ "id": { "type": "string" }, "status": { "type": "string" } }), &["id", "status"]),
+        ),
+        tool(
+            "ahead_diff",
+            "Shows what a speculation would change, as a diff of each file",
+            with_id(),
+            list("files"),
+        ),
+        tool(
+            "ahead_accept",
+            "Applies a speculation's changes to the project: all, or none where a file has changed meanwhile",
+            with_id(),
+            object(&json!({ "type": { "type": "string" }, "id": { "type": "string" } }), &["type", "id"]),
+        )
+        .with_annotations(
+            ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(false),
+        ),
+    ]
+}
+
+/// A list of this name, and what else there is to say.
+fn list(name: &str) -> JsonObject {
+    let notes = json!({ "type": "array", "items": { "type": "string" } });
+    object(&json!({ name: { "type": "array", "items": { "type": "object" } }, "notes": notes }), &[name])
+}
+
+fn tool(name: &'static str, what: &'static str, input: JsonObject, output: JsonObject) -> Tool {
+    let reads = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+    Tool::new(name, what, input).with_raw_output_schema(Arc::new(output)).with_annotations(reads)
+}
+
+fn object(properties: &Value, required: &[&str]) -> JsonObject {
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    match schema {
+        Value::Object(schema) => schema,
+        _ => JsonObject::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn called(name: &str, args: Value) -> Result<String, String> {
+        let Value::Object(args) = args else { panic!("arguments are an object") };
+        let invocation = invocation(name, args).expect("there is such a tool")?;
+        Ok(format!(
+            "{} | {} | {}",
+            invocation.command.join(" "),
+            invocation.rest.join(" "),
+            invocation.input.trim()
+        ))
+    }
+
+    #[test]
+    fn calls_are_commands_and_no_argument_is_a_flag() {
+        for (name, args, expected) in [
+            ("judge", json!({ "command": "ls" }), r#"gate |  | {"cmd":"ls"}"#),
+            (
+                "judge",
+                json!({ "tool": "ls", "args": {}, "mode": "plan" }),
+                r#"gate --mode=plan |  | {"tool":"ls","args":{}}"#,
+            ),
+            ("run_read_only", json!({ "command": "--version" }), "run --read-only | -- --version | "),
+            (
+                "search_code",
+                json!({ "query": "--x", "limit": 3, "path": "src" }),
+                "--json search --path=src --limit=3 | -- --x | ",
+            ),
+            (
+                "try_in_shadow",
+                json!({ "command": "make", "id": "k" }),
+                "--json shadow run --speculation=k | -- bash -c make | ",
+            ),
+            ("diagnostics", json!({ "files": ["-a", "b"] }), "--json shadow diagnostics | -- -a b | "),
+            ("ahead_list", json!({}), "--json list |  | "),
+            ("ahead_accept", json!({ "id": "--all" }), "--json accept | -- --all | "),
+        ] {
+            assert_eq!(called(name, args).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn arguments_that_do_not_fit_are_named() {
+        for (name, args, expected) in [
+            ("judge", json!({}), "either command"),
+            ("judge", json!({ "command": "ls", "tool": "ls" }), "either command"),
+            ("run_read_only", json!({ "command": " " }), "command: "),
+            ("run_read_only", json!({ "command": "a\0b" }), "command: "),
+            ("run_read_only", json!({ "command": "ls", "timeoutSeconds": 0 }), "timeoutSeconds: "),
+            ("run_read_only", json!({ "command": "ls", "id": "x" }), "id: "),
+            ("search_code", json!({ "query": 7 }), "invalid type"),
+            ("search_code", json!({ "query": "x", "workspace": "/" }), "unknown field `workspace`"),
+            ("diagnostics", json!({ "files": [] }), "files: "),
+            ("ahead_list", json!({ "all": true }), "unknown field `all`"),
+            ("ahead_show", json!({}), "missing field `id`"),
+        ] {
+            let error = called(name, args).unwrap_err();
+            assert!(error.contains(expected), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_tool_that_is_offered_can_be_called_and_says_what_it_does() {
+        for tool in all() {
+            assert!(invocation(&tool.name, JsonObject::new()).is_some(), "{}", tool.name);
+            let annotations = tool.annotations.unwrap();
+            assert_eq!(annotations.read_only_hint, Some(tool.name != "ahead_accept"), "{}", tool.name);
+            assert!(tool.output_schema.is_some());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Clients that others wrote, which `.ci/install hosts` puts beside the build, and the protocol's own schema.
+
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::{User, stories};
+use crate::client::check_messages_with;
+use crate::support::installed;
+
+/// The schema of version 1 as its npm package has it.
+fn schema() -> Value {
+    let file = installed("@agentclientprotocol/sdk/schema/v1/schema.json");
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
+fn node(user: &User) -> Command {
+    // It has no environment but this.
+    let given = user.session.command(&[]);
+    let mut node = Command::new(installed("node/bin/node"));
+    node.env_clear().envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    node.current_dir(user.session.workspace()).stdin(Stdio::null());
+    node
+}
+
+/// A user whose work ahead writes a file.
+fn user() -> User {
+    User::with_suggestion().writes("tests.txt", "a test\n").says("Tests are there.")
+}
+
+#[test]
+#[ignore = "needs the protocol's npm package; .ci/long installs it"]
+fn the_protocols_own_client_has_a_session() {
+    let user = user();
+    let model = user.model();
+    let modules = installed("node").parent().unwrap().to_owned();
+    let workspace = user.session.workspace().canonicalize().unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/acp/sdk.mjs");
+    let mut client = node(&user);
+    client.arg(script).args([&modules, &workspace]).arg(env!("CARGO_BIN_EXE_headstart"));
+    let output = client.args(["acp", "--model", &model]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(user.read("tests.txt"), None, "it is taken back");
+    let schema = jsonschema::validator_for(&schema()).unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert!(20 < lines.lines().count(), "{lines}");
+    for line in lines.lines() {
+        let message: Value = serde_json::from_str(line).unwrap();
+        assert!(schema.is_valid(&message), "{line}");
+    }
+}
+
+#[test]
+#[ignore = "needs acpx; .ci/long installs it"]
+fn acpx_has_a_prompt_answered() {
+    let user = User::new().writes("made.txt", "made\n").says("It is made.");
+    let agent = format!("{} acp --model {}", env!("CARGO_BIN_EXE_headstart"), user.model());
+    let mut client = node(&user);
+    client.arg(installed(".bin/acpx")).args(["--agent", &agent, "--approve-all", "exec", "make it"]);
+    let output = client.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("It is made.") && said.contains("[done] end_turn"), "{output:?}");
+    assert_eq!(user.read("made.txt").unwrap(), "made\n");
+}
+
+/// A message as one of the whole schema may be of any kind: each is compared with what its method says, too.
+#[test]
+#[ignore = "needs the protocol's npm package; .ci/long installs it"]
+fn every_message_of_the_stories_is_one_of_the_protocol() {
+    let whole = schema();
+    let of = |name: &str| {
+        let part = json!({ "$schema": whole["$schema"], "$ref": format!("#/$defs/{name}"), "$defs": whole["$defs"] });
+        jsonschema::validator_for(&part).unwrap()
+    };
+    let (all, update, question, error) = (
+        jsonschema::validator_for(&whole).unwrap(),
+        of("SessionNotification"),
+        of("RequestPermissionRequest"),
+        of("Error"),
+    );
+    let kinds = [("session/update", update), ("session/request_permission", question)];
+    check_messages_with(Box::new(move |message| {
+        let mut parts = kinds.iter().filter(|(method, _)| message["method"] == *method);
+        let is_part = parts.all(|(_, part)| part.is_valid(&message["params"]));
+        let is_error = message.get("error").is_none_or(|found| error.is_valid(found));
+        all.is_valid(message) && is_part && is_error
+    }));
+    // The others of this program are compared as well, from here on.
+    stories::a_prompt_is_answered();
+    stories::an_edit_shows_both_sides();
+    stories::a_call_waits_for_its_user();
+    stories::a_prompt_is_cancelled_in_the_middle_of_a_call();
+    stories::a_suggestion_is_taken_by_its_words_and_by_the_command();
+    stories::a_mode_that_asks_is_asked_once_for_all_of_it();
+    stories::a_conflict_is_answered_by_the_user();
+    stories::an_undo_takes_the_last_turn_back();
+    super::bad_input::every_bad_line_has_its_error_and_the_next_line_its_answer();
+    super::sessions::a_session_is_listed_loaded_resumed_forked_closed_and_deleted();
+}
