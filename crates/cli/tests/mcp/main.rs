@@ -61,10 +61,7 @@ fn speculated(session: &Session) -> String {
     let model = format!("replay:{}", session.home().join("recording.json").display());
     let outcome = session.run(&["speculate", "--json", "--mode", "auto-edit", "--model", &model, "write it"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    let records = std::fs::read_dir(session.store()).unwrap().map(|file| file.unwrap().file_name());
-    let names: Vec<_> = records.map(|name| name.to_str().unwrap().to_owned()).collect();
-    let name = names.iter().find(|name| name.ends_with(".json")).or(names.first()).unwrap();
-    name.trim_end_matches(".json").to_owned()
+    session.run(&["list", "--json"]).json()[0]["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
