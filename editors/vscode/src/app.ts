@@ -7,6 +7,7 @@ import { openLedger } from "./ledger.js";
 import { onPathsChanged } from "./files/changes.js";
 import { WorkspaceFiles } from "./files/workspace.js";
 import { type Chosen, chooseModel } from "./models/choose.js";
+import { mentionsOf } from "./mentions.js";
 import { FIRST_PROMPT, RECORDING } from "./sample/project.js";
 import { ProjectSearch } from "./search/project-search.js";
 import { searchProject } from "./search/quick-pick.js";
@@ -113,6 +114,7 @@ export class App implements vscode.Disposable {
       ...("model" in first && { facts: first.facts }),
       tree,
       tools: () => this.#search?.tools ?? [],
+      mentions: mentionsOf(root),
       mode: () => (isSample ? "auto-edit" : settings().mode),
       system: SYSTEM,
       // The sample's recording costs nothing.
@@ -259,6 +261,9 @@ export class App implements vscode.Disposable {
       case "edited":
         session?.edited(message.text, message.recalled);
         break;
+      case "complete":
+        // Also what is typed before the session is there.
+        return this.view.complete(message.id, await (await this.start())?.complete(message.before));
       case "submit":
         await this.#submit(message.text);
         break;

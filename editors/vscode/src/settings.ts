@@ -19,6 +19,8 @@ export interface Settings {
   candidates: number;
   deny: string[];
   index: boolean;
+  /** Whether the project's own rules go to the model. */
+  rules: boolean;
   recording: string;
 }
 
@@ -40,6 +42,7 @@ export function settings(): Settings {
     candidates: Math.min(3, Math.max(1, config.get("candidates", 1))),
     deny: denied(config),
     index: config.get("index", true),
+    rules: config.get("rules", true),
     recording: config.get("recording", "").trim(),
   };
 }

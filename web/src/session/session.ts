@@ -1,4 +1,4 @@
-import { Agent, type ChangeSet, type Model, type View, type ViewAnswer, type ViewItem, type ViewItemChange, type ViewQuestion } from "headstart";
+import { Agent, type ChangeSet, type Completion, type Model, type View, type ViewAnswer, type ViewItem, type ViewItemChange, type ViewQuestion } from "headstart";
 import { runCommand } from "../runner/command.js";
 import type { Entry } from "./log.js";
 import { Project } from "./project.js";
@@ -167,6 +167,11 @@ export class Session {
     this.#changed();
   }
 
+  /** What could be meant by the mention at whose end this text stops. */
+  complete(before: string): Promise<Completion | undefined> {
+    return this.#agent.complete(before);
+  }
+
   /** The input line holds another text. */
   edited(text: string): void {
     this.#agent.edited(text);
@@ -252,6 +257,10 @@ export class Session {
       tools: this.search.tools,
       mode: "auto-edit",
       workspace: "/workspace",
+      projectRules: ({ rules, problems }) => {
+        if (0 < rules.length) this.note(`The project's rules go to the model: ${rules.map(({ path }) => path).join(", ")}.`, "plain");
+        for (const problem of problems) this.note(`Rules: ${problem}.`, "bad");
+      },
       runCommand: async (request, signal) => {
         const limit = Math.min(request.timeLimitMs, COMMAND_TIME_MS);
         await this.project.settled();

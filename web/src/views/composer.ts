@@ -1,3 +1,4 @@
+import { type MentionList, attachMentions } from "headstart/attach";
 import { html, nothing, render } from "lit-html";
 import type { Session } from "../session/session.js";
 
@@ -11,6 +12,8 @@ export class Composer {
   /** Whether there is something to see in a diff. */
   hasDiff = false;
   readonly #openDiff: () => void;
+  readonly #list = document.createElement("ul");
+  readonly #mentions: MentionList;
   #session: Session;
   /** When Tab took a suggestion last, and whether it is still down. */
   #tabbed = Number.NEGATIVE_INFINITY;
@@ -24,6 +27,9 @@ export class Composer {
     this.input.rows = 1;
     this.input.autocomplete = "off";
     this.input.setAttribute("aria-describedby", "prompt-keys");
+    this.#list.id = "mentions";
+    this.#list.ariaLabel = "What may be mentioned";
+    this.#mentions = attachMentions(this.input, { list: this.#list, complete: (before) => this.#session.complete(before) });
     this.input.addEventListener("input", () => {
       this.#session.edited(this.text);
       this.draw();
@@ -42,6 +48,7 @@ export class Composer {
   }
 
   set text(text: string) {
+    this.#mentions.close();
     this.input.value = text;
     this.draw();
   }
@@ -76,6 +83,7 @@ export class Composer {
     const shown = isIdle ? ghost : undefined;
     render(
       html`
+        ${this.#list}
         <div class="line">
           <label for="prompt" class="unseen">Prompt</label>
           <div class="field">

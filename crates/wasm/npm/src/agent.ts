@@ -3,6 +3,7 @@ import { ChangeSet } from "./change-set.js";
 import { KeepPort } from "./agent-port.js";
 import { ENGINE, engineText, rulesText } from "./engine.js";
 import { HostPort } from "./host.js";
+import { bestMentions, mentionStart } from "./mentions.js";
 import { type Fields, optional, plainOptions, required } from "./options.js";
 import { raw } from "./raw.js";
 import { workspaceOf } from "./tree.js";
@@ -10,6 +11,7 @@ import type {
   AgentCosts,
   AgentOptions,
   Background,
+  Completion,
   EngineOptions,
   LedgerStore,
   Mentionable,
@@ -85,6 +87,8 @@ export class Agent implements Disposable {
   /** What the listeners are still to be told. */
   #untold: ViewUpdate[] = [];
   #closed: Promise<void> | undefined;
+  /** What may be mentioned, while a mention is typed. */
+  #mentionable: Promise<Mentionable[]> | undefined;
 
   constructor(options: AgentOptions) {
     const plain = plainOptions("", options, AGENT);
@@ -135,6 +139,8 @@ export class Agent implements Disposable {
   /** Sends a prompt. While something goes on it waits in the queue. */
   submit(text: string): "begins" | "queued" | Refusal {
     required("text", text, "string");
+    // What may be mentioned is looked anew for the next prompt.
+    this.#mentionable = undefined;
     return call(() => this.#handle.submit(plain(text))) as "begins" | "queued" | Refusal;
   }
 
@@ -224,11 +230,23 @@ export class Agent implements Disposable {
   }
 
   /**
-   * What a prompt may mention: what `mentions` and tools tell, the project's rules, and files and folders, near the root first, up to 20,000. What `.gitignore`
-   * files leave out, what a rule closes and files with a secret by their name are not among them. It looks anew each time: ask once for each list that opens.
+   * What could be meant by the mention at whose end a text stops, the best first; nothing where it stops at none. Give it what stands before the cursor, with each
+   * key, and put what is chosen in place of all from `at` on.
+   *
+   * There are what `mentions` and tools tell, the project's rules, and files and folders, near the root first, up to 20,000. What `.gitignore` files leave out, what a
+   * rule closes and files with a secret by their name are not among them. It is looked once for each mention that is begun.
    */
-  async mentionable(): Promise<Mentionable[]> {
-    return JSON.parse((await calling(() => this.#handle.mentionable())) as string) as Mentionable[];
+  async complete(before: string): Promise<Completion | undefined> {
+    const start = mentionStart(plain(required("before", before, "string")));
+    if (start === undefined) {
+      this.#mentionable = undefined;
+      return undefined;
+    }
+    this.#mentionable ??= calling(() => this.#handle.mentionable()).then((all) => JSON.parse(all as string) as Mentionable[]);
+    const choices = bestMentions(start.word, await this.#mentionable);
+    // What stands there already, and does not lead on, needs no list.
+    const isThere = choices[0]?.mention === before.slice(start.at) && !before.endsWith("/");
+    return choices.length === 0 || isThere ? undefined : { at: start.at, choices };
   }
 
   /** What this work changed, or would: the work ahead, the work that the user is asked about, or the last twenty that were taken, applied or not. */

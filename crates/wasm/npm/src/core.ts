@@ -16,7 +16,6 @@ export { filterSuggestion } from "./filter.js";
 export { judge } from "./verdicts.js";
 export { type ModuleSource, init, initSync, version } from "./init.js";
 export { MemoryTree } from "./memory-tree.js";
-export { type MentionStart, bestMentions, mentionStart } from "./mentions.js";
 export { fetchModel } from "./models.js";
 export { recordedModel } from "./recorded.js";
 export { Speculation } from "./speculation.js";

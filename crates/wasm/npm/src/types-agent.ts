@@ -55,6 +55,13 @@ export interface Mentionable {
   words?: string;
 }
 
+/** What could be meant by a mention that is being written. */
+export interface Completion {
+  /** Where its `@` stands in the text. */
+  at: number;
+  choices: Mentionable[];
+}
+
 /** The project's rules that go to the model with a prompt. */
 export interface RulesTold {
   /** Those that are new to the model, or have changed, with what they say. */

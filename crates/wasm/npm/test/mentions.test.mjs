@@ -1,7 +1,7 @@
 // What a prompt mentions, the project's rules, and what completes a mention.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Agent, InputError, MemoryTree, bestMentions, mentionStart } from "headstart";
+import { Agent, InputError, MemoryTree } from "headstart";
 import { failsWith } from "./support.mjs";
 
 const textOf = (message) => message.parts.map((part) => part.text ?? "").join("\n");
@@ -167,7 +167,8 @@ test("what may be mentioned is listed, without what is closed or ignored", async
   const { agent, tree } = begin({ mentions: { open: () => "" }, tools: [codebase] });
   await tree.write(".gitignore", "out/\n");
   await tree.write("out/x", "");
-  const all = await agent.mentionable();
+  const { at, choices: all } = await agent.complete("see @");
+  assert.equal(at, 4);
   assert.deepEqual(all.map(({ mention }) => mention), [
     "@codebase", "@open", "@rule:style", "@rule:AGENTS",
     "@.headstart/", "@src/", "@.gitignore", "@AGENTS.md", '@"my notes.txt"',
@@ -178,18 +179,25 @@ test("what may be mentioned is listed, without what is closed or ignored", async
   await agent.close();
 });
 
-test("a mention that is being written is known by its place, and what fits it best comes first", () => {
-  assert.deepEqual(mentionStart("日🙂 mend (@src/li"), { at: 10, word: "src/li" });
-  assert.deepEqual(mentionStart('@"my no'), { at: 0, word: "my no" });
-  assert.equal(mentionStart("ada@example"), undefined);
-  assert.equal(mentionStart("@a.rs and"), undefined);
-  const all = ["@open", "@src/", "@src/lib.rs", "@tests/lib.rs", '@"my notes.txt"', "@src/parse/calibrate.rs"].map((mention) => ({ mention }));
-  const best = (word, most) => bestMentions(word, all, most).map(({ mention }) => mention);
-  assert.deepEqual(best("lib"), ["@src/lib.rs", "@tests/lib.rs", "@src/parse/calibrate.rs"]);
-  assert.deepEqual(best("slr")[0], "@src/lib.rs");
-  assert.deepEqual(best("MY no"), ['@"my notes.txt"']);
-  assert.deepEqual(best("", 2), ["@open", "@src/"]);
-  assert.deepEqual(best("zzz"), []);
+test("a mention that is being written is known by its place, and what fits it best comes first", async () => {
+  const { agent, tree } = begin();
+  await tree.write("tests/lib.rs", "");
+  await tree.write("src/parse/calibrate.rs", "");
+  const best = async (before) => (await agent.complete(before))?.choices.map(({ mention }) => mention);
+  assert.deepEqual((await agent.complete("日🙂 mend (@src/li")).at, 10);
+  assert.deepEqual((await agent.complete('@"my no')).choices, [{ mention: '@"my notes.txt"' }]);
+  assert.deepEqual(await best("@lib"), ["@src/lib.rs", "@tests/lib.rs", "@src/parse/calibrate.rs"]);
+  assert.equal((await best("@slr"))[0], "@src/lib.rs");
+  assert.deepEqual(await best("@MY no"), undefined, "a blank ends what has no quotes");
+  for (const none of ["ada@example", "@a.rs and", "@zzz", "", "@src/deep/a.txt"]) assert.equal(await agent.complete(none), undefined, none);
+  assert.deepEqual(await best("@src/deep/"), ["@src/deep/", "@src/deep/a.txt"]);
+  await agent.complete("");
+  await tree.write("zoo.txt", "");
+  assert.deepEqual(await best("see @zo"), ["@zoo.txt"]);
+  await tree.write("zoom.txt", "");
+  assert.deepEqual(await best("see @zoom"), undefined, "it is not looked again while one is typed");
+  await assert.rejects(agent.complete(7), failsWith(InputError, "invalid_input", /must be a string/, "before"));
+  await agent.close();
 });
 
 test("what is no mention, and no function, is an error that says so", () => {

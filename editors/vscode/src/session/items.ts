@@ -1,4 +1,4 @@
-import type { Ending, ToolCall, ViewCall, ViewItem } from "headstart";
+import type { Ending, RulesTold, ToolCall, ViewCall, ViewItem } from "headstart";
 import type { Item, ItemAction } from "../view/protocol.js";
 import { fileLines } from "./ahead.js";
 
@@ -55,6 +55,19 @@ export function note(tone: "info" | "warning" | "error", text: string, actions?:
   return { key: newKey(), kind: "note", tone, text, ...(actions && { actions }) };
 }
 
+/** The project's rules that go to the model, and what is wrong with some, unless that was said. */
+export function rulesNotes({ rules, gone, problems }: RulesTold, said: Set<string>): Item[] {
+  const notes: Item[] = [];
+  const open = rules.slice(0, 3).map(({ path }): ItemAction => ({ title: `Open ${path}`, action: "open", path }));
+  if (0 < rules.length) notes.push(note("info", `The project's rules go to the model: ${rules.map(({ path }) => path).join(", ")}.`, open));
+  if (0 < gone.length) notes.push(note("info", `Rules that count no more: ${gone.join(", ")}.`));
+  for (const problem of problems) {
+    if (!said.has(problem)) notes.push(note("warning", `Rules: ${problem}.`));
+    said.add(problem);
+  }
+  return notes;
+}
+
 /** How a run ended, if that is worth a line. */
 export function endingNote(ending: Ending, prompt: string): Item | undefined {
   switch (ending.status) {
@@ -65,6 +78,8 @@ export function endingNote(ending: Ending, prompt: string): Item | undefined {
     case "exhausted":
       return note("warning", `Stopped at the limit: ${ending.limit}.`);
     case "failed":
+      // It was not sent, and is in the line again.
+      if (ending.code === "prompt") return note("warning", `Not sent: ${ending.error}.`);
       return note("error", ending.error, [
         { title: "Try again", action: "submit", text: prompt },
         ...(/\bkey\b/.test(ending.error) ? [{ title: "Set API key", action: "command", command: "headstart.setApiKey" } as const] : []),

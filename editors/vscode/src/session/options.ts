@@ -1,4 +1,4 @@
-import type { ApprovalMode, AtomicTree, LedgerStore, Model, ModelFacts, Tool } from "headstart";
+import type { AgentOptions, ApprovalMode, AtomicTree, LedgerStore, Model, ModelFacts, Tool } from "headstart";
 import type { Settings } from "../settings.js";
 import type { Item } from "../view/protocol.js";
 import type { Saved } from "./saved.js";
@@ -15,10 +15,12 @@ export interface SessionOptions {
   tree: AtomicTree;
   /** Tools beside the usual ones, asked for whenever an engine is made. */
   tools?: () => Tool[];
+  /** What of mentions only the editor can tell. */
+  mentions?: AgentOptions["mentions"];
   mode: () => ApprovalMode;
   system: string;
   /** Asked each time, so that a change counts at once. */
-  settings: () => Pick<Settings, "enabled" | "background" | "speculation" | "candidates" | "deny" | "aheadWrites" | "tab" | "index">;
+  settings: () => Pick<Settings, "enabled" | "background" | "speculation" | "candidates" | "deny" | "aheadWrites" | "tab" | "index" | "rules">;
   /** Where the costs of the project are kept, and what was learned of its user. */
   ledger?: LedgerStore;
   /** A first suggestion, for a session whose model can only say one thing. */

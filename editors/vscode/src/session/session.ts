@@ -1,8 +1,8 @@
-import type { Agent, AgentOptions, ChangeSet, ModelFacts, View, ViewItem } from "headstart";
+import type { Agent, AgentOptions, ChangeSet, Completion, ModelFacts, RulesTold, View, ViewItem } from "headstart";
 import type { Answer, Item, ItemAction, ViewState } from "../view/protocol.js";
 import { type AheadWork, aheadWork } from "./ahead.js";
 import { type Costs, noCosts, sum } from "./costs.js";
-import { callItem, changesItem, endingNote, newKey, note } from "./items.js";
+import { callItem, changesItem, endingNote, newKey, note, rulesNotes } from "./items.js";
 import type { SessionOptions } from "./options.js";
 import { revived } from "./saved.js";
 import { conflictLine, questionOf } from "./words.js";
@@ -18,7 +18,7 @@ export class Session {
   #agent: Agent;
   /** The conversation, as the agent keeps it. */
   #lines: string;
-  /** What the agent was made with, and cannot change. */
+  /** What the agent was made with, and cannot change: whether it reads rules, and its tools. */
   #tools: string;
   /** What the settings said last. */
   #enabled = false;
@@ -33,6 +33,8 @@ export class Session {
   #aheadState: string | undefined;
   #asked: string | undefined;
   #disposed = false;
+  /** What was said of rules that cannot be read. */
+  readonly #problems = new Set<string>();
 
   /** Throws where what was saved is no conversation. */
   constructor(options: SessionOptions) {
@@ -52,12 +54,14 @@ export class Session {
   }
 
   #newAgent(opening?: string): Agent {
-    const { headstart, model, modelName, facts, mode, tree, system, tools, ledger } = this.#options;
-    const { deny, aheadWrites, speculation, candidates } = this.#options.settings();
+    const { headstart, model, modelName, facts, mentions, mode, tree, system, tools, ledger } = this.#options;
+    const { deny, aheadWrites, speculation, candidates, rules } = this.#options.settings();
     const options: AgentOptions = {
       model, modelName, ...facts, mode, tree, system, deny, aheadWrites, speculation, candidates,
       background: this.#background,
       tools: tools?.() ?? [],
+      ...(mentions && { mentions }),
+      ...(rules && { projectRules: (told) => this.#rulesTold(told) }),
       ...(opening !== undefined && { opening }),
       ...(this.#lines !== "" && { restore: this.#lines }),
       ...(ledger && { ledger }),
@@ -109,6 +113,11 @@ export class Session {
   /** What this conversation has cost, in all its windows. */
   get costs(): Costs {
     return sum(this.#before, this.#agent.costs);
+  }
+
+  /** What could be meant by the mention at whose end this text stops. */
+  complete(before: string): Promise<Completion | undefined> {
+    return this.#agent.complete(before);
   }
 
   /** The changes of this id, staged or applied. */
@@ -215,7 +224,7 @@ export class Session {
   }
 
   #toolNames(): string {
-    return JSON.stringify(this.#options.tools?.().map(({ name }) => name) ?? []);
+    return JSON.stringify([this.#options.settings().rules, ...(this.#options.tools?.() ?? []).map(({ name }) => name)]);
   }
 
   /** Another model answers from now on. */
@@ -259,6 +268,14 @@ export class Session {
         return this.#show(told.key, note(told.passed ? "info" : "warning", told.tests ?? `${told.command} ${told.passed ? "passes" : "fails"}`));
       case "end":
         return this.#ended(told);
+    }
+  }
+
+  #rulesTold(told: RulesTold): void {
+    if (this.#disposed) return;
+    for (const item of rulesNotes(told, this.#problems)) {
+      this.items.push(item);
+      this.#options.changed(item);
     }
   }
 

@@ -23,6 +23,7 @@ export function pageHtml(webview: vscode.Webview, extension: vscode.Uri): string
   <section id="question" role="alertdialog" aria-labelledby="question-title" aria-describedby="question-reason" hidden></section>
   <section id="ahead" aria-label="Work ahead" hidden></section>
   <form id="form" aria-label="Prompt">
+    <ul id="mentions" aria-label="What may be mentioned" hidden></ul>
     <div id="field">
       <div id="ghost" aria-hidden="true"></div>
       <textarea id="input" rows="1" spellcheck="false" aria-label="Prompt" aria-describedby="hint"></textarea>

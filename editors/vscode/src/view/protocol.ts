@@ -1,3 +1,5 @@
+import type { Completion } from "headstart";
+
 /** What the extension and the page of the chat view say to each other. Both are bundles of this package, so no version is needed. */
 
 /** One line of the conversation. `key` stays the same while its content grows. */
@@ -90,12 +92,15 @@ export interface ViewState {
 export type ToPage =
   | { type: "state"; state: ViewState; items: Item[]; /** whether `items` are all, or those that are new or grew */ all: boolean }
   | { type: "insert"; text: string }
+  /** What could be meant by the mention before the cursor, for the question of this number; none: there is no mention. */
+  | { type: "mentions"; id: number; found?: Completion }
   | { type: "focus" }
   | { type: "announce"; text: string };
 
 export type FromPage =
   | { type: "ready"; draft: string }
   | { type: "edited"; text: string; /** whether an older prompt was called back */ recalled?: boolean }
+  | { type: "complete"; id: number; before: string }
   | { type: "submit"; text: string }
   | { type: "accept"; method: "tab" | "enter" | "right" }
   | { type: "dismiss" }

@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import type { Completion } from "headstart";
 import { pageHtml } from "./html.js";
 import type { FromPage, Item, ToPage, ViewState } from "./protocol.js";
 
@@ -69,6 +70,11 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   insert(text: string): void {
     this.#post({ type: "insert", text });
+  }
+
+  /** Answers a question of the page for what may be mentioned. */
+  complete(id: number, found: Completion | undefined): void {
+    this.#post({ type: "mentions", id, ...(found && { found }) });
   }
 
   async focus(): Promise<void> {

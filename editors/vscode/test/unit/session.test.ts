@@ -29,7 +29,7 @@ function setup(recording: Recording, given: Given = {}) {
     },
   };
   const tools: headstart.Tool[] = [];
-  const rules = { mode: given.mode ?? "auto-edit" as ApprovalMode, aheadWrites: given.aheadWrites ?? "ask" as const, enabled: true };
+  const rules = { mode: given.mode ?? "auto-edit" as ApprovalMode, aheadWrites: given.aheadWrites ?? "ask" as const, enabled: true, reads: true };
   const prompt = { text: "" };
   const session = new Session({
     headstart, model, modelName: "recorded", system: "Be brief.",
@@ -37,7 +37,7 @@ function setup(recording: Recording, given: Given = {}) {
     tree: tree as never,
     tools: () => [...tools],
     mode: () => rules.mode,
-    settings: () => ({ enabled: rules.enabled, background: "always", speculation: true, candidates: 1, deny: [], index: true, aheadWrites: rules.aheadWrites, tab: given.tab ?? "take" }),
+    settings: () => ({ enabled: rules.enabled, background: "always", speculation: true, candidates: 1, deny: [], index: true, rules: rules.reads, aheadWrites: rules.aheadWrites, tab: given.tab ?? "take" }),
     changed: () => {},
     announce: () => {},
     insert: (text) => (prompt.text = text),
@@ -45,7 +45,7 @@ function setup(recording: Recording, given: Given = {}) {
   const files = () => Object.keys(tree.snapshot());
   const notes = () => session.items.flatMap((item) => (item.kind === "note" ? [item.text] : []));
   const prompts = () => session.items.flatMap((item) => (item.kind === "user" ? [item.text] : []));
-  return { session, requests, rules, tools, prompt, files, notes, prompts };
+  return { session, tree, requests, rules, tools, prompt, files, notes, prompts };
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {
@@ -247,4 +247,32 @@ test("Tab takes nothing that has only just come", async () => {
   await tab(session);
   await until("it is written", () => files().includes("ahead.md"));
   session.dispose();
+});
+
+test("a mention is completed, told, and where it cannot be, the prompt is back in the line", async () => {
+  const { session, requests, prompt, notes } = setup({ turns: [{ text: "I see." }] });
+  assert.deepEqual(await session.complete("see @no"), { at: 4, choices: [{ mention: "@notes.md" }] });
+  assert.equal(await session.complete("see"), undefined);
+  await session.submit("see @gone/x.md");
+  assert.equal(requests.length, 0);
+  assert.equal(prompt.text, "see @gone/x.md");
+  assert.match(notes().at(-1) ?? "", /^Not sent: @gone\/x\.md: there is no such file/);
+  await session.submit("see @notes.md");
+  assert.match(JSON.stringify(requests[0]?.messages), /<mentioned file=.{0,3}notes\.md.{0,3}>\\nmine/);
+});
+
+test("the project's rules go to the model and are named, unless the setting says no", async () => {
+  const { session, tree, requests, rules, notes } = setup({ turns: [{ text: "I see." }, { text: "I see again." }] });
+  await tree.write("AGENTS.md", "Use tabs.\n");
+  await tree.write(".headstart/rules/odd.md", "---\nglobs: [\n---\nx\n");
+  rules.reads = false;
+  session.settingsChanged();
+  await session.submit("begin");
+  assert.doesNotMatch(JSON.stringify(requests[0]?.messages), /Use tabs/);
+  rules.reads = true;
+  session.settingsChanged();
+  await session.submit("go on");
+  assert.match(JSON.stringify(requests.at(-1)?.messages), /Use tabs/);
+  assert.deepEqual(notes().filter((text) => text.startsWith("The project's rules")), ["The project's rules go to the model: AGENTS.md."]);
+  assert.equal(notes().filter((text) => text.startsWith("Rules: .headstart/rules/odd.md")).length, 1);
 });

@@ -65,7 +65,7 @@ class Played {
       // As an editor's: it only has to be a tree.
       tree: this.tree as never,
       mode: () => this.#mode,
-      settings: () => ({ enabled: this.#background !== "off", background: "always", speculation: true, candidates: 1, deny: [], index: true, aheadWrites: "ask", tab: "take" }),
+      settings: () => ({ enabled: this.#background !== "off", background: "always", speculation: true, candidates: 1, deny: [], index: true, rules: true, aheadWrites: "ask", tab: "take" }),
       ledger: { append: (lines) => void (this.ledger += lines) },
       ...(this.#saved && { saved: this.#saved }),
       save: (saved) => (this.#saved = structuredClone(saved)),

@@ -1,3 +1,4 @@
+import { type Completion, attachMentions } from "headstart/attach";
 import type { FromPage, Item, ToPage, ViewState } from "../protocol.js";
 import { byId, element } from "./dom.js";
 import { aheadElement, itemElement, noteElement, questionElement } from "./items.js";
@@ -28,6 +29,18 @@ const shown = new Map<string, HTMLElement>();
 let state: ViewState | undefined;
 let askedBefore: string | undefined;
 
+/** Who waits for what may be mentioned, by the number of the question. */
+const completing = new Map<number, (found: Completion | undefined) => void>();
+let questions = 0;
+const mentions = attachMentions(input, {
+  list: byId("mentions"),
+  complete: (before) =>
+    new Promise((resolve) => {
+      completing.set((questions += 1), resolve);
+      post({ type: "complete", id: questions, before });
+    }),
+});
+
 window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   switch (data.type) {
     case "state":
@@ -36,6 +49,10 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
     case "insert":
       setText(data.text);
       input.focus();
+      return;
+    case "mentions":
+      completing.get(data.id)?.(data.found);
+      completing.delete(data.id);
       return;
     case "focus":
       return (state?.question ? questionBox.querySelector<HTMLElement>("[data-answer=no]") : input)?.focus();
@@ -171,6 +188,7 @@ function recall(step: -1 | 1): boolean {
 }
 
 function setText(text: string): void {
+  mentions.close();
   input.value = text;
   input.setSelectionRange(text.length, text.length);
   vscode.setState({ draft: text });

@@ -1,0 +1,60 @@
+// What of a prompt's mentions only VS Code can tell. The agent leaves out what is of closed files.
+import * as vscode from "vscode";
+import type { AgentOptions, MentionPart } from "headstart";
+
+/** So many problems are told. */
+const MOST_PROBLEMS = 200;
+
+const WORDS: Readonly<Record<vscode.DiagnosticSeverity, string>> = {
+  [vscode.DiagnosticSeverity.Error]: "error",
+  [vscode.DiagnosticSeverity.Warning]: "warning",
+  [vscode.DiagnosticSeverity.Information]: "information",
+  [vscode.DiagnosticSeverity.Hint]: "hint",
+};
+
+/** For a conversation in this folder. */
+export function mentionsOf(root: vscode.Uri): NonNullable<AgentOptions["mentions"]> {
+  return {
+    open: () => {
+      const { document, path } = edited(root);
+      return [{ path, text: `${path}:\n${document.getText()}` }];
+    },
+    selection: () => {
+      const { document, path, selection } = edited(root);
+      if (selection.isEmpty) throw new Error("nothing is selected in the editor");
+      return [{ path, text: `${path}, from line ${selection.start.line + 1}:\n${document.getText(selection)}` }];
+    },
+    problems: () => problems(root),
+  };
+}
+
+/** The editor that was used last. */
+function edited(root: vscode.Uri): { document: vscode.TextDocument; path: string; selection: vscode.Selection } {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  if (editor === undefined) throw new Error("no editor is open");
+  const { document, selection } = editor;
+  const path = pathIn(root, document.uri);
+  if (path === undefined) throw new Error("the file in the editor is none of this project");
+  return { document, path, selection };
+}
+
+/** What languages complain of, errors first. */
+function problems(root: vscode.Uri): MentionPart[] {
+  const all = vscode.languages.getDiagnostics().flatMap(([uri, found]) => {
+    const path = pathIn(root, uri);
+    return path === undefined ? [] : found.map((problem) => ({ path, problem }));
+  });
+  all.sort((one, other) => one.problem.severity - other.problem.severity);
+  if (all.length === 0) return [{ text: "The editor complains of nothing." }];
+  const parts: MentionPart[] = all.slice(0, MOST_PROBLEMS).map(({ path, problem: { message, range, severity, source } }) => {
+    const { line, character } = range.start;
+    return { path, text: `${path}:${line + 1}:${character + 1}: ${WORDS[severity]}: ${message}${source === undefined ? "" : ` (${source})`}` };
+  });
+  return MOST_PROBLEMS < all.length ? [...parts, { text: `… ${all.length - MOST_PROBLEMS} more` }] : parts;
+}
+
+function pathIn(root: vscode.Uri, uri: vscode.Uri): string | undefined {
+  const below = root.path.endsWith("/") ? root.path : `${root.path}/`;
+  const isOurs = uri.scheme === root.scheme && uri.authority === root.authority && uri.path.startsWith(below);
+  return isOurs ? uri.path.slice(below.length) : undefined;
+}
