@@ -223,6 +223,14 @@ export class App implements vscode.Disposable {
     if (picked) await this.view.focus();
   }
 
+  /** Asks what the conversation of the window is to be called. */
+  async renameConversation(): Promise<void> {
+    const session = await this.start();
+    if (session === undefined || this.#isSample || session.items.length === 0) return void vscode.window.showInformationMessage("headstart: nothing was said yet that could have a name.");
+    const title = await vscode.window.showInputBox({ title: "headstart: rename the conversation", prompt: "Without a name it is called by its first prompt.", value: session.title });
+    if (title !== undefined) session.rename(title);
+  }
+
   /** Takes the suggestion if it is on the screen; else the chat is shown. */
   async accept(): Promise<void> {
     if (this.view.isVisible) this.#session?.accept("tab");

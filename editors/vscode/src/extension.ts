@@ -30,6 +30,7 @@ export function activate(context: vscode.ExtensionContext): void {
       await app.view.focus();
     },
     openConversation: () => app.pickConversation(),
+    renameConversation: () => app.renameConversation(),
     pickModel: () => pickModel(app.keys),
     pickMode: () => pickMode(),
     toggle: () => toggle(),

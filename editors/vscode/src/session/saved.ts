@@ -12,6 +12,8 @@ export interface Saved {
   costs: Costs;
   /** The prompt that is under way. */
   working?: string;
+  /** What its user calls it. */
+  title?: string;
 }
 
 /** The form before this one: messages, and rows of costs. It is read once, and kept in this form from then on. */
@@ -26,7 +28,7 @@ interface Old {
 export function readSaved(text: string): Saved | undefined {
   try {
     const saved = JSON.parse(text) as Saved | Old;
-    const isWhole = saved.items.every(isItem) && ["undefined", "string"].includes(typeof saved.working);
+    const isWhole = saved.items.every(isItem) && [saved.working, (saved as Saved).title].every((text) => ["undefined", "string"].includes(typeof text));
     if (!isWhole) return undefined;
     if (saved.version === 1) return Array.isArray(saved.messages) ? ofOld(saved) : undefined;
     const hasCosts = purposes.every((purpose) => typeof saved.costs[purpose].inputTokens === "number");
@@ -42,8 +44,9 @@ function ofOld({ messages, items, working }: Old): Saved {
   return { version: 2, lines: messages.length === 0 ? "" : lines.join(""), items, costs: noCosts(), ...(working !== undefined && { working }) };
 }
 
-/** What a list calls it: its first prompt. */
-export function titleOf({ items }: Saved): string {
+/** What a list calls it: what its user does, else its first prompt. */
+export function titleOf({ items, title }: Pick<Saved, "items" | "title">): string {
+  if (title !== undefined) return title;
   const first = items.find(({ kind }) => kind === "user") as (Item & { kind: "user" }) | undefined;
   const words = (first?.text ?? "").split(/\s+/).join(" ").trim();
   return words.length <= 80 ? words : `${words.slice(0, 79)}…`;

@@ -4,7 +4,7 @@ import { type AheadWork, aheadWork } from "./ahead.js";
 import { type Costs, noCosts, sum } from "./costs.js";
 import { callItem, changesItem, endingNote, newKey, note, rulesNotes } from "./items.js";
 import type { SessionOptions } from "./options.js";
-import { revived } from "./saved.js";
+import { revived, titleOf } from "./saved.js";
 import { conflictLine, questionOf } from "./words.js";
 
 /** The conversation of a window: what the agent tells becomes lines of the chat, and outlives the window. It knows nothing of VS Code. */
@@ -23,6 +23,8 @@ export class Session {
   /** What the settings said last. */
   #enabled = false;
   #rules = "";
+  /** What its user calls it. */
+  #title: string | undefined;
   /** The prompt that is under way. */
   #working: string | undefined;
   #typed = "";
@@ -43,6 +45,7 @@ export class Session {
     this.items = revived(saved?.items ?? []);
     this.#before = saved?.costs ?? noCosts();
     this.#lines = saved?.lines ?? "";
+    this.#title = saved?.title;
     this.#tools = this.#toolNames();
     this.#takeSettings();
     this.#agent = this.#newAgent(options.opening);
@@ -113,6 +116,18 @@ export class Session {
   /** What this conversation has cost, in all its windows. */
   get costs(): Costs {
     return sum(this.#before, this.#agent.costs);
+  }
+
+  /** What a list of conversations calls it. */
+  get title(): string {
+    return titleOf({ items: this.items, ...(this.#title !== undefined && { title: this.#title }) });
+  }
+
+  /** Its user calls it so from now on; with no words it is its first prompt again. */
+  rename(title: string): void {
+    const words = title.split(/\s+/).join(" ").trim();
+    this.#title = words === "" ? undefined : words;
+    this.#save();
   }
 
   /** What could be meant by the mention at whose end this text stops. */
@@ -357,7 +372,7 @@ export class Session {
   #save(): void {
     if (this.#disposed) return;
     const working = this.#working;
-    this.#options.save?.({ version: 2, lines: this.#lines, items: this.items, costs: this.costs, ...(working !== undefined && { working }) });
+    this.#options.save?.({ version: 2, lines: this.#lines, items: this.items, costs: this.costs, ...(working !== undefined && { working }), ...(this.#title !== undefined && { title: this.#title }) });
   }
 
   #changed(): void {

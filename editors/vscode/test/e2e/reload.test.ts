@@ -72,6 +72,16 @@ test("a conversation goes on after the window was loaded again, until it is ende
     await workbench.chat.getByRole("button", { name: "Try again" }).click();
     await until("it is answered", async () => (await workbench.chat.locator(".model").count()) === 4);
 
+    // It has the name that its user gave it, in the next window, too.
+    await workbench.command("headstart: Rename the Conversation");
+    const box = workbench.page.locator(".quick-input-box input").first();
+    await until("its first prompt is its name", async () => (await box.inputValue()) === "is there a changelog?");
+    await box.fill("  The   changelog ");
+    await workbench.press("Enter");
+    await workbench.command("headstart: Go On with a Conversation");
+    await workbench.page.locator(".quick-input-list .monaco-list-row", { hasText: "The changelog" }).waitFor();
+    await workbench.press("Escape");
+
     // A new conversation is one, also in the next window.
     await workbench.command("headstart: New Conversation");
     await until("the chat is empty", async () => (await workbench.chat.locator(".user").count()) === 0);

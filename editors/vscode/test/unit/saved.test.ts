@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noCosts, sum, tokens } from "../../src/session/costs.js";
-import { type Saved, readSaved, revived } from "../../src/session/saved.js";
+import { type Saved, readSaved, revived, titleOf } from "../../src/session/saved.js";
 import type { Item } from "../../src/view/protocol.js";
 
 const ITEMS: Item[] = [
@@ -21,6 +21,12 @@ test("what was saved is read", () => {
   assert.equal(readSaved(JSON.stringify({ ...SAVED, working: "go" }))?.working, "go");
 });
 
+test("a list calls it what its user does, else its first prompt", () => {
+  assert.equal(titleOf(SAVED), "go");
+  assert.equal(titleOf({ ...SAVED, title: "The counter" }), "The counter");
+  assert.equal(readSaved(JSON.stringify({ ...SAVED, title: "The counter" }))?.title, "The counter");
+});
+
 test("the form before this one is read", () => {
   const message = { role: "user", parts: [{ type: "text", text: "go" }] };
   const old = { version: 1, messages: [message], items: ITEMS, costs: [], working: "go" };
@@ -35,7 +41,7 @@ test("what is damaged, or of another version, is nothing", () => {
   for (let end = 0; end < text.length; end += 7) assert.equal(readSaved(text.slice(0, end)), undefined);
   const damages: object[] = [
     { version: 3 }, { version: 1 }, { lines: {} }, { items: [{ kind: "user" }] }, { items: [null] }, { items: [{ kind: "other", text: "" }] },
-    { items: [{ kind: "changes", files: [{}] }] }, { items: {} }, { costs: { turns: {} } }, { costs: undefined }, { working: 1 },
+    { items: [{ kind: "changes", files: [{}] }] }, { items: {} }, { costs: { turns: {} } }, { costs: undefined }, { working: 1 }, { title: 1 },
   ];
   for (const damage of damages) assert.equal(readSaved(JSON.stringify({ ...SAVED, ...damage })), undefined, JSON.stringify(damage));
 });
