@@ -5,6 +5,7 @@
 mod archive;
 mod assemble;
 mod npm;
+mod registry;
 mod version;
 
 use std::path::{Path, PathBuf};

@@ -2,11 +2,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::archive::sum;
-use super::{ReleaseError, TARGETS, Target, npm, version, write};
+use super::{ReleaseError, TARGETS, Target, npm, registry, version, write};
 
 const INSTALLER: &str = include_str!("../../../release/install.sh");
 
-/// Makes of the archives in `folder` all that is released beside them: sums, the installer that fetches them from `url`, and npm packages. Gives what
+/// Makes of the archives in `folder` all that is released beside them: sums, the installer that fetches them from `url`, npm packages, and the entry for the registry of agents. Gives what
 /// was written.
 pub(crate) fn assemble(repository: &Path, folder: &Path, url: &str) -> Result<Vec<PathBuf>, ReleaseError> {
     let is_address = (url.starts_with("https://") || url.starts_with("http://127.0.0.1:"))
@@ -34,5 +34,6 @@ pub(crate) fn assemble(repository: &Path, folder: &Path, url: &str) -> Result<Ve
     write(&sums_file, &sums)?;
     write(&installer_file, installer)?;
     let packages = npm::packages(repository, folder, &version, &archives)?;
-    Ok([vec![sums_file, installer_file], packages].concat())
+    let entry = registry::entry(folder, &version)?;
+    Ok([vec![sums_file, installer_file], packages, entry].concat())
 }

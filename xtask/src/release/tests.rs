@@ -203,3 +203,18 @@ fn mistakes_are_named() {
         archive(&repository(), here(), Path::new("/nonexistent"), folder.path()).unwrap_err().to_string();
     assert!(error.starts_with("/nonexistent: "), "{error}");
 }
+
+#[test]
+fn the_entry_of_the_registry_is_what_its_checks_want() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = registry::entry(folder.path(), "1.2.3").unwrap();
+    let entry: serde_json::Value = serde_json::from_slice(&fs::read(&files[0]).unwrap()).unwrap();
+    // The folder is called as the entry, and the package is of the entry's version.
+    assert_eq!(entry["id"].as_str(), files[0].parent().unwrap().file_name().unwrap().to_str());
+    assert_eq!(entry["version"], "1.2.3");
+    assert_eq!(entry["distribution"]["npx"]["package"], "headstart-cli@1.2.3");
+    assert_eq!(entry["distribution"]["npx"]["args"], serde_json::json!(["acp"]));
+    let icon = fs::read_to_string(&files[1]).unwrap();
+    assert!(icon.contains("width=\"16\" height=\"16\"") && icon.contains("fill=\"currentColor\""), "{icon}");
+    assert_eq!(icon.matches("fill=").count(), 1, "one colour, that of the text around it");
+}

@@ -1,0 +1,21 @@
+//! The entry for the registry in which editors find agents that speak the Agent Client Protocol: they start the package of npm.
+
+use std::path::{Path, PathBuf};
+
+use super::{ReleaseError, write};
+
+const ENTRY: &str = include_str!("../../../release/acp-registry/headstart/agent.json");
+const ICON: &str = include_str!("../../../release/acp-registry/headstart/icon.svg");
+
+/// Writes the entry of this version, a folder as the registry takes it; gives the files.
+pub(super) fn entry(folder: &Path, version: &str) -> Result<Vec<PathBuf>, ReleaseError> {
+    let folder = folder.join("acp-registry/headstart");
+    let files = [
+        (folder.join("agent.json"), ENTRY.replace("@VERSION@", version)),
+        (folder.join("icon.svg"), ICON.to_owned()),
+    ];
+    for (file, content) in &files {
+        write(file, content)?;
+    }
+    Ok(files.map(|(file, _)| file).to_vec())
+}
