@@ -52,6 +52,8 @@ mod terminal;
 #[cfg_attr(not(feature = "mcp"), path = "tool_servers/absent.rs")]
 mod tool_servers;
 mod views;
+#[cfg_attr(not(feature = "mcp"), path = "web/absent.rs")]
+mod web;
 mod workspace;
 
 use std::io::IsTerminal;

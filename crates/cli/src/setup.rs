@@ -30,6 +30,7 @@ use crate::runner::BashRunner;
 use crate::store;
 use crate::tool_servers::ServerTools;
 use crate::views::Views;
+use crate::web;
 
 /// How many accepts of a workspace can be undone, and how much they may keep.
 const UNDO: UndoLimit = UndoLimit { accepts: 20, bytes: 256 * 1024 * 1024 };
@@ -126,10 +127,11 @@ pub(crate) fn offered(engine: Engine) -> Engine {
     Engine { toolbox: engine.toolbox.clone().keeping(|name| !policies.excludes(name)), ..engine }
 }
 
-/// The built-in tools, commands in the real shell, and those of the repository, of rules and of an index.
+/// The built-in tools, commands in the real shell, and those of the repository, of rules, of the web and of an index.
 pub(crate) fn toolbox(
     config: &Config,
     workspace: &Path,
+    environment: &Environment,
     views: Places,
     index: Option<&Arc<Upkeep>>,
 ) -> Toolbox {
@@ -140,7 +142,7 @@ pub(crate) fn toolbox(
     let has_rules = config.rules && workspace.join(RULES_FOLDER).is_dir();
     let of_rules = has_rules.then(request_rule_tool).into_iter().chain(config.rules.then(create_rule_tool));
     let more = more_tools().into_iter().chain([of_repository]).chain(of_rules);
-    let more = more.chain(of_index.into_iter().flatten());
+    let more = more.chain(web::tools(&config.web, environment)).chain(of_index.into_iter().flatten());
     more.fold(Toolbox::standard(Some(runner)), Toolbox::with)
 }
 
@@ -220,7 +222,7 @@ pub(crate) async fn parts(
     let limits = Limits { candidates: config.candidates, ..config.limits };
     let index = index(config, workspace, environment, state)?;
     let background = models.background.clone();
-    let toolbox = toolbox(config, Path::new(workspace), places.clone(), index.as_ref());
+    let toolbox = toolbox(config, Path::new(workspace), environment, places.clone(), index.as_ref());
     let engine = engine(Arc::clone(&os_tree), toolbox, background, Arc::clone(&host), limits, index.as_ref());
     let mut engine = Intel::join(intel, engine);
     engine.toolbox = server_tools.join(engine.toolbox);

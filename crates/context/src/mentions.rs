@@ -75,6 +75,11 @@ impl Outside {
 pub trait MentionSource: Send + Sync {
     /// What the model reads of it with this prompt, in words; the error says why there is nothing, for the user.
     async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String>;
+
+    /// A page of the web as text. By default there is no web: `None`, and what is written stays text.
+    async fn fetch(&self, _address: &str) -> Result<Option<String>, String> {
+        Ok(None)
+    }
 }
 
 /// A mention of which there is nothing to tell: the prompt is not sent.

@@ -7,7 +7,7 @@ use crate::{BuiltinTool, GateContext, GateError};
 /// does anything but read.
 ///
 /// It is the host's word. The gate holds the paths that a call names against the workspace and the rules; what else the tool does is not
-/// looked at, so nothing that runs programs or reaches a network may be declared (but as a tool of a server, with the feature `tool-servers`). Such a tool stays
+/// looked at, so nothing that runs programs or reaches a network may be declared (but as such, with the feature `tool-servers`). Such a tool stays
 /// undeclared: in a turn it asks, and ahead of the user it is a boundary. No declaration changes what is known of a built-in tool, under none of its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
@@ -34,6 +34,9 @@ pub enum Does {
     Stages,
     /// It stages where a call gives this argument, and only reads where that is absent or `null`.
     StagesWith(String),
+    /// It opens a connection, and does nothing to files. A turn asks before it, and work ahead stops before it.
+    #[cfg(feature = "tool-servers")]
+    Network,
     /// Another program does it, on the real files and wherever else that reaches: a tool of a server. A turn asks before it, and work
     /// ahead stops before it.
     #[cfg(feature = "tool-servers")]
@@ -70,6 +73,12 @@ impl Declaration {
         Self::new(name, Does::StagesWith(argument.to_owned()), paths)
     }
 
+    /// A tool that opens a connection.
+    #[cfg(feature = "tool-servers")]
+    pub fn reaches_network(name: &str) -> Self {
+        Self::new(name, Does::Network, &[])
+    }
+
     /// A tool of a server: `trusted` where its user vouches that it only reads.
     #[cfg(feature = "tool-servers")]
     pub fn of_server(name: &str, trusted: bool) -> Self {
@@ -92,7 +101,7 @@ impl Declaration {
         match &self.does {
             Does::Reads | Does::ReadsRepository => false,
             #[cfg(feature = "tool-servers")]
-            Does::Anything | Does::ReadsRealFiles => false,
+            Does::Anything | Does::ReadsRealFiles | Does::Network => false,
             Does::Stages => true,
             Does::StagesWith(argument) => args.get(argument).is_some_and(|value| !value.is_null()),
         }

@@ -114,6 +114,12 @@ pub(crate) fn judge_declared(
     mode: ApprovalMode,
 ) -> Verdict {
     #[cfg(feature = "tool-servers")]
+    if declared.does == crate::Does::Network {
+        let detail = format!("{} opens a connection", declared.name);
+        return Verdict::boundary(Reason::Network, detail)
+            .with_effect(EffectKind::Network, "opens a connection");
+    }
+    #[cfg(feature = "tool-servers")]
     if declared.sees_real_files() {
         return crate::server_tools::judge(declared, args, context);
     }

@@ -1,4 +1,4 @@
-//! Tools of others: servers of the Model Context Protocol (MCP), and tools behind one address.
+//! Tools of others: servers of the Model Context Protocol (MCP), tools behind one address, and the web.
 //!
 //! A [`ToolServers`] starts the servers that its user named, asks each for its tools once, and gives them out as
 //! [`Tool`](headstart_toolbox::Tool)s that a toolbox takes. What a server says is text of a stranger: names, descriptions, schemas and results are cut and cleaned
@@ -16,12 +16,19 @@
 //! assert_eq!(clean("\u{1b}[31mred\u{1b}[0m\u{202e}", 100), "red");
 //! ```
 //!
+//! # The web
+//!
+//! [`fetch_url_tool`] reads a page of the web as text, and of nothing else: each address is looked up once, refused where it is this machine's, a private
+//! network's or a special one, and connected to as it was looked up; so is each to which one redirects. [`search_web_tool`] asks the service that the user named.
+//! Both are asked about in a turn, and never run ahead ([`web_declarations`]).
+//!
 //! # Limitations
 //!
 //! - Unix only, and within a tokio runtime.
 //! - A server is a program of the user's: it runs with their rights, sees the real files, and is confined by nothing.
 //! - What a server reads is not known, so it is in no read set.
 //! - Of a result the model reads the texts; pictures and sound are named with their size.
+//! - A page is fetched straight, through no proxy, for a proxy looks names up by itself. Its scripts do not run, and it is not asked for in a compressed form.
 //! - No login (OAuth): a server behind an address takes a token that the user has ([`Connect::Http`]).
 
 mod arguments;
@@ -34,6 +41,7 @@ mod server;
 mod servers;
 mod tool;
 mod untrusted;
+mod web;
 
 pub use catalogue::LeftOut;
 pub use config::{Connect, NameError, ServerConfig, ServerName, Trust};
@@ -41,3 +49,4 @@ pub use http_tool::{HttpTool, HttpToolConfig};
 pub use servers::{Started, ToolServers};
 pub use tool::ServerTool;
 pub use untrusted::clean;
+pub use web::{SearchConfig, SearchRequest, fetch_url_tool, search_web_tool, web_declarations};

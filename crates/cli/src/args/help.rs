@@ -205,7 +205,7 @@ Examples:
 #[cfg(feature = "mcp")]
 pub(super) const TOOL_SERVERS: &str = "\
 Servers of the Model Context Protocol (MCP) are named in a configuration file, [mcp.NAME], tools behind an address in \
-[http_tool.NAME]; docs/tool-servers.md tells how. One that the project's file names starts only after you said yes.
+[http_tool.NAME]; docs/tool-servers.md tells how, and how [web] names a service that searches. One that the project's file names starts only after you said yes.
 
 Examples:
   headstart tool-servers

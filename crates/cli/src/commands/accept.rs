@@ -167,7 +167,8 @@ async fn accept(
     let silent = Models::of_recording(Recording::default(), 1.0).background;
     let tree =
         setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
-    let toolbox = setup::toolbox(&config, Path::new(&workspace), Places::default(), None);
+    let toolbox =
+        setup::toolbox(&config, Path::new(&workspace), &context.environment, Places::default(), None);
     let engine = setup::engine(Arc::new(tree), toolbox, silent, host, config.limits, None);
     let accepted = match engine.accept(finished).await {
         // Whoever names the work on a command line means it: the command is their yes.

@@ -76,7 +76,8 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let index = setup::index(&config, &workspace, &context.environment, Some(store.state_folder()))?;
     let background = models.background.clone();
     let of_engine = Arc::clone(&host);
-    let toolbox = setup::toolbox(&config, Path::new(&workspace), places, index.as_ref());
+    let toolbox =
+        setup::toolbox(&config, Path::new(&workspace), &context.environment, places, index.as_ref());
     let engine = setup::engine(Arc::new(tree), toolbox, background, of_engine, config.limits, index.as_ref());
     let engine = setup::offered(Intel::join(intel, engine));
     host.set_mentions(Mentions::new(engine.toolbox.clone(), &models));

@@ -53,7 +53,13 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     // The same system instruction and tools as in chat and speculate: one prefix for the provider's cache.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let index = setup::index(&config, &workspace, &context.environment, state.as_deref())?;
-    let toolbox = setup::toolbox(&config, Path::new(&workspace), Places::default(), index.as_ref());
+    let toolbox = setup::toolbox(
+        &config,
+        Path::new(&workspace),
+        &context.environment,
+        Places::default(),
+        index.as_ref(),
+    );
     let gate = config.gate_context(workspace.clone())?;
     let toolbox = toolbox.keeping(|name| !gate.tool_policies.excludes(name));
     let rules = setup::rules(&config, &workspace, state.as_deref());

@@ -27,7 +27,13 @@ pub(crate) fn run(args: &Tools, context: &Context) -> Result<ExitStatus, CliErro
     let config = context.config(&Flags::default(), Path::new(&workspace))?;
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let index = setup::index(&config, &workspace, &context.environment, state.as_deref())?;
-    let toolbox = setup::toolbox(&config, Path::new(&workspace), Places::default(), index.as_ref());
+    let toolbox = setup::toolbox(
+        &config,
+        Path::new(&workspace),
+        &context.environment,
+        Places::default(),
+        index.as_ref(),
+    );
     let gate = config.gate_context(workspace)?;
     let names = toolbox.schemas().into_iter().map(|schema| schema.name);
     let rows: Vec<_> = names.map(|tool| row(tool, &gate)).collect();

@@ -20,6 +20,7 @@ use super::several::SeveralField;
 use super::shadow::ShadowTable;
 use super::tool_servers::Tables;
 use super::tools::ToolsTable;
+use super::web::WebTable;
 use super::{TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -84,6 +85,7 @@ struct Fields {
     tools: ToolsTable,
     mcp: Tables,
     http_tool: Tables,
+    web: WebTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -263,6 +265,10 @@ impl File {
 
     pub(super) fn mcp(&self) -> &Tables {
         &self.fields.mcp
+    }
+
+    pub(super) fn web(&self) -> &WebTable {
+        &self.fields.web
     }
 
     pub(super) fn http_tools(&self) -> &Tables {

@@ -19,6 +19,7 @@ mod several;
 mod shadow;
 mod tool_servers;
 mod tools;
+mod web;
 
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,9 @@ pub(crate) use self::shadow::{CheckSetting, Shadow};
 pub(crate) use self::tool_servers::ToolsOfOthers;
 #[cfg(feature = "mcp")]
 pub(crate) use self::tool_servers::{EnvValue, HttpToolSetting, Reach, ServerSetting, TrustSetting};
+#[cfg(feature = "mcp")]
+pub(crate) use self::web::SearchSetting;
+pub(crate) use self::web::WebConfig;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -131,6 +135,7 @@ pub(crate) struct Config {
     pub(crate) speed: f64,
     pub(crate) requests: Requests,
     pub(crate) shadow: Shadow,
+    pub(crate) web: WebConfig,
 }
 
 impl Config {
@@ -191,6 +196,7 @@ impl Config {
         index::apply(&mut config, &file, false)?;
         intel::apply_users(&mut config, &file)?;
         shadow::apply_users(&mut config, &file)?;
+        web::apply_users(&mut config, &file)?;
         config.per_model = per_model::of_user(&file)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
@@ -275,6 +281,7 @@ impl Default for Config {
             speed: 1.0,
             requests: Requests::default(),
             shadow: Shadow::default(),
+            web: WebConfig::default(),
         }
     }
 }

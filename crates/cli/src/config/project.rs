@@ -4,7 +4,7 @@ use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Policies, PolicyOrigin};
 
 use super::file::{self, File, Placed};
-use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tool_servers, tools};
+use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tool_servers, tools, web};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
@@ -77,6 +77,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     index::apply(config, &file, true)?;
     intel::apply_projects(config, &file)?;
     shadow::apply_projects(config, &file)?;
+    web::refuse_projects(&file)?;
     per_model::refuse_projects(&file)?;
     for (limit, value) in file.limits()? {
         let users = limit.get(&config.limits);

@@ -323,7 +323,7 @@ fn address(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-fn is_this_machine(url: &Url) -> bool {
+pub(super) fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),

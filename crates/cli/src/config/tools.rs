@@ -20,6 +20,7 @@ pub(super) fn declarations() -> Vec<Declaration> {
         headstart_context::rule_declarations(),
         crate::index::declarations(),
         headstart_code_intel::declarations(),
+        crate::web::declarations(),
     ]
     .concat()
 }

@@ -40,4 +40,5 @@ mod tool_policies;
 mod undo;
 mod untold;
 mod view_diff;
+mod web;
 mod whole_task;

@@ -137,6 +137,7 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
             "multi_edit",
             "create_file",
             "view_diff",
+            "fetch_url",
             "codebase",
             "repo_map"
         ]

@@ -66,4 +66,15 @@ impl MentionSource for ToldByTools<'_> {
         let args = if what == Outside::Codebase { json!({ "query": query.trim() }) } else { json!({}) };
         self.run(tool, &args).await
     }
+
+    async fn fetch(&self, address: &str) -> Result<Option<String>, String> {
+        const TOOL: &str = "fetch_url";
+        if !self.toolbox.offers(TOOL) {
+            return Ok(None);
+        }
+        if !self.attended {
+            return Err("is not fetched ahead of you".to_owned());
+        }
+        self.run(TOOL, &json!({ "url": address })).await.map(Some)
+    }
 }

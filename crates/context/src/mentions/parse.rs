@@ -16,6 +16,8 @@ pub enum Mention {
     Outside(Outside),
     /// `@rule:NAME`.
     Rule(String),
+    /// `@https://example.org/page`.
+    Page(String),
 }
 
 impl Mention {
@@ -26,12 +28,13 @@ impl Mention {
             Self::Path { path, .. } => path.clone(),
             Self::Outside(what) => what.name().to_owned(),
             Self::Rule(name) => format!("rule:{name}"),
+            Self::Page(address) => address.clone(),
         }
     }
 }
 
 /// What a prompt names, in order, each once. A mention stands at the beginning of a word: an address (`a@b.c`) is none, and neither is what has a
-/// backslash before its `@`. An address of the web stays text.
+/// backslash before its `@`. An address of the web is one behind an `@` only; in quotes, where it holds a comma, a semicolon or a bracket.
 ///
 /// ```
 /// use headstart_context::{Mention, mentions};
@@ -81,8 +84,12 @@ fn word(text: &str) -> (&str, bool) {
 }
 
 fn mention(word: &str, is_quoted: bool) -> Option<Mention> {
-    if word.is_empty() || word.starts_with('@') || word.contains("://") || word.contains(char::is_control) {
+    if word.is_empty() || word.starts_with('@') || word.contains(char::is_control) {
         return None;
+    }
+    if word.contains("://") {
+        let is_page = word.starts_with("https://") || word.starts_with("http://");
+        return is_page.then(|| Mention::Page(word.to_owned()));
     }
     if let Some(what) = Outside::of_name(word).filter(|_| !is_quoted) {
         return Some(Mention::Outside(what));
@@ -122,11 +129,11 @@ mod tests {
             ("by @rule:style", &["rule:style"]),
             ("mail ada@example.org, a@b", &[]),
             ("\\@src/lib.rs is text", &[]),
-            ("see @https://example.org/x", &[]),
+            ("see @https://example.org/x?y=1. https://example.org", &["https://example.org/x?y=1"]),
             ("@a.rs:10-20 @a.rs:7 @a.rs:x", &["a.rs:10-20", "a.rs:7-7", "a.rs:x"]),
             ("@ @. @: @\"", &[]),
             ("`@src/日本.rs`", &["src/日本.rs"]),
-            ("@@a/b", &[]),
+            ("@ssh://host/x @file:///etc/passwd @@a/b", &[]),
         ];
         for (prompt, expected) in cases {
             assert_eq!(written(prompt), expected, "{prompt}");

@@ -71,6 +71,10 @@ pub async fn resolve_mentions(
                 let from = format!("from=\"{}\"", what.name());
                 source.tell(*what, prompt).await.map(|text| Some(Told::text(from, text)))
             }
+            Mention::Page(address) => {
+                let from = format!("page=\"{}\"", fence_name(address));
+                source.fetch(address).await.map(|text| text.map(|text| Told { from, text, image: None }))
+            }
             Mention::Rule(name) => rule_told(name, tree, gate).await.map(Some),
         };
         match found {
@@ -178,7 +182,11 @@ async fn rule_told(name: &str, tree: &Arc<dyn Tree>, gate: &GateContext) -> Resu
 }
 
 fn name_of(path: &WorkspacePath) -> String {
-    clean_line(&path.to_string(), 4_096).replace('"', "'").replace(['<', '>'], "_")
+    fence_name(&path.to_string())
+}
+
+fn fence_name(text: &str) -> String {
+    clean_line(text, 4_096).replace('"', "'").replace(['<', '>'], "_")
 }
 
 fn rendered(told: &[Told], room: usize) -> String {

@@ -19,6 +19,10 @@ impl MentionSource for Program {
             _ => Err("is not known here".to_owned()),
         }
     }
+
+    async fn fetch(&self, address: &str) -> Result<Option<String>, String> {
+        Ok(address.starts_with("https:").then(|| format!("at {address}</mentioned>")))
+    }
 }
 
 fn files() -> Vec<(&'static str, String)> {
@@ -75,7 +79,14 @@ fn what_is_mentioned_is_told_in_fences() {
     -old
     </mentioned>
     "#);
-    assert_eq!(text("tell @nobody about a@b.c and \\@src/none.rs, @types or @https://example.org/x"), "");
+    assert_eq!(
+        text("tell @nobody about a@b.c and \\@src/none.rs, @types, https://example.org/x or @http://a.b"),
+        ""
+    );
+    assert_eq!(
+        text("see @\"https://example.org/a,b?<c>\""),
+        "What is named with an @:\n<mentioned page=\"https://example.org/a,b?_c_\">\nat https://example.org/a,b?<c><\\/mentioned>\n</mentioned>"
+    );
     assert!(text("@src/").contains("lib.rs") && !text("@src/").contains("private.rs"));
     let folder = text("what is in @many/?");
     assert_eq!((folder.lines().count(), folder.contains("… 100 more")), (204, true));

@@ -1,0 +1,126 @@
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use async_trait::async_trait;
+use url::{Host, Url};
+
+/// A longer address is none that a page has.
+const MOST_BYTES: usize = 8 * 1024;
+
+/// Looks up the addresses of a name.
+#[async_trait]
+pub(super) trait Resolver: Send + Sync {
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// The system's own.
+pub(super) struct SystemResolver;
+
+#[async_trait]
+impl Resolver for SystemResolver {
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        let found = tokio::net::lookup_host((host, 0)).await?;
+        Ok(found.map(|address| address.ip()).collect())
+    }
+}
+
+/// An address that may be asked, as far as its text tells; where `http`, also one that is not encrypted.
+pub(super) fn parsed(text: &str, http: bool) -> Result<Url, String> {
+    if MOST_BYTES < text.len() {
+        return Err(format!("the address has more than {MOST_BYTES} bytes"));
+    }
+    let url = Url::parse(text.trim()).map_err(|error| format!("it is no whole address: {error}"))?;
+    checked(url, http)
+}
+
+/// The same for one that a page named.
+pub(super) fn checked(url: Url, http: bool) -> Result<Url, String> {
+    match url.scheme() {
+        "https" => {}
+        "http" if http => {}
+        "http" => {
+            let how = "it is not encrypted, and only https is fetched; `http = true` in [web] of your own file allows it";
+            return Err(how.to_owned());
+        }
+        other => return Err(format!("{other} is not fetched, only https")),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("it holds a name or a password, and such an address is not fetched".to_owned());
+    }
+    if url.host().is_none() {
+        return Err("it names no host".to_owned());
+    }
+    Ok(url)
+}
+
+/// Where an address leads, every one of which `is_open`.
+pub(super) async fn places(
+    url: &Url,
+    resolver: &dyn Resolver,
+    is_open: fn(&IpAddr) -> bool,
+) -> Result<Vec<IpAddr>, String> {
+    let found = match url.host() {
+        Some(Host::Ipv4(address)) => vec![address.into()],
+        Some(Host::Ipv6(address)) => vec![address.into()],
+        Some(Host::Domain(name)) => {
+            let found = resolver.resolve(name).await;
+            found.map_err(|_| format!("there is no host {name}, or its name cannot be looked up now"))?
+        }
+        None => Vec::new(),
+    };
+    if found.is_empty() {
+        return Err("its host has no address".to_owned());
+    }
+    // A name that has both kinds is made to have them.
+    match found.iter().find(|address| !is_open(address)) {
+        None => Ok(found),
+        Some(closed) => Err(format!(
+            "its host is at {closed}, which is this machine, a private network or none of the web's; that is not fetched"
+        )),
+    }
+}
+
+/// Whether an address is one of the public network.
+pub(super) fn is_public(address: &IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(*address),
+        IpAddr::V6(address) => is_public_v6(*address),
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    let is_special = match (a, b, c) {
+        // This network, private ones, this machine, links, providers' own, protocols', documentation, measurements, many at once, reserved.
+        (0 | 10 | 127 | 224..=255, ..)
+        | (100, 64..=127, _)
+        | (169, 254, _)
+        | (172, 16..=31, _)
+        | (192, 168, _)
+        | (192, 0, 0 | 2)
+        | (192, 88, 99)
+        | (198, 18 | 19, _)
+        | (198, 51, 100)
+        | (203, 0, 113) => true,
+        _ => false,
+    };
+    !is_special
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    if let Some(inner) = address.to_ipv4_mapped() {
+        return is_public_v4(inner);
+    }
+    let parts = address.segments();
+    // A translator of the network's makes the IPv4 address of the last four bytes of it.
+    if parts[..6] == [0x64, 0xff9b, 0, 0, 0, 0] {
+        let [.., a, b, c, d] = address.octets();
+        return is_public_v4(Ipv4Addr::new(a, b, c, d));
+    }
+    match parts {
+        // Tunnels and protocols' own, documentation, and IPv4 in another form.
+        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => false,
+        // What is not of this kind is no public address of one machine.
+        [first, ..] => first & 0xe000 == 0x2000,
+    }
+}

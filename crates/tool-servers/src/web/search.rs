@@ -1,0 +1,155 @@
+use std::time::Duration;
+
+use reqwest::{Client, Url};
+use serde_json::Value;
+
+use super::html::text_of;
+use crate::clean;
+use crate::connection::client;
+
+/// Where the words of a search go in an address or a body.
+const QUERY: &str = "{query}";
+
+const MOST_RESULTS: usize = 5;
+/// Characters of the text of one.
+const MOST_CHARS: usize = 8_000;
+/// Bytes of an answer that are read.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+const TIME: Duration = Duration::from_secs(20);
+
+/// A service that searches the web, and where its answers hold what.
+#[derive(Debug, Clone)]
+pub struct SearchConfig {
+    /// Where it is asked, with `{query}` in place of the words where they belong into the address.
+    pub url: String,
+    /// What it is asked with.
+    pub request: SearchRequest,
+    /// Headers, the key's among them.
+    pub headers: Vec<(String, String)>,
+    /// JSON pointer to the list of results.
+    pub results: String,
+    /// JSON pointers within a result.
+    pub title: String,
+    /// To its address.
+    pub link: String,
+    /// To its text.
+    pub text: String,
+}
+
+/// How a service is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SearchRequest {
+    /// GET.
+    Get,
+    /// POST of this JSON, with `{query}` in place of the words in its texts.
+    Post(Value),
+}
+
+/// Asks one service.
+pub(super) struct Search {
+    config: SearchConfig,
+    client: Client,
+}
+
+impl Search {
+    pub(super) fn new(config: SearchConfig) -> Result<Self, String> {
+        Ok(Self { config, client: client()? })
+    }
+
+    /// The results for some words, as text. The error says why there are none.
+    pub(super) async fn ask(&self, query: &str) -> Result<String, String> {
+        let late = |_| Err(format!("the search did not answer within {} s", TIME.as_secs()));
+        let answer = tokio::time::timeout(TIME, self.answer(query)).await.unwrap_or_else(late)?;
+        self.told(&answer)
+    }
+
+    async fn answer(&self, query: &str) -> Result<Value, String> {
+        let lost = |error: reqwest::Error| {
+            format!("the search is not answered: {}", clean(&error.without_url().to_string(), 300))
+        };
+        let url = address(&self.config.url, query)?;
+        let request = match &self.config.request {
+            SearchRequest::Get => self.client.get(url),
+            SearchRequest::Post(body) => self.client.post(url).json(&filled(body, query)),
+        };
+        let named = self.config.headers.iter();
+        let request = named.fold(request, |request, (name, value)| request.header(name, value));
+        let mut answer = request.send().await.map_err(lost)?;
+        let status = answer.status();
+        let mut body = Vec::new();
+        while let Some(piece) = answer.chunk().await.map_err(lost)? {
+            if MOST_BYTES < body.len() + piece.len() {
+                return Err(format!("the search answered more than {MOST_BYTES} bytes"));
+            }
+            body.extend_from_slice(&piece);
+        }
+        if !status.is_success() {
+            let said = clean(String::from_utf8_lossy(&body).trim(), 300);
+            return Err(format!(
+                "the search answered {status}{}{said}",
+                if said.is_empty() { "" } else { ": " }
+            ));
+        }
+        serde_json::from_slice(&body).map_err(|_| "the search answered no JSON".to_owned())
+    }
+
+    fn told(&self, answer: &Value) -> Result<String, String> {
+        let pointer = &self.config.results;
+        let results = answer.pointer(pointer).ok_or_else(|| {
+            format!(
+                "the search answered nothing at {pointer:?}, where `results` in [web] says that the list is"
+            )
+        })?;
+        let results = results.as_array().ok_or_else(|| {
+            format!("the search answered no list at {pointer:?}, which `results` in [web] names")
+        })?;
+        let told: Vec<_> = results.iter().take(MOST_RESULTS).map(|result| self.result(result)).collect();
+        if told.is_empty() {
+            return Ok("[nothing was found]".to_owned());
+        }
+        Ok(told.join("\n\n"))
+    }
+
+    fn result(&self, result: &Value) -> String {
+        let text = |pointer: &str| match result.pointer(pointer) {
+            Some(Value::String(text)) => plain(text),
+            // Some services answer with several pieces.
+            Some(Value::Array(pieces)) => {
+                let pieces = pieces.iter().filter_map(Value::as_str).map(plain);
+                pieces.collect::<Vec<_>>().join("\n")
+            }
+            _ => String::new(),
+        };
+        let short = |pointer: &str, most| clean(&text(pointer).replace('\n', " "), most);
+        let (title, link, body) =
+            (short(&self.config.title, 300), short(&self.config.link, 2_000), text(&self.config.text));
+        let shown: String = body.chars().take(MOST_CHARS).collect();
+        let cut = if shown.len() < body.len() { "\n[cut]" } else { "" };
+        format!("{title}\n{link}\n{}{cut}", shown.trim())
+    }
+}
+
+/// A text of a result without what drives a terminal, and without the marks of HTML that some services write into it.
+fn plain(text: &str) -> String {
+    let text = if text.contains("</") { text_of(text) } else { text.to_owned() };
+    clean(&text, usize::MAX)
+}
+
+/// The address of a search, the words written so that they end no part of it.
+fn address(template: &str, query: &str) -> Result<Url, String> {
+    let words: String = url::form_urlencoded::byte_serialize(query.as_bytes()).collect();
+    // A path knows no `+` for a space, and a query knows both.
+    let text = template.replace(QUERY, &words.replace('+', "%20"));
+    Url::parse(&text).map_err(|error| format!("`url` in [web] is no address: {error}"))
+}
+
+fn filled(body: &Value, query: &str) -> Value {
+    match body {
+        Value::String(text) => Value::String(text.replace(QUERY, query)),
+        Value::Array(list) => list.iter().map(|value| filled(value, query)).collect(),
+        Value::Object(map) => {
+            Value::Object(map.iter().map(|(key, value)| (key.clone(), filled(value, query))).collect())
+        }
+        other => other.clone(),
+    }
+}
