@@ -75,8 +75,12 @@ fn main() -> ExitCode {
         return code;
     }
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == runner::ENTRY) {
+    let first = arguments.next();
+    if first.as_ref().is_some_and(|first| first == runner::ENTRY) {
         return runner::enter(arguments);
+    }
+    if first.is_some_and(|first| first == runner::TIED) {
+        return runner::tie(arguments);
     }
     let environment = Environment::of_process();
     let (command, global) = match Cli::try_parse() {

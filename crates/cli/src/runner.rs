@@ -1,5 +1,6 @@
 //! Commands of the shell tool, run by the system's bash.
 
+mod background;
 mod clean_environment;
 mod confinement;
 mod kept_output;
@@ -29,6 +30,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
+pub(crate) use background::{Background, TIED, tie};
 pub(crate) use clean_environment::clean_environment;
 use confinement::NOT_CONFINED_MARK;
 pub(crate) use confinement::{ENTRY, NOT_CONFINED, can_confine, enter};
@@ -129,7 +131,7 @@ impl BashRunner {
 struct Ready {
     process: Command,
     /// Gone with its content when the command is over.
-    _scratch: TempDir,
+    scratch: TempDir,
 }
 
 impl BashRunner {
@@ -164,7 +166,7 @@ impl BashRunner {
             }
         };
         process.current_dir(directory).env_clear().envs(environment).stdin(Stdio::null());
-        Ok(Ready { process, _scratch: scratch })
+        Ok(Ready { process, scratch })
     }
 
     /// Runs a command with the output of this process, and as a part of its process group, so that whoever ends that ends the command, too.

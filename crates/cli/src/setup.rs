@@ -10,7 +10,10 @@ use headstart_overlay_fs::{
 use headstart_providers::Recording;
 use headstart_speculation::{Engine, Host, Limits};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
-use headstart_toolbox::{CommandRunner, ProjectIndex, Toolbox, codebase_tools, more_tools, view_diff_tool};
+use headstart_toolbox::{
+    BackgroundRunner, CommandRunner, ProjectIndex, Toolbox, background_tools, codebase_tools, more_tools,
+    view_diff_tool,
+};
 
 use crate::checks::Checks;
 use crate::config::{Config, IndexConfig, IntelMode};
@@ -26,7 +29,7 @@ use crate::parts::Parts;
 use crate::remote::{Places, Remote};
 use crate::repository::GitRepository;
 use crate::rules::Rules;
-use crate::runner::BashRunner;
+use crate::runner::{Background, BashRunner};
 use crate::store;
 use crate::tool_servers::ServerTools;
 use crate::views::Views;
@@ -135,13 +138,16 @@ pub(crate) fn toolbox(
     views: Places,
     index: Option<&Arc<Upkeep>>,
 ) -> Toolbox {
-    let runner: Arc<dyn CommandRunner> = Arc::new(BashRunner::new(workspace.to_owned()).with_views(views));
+    let bash = Arc::new(BashRunner::new(workspace.to_owned()).with_views(views));
+    let background: Arc<dyn BackgroundRunner> = Arc::new(Background::new(Arc::clone(&bash)));
+    let runner: Arc<dyn CommandRunner> = bash;
     let of_index = index.map(|index| codebase_tools(Arc::clone(index) as Arc<dyn ProjectIndex>));
     let of_repository = view_diff_tool(Arc::new(GitRepository::new(Arc::clone(&runner))));
     // Without such a folder there is no rule to read.
     let has_rules = config.rules && workspace.join(RULES_FOLDER).is_dir();
     let of_rules = has_rules.then(request_rule_tool).into_iter().chain(config.rules.then(create_rule_tool));
-    let more = more_tools().into_iter().chain([of_repository]).chain(of_rules);
+    let more =
+        more_tools().into_iter().chain(background_tools(&background)).chain([of_repository]).chain(of_rules);
     let more = more.chain(web::tools(&config.web, environment)).chain(of_index.into_iter().flatten());
     more.fold(Toolbox::standard(Some(runner)), Toolbox::with)
 }

@@ -34,6 +34,10 @@ pub enum Does {
     Stages,
     /// It stages where a call gives this argument, and only reads where that is absent or `null`.
     StagesWith(String),
+    /// It runs a shell command that outlives its call. A turn asks before it, and work ahead stops before it.
+    RunsInBackground,
+    /// It is about what runs beside the user's own turns, which runs in them, and of which work ahead knows nothing: that stops before it.
+    ServesSession,
     /// It opens a connection, and does nothing to files. A turn asks before it, and work ahead stops before it.
     #[cfg(feature = "tool-servers")]
     Network,
@@ -56,6 +60,16 @@ impl Declaration {
     /// A tool that reads, and the repository on disk as well.
     pub fn reads_repository(name: &str, paths: &[&str]) -> Self {
         Self::new(name, Does::ReadsRepository, paths)
+    }
+
+    /// A tool that runs a shell command, given as `command` and `directory`, and does not wait for its end.
+    pub fn runs_in_background(name: &str) -> Self {
+        Self::new(name, Does::RunsInBackground, &[])
+    }
+
+    /// A tool that is about what runs beside the user's own turns.
+    pub fn serves_session(name: &str) -> Self {
+        Self::new(name, Does::ServesSession, &[])
     }
 
     /// A tool that stages changes in this folder of the workspace.
@@ -99,7 +113,7 @@ impl Declaration {
     /// Whether this call may stage something.
     pub fn stages_in(&self, args: &Map<String, Value>) -> bool {
         match &self.does {
-            Does::Reads | Does::ReadsRepository => false,
+            Does::Reads | Does::ReadsRepository | Does::RunsInBackground | Does::ServesSession => false,
             #[cfg(feature = "tool-servers")]
             Does::Anything | Does::ReadsRealFiles | Does::Network => false,
             Does::Stages => true,

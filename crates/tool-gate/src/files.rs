@@ -4,7 +4,8 @@ use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalMode, BuiltinTool, Decision, Declaration, EffectKind, GateContext, GateError, Reason, Verdict,
+    ApprovalMode, BuiltinTool, Decision, Declaration, Does, EffectKind, GateContext, GateError, Reason,
+    Verdict,
 };
 
 /// What is done at a path.
@@ -114,7 +115,7 @@ pub(crate) fn judge_declared(
     mode: ApprovalMode,
 ) -> Verdict {
     #[cfg(feature = "tool-servers")]
-    if declared.does == crate::Does::Network {
+    if declared.does == Does::Network {
         let detail = format!("{} opens a connection", declared.name);
         return Verdict::boundary(Reason::Network, detail)
             .with_effect(EffectKind::Network, "opens a connection");
@@ -122,6 +123,9 @@ pub(crate) fn judge_declared(
     #[cfg(feature = "tool-servers")]
     if declared.sees_real_files() {
         return crate::server_tools::judge(declared, args, context);
+    }
+    if declared.does == Does::ServesSession {
+        return Verdict::new(Decision::Allow, Reason::ReadOnly, format!("{} changes no file", declared.name));
     }
     let named = match declared.paths_in(args) {
         Ok(named) => named,

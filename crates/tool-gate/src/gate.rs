@@ -5,12 +5,12 @@ use std::fmt;
 use headstart_workspace_path::WorkspacePath;
 use serde_json::{Map, Value};
 
+#[cfg(doc)]
+use crate::ApprovalMode;
 use crate::builtin::one_text;
 #[cfg(feature = "shell")]
 use crate::shell::Witness;
-use crate::{Access, BuiltinTool, CallRef, EffectKind, GateContext, Reason, Verdict, files};
-#[cfg(doc)]
-use crate::{ApprovalMode, Decision};
+use crate::{Access, BuiltinTool, CallRef, Decision, Does, EffectKind, GateContext, Reason, Verdict, files};
 #[cfg(feature = "shell")]
 use crate::{decide, shadow, shell};
 
@@ -103,6 +103,9 @@ impl Gate {
     /// What is known of a call, without what the user says of its tool.
     fn judge_call(call: CallRef<'_>, context: &GateContext) -> Verdict {
         if let Some(declared) = context.declaration(call.name) {
+            if declared.does == Does::RunsInBackground {
+                return Self::judge_background(call.args, context);
+            }
             return files::judge_declared(declared, call.args, context, context.mode);
         }
         match BuiltinTool::from_name(call.name) {
@@ -160,6 +163,13 @@ impl Gate {
             }
             Some(_) => Self::judge_call(call, context),
             None => match context.declaration(call.name) {
+                Some(declared) if declared.does == Does::RunsInBackground => {
+                    Self::judge_background(call.args, context)
+                }
+                Some(declared) if declared.does == Does::ServesSession => Verdict::boundary(
+                    Reason::NonTerminating,
+                    format!("{} is about what runs beside your own turns", declared.name),
+                ),
                 Some(declared) => files::ahead(&declared.name, context, |mode| {
                     files::judge_declared(declared, call.args, context, mode)
                 }),
@@ -215,11 +225,7 @@ impl Gate {
         };
         for flag in ["is_background", "run_in_background"] {
             if !matches!(args.get(flag), None | Some(Value::Null | Value::Bool(false))) {
-                let mut verdict =
-                    Verdict::boundary(Reason::NonTerminating, "the command would outlive the call")
-                        .with_effect(EffectKind::NonTerminating, "runs in the background");
-                verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
-                return verdict.into();
+                return outlives(command).into();
             }
         }
         let directory = match BuiltinTool::Shell.path_argument(args) {
@@ -229,6 +235,15 @@ impl Gate {
         match context.resolve(directory) {
             Ok(directory) => Self::judge_shell_in(command, directory, context, asked),
             Err(error) => files::outside(&error).into(),
+        }
+    }
+
+    /// A command that does not end with its call: where nothing else stops it, that does.
+    fn judge_background(args: &Map<String, Value>, context: &GateContext) -> Verdict {
+        let verdict = Self::judge_shell(args, ".", context, Asked::Now).verdict;
+        match one_text(args, &["command"]) {
+            Ok(Some(command)) if verdict.decision != Decision::Boundary => outlives(command),
+            _ => verdict,
         }
     }
 
@@ -260,6 +275,14 @@ impl Gate {
         verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
         verdict.into()
     }
+}
+
+/// The verdict on a command that does not end with its call.
+fn outlives(command: &str) -> Verdict {
+    let mut verdict = Verdict::boundary(Reason::NonTerminating, "the command would outlive the call")
+        .with_effect(EffectKind::NonTerminating, "runs in the background");
+    verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
+    verdict
 }
 
 impl From<Verdict> for ElsewhereVerdict {

@@ -209,7 +209,7 @@ impl Rule {
             others: Vec::new(),
             policy: source.policy,
         };
-        let is_shell = tool == BuiltinTool::Shell.name();
+        let is_shell = runs_commands(tool);
         for (argument, pattern) in &source.when {
             match argument.as_str() {
                 "command" | "cmd" if is_shell => rule.command = Some(Words::new(pattern)?),
@@ -222,6 +222,11 @@ impl Rule {
         }
         Ok(rule)
     }
+}
+
+/// Whether a tool's command is a line of the shell's: it is compared as such, and never as text.
+fn runs_commands(name: &str) -> bool {
+    name == BuiltinTool::Shell.name() || name == "run_in_background"
 }
 
 /// The name by which the gate knows a tool.

@@ -70,6 +70,33 @@ fn one_that_is_always_about_a_folder_is_judged_there() {
     assert_eq!((decision, writes), (Decision::Redirect, vec!["notes".to_owned()]));
 }
 
+/// Nothing of it is judged by what it reads: it runs when nobody looks any more.
+#[test]
+fn a_command_in_the_background_is_for_its_user_alone() {
+    for mode in MODES {
+        let tools = vec![Declaration::runs_in_background("run"), Declaration::serves_session("output")];
+        let context = GateContext { mode, views: true, tools, ..declaring(mode) };
+        for (command, reason) in [
+            ("ls", Reason::NonTerminating),
+            ("touch a", Reason::Writes),
+            ("cat closed/a", Reason::DeniedPath),
+        ] {
+            let args = json!({ "command": command });
+            let call = CallRef { name: "run", args: args.as_object().unwrap() };
+            for verdict in [Gate::new().judge(call, &context), Gate::new().judge_ahead(call, &context)] {
+                assert_eq!(verdict.decision, Decision::Boundary, "{mode:?} {command}");
+                if cfg!(feature = "shell") {
+                    assert_eq!(verdict.reason, reason, "{mode:?} {command}: {}", verdict.detail);
+                }
+            }
+        }
+        let args = json!({ "number": 1 });
+        let call = CallRef { name: "output", args: args.as_object().unwrap() };
+        assert_eq!(Gate::new().judge(call, &context).decision, Decision::Allow);
+        assert_eq!(Gate::new().judge_ahead(call, &context).decision, Decision::Boundary);
+    }
+}
+
 #[test]
 fn one_that_stages_is_an_edit() {
     use Decision::{Allow, Boundary, Redirect};

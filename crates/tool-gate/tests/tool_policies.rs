@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headstart_tool_gate::{
-    AheadWrites, ApprovalMode, CallRef, Decision, DenyRules, Gate, GateContext, Policies, PolicyRule, Reason,
-    SaidBefore, SessionRule, ToolPolicies, ToolPolicy, ToolRule, ToolTable, Verdict,
+    AheadWrites, ApprovalMode, CallRef, Decision, Declaration, DenyRules, Gate, GateContext, Policies,
+    PolicyRule, Reason, SaidBefore, SessionRule, ToolPolicies, ToolPolicy, ToolRule, ToolTable, Verdict,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -309,6 +309,28 @@ fn a_tool_that_writes_rules_is_there_on_request() {
         let verdicts = [Gate::new().judge(call, &context), Gate::new().judge_ahead(call, &context)];
         let refused = verdicts.map(|verdict| verdict.reason == Reason::ExcludedTool);
         assert_eq!(refused, [!there; 2], "{user:?}");
+    }
+}
+
+/// A line for the background is compared as one for the shell: by its simple commands.
+#[test]
+fn a_command_in_the_background_is_compared_by_its_words() {
+    let rules = table(&[], &[("run_in_background", json!({"command": "npm run *"}), Automatic)]);
+    let tool_policies = ToolPolicies::new(rules, table(&[], &[]), &["run_in_background"]).unwrap();
+    let tools = vec![Declaration::runs_in_background("run_in_background")];
+    let context = GateContext { tool_policies, tools, ..context(table(&[], &[]), table(&[], &[])) };
+    for (command, runs) in [
+        ("npm run dev", true),
+        ("npm run dev; touch x", false),
+        ("npm run $(touch x)", false),
+        ("npm run dev & touch x", false),
+        ("npm install", false),
+    ] {
+        let args = args(&json!({ "command": command }));
+        let call = CallRef { name: "run_in_background", args: &args };
+        let verdict = Gate::new().judge(call, &context);
+        let said = Gate::new().said_before(&verdict, call, &context);
+        assert_eq!((verdict.decision, said == SaidBefore::Yes), (Decision::Boundary, runs), "{command}");
     }
 }
 

@@ -59,7 +59,7 @@
 //! # Features
 //!
 //! - `codebase`: the tools `codebase` and `repo_map`, which [`codebase_tools`] makes over an index that the host keeps.
-//! - `more`: the tools `multi_edit` and `create_file`, which [`more_tools`] gives, `view_diff` over a [`Repository`], and further arguments of `read_file`, `ls` and `grep`.
+//! - `more`: the tools `multi_edit` and `create_file`, which [`more_tools`] gives, `view_diff` over a [`Repository`], commands that outlive their call by a [`BackgroundRunner`], and further arguments of `read_file`, `ls` and `grep`.
 //! - `ripgrep`: `grep` through ripgrep's libraries. Without it a small engine searches, whose `\w`, `\d`, `\s`, `\b` and
 //!   `(?i)` know ASCII only.
 
@@ -93,7 +93,10 @@ pub use codebase::{
 pub use command::{CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Surroundings};
 pub use limits::Limits;
 #[cfg(feature = "more")]
-pub use more::{Committed, Repository, RepositoryStatus, more_declarations, more_tools, view_diff_tool};
+pub use more::{
+    BackgroundOutput, BackgroundRunner, BackgroundState, Committed, Repository, RepositoryStatus,
+    background_tools, more_declarations, more_tools, view_diff_tool,
+};
 pub use tool::{EditObserver, Tool, ToolContext, ToolError};
 pub use toolbox::{InView, Toolbox};
 pub use views::{

@@ -1,5 +1,6 @@
-//! The tools `multi_edit`, `create_file` and `view_diff`, which are declared to the gate as a host's own are.
+//! The tools `multi_edit`, `create_file`, `view_diff` and those of commands in the background, which are declared to the gate as a host's own are.
 
+mod background;
 mod create_file;
 mod multi_edit;
 mod view_diff;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use headstart_tool_gate::Declaration;
 
+pub use self::background::{BackgroundOutput, BackgroundRunner, BackgroundState};
 pub use self::view_diff::{Committed, Repository, RepositoryStatus};
 use crate::Tool;
 
@@ -21,12 +23,20 @@ pub fn view_diff_tool(repository: Arc<dyn Repository>) -> Arc<dyn Tool> {
     Arc::new(view_diff::ViewDiff::new(repository))
 }
 
+/// `run_in_background`, `command_output` and `stop_command`, for a host whose commands may outlive a call.
+pub fn background_tools(runner: &Arc<dyn BackgroundRunner>) -> Vec<Arc<dyn Tool>> {
+    background::tools(runner)
+}
+
 /// What the gate is told of all of them, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
 pub fn more_declarations() -> Vec<Declaration> {
     vec![
         Declaration::stages(multi_edit::NAME, &["file_path"]),
         Declaration::stages(create_file::NAME, &["file_path"]),
         Declaration::reads_repository(view_diff::NAME, &["path"]),
+        Declaration::runs_in_background(background::RUN),
+        Declaration::serves_session(background::OUTPUT),
+        Declaration::serves_session(background::STOP),
     ]
 }
 

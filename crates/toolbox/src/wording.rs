@@ -27,7 +27,7 @@ pub struct Wording {
 }
 
 /// Name, title, verb, its form of now, its form of then, and what it is done to.
-const TOOLS: [[&str; 6]; 16] = [
+const TOOLS: [[&str; 6]; 19] = [
     ["read_file", "Read a file", "read", "reading", "read", "{file_path|path|filePath|absolute_path}"],
     ["grep", "Search in files", "search for", "searching for", "searched for", "{pattern}"],
     ["glob", "Find files", "find files named", "finding files named", "found files named", "{pattern}"],
@@ -56,6 +56,16 @@ const TOOLS: [[&str; 6]; 16] = [
     ],
     ["request_rule", "Read a rule", "read the rule", "reading the rule", "read the rule", "{name}"],
     ["create_rule", "Write a rule", "write the rule", "writing the rule", "wrote the rule", "{name}"],
+    ["run_in_background", "Run in the background", "start", "starting", "started", "{command}"],
+    [
+        "command_output",
+        "Read a command's output",
+        "read the output of command",
+        "reading the output of command",
+        "read the output of command",
+        "{number}",
+    ],
+    ["stop_command", "Stop a command", "stop command", "stopping command", "stopped command", "{number}"],
     ["fetch_url", "Fetch a page", "fetch", "fetching", "fetched", "{url}"],
     [
         "search_web",

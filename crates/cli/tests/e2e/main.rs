@@ -8,6 +8,7 @@ mod pty;
 mod support;
 
 mod accept;
+mod background;
 mod bad_input;
 mod build_output;
 mod checked;

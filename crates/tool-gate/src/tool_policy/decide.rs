@@ -3,7 +3,7 @@ use std::cell::OnceCell;
 use headstart_workspace_path::WorkspacePath;
 use serde_json::{Map, Value};
 
-use super::{Layer, Rule, ToolPolicies, ToolPolicy, canonical};
+use super::{Layer, Rule, ToolPolicies, ToolPolicy, canonical, runs_commands};
 use crate::builtin::one_text;
 use crate::shell::simple_commands;
 use crate::{BuiltinTool, CallRef, GateContext, PolicyOrigin};
@@ -144,7 +144,7 @@ impl Layer {
         if rules.is_empty() {
             return base;
         }
-        if name != BuiltinTool::Shell.name() {
+        if !runs_commands(name) {
             let fits = rules.iter().find(|(_, rule)| rule.fits_arguments(call, context));
             return fits.map_or(base, |(index, rule)| of_rule(*index, rule.policy));
         }

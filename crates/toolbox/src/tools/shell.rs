@@ -165,6 +165,16 @@ async fn asked<'a>(
     let command = arguments.required_text("command")?;
     let directory = arguments.path()?;
     arguments.text("description")?;
+    Ok((command, in_folder(&arguments, command, directory, context).await?))
+}
+
+/// The folder for a command, both of them looked at.
+pub(crate) async fn in_folder(
+    arguments: &Arguments<'_>,
+    command: &str,
+    directory: Option<&str>,
+    context: ToolContext<'_>,
+) -> Result<WorkspacePath, ToolError> {
     if command.trim().is_empty() {
         return Err(arguments.invalid("the argument command is empty; give a command line"));
     }
@@ -175,7 +185,7 @@ async fn asked<'a>(
     if context.view.metadata(&directory).await?.kind != EntryKind::Directory {
         return Err(ToolError::Failed { message: format!("{directory} is not a directory") });
     }
-    Ok((command, directory))
+    Ok(directory)
 }
 
 fn secrets(context: ToolContext<'_>) -> Secrets {

@@ -1,0 +1,276 @@
+//! Commands that outlive their call, and never this process.
+//!
+//! Each is started by this binary itself ([`TIED`]), which waits for it with one end of a pipe in its hand. The other end is here: when this process is
+//! gone, however it went, the pipe ends, and the whole process group is killed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+use std::io::{self, PipeWriter, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_toolbox::{BackgroundOutput, BackgroundRunner, BackgroundState, CommandRequest, ToolError};
+use rustix::process::{Signal, kill_current_process_group, kill_process_group};
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout};
+
+use super::{BashRunner, DRAIN, Ready, Running, not_started, start, wait_until};
+
+/// The first argument of this binary when it is started to wait for a command; no subcommand has such a name.
+pub(crate) const TIED: &str = "__tied";
+
+/// Bytes of output that are kept until they are asked for.
+const MOST_BYTES: usize = 1024 * 1024;
+/// When nothing more was printed for so long, what there is is told.
+const QUIET: Duration = Duration::from_millis(100);
+/// Commands that run at the same time.
+const MOST_COMMANDS: usize = 8;
+/// As long a command has to end by itself when it is asked to.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The commands in the background of one conversation.
+pub(crate) struct Background {
+    runner: Arc<BashRunner>,
+    commands: Mutex<BTreeMap<usize, Started>>,
+}
+
+#[derive(Clone)]
+struct Started {
+    shared: Arc<Shared>,
+    stop: mpsc::Sender<()>,
+    task: AbortHandle,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+struct State {
+    printed: VecDeque<u8>,
+    left_out: usize,
+    began: Instant,
+    /// When, and with which exit code.
+    ended: Option<(Instant, Option<i32>)>,
+}
+
+impl Background {
+    pub(crate) fn new(runner: Arc<BashRunner>) -> Self {
+        Self { runner, commands: Mutex::default() }
+    }
+
+    fn of(&self, number: usize) -> Option<Started> {
+        lock(&self.commands).get(&number).cloned()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        lock(&self.commands).values().for_each(|command| command.task.abort());
+    }
+}
+
+#[async_trait]
+impl BackgroundRunner for Background {
+    async fn start(&self, request: CommandRequest) -> Result<usize, ToolError> {
+        let runs =
+            lock(&self.commands).values().filter(|command| command.shared.lock().ended.is_none()).count();
+        if MOST_COMMANDS <= runs {
+            let message = format!("{runs} commands run in the background, which is the most; stop one first");
+            return Err(ToolError::Failed { message });
+        }
+        let mut ready = self.runner.ready(&request).await?;
+        let (held, lifeline) = io::pipe().map_err(|error| not_started(&error))?;
+        ready.process = tied(&self.runner, &ready.process, held)?;
+        let Ready { process, scratch } = ready;
+        let running = start(process).map_err(|error| not_started(&error))?;
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                printed: VecDeque::new(),
+                left_out: 0,
+                began: Instant::now(),
+                ended: None,
+            }),
+            changed: Notify::new(),
+        });
+        let (stop, stopped) = mpsc::channel(1);
+        let follow = follow(running, lifeline, Arc::clone(&shared), stopped);
+        let task = tokio::spawn(async move {
+            follow.await;
+            drop(scratch);
+        });
+        let mut commands = lock(&self.commands);
+        let number = commands.len() + 1;
+        commands.insert(number, Started { shared, stop, task: task.abort_handle() });
+        Ok(number)
+    }
+
+    async fn output(&self, number: usize, wait: Duration) -> Option<BackgroundOutput> {
+        let command = self.of(number)?;
+        let shared = &command.shared;
+        let comes = async {
+            shared.until(|state| !state.printed.is_empty() || state.ended.is_some()).await;
+            // What is printed together is told together.
+            while shared.lock().ended.is_none() && timeout(QUIET, shared.changed.notified()).await.is_ok() {}
+        };
+        // What is not there in time is told with the next question.
+        let _ = timeout(wait, comes).await;
+        Some(command.shared.take())
+    }
+
+    async fn stop(&self, number: usize) -> Option<BackgroundOutput> {
+        let command = self.of(number)?;
+        // It may have ended by itself.
+        let _ = command.stop.try_send(());
+        command.shared.until(|state| state.ended.is_some()).await;
+        Some(command.shared.take())
+    }
+}
+
+/// The process that waits for a command and ends with us.
+fn tied(runner: &BashRunner, command: &Command, held: io::PipeReader) -> Result<Command, ToolError> {
+    let Some(own) = &runner.confiner else {
+        return Err(ToolError::Failed {
+            message: "this program cannot start itself to watch a command".to_owned(),
+        });
+    };
+    let command = command.as_std();
+    let mut process = Command::new(own);
+    process.arg(TIED).arg(command.get_program()).args(command.get_args()).env_clear();
+    process.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    process.current_dir(command.get_current_dir().unwrap_or(&runner.root)).stdin(Stdio::from(held));
+    Ok(process)
+}
+
+/// Reads what a command prints until it has ended; dropping this ends it.
+async fn follow(
+    mut running: Running,
+    lifeline: PipeWriter,
+    shared: Arc<Shared>,
+    mut stopped: mpsc::Receiver<()>,
+) {
+    let Running { group, child, output } = &mut running;
+    let mut buffer = vec![0; 64 * 1024];
+    let (mut is_open, mut code, mut until) = (true, None, None);
+    loop {
+        tokio::select! {
+            exited = child.wait(), if code.is_none() => {
+                code = Some(exited.ok().and_then(|status| status.code()));
+                // What it left behind ends with it.
+                group.end();
+                until = Some(Instant::now() + DRAIN);
+            }
+            read = output.read(&mut buffer), if is_open => match read {
+                Ok(length) if 0 < length => shared.push(&buffer[..length]),
+                _ => is_open = false,
+            },
+            Some(()) = stopped.recv(), if code.is_none() => {
+                let _ = kill_process_group(group.0, Signal::TERM);
+                until = Some(Instant::now() + GRACE);
+            }
+            () = wait_until(until) => {
+                if code.is_some() {
+                    break;
+                }
+                group.end();
+                until = None;
+            }
+        }
+        if code.is_some() && !is_open {
+            break;
+        }
+    }
+    drop(lifeline);
+    shared.end(code.flatten());
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn push(&self, bytes: &[u8]) {
+        let mut state = self.lock();
+        state.printed.extend(bytes);
+        let dropped = state.printed.len().saturating_sub(MOST_BYTES);
+        state.printed.drain(..dropped);
+        state.left_out += dropped;
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    fn end(&self, code: Option<i32>) {
+        self.lock().ended = Some((Instant::now(), code));
+        self.changed.notify_waiters();
+    }
+
+    async fn until(&self, is_so: impl Fn(&State) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            if is_so(&self.lock()) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// What is new.
+    fn take(&self) -> BackgroundOutput {
+        let mut state = self.lock();
+        let printed = Vec::from(std::mem::take(&mut state.printed));
+        let (end, ended) = match state.ended {
+            Some((end, code)) => (end, BackgroundState::Ended(code)),
+            None => (Instant::now(), BackgroundState::Running),
+        };
+        BackgroundOutput {
+            printed: String::from_utf8_lossy(&printed).into_owned(),
+            left_out: std::mem::take(&mut state.left_out),
+            state: ended,
+            time: end.saturating_duration_since(state.began),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a command to its end, as a part of this process's group, and kills the group when standard input ends: then whoever started it is gone.
+pub(crate) fn tie(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let Some(program) = arguments.next() else { return ExitCode::FAILURE };
+    // The command is asked to end by the same signals, and is waited for.
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+        if signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).is_err() {
+            return ExitCode::FAILURE;
+        }
+    }
+    std::thread::spawn(|| {
+        let mut nothing = [0; 16];
+        loop {
+            match io::stdin().read(&mut nothing) {
+                Ok(length) if 0 < length => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A group that cannot be killed holds nothing of ours.
+                _ => drop(kill_current_process_group(Signal::KILL)),
+            }
+        }
+    });
+    let status = std::process::Command::new(program).args(arguments).stdin(Stdio::null()).status();
+    match status {
+        Ok(status) => {
+            let code = status.code().or_else(|| Some(128 + status.signal()?));
+            ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+        }
+        Err(error) => {
+            eprintln!("the command cannot be started: {error}");
+            ExitCode::from(127)
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The tools for commands that run on while the conversation goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use headstart_forked_query::ToolSchema;
+use headstart_tool_gate::ConditionalCommand;
+use serde_json::{Map, Value, json};
+
+use crate::arguments::Arguments;
+use crate::tools::in_folder;
+use crate::{CommandRequest, Secrets, Surroundings, Tool, ToolContext, ToolError};
+
+pub(super) const RUN: &str = "run_in_background";
+pub(super) const OUTPUT: &str = "command_output";
+pub(super) const STOP: &str = "stop_command";
+
+/// As long a call may wait for a command to print something, and as long it waits where nothing is said.
+const MOST_WAIT: Duration = Duration::from_secs(60);
+const WAIT: Duration = Duration::from_secs(5);
+/// As long a new command is watched, so that one which fails at once says so.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// Bytes of an output that are kept for notes.
+const FOR_NOTES: usize = 512;
+
+/// Commands that outlive the call that started them.
+///
+/// # Guarantees
+///
+/// A command and what it started end with the program that holds this, however that ends; a process that leaves its group is not reached. Standard input is empty. Of
+/// what one prints, 1 MiB is kept until it is asked for, and what was lost is counted.
+#[async_trait]
+pub trait BackgroundRunner: Send + Sync {
+    /// Starts a command that its user approved, and gives its number. The limits of the request do not count.
+    async fn start(&self, request: CommandRequest) -> Result<usize, ToolError>;
+
+    /// What it printed since this was asked last: when it has printed something and pauses, when it has ended, or when `wait` is over. `None`: there is no such command.
+    async fn output(&self, number: usize, wait: Duration) -> Option<BackgroundOutput>;
+
+    /// Ends it, and gives the rest of what it printed.
+    async fn stop(&self, number: usize) -> Option<BackgroundOutput>;
+}
+
+/// What a command printed, and how it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackgroundOutput {
+    /// Standard output and standard error, in the order they came.
+    pub printed: String,
+    /// Bytes before that, which were not kept.
+    pub left_out: usize,
+    /// Whether it runs.
+    pub state: BackgroundState,
+    /// For how long it runs, or did.
+    pub time: Duration,
+}
+
+/// How a command stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackgroundState {
+    /// It runs.
+    Running,
+    /// It has ended; `None`: by a signal.
+    Ended(Option<i32>),
+}
+
+/// `run_in_background`, `command_output` and `stop_command`.
+pub(super) fn tools(runner: &Arc<dyn BackgroundRunner>) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(Run(Arc::clone(runner))),
+        Arc::new(Output(Arc::clone(runner))),
+        Arc::new(Stop(Arc::clone(runner))),
+    ]
+}
+
+struct Run(Arc<dyn BackgroundRunner>);
+
+#[async_trait]
+impl Tool for Run {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema::of(
+            RUN,
+            "Starts a command with bash that runs on while you go on, such as a server or a watcher, and gives its number for command_output and \
+             stop_command. It ends with the conversation. For a command that ends by itself use shell.",
+            &json!({
+                "command": { "type": "string", "description": "The command line, for bash -c." },
+                "directory": {
+                    "type": "string",
+                    "description": "The folder to run it in: relative to the workspace, or absolute inside it. Default: the workspace."
+                },
+                "description": { "type": "string", "description": "What it is for, in a few words, for the user." },
+            }),
+            &["command"],
+        )
+    }
+
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        let arguments = Arguments::declared(RUN, args, &["command", "directory", "description"])?;
+        let command = arguments.required_text("command")?;
+        arguments.text("description")?;
+        let directory = in_folder(&arguments, command, arguments.text("directory")?, context).await?;
+        if !context.consented {
+            let message = "a command runs in the background only where its user agreed to it".to_owned();
+            return Err(ToolError::Failed { message });
+        }
+        let request = CommandRequest {
+            command: ConditionalCommand::approved(command),
+            directory,
+            surroundings: Surroundings::Users,
+            secrets: Secrets::Open,
+            time_limit: Duration::MAX,
+            output_limit: context.limits.output_bytes,
+        };
+        let number = self.0.start(request).await?;
+        let output = self.0.output(number, FIRST_WAIT).await.ok_or_else(|| unknown(number))?;
+        Ok(format!("command {number} is started\n{}", told(&output, context)))
+    }
+}
+
+struct Output(Arc<dyn BackgroundRunner>);
+
+#[async_trait]
+impl Tool for Output {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema::of(
+            OUTPUT,
+            "Gives what a command of run_in_background has printed since it was last asked for, and whether it still runs. Waits until there is something.",
+            &json!({
+                "number": { "type": "integer", "description": "The command's number." },
+                "wait_seconds": { "type": "integer", "description": "As long to wait for output at most: 0 to 60. Default: 5." },
+            }),
+            &["number"],
+        )
+    }
+
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        let arguments = Arguments::declared(OUTPUT, args, &["number", "wait_seconds"])?;
+        let number = number(&arguments)?;
+        let wait = arguments.count("wait_seconds")?.map(|seconds| Duration::from_secs(seconds as u64));
+        let output = self.0.output(number, wait.unwrap_or(WAIT).min(MOST_WAIT)).await;
+        Ok(told(&output.ok_or_else(|| unknown(number))?, context))
+    }
+}
+
+struct Stop(Arc<dyn BackgroundRunner>);
+
+#[async_trait]
+impl Tool for Stop {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema::of(
+            STOP,
+            "Ends a command of run_in_background and all that it started.",
+            &json!({ "number": { "type": "integer", "description": "The command's number." } }),
+            &["number"],
+        )
+    }
+
+    async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        let arguments = Arguments::declared(STOP, args, &["number"])?;
+        let number = number(&arguments)?;
+        let output = self.0.stop(number).await.ok_or_else(|| unknown(number))?;
+        Ok(told(&output, context))
+    }
+}
+
+fn number(arguments: &Arguments<'_>) -> Result<usize, ToolError> {
+    arguments
+        .count("number")?
+        .ok_or_else(|| arguments.invalid("the argument number is missing; give a number"))
+}
+
+fn unknown(number: usize) -> ToolError {
+    ToolError::Failed { message: format!("there is no command {number} in the background") }
+}
+
+/// The end of what was printed, and what there is to say of it.
+fn told(output: &BackgroundOutput, context: ToolContext<'_>) -> String {
+    let printed = output.printed.trim_end_matches('\n');
+    let most = context.limits.output_bytes.saturating_sub(FOR_NOTES);
+    let start = (printed.len().saturating_sub(most)..=printed.len()).find(|at| printed.is_char_boundary(*at));
+    let start = start.unwrap_or_default();
+    let left_out = output.left_out + start;
+    let mut lines = Vec::new();
+    if 0 < left_out {
+        lines.push(format!("[{left_out} bytes before this are left out]"));
+    }
+    let is_quiet = printed.is_empty();
+    lines.push(if is_quiet { "[no new output]".to_owned() } else { printed[start..].to_owned() });
+    let seconds = output.time.as_secs();
+    lines.push(match output.state {
+        BackgroundState::Running => format!("[it runs, since {seconds} s]"),
+        BackgroundState::Ended(Some(code)) => format!("[it ended after {seconds} s, exit code {code}]"),
+        BackgroundState::Ended(None) => format!("[it ended after {seconds} s, by a signal]"),
+    });
+    lines.join("\n")
+}
