@@ -6,10 +6,10 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 1086 },
+  "whole module": { goal: 330, limit: 1133 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 867 },
-  core: { goal: 480, limit: 683 },
+  "everything else": { goal: 130, limit: 915 },
+  core: { goal: 480, limit: 730 },
   gate: { limit: 490 },
   controller: { limit: 103 },
   "code index": { limit: 258 },
