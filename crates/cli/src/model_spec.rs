@@ -31,11 +31,22 @@ pub(crate) enum Provider {
     DashScope,
     /// A server on this machine that needs no key.
     Ollama,
+    /// Amazon Bedrock.
+    #[cfg(feature = "bedrock")]
+    Bedrock,
 }
 
 impl Provider {
-    const ALL: [Self; 6] =
-        [Self::Anthropic, Self::Gemini, Self::OpenAi, Self::Responses, Self::DashScope, Self::Ollama];
+    const ALL: &[Self] = &[
+        Self::Anthropic,
+        Self::Gemini,
+        Self::OpenAi,
+        Self::Responses,
+        Self::DashScope,
+        Self::Ollama,
+        #[cfg(feature = "bedrock")]
+        Self::Bedrock,
+    ];
 
     pub(crate) const fn prefix(self) -> &'static str {
         match self {
@@ -45,6 +56,8 @@ impl Provider {
             Self::Responses => "responses",
             Self::DashScope => "dashscope",
             Self::Ollama => "ollama",
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock => "bedrock",
         }
     }
 }
@@ -73,8 +86,14 @@ impl FromStr for ModelSpec {
             "replay" => return Ok(Self::Replay(PathBuf::from(rest))),
             _ => {}
         }
-        let Some(provider) = Provider::ALL.into_iter().find(|provider| provider.prefix() == prefix) else {
-            return Err(refused(format!("{spec:?}: there is no provider {prefix:?}")));
+        let Some(provider) = Provider::ALL.iter().copied().find(|provider| provider.prefix() == prefix)
+        else {
+            let built = if prefix == "bedrock" {
+                "; this headstart was built without the feature bedrock"
+            } else {
+                ""
+            };
+            return Err(refused(format!("{spec:?}: there is no provider {prefix:?}{built}")));
         };
         if rest.trim().is_empty() {
             return Err(refused(format!("{spec:?} names no model")));

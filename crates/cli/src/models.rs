@@ -1,5 +1,7 @@
 //! From what the configuration says to models that answer.
 
+#[cfg(feature = "bedrock")]
+mod bedrock;
 mod dialect;
 mod one_at_a_time;
 mod tape;
@@ -346,6 +348,10 @@ fn remote(
     config: &Config,
     environment: &Environment,
 ) -> Result<HttpModel, CliError> {
+    #[cfg(feature = "bedrock")]
+    if provider == Provider::Bedrock {
+        return bedrock::open(spec, base_url, config, environment);
+    }
     let service = dialect::spoken(service(provider, base_url), spec, config, environment)?;
     let key = key(&service, environment)?;
     if key.is_none() && service.key == KeyNeed::Required {
@@ -375,6 +381,9 @@ fn service(provider: Provider, base_url: Option<&str>) -> Service {
         Provider::Responses => Service::responses(),
         Provider::DashScope => Service::dashscope(),
         Provider::Ollama => Service::ollama(),
+        // Each region has an address; all that is asked of this one is whether it is on this machine.
+        #[cfg(feature = "bedrock")]
+        Provider::Bedrock => Service::bedrock("us-east-1"),
     };
     match base_url {
         None => preset,

@@ -10,6 +10,8 @@ mod prefix_keeper;
 mod refusals;
 mod retry_after;
 mod retrying_model;
+#[cfg(feature = "bedrock")]
+mod signing;
 mod url;
 
 use std::collections::VecDeque;
@@ -27,6 +29,8 @@ pub use limiter::Limiter;
 pub use more_fields::{FieldScope, MoreFields};
 pub use prefix_keeper::{KeptPrefixes, PrefixKeeper};
 pub use retrying_model::{RetryingModel, WaitCause, Waiting, Waits};
+#[cfg(feature = "bedrock")]
+pub use signing::AwsKeys;
 
 use crate::provider_error::{is_page, shorten};
 use crate::redact::Redactor;
@@ -54,6 +58,8 @@ pub struct HttpModel {
     headers: HeaderMap,
     more: MoreFields,
     tells_fragments: bool,
+    #[cfg(feature = "bedrock")]
+    signer: Option<signing::Signer>,
     /// All that is in no error.
     hide: Redactor,
 }
@@ -125,6 +131,8 @@ impl HttpModel {
             headers,
             more: MoreFields::default(),
             tells_fragments: false,
+            #[cfg(feature = "bedrock")]
+            signer: None,
             hide,
         })
     }
@@ -133,6 +141,15 @@ impl HttpModel {
     #[must_use]
     pub fn with_fields(self, more: MoreFields) -> Self {
         Self { more, ..self }
+    }
+
+    /// The same client; its requests are signed with these keys, which no error shows. `clock` is the time since 1970.
+    #[cfg(feature = "bedrock")]
+    #[must_use]
+    pub fn signed(self, keys: AwsKeys, clock: crate::Clock) -> Self {
+        let hide =
+            self.hide.and(&keys.secret_access_key).and(keys.session_token.as_deref().unwrap_or_default());
+        Self { signer: Some(signing::Signer { keys, clock }), hide, ..self }
     }
 
     /// The same client; its answers have the letters of calls as they come, too ([`ModelEvent::CallFragment`](headstart_forked_query::ModelEvent::CallFragment)).
@@ -249,7 +266,13 @@ impl HttpModel {
         }
         // They come in the place of those before.
         request = request.headers(self.headers.clone());
-        let sent = tokio::time::timeout(self.first_byte_limit(), request.send()).await;
+        let request = request.build().map_err(|error| ModelError::Misconfigured {
+            provider: self.provider.name.clone(),
+            message: reason(error),
+        })?;
+        #[cfg(feature = "bedrock")]
+        let request = self.with_signature(request)?;
+        let sent = tokio::time::timeout(self.first_byte_limit(), self.client.execute(request)).await;
         let silence =
             |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
         let response = sent.map_err(silence).and_then(|sent| sent.map_err(|error| self.not_sent(url, error)));
@@ -261,6 +284,19 @@ impl HttpModel {
             "a server was asked"
         );
         response
+    }
+
+    /// The request, signed where that is wanted.
+    #[cfg(feature = "bedrock")]
+    fn with_signature(&self, mut request: reqwest::Request) -> Result<reqwest::Request, ModelError> {
+        let failed = |why: String| ModelError::Misconfigured {
+            provider: self.provider.name.clone(),
+            message: format!("the request cannot be signed: {}", self.hide.shorten(&why)),
+        };
+        if let Some(signer) = &self.signer {
+            signer.sign(&mut request).map_err(failed)?;
+        }
+        Ok(request)
     }
 
     fn not_sent(&self, url: &Url, error: reqwest::Error) -> ModelError {

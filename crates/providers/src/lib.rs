@@ -40,8 +40,11 @@
 //!   that speaks OpenAI's chat completions (vLLM, llama.cpp, gateways). `RetryingModel` has background work wait
 //!   behind the user's own; `PrefixKeeper` has Gemini keep the beginning of a conversation by name. They
 //!   need a tokio runtime. Without the feature the crate is pure.
+//! * `bedrock`: models of Amazon Bedrock, whose requests are signed (`AwsKeys`) and whose answers are binary messages.
 
 pub mod anthropic;
+#[cfg(feature = "bedrock")]
+pub mod bedrock;
 pub mod gemini;
 #[cfg(feature = "http")]
 mod http;
@@ -64,6 +67,8 @@ mod text_tools;
 mod wire;
 mod without_images;
 
+#[cfg(feature = "bedrock")]
+pub use http::AwsKeys;
 #[cfg(feature = "http")]
 pub use http::{
     ApiKey, FieldScope, HttpModel, KeptPrefixes, Limiter, MoreFields, PrefixKeeper, RetryingModel, Timeouts,

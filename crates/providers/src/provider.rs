@@ -100,6 +100,14 @@ impl Provider {
         Self::of("ollama", "http://localhost:11434", "OLLAMA_API_KEY", wire).without_key()
     }
 
+    /// Bedrock in this region. Requests are signed, where they have no key of Bedrock's own.
+    #[cfg(feature = "bedrock")]
+    pub fn bedrock(region: &str) -> Self {
+        let wire = Wire::Bedrock(crate::bedrock::Options::default());
+        let url = format!("https://bedrock-runtime.{region}.amazonaws.com");
+        Self::of("bedrock", url, "AWS_BEARER_TOKEN_BEDROCK", wire).without_key()
+    }
+
     /// Any server that speaks OpenAI's chat completions: vLLM, llama.cpp, a gateway. The wire options ask nothing of
     /// it that one of them is known not to have, but for the switch of thinking, which is the one of the provider at this address, or
     /// that of local servers.

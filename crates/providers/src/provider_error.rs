@@ -172,17 +172,20 @@ fn status(code: &Value) -> Option<u16> {
             | "insufficient_quota"
             | "Throttling"
             | "rate_limit_error"
-            | "RESOURCE_EXHAUSTED" => 429,
+            | "RESOURCE_EXHAUSTED"
+            | "throttlingException" => 429,
             "billing_error" => 402,
             "invalid_api_key" | "InvalidApiKey" | "authentication_error" | "UNAUTHENTICATED" => 401,
             "permission_error" | "PERMISSION_DENIED" => 403,
-            "invalid_request_error" | "INVALID_ARGUMENT" | "context_length_exceeded" | "invalid_prompt" => {
-                400
-            }
+            "invalid_request_error"
+            | "INVALID_ARGUMENT"
+            | "context_length_exceeded"
+            | "invalid_prompt"
+            | "validationException" => 400,
             "not_found_error" | "NOT_FOUND" | "model_not_found" => 404,
             "request_too_large" => 413,
             "overloaded_error" => 529,
-            "server_is_overloaded" | "UNAVAILABLE" => 503,
+            "server_is_overloaded" | "UNAVAILABLE" | "serviceUnavailableException" => 503,
             "timeout_error" | "DEADLINE_EXCEEDED" => 504,
             text => text.parse().ok()?,
         },

@@ -14,6 +14,7 @@ mod read;
 mod write;
 
 use read::{CallReader, Found};
+pub(crate) use write::in_words;
 
 /// How a model is given tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -92,7 +93,7 @@ impl TextTools {
         request: &ModelRequest,
         support: ToolSupport,
     ) -> Result<EventStream, ModelError> {
-        let events = self.model.stream(&write::in_words(request, support)).await?;
+        let events = self.model.stream(&in_words(request, support)).await?;
         // The answer to a question is one JSON object, which holds no calls.
         if support == ToolSupport::None || request.tools.is_empty() || request.response_schema.is_some() {
             return Ok(events);

@@ -15,14 +15,20 @@ pub(crate) mod words;
 
 pub(crate) use answer::{Answer, Wrong};
 pub use arguments::MALFORMED_ARGUMENTS;
+#[cfg(feature = "bedrock")]
+pub(crate) use calls::Arguments;
 pub(crate) use calls::Fragment;
 pub use decoder::{Decoder, MAX_ANSWER_BYTES};
+#[cfg(feature = "bedrock")]
+pub(crate) use frames::FrameError;
 pub use frames::MAX_EVENT_BYTES;
 pub(crate) use frames::{Frames, Framing};
 pub use layout::MAX_OPAQUE_BYTES;
 pub(crate) use refusal::Parameter;
 use serde_json::Value;
 
+#[cfg(feature = "bedrock")]
+use crate::bedrock;
 use crate::{anthropic, gemini, ollama, openai, responses};
 use headstart_forked_query::ModelRequest;
 
@@ -39,6 +45,9 @@ pub enum Wire {
     Responses(responses::Options),
     /// Ollama's own `/api/chat`.
     Ollama(ollama::Options),
+    /// Bedrock's `ConverseStream`.
+    #[cfg(feature = "bedrock")]
+    Bedrock(bedrock::Options),
 }
 
 /// How a key is sent.
@@ -59,6 +68,8 @@ impl Wire {
             Self::Gemini(options) => gemini::encode(request, options),
             Self::Responses(options) => responses::encode(request, options),
             Self::Ollama(options) => ollama::encode(request, options),
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(options) => bedrock::encode(request, options),
         }
     }
 
@@ -70,6 +81,8 @@ impl Wire {
             Self::Gemini(_) => gemini::ID,
             Self::Responses(_) => responses::ID,
             Self::Ollama(_) => ollama::ID,
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => bedrock::ID,
         }
     }
 
@@ -81,6 +94,8 @@ impl Wire {
             Self::Gemini(_) => "Gemini's generateContent",
             Self::Responses(_) => "OpenAI's Responses",
             Self::Ollama(_) => "Ollama's chat",
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => "Bedrock's Converse",
         }
     }
 
@@ -93,6 +108,8 @@ impl Wire {
             Self::Gemini(_) => format!("/models/{model}:streamGenerateContent"),
             Self::Responses(_) => "/responses".into(),
             Self::Ollama(_) => "/api/chat".into(),
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => bedrock::path(model),
         }
     }
 
@@ -105,6 +122,8 @@ impl Wire {
             Self::Gemini(_) => &["/models"],
             Self::Responses(_) => &["/responses"],
             Self::Ollama(_) => &["/chat", "/api", "/v1"],
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => &["/model"],
         }
     }
 
@@ -119,6 +138,8 @@ impl Wire {
             Self::Chat(options) => options.headers(),
             Self::Anthropic(_) => &[("anthropic-version", "2023-06-01")],
             Self::Gemini(_) | Self::Responses(_) | Self::Ollama(_) => &[],
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => &[],
         }
     }
 
@@ -128,6 +149,8 @@ impl Wire {
             Self::Chat(_) | Self::Responses(_) | Self::Ollama(_) => KeyHeader::Bearer,
             Self::Anthropic(_) => KeyHeader::Named("x-api-key"),
             Self::Gemini(_) => KeyHeader::Named("x-goog-api-key"),
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => KeyHeader::Bearer,
         }
     }
 
@@ -135,12 +158,19 @@ impl Wire {
     pub fn accept(&self) -> &'static str {
         match self.framing() {
             Framing::Lines => "application/x-ndjson",
+            #[cfg(feature = "bedrock")]
+            Framing::Messages => "application/vnd.amazon.eventstream",
             Framing::Events | Framing::Document => "text/event-stream",
         }
     }
 
     pub(crate) fn framing(&self) -> Framing {
-        if matches!(self, Self::Ollama(_)) { Framing::Lines } else { Framing::Events }
+        match self {
+            Self::Ollama(_) => Framing::Lines,
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => Framing::Messages,
+            _ => Framing::Events,
+        }
     }
 
     pub(crate) fn reader(&self) -> Reader {
@@ -150,6 +180,8 @@ impl Wire {
             Self::Gemini(_) => Reader::Gemini,
             Self::Responses(_) => Reader::Responses(responses::Reader::default()),
             Self::Ollama(_) => Reader::Ollama,
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => Reader::Bedrock,
         }
     }
 }
@@ -162,6 +194,8 @@ pub(crate) enum Reader {
     Gemini,
     Responses(responses::Reader),
     Ollama,
+    #[cfg(feature = "bedrock")]
+    Bedrock,
 }
 
 impl Reader {
@@ -189,6 +223,15 @@ impl Reader {
                     || event.get("object").is_some_and(|object| object == "response")
             }
             Self::Ollama => has(&["done"]) || event.get("message").is_some_and(Value::is_object),
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock => has(&[
+                "messageStart",
+                "contentBlockStart",
+                "contentBlockDelta",
+                "contentBlockStop",
+                "messageStop",
+                "metadata",
+            ]),
         }
     }
 
@@ -199,6 +242,8 @@ impl Reader {
             Self::Gemini => gemini::read(event, answer),
             Self::Responses(reader) => reader.read(event, answer),
             Self::Ollama => ollama::read(event, answer),
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock => bedrock::read(event, answer),
         }
     }
 }

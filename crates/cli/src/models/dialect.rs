@@ -95,6 +95,8 @@ pub(super) fn thinking(spec: &ModelSpec, config: &Config) -> MoreFields {
                 _ => None,
             },
         }),
+        #[cfg(feature = "bedrock")]
+        Provider::Bedrock => Value::Null,
         Provider::Ollama => {
             let switch = thinking.map(|thinking| json!(thinking != Thinking::Off));
             json!({ "think": effort.map(|effort| json!(effort)).or(switch) })

@@ -10,6 +10,8 @@ mod support;
 mod accept;
 mod background;
 mod bad_input;
+#[cfg(feature = "bedrock")]
+mod bedrock;
 mod build_output;
 mod checked;
 mod codebase;

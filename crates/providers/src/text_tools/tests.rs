@@ -150,7 +150,7 @@ proptest! {
             if check_pairing(&history[..end]).is_err() {
                 continue;
             }
-            let told = write::in_words(&ModelRequest { messages: history[..end].to_vec(), ..request() }, ToolSupport::Text);
+            let told = in_words(&ModelRequest { messages: history[..end].to_vec(), ..request() }, ToolSupport::Text);
             prop_assert!(told.tools.is_empty());
             prop_assert!(told.messages.windows(2).all(|pair| pair[0].role != pair[1].role));
             let are_words = told.messages.iter().all(|message| matches!(message.parts.as_slice(), [Part::Text { .. }]));
@@ -164,7 +164,7 @@ proptest! {
 
     #[test]
     fn what_is_told_as_a_call_is_read_as_that_call(name in "[a-z_]{1,12}", path in ".{0,30}") {
-        let mut block = write::in_words(
+        let mut block = in_words(
             &ModelRequest {
                 messages: vec![message(Role::Model, [Part::ToolCall(ToolCall {
                     id: "x".into(),
@@ -190,7 +190,7 @@ fn a_request_in_words() {
         message(Role::Tool, [result("2")]),
         Message::text(Role::User, "Go on."),
     ];
-    let told = write::in_words(&ModelRequest { messages: history, ..request() }, ToolSupport::Text);
+    let told = in_words(&ModelRequest { messages: history, ..request() }, ToolSupport::Text);
     insta::assert_snapshot!(
         std::iter::once(format!("<system>\n{}", told.system.unwrap()))
             .chain(told.messages.iter().map(|message| format!("<{:?}>\n{}", message.role, message.to_text())))

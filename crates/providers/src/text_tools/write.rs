@@ -11,7 +11,7 @@ use crate::wire::words;
 
 /// The same request for a model that takes no tools. The longer conversation gives the longer words: what one request of a conversation
 /// holds, the next one begins with.
-pub(super) fn in_words(request: &ModelRequest, support: ToolSupport) -> ModelRequest {
+pub(crate) fn in_words(request: &ModelRequest, support: ToolSupport) -> ModelRequest {
     let system = match support {
         ToolSupport::Text if !request.tools.is_empty() => {
             let before = request.system.iter().map(|system| format!("{system}\n\n"));

@@ -291,6 +291,14 @@ impl Decoder {
             FrameError::TooLong => {
                 self.malformed(format!("an event is longer than {} MiB", MAX_EVENT_BYTES / MEBIBYTE))
             }
+            #[cfg(feature = "bedrock")]
+            FrameError::Damaged if self.stranger.is_none() => {
+                self.malformed("the checksum of a message is wrong")
+            }
+            #[cfg(feature = "bedrock")]
+            FrameError::Damaged => {
+                self.provider.wrong_server("bytes that are no messages of AWS", &self.hide)
+            }
             FrameError::NotUtf8 if self.stranger.is_some() => {
                 self.provider.wrong_server("bytes that are no text", &self.hide)
             }

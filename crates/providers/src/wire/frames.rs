@@ -15,6 +15,9 @@ pub(crate) enum Framing {
     Lines,
     /// The whole body is one document.
     Document,
+    /// Binary messages with checksums.
+    #[cfg(feature = "bedrock")]
+    Messages,
 }
 
 /// What cannot be a stream of events.
@@ -22,6 +25,9 @@ pub(crate) enum Framing {
 pub(crate) enum FrameError {
     TooLong,
     NotUtf8,
+    /// A checksum is wrong.
+    #[cfg(feature = "bedrock")]
+    Damaged,
 }
 
 /// Cuts bytes that arrive in pieces of any size into the data of events.
@@ -43,6 +49,8 @@ pub(crate) struct Frames {
     after_return: bool,
     /// Nothing has come yet, so that a byte order mark may.
     at_start: bool,
+    #[cfg(feature = "bedrock")]
+    messages: crate::bedrock::Messages,
 }
 
 impl Frames {
@@ -55,6 +63,8 @@ impl Frames {
             is_error: false,
             after_return: false,
             at_start: true,
+            #[cfg(feature = "bedrock")]
+            messages: crate::bedrock::Messages::default(),
         }
     }
 
@@ -64,6 +74,10 @@ impl Frames {
 
     /// The data of the events that these bytes complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, FrameError> {
+        #[cfg(feature = "bedrock")]
+        if self.framing == Framing::Messages {
+            return self.messages.push(bytes);
+        }
         let Some(mut begun) = self.begun.take() else { return self.cut(bytes) };
         begun.extend_from_slice(bytes);
         match begun.iter().find(|byte| !is_before_a_letter(**byte)) {

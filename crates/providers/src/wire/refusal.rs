@@ -70,6 +70,8 @@ impl Wire {
             Self::Gemini(options) => Self::Gemini(options.without(refused)),
             Self::Responses(options) => Self::Responses(options.without(refused)),
             Self::Anthropic(_) | Self::Ollama(_) => self.clone(),
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => self.clone(),
         }
     }
 
@@ -79,6 +81,8 @@ impl Wire {
             Self::Gemini(options) => options.parameters(),
             Self::Responses(options) => options.parameters(),
             Self::Anthropic(_) | Self::Ollama(_) => Vec::new(),
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock(_) => Vec::new(),
         }
     }
 }

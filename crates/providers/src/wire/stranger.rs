@@ -47,6 +47,9 @@ impl Stranger {
                 ["data", "event", "id:", "retry:", ":"].iter().any(may_begin)
             }
             Framing::Lines | Framing::Document => text.starts_with(['{', '[']),
+            // The first letters of a message are its length, which is less than 16 MiB.
+            #[cfg(feature = "bedrock")]
+            Framing::Messages => text.starts_with('\0'),
         };
         begins && !self.has_spoken
     }

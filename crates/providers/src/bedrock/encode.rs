@@ -1,0 +1,152 @@
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::{ID, Options};
+use crate::text_tools::{ToolSupport, in_words};
+use crate::wire::ids::Ids;
+use crate::wire::words;
+use headstart_forked_query::{Image, ImageType, Message, ModelRequest, Part, Role, ToolOutcome, ToolResult};
+
+/// As many stop sequences the service takes.
+const MOST_STOPS: usize = 4;
+
+/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+///
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
+    let has_calls = request.messages.iter().any(|message| message.tool_calls().next().is_some());
+    // Calls and results are refused in a request that offers no tools.
+    let request = if request.tools.is_empty() && has_calls {
+        Cow::Owned(in_words(request, ToolSupport::None))
+    } else {
+        Cow::Borrowed(request)
+    };
+    let keeps = keeps_prefixes(&request.model);
+    let mut body = Map::new();
+    if !request.tools.is_empty() {
+        body.insert("toolConfig".into(), json!({ "tools": tools(&request, keeps) }));
+    }
+    if let Some(system) = request.system.as_deref().filter(|system| !system.trim().is_empty()) {
+        let mut blocks = vec![json!({ "text": system })];
+        blocks.extend((keeps != Keeps::Nothing).then(cache_point));
+        body.insert("system".into(), blocks.into());
+    }
+    body.insert("messages".into(), messages(&request, keeps).into());
+    let stops = options.stop_sequences.iter().filter(|stop| !stop.trim().is_empty()).take(MOST_STOPS);
+    let stops: Vec<_> = stops.cloned().collect();
+    let mut inference = Map::new();
+    if let Some(tokens) = words::output_limit(&request, false) {
+        inference.insert("maxTokens".into(), tokens.into());
+    }
+    if !stops.is_empty() {
+        inference.insert("stopSequences".into(), stops.into());
+    }
+    if !inference.is_empty() {
+        body.insert("inferenceConfig".into(), inference.into());
+    }
+    words::to_bytes(&body)
+}
+
+/// Behind what a model takes cache points. Others refuse the request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    Nothing,
+    Messages,
+    MessagesAndTools,
+}
+
+fn keeps_prefixes(model: &str) -> Keeps {
+    if model.contains("anthropic.claude") {
+        Keeps::MessagesAndTools
+    } else if model.contains("amazon.nova") {
+        Keeps::Messages
+    } else {
+        Keeps::Nothing
+    }
+}
+
+fn cache_point() -> Value {
+    json!({ "cachePoint": { "type": "default" } })
+}
+
+fn tools(request: &ModelRequest, keeps: Keeps) -> Vec<Value> {
+    let tools = request.tools.iter().map(|tool| {
+        let schema = json!({ "json": tool.parameters });
+        json!({ "toolSpec": { "name": tool.name, "description": tool.description, "inputSchema": schema } })
+    });
+    tools.chain((keeps == Keeps::MessagesAndTools).then(cache_point)).collect()
+}
+
+/// One side's blocks, as they follow each other: two messages of one side in a row are refused.
+struct Turn {
+    role: &'static str,
+    content: Vec<Value>,
+}
+
+fn messages(request: &ModelRequest, keeps: Keeps) -> Vec<Value> {
+    let ids = Ids::of(&request.messages, ID, &request.model);
+    let (shared, question) = words::split_question(request);
+    let mut turns = Vec::new();
+    add(&mut turns, shared, &ids);
+    if keeps != Keeps::Nothing {
+        let before_answer = turns.iter().rposition(|turn| turn.role == "assistant").unwrap_or_default();
+        let last_before = turns[..before_answer].len().checked_sub(1);
+        let marked = [last_before, turns.len().checked_sub(1)];
+        for (place, turn) in turns.iter_mut().enumerate() {
+            if marked.contains(&Some(place)) {
+                turn.content.push(cache_point());
+            }
+        }
+    }
+    add(&mut turns, question.map_or(&[], std::slice::from_ref), &ids);
+    if let (Some(schema), Some(last)) = (&request.response_schema, turns.last_mut()) {
+        last.content.push(json!({ "text": words::schema(schema).trim_start() }));
+    }
+    let message = |turn: Turn| json!({ "role": turn.role, "content": turn.content });
+    turns.into_iter().map(message).collect()
+}
+
+fn add(turns: &mut Vec<Turn>, messages: &[Message], ids: &Ids<'_>) {
+    for message in messages {
+        let role = if message.role == Role::Model { "assistant" } else { "user" };
+        let content = message.parts.iter().filter_map(|part| block(part, ids));
+        let content: Vec<_> = content.collect();
+        match turns.last_mut() {
+            _ if content.is_empty() => {}
+            Some(turn) if turn.role == role => turn.content.extend(content),
+            _ => turns.push(Turn { role, content }),
+        }
+    }
+}
+
+fn block(part: &Part, ids: &Ids<'_>) -> Option<Value> {
+    match part {
+        // A blank text is refused.
+        Part::Text { text } => (!text.trim().is_empty()).then(|| json!({ "text": text })),
+        Part::Image(Image { media_type, data }) => {
+            let format = match media_type {
+                ImageType::Png => "png",
+                ImageType::Jpeg => "jpeg",
+                ImageType::Gif => "gif",
+                ImageType::WebP => "webp",
+            };
+            Some(json!({ "image": { "format": format, "source": { "bytes": data } } }))
+        }
+        Part::ToolCall(call) => Some(json!({
+            "toolUse": { "toolUseId": ids.plain(&call.id), "name": words::plain(&call.name), "input": call.args }
+        })),
+        Part::ToolResult(result) => Some(tool_result(result, ids)),
+        Part::Opaque(_) => None,
+    }
+}
+
+fn tool_result(result: &ToolResult, ids: &Ids<'_>) -> Value {
+    let text = words::outcome(result);
+    let text = if text.trim().is_empty() { "(nothing)" } else { &text };
+    let mut json = json!({ "toolUseId": ids.plain(&result.id), "content": [{ "text": text }] });
+    if matches!(result.outcome, ToolOutcome::Error(_)) {
+        json["status"] = "error".into();
+    }
+    json!({ "toolResult": json })
+}

@@ -1,0 +1,54 @@
+use serde_json::{Map, Value};
+
+use crate::wire::{Answer, Arguments, Fragment, Wrong};
+use headstart_forked_query::json::FromJson;
+use headstart_forked_query::{FinishReason, Usage};
+
+/// Reads one event, `{NAME: PAYLOAD}`. Those of other names say nothing that anybody needs.
+pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
+    let mut event = Map::from_json(event)?;
+    if let Some(error) = event.remove("error") {
+        return Err(Wrong::Error(error));
+    }
+    let Some((name, payload)) = event.into_iter().next() else { return Ok(()) };
+    let index = payload.get("contentBlockIndex").and_then(Value::as_u64);
+    let text = |place: &str| payload.pointer(place).and_then(Value::as_str).map(str::to_owned);
+    match name.as_str() {
+        "contentBlockStart" => {
+            if let Some(id) = text("/start/toolUse/toolUseId") {
+                let name = text("/start/toolUse/name").unwrap_or_default();
+                answer.call(Fragment { index, id, name, ..Fragment::default() });
+            }
+        }
+        "contentBlockDelta" => {
+            answer.text(text("/delta/text"));
+            answer.thought(text("/delta/reasoningContent/text"));
+            if let Some(letters) = text("/delta/toolUse/input") {
+                answer.call(Fragment { index, arguments: Arguments::More(letters), ..Fragment::default() });
+            }
+        }
+        "messageStop" => answer.finish(match text("/stopReason").as_deref() {
+            Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+            Some("guardrail_intervened" | "content_filtered") => FinishReason::ContentFilter,
+            _ => FinishReason::Stop,
+        }),
+        "metadata" => {
+            let count = |name: &str| payload["usage"].get(name).and_then(Value::as_u64).unwrap_or_default();
+            let (cached, written) = (count("cacheReadInputTokens"), count("cacheWriteInputTokens"));
+            if payload.get("usage").is_some() {
+                answer.usage(Usage {
+                    // What was found in the cache, or put into it, is counted apart.
+                    input_tokens: count("inputTokens").saturating_add(cached).saturating_add(written),
+                    cached_input_tokens: cached,
+                    cache_creation_tokens: written,
+                    output_tokens: count("outputTokens"),
+                    ..Usage::default()
+                });
+            }
+            // It is the last.
+            answer.end();
+        }
+        _ => answer.step(),
+    }
+    Ok(())
+}
