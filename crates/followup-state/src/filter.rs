@@ -69,13 +69,13 @@ const RULES: &[(FilterReason, Rule)] = &[
 /// | `error_message` | "api error: …" and four more | |
 /// | `prefixed_label` | `Suggestion: …` | conventional commits (`fix: …`) and tools (`npm: …`) are no labels |
 /// | `quoted` | the whole text in quotes, or one half of a pair | |
-/// | `not_a_command` | "/", "//", "/etc/passwd" | a slash command (slash, letter, word characters, dashes, colons, then arguments) skips all rules below but `too_long` |
+/// | `not_a_command` | "/", "//", "/etc/passwd" | a slash command (slash, letter, word characters, dashes, colons, then arguments) skips all rules below but `too_long` and addresses |
 /// | `too_few_words` | one word, unless it is an order ("yes.", "commit!") | in scripts other than Latin any word of two letters that is no mere hesitation; Chinese, Japanese, Korean, Thai and their like: two characters |
 /// | `too_many_words` | over 12 words, 30 CJK or 40 Thai (Lao, Khmer, Burmese, Tibetan) characters | mixed texts: each part has its own limit |
 /// | `too_long` | 100 characters | combining marks do not count |
 /// | `multiple_sentences` | a sentence end and another sentence | titles, initials, versions and list numbers end nothing |
 /// | `question` | a question mark at the end of a word, or the form of a question | |
-/// | `has_formatting` | asterisk, backtick, heading, list mark, HTML, link | |
+/// | `has_formatting` | asterisk, backtick, heading, list mark, HTML, link, a mention of an address (`@https://…`) | the last holds for slash commands too: whoever takes the suggestion would fetch it |
 /// | `evaluative` | a clause that praises or thanks | a praise word inside an order is fine |
 /// | `ai_voice` | "let me…", "I'll…", "here's…" | |
 pub fn filter(text: &str) -> Result<Suggestion, FilterReason> {
@@ -95,8 +95,9 @@ pub fn filter(text: &str) -> Result<Suggestion, FilterReason> {
 
     let reading = Reading::new(text);
     if shape::is_slash_command(text) {
-        let rules: [(FilterReason, Rule); 2] = [
+        let rules: [(FilterReason, Rule); 3] = [
             (FilterReason::Destructive, destructive::is_destructive),
+            (FilterReason::HasFormatting, shape::mentions_address),
             (FilterReason::TooLong, length::is_too_long),
         ];
         return judge(&reading, &rules);

@@ -138,6 +138,12 @@ pub(super) fn has_formatting(reading: &Reading<'_>) -> bool {
         || has_list_number(text)
         || has_html(reading.text)
         || has_inline_mark(text)
+        || mentions_address(reading)
+}
+
+/// A mention of an address of the web: whoever takes the suggestion would fetch it, and only a user chooses what is asked of the web.
+pub(super) fn mentions_address(reading: &Reading<'_>) -> bool {
+    ["@https:", "@http:"].iter().any(|mention| reading.folded.as_str().contains(mention))
 }
 
 /// Heading, bullet, block quote, table, rule.
