@@ -34,7 +34,7 @@ impl Mention {
 }
 
 /// What a prompt names, in order, each once. A mention stands at the beginning of a word: an address (`a@b.c`) is none, and neither is what has a
-/// backslash before its `@`. An address of the web is one behind an `@` only; in quotes, where it holds a comma, a semicolon or a bracket.
+/// backslash before its `@`, nor what stands in a fenced block of code, which was pasted. An address of the web is one behind an `@` only; in quotes, where it holds a comma, a semicolon or a bracket.
 ///
 /// ```
 /// use headstart_context::{Mention, mentions};
@@ -45,7 +45,53 @@ impl Mention {
 /// ```
 pub fn mentions(prompt: &str) -> Vec<Mention> {
     let mut found = Vec::new();
-    let mut rest = prompt;
+    for part in outside_of_fences(prompt) {
+        find(part, &mut found);
+    }
+    found
+}
+
+/// The parts of a text that are in no fenced block. One that is not closed goes to the end, as in Markdown.
+fn outside_of_fences(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut open: Option<(char, usize)> = None;
+    let (mut start, mut at) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let end = at + line.len();
+        match (open, fence(line)) {
+            (None, Some((sign, length, _))) => {
+                parts.push(&text[start..at]);
+                open = Some((sign, length));
+            }
+            (Some((sign, length)), Some((found, long, is_bare)))
+                if sign == found && length <= long && is_bare =>
+            {
+                (open, start) = (None, end);
+            }
+            _ => {}
+        }
+        at = end;
+    }
+    if open.is_none() {
+        parts.push(&text[start..]);
+    }
+    parts
+}
+
+/// The fence that a line is: its sign, how often, and whether nothing stands behind it.
+fn fence(line: &str) -> Option<(char, usize, bool)> {
+    let line = line.trim();
+    let sign = line.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+    let rest = line.trim_start_matches(sign);
+    let length = line.len() - rest.len();
+    // Three backquotes and more of them in one line are code in a sentence.
+    let is_fence = 3 <= length && !(sign == '`' && rest.contains('`'));
+    is_fence.then_some((sign, length, rest.is_empty()))
+}
+
+/// Adds what a text names that holds no block of code.
+fn find(text: &str, found: &mut Vec<Mention>) {
+    let mut rest = text;
     let mut before = None;
     while let Some(sign) = rest.chars().next() {
         let behind = &rest[sign.len_utf8()..];
@@ -60,7 +106,6 @@ pub fn mentions(prompt: &str) -> Vec<Mention> {
             found.push(mention);
         }
     }
-    found
 }
 
 /// Whether a mention may begin behind this.
@@ -99,7 +144,10 @@ fn mention(word: &str, is_quoted: bool) -> Option<Mention> {
     }
     let with_lines = word.rsplit_once(':').and_then(|(path, lines)| Some((path, line_range(lines)?)));
     let (path, lines) = with_lines.map_or((word, None), |(path, lines)| (path, Some(lines)));
-    let is_sure = is_quoted || path.contains('/');
+    // `@scope/name` is what a package is called, too: with an ending or a slash at the end it can only be a path.
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_sure = is_quoted
+        || (path.contains('/') && (folder.starts_with('.') || name.is_empty() || name.contains('.')));
     (!path.is_empty()).then(|| Mention::Path { path: path.to_owned(), lines, is_sure })
 }
 
@@ -121,7 +169,7 @@ mod tests {
 
     #[test]
     fn mentions_begin_a_word() {
-        let cases: [(&str, &[&str]); 12] = [
+        let cases: [(&str, &[&str]); 16] = [
             ("look at @src/lib.rs.", &["src/lib.rs"]),
             ("(@src/) and @Makefile, please", &["src/", "Makefile"]),
             ("@\"my notes.txt\" twice @\"my notes.txt\"", &["my notes.txt"]),
@@ -134,15 +182,33 @@ mod tests {
             ("@ @. @: @\"", &[]),
             ("`@src/日本.rs`", &["src/日本.rs"]),
             ("@ssh://host/x @file:///etc/passwd @@a/b", &[]),
+            ("mend\n```ts\nimport x from '@a/b.ts'; // @https://example.org\n```\nas in @c.ts", &["c.ts"]),
+            ("````\n```\n@a.rs\n```\n````\n@b.rs", &["b.rs"]),
+            ("~~~\n@a.rs", &[]),
+            ("```@a.rs``` and ```", &["a.rs"]),
         ];
         for (prompt, expected) in cases {
             assert_eq!(written(prompt), expected, "{prompt}");
         }
     }
 
+    #[test]
+    fn the_name_of_a_package_need_not_be_a_file() {
+        let sure = |prompt: &str| match mentions(prompt).as_slice() {
+            [Mention::Path { is_sure, .. }] => *is_sure,
+            other => panic!("{prompt}: {other:?}"),
+        };
+        for package in ["upgrade @types/node", "\"@angular/core\": \"^20\"", "@Makefile"] {
+            assert!(!sure(package), "{package}");
+        }
+        for path in ["@src/lib.rs", "@src/", "@src/bin/", "@\"types/node\"", "@../x.y", "@src/lib.rs:3"] {
+            assert!(sure(path), "{path}");
+        }
+    }
+
     proptest! {
         #[test]
-        fn any_prompt_is_read(prompt in r#"[@"\\/:. a-z0-9()\-日]{0,40}"#) {
+        fn any_prompt_is_read(prompt in r#"[@"\\/:. a-z0-9()\-日`~\n]{0,40}"#) {
             for mention in mentions(&prompt) {
                 prop_assert!(!mention.words().is_empty());
             }
