@@ -16,8 +16,9 @@
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
-//! use headstart_forked_query::{BackgroundModel, CacheSafeParams, Recording, Replay, ToolCall};
+//! use headstart_forked_query::{BackgroundModel, CacheSafeParams, ToolCall};
 //! use headstart_overlay_fs::MemoryTree;
+//! use headstart_providers::{Recording, Replay};
 //! use headstart_speculation::{Acceptance, Consent, Engine, Host, Limits};
 //! use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict};
 //! use headstart_toolbox::Toolbox;
