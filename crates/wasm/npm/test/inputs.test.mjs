@@ -159,7 +159,8 @@ test("a field that nobody knows, one that is missing, and nothing at all", async
     [() => engine().turn({ messages: [] }, { prompt: "x", transcript: { messages: [], rest: [], restContinues: false } }), "next", /either/],
     [() => engine().turn({ messages: [] }, { promt: "x" }), "next.promt", /did you mean prompt\?$/],
     [() => engine().speculate({ messages: [1] }, "x"), "conversation.messages[0]", /must be an object with `role` and `parts`, and is a number$/],
-    [() => engine().speculate({ messages: [{ role: "user", parts: [{ type: "image" }] }] }, "x"), "conversation.messages[0].parts[0].type", /must be one of "text", "toolCall", "toolResult", "opaque", and is "image"$/],
+    [() => engine().speculate({ messages: [{ role: "user", parts: [{ type: "video" }] }] }, "x"), "conversation.messages[0].parts[0].type", /must be one of "text", "image", "toolCall", "toolResult", "opaque", and is "video"$/],
+    [() => engine().speculate({ messages: [{ role: "user", parts: [{ type: "image" }] }] }, "x"), "conversation.messages[0].parts[0].mediaType", /is missing$/],
     [() => ChangeSet.fromJSON({ changes: [{ path: {} }], reads: [] }), "changes.changes[0]", /must be a path: a string, or an array of its bytes$/],
   ];
   for (const [make, path, message] of cases) {
