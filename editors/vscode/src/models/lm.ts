@@ -7,6 +7,8 @@ interface ToolHost {
   LanguageModelTextPart: new (value: string) => { value: string };
   LanguageModelToolCallPart: new (callId: string, name: string, input: object) => { callId: string; name: string; input: object };
   LanguageModelToolResultPart: new (callId: string, content: unknown[]) => object;
+  /** Since 1.103; the oldest editor that is supported has none. */
+  LanguageModelDataPart?: { image(bytes: Uint8Array, mediaType: string): unknown };
   LanguageModelChatMessage: { new (role: number, content: unknown): vscode.LanguageModelChatMessage };
 }
 
@@ -99,6 +101,11 @@ function partFor(host: ToolHost, part: Part): unknown[] {
   switch (part.type) {
     case "text":
       return [new host.LanguageModelTextPart(part.text)];
+    case "image": {
+      const data = host.LanguageModelDataPart;
+      if (data) return [data.image(Uint8Array.from(atob(part.data), (sign) => sign.charCodeAt(0)), part.mediaType)];
+      return [new host.LanguageModelTextPart("(An image stands here, which this editor cannot show to the model.)")];
+    }
     case "toolCall":
       return [new host.LanguageModelToolCallPart(part.id, part.name, part.args)];
     case "toolResult": {

@@ -54,6 +54,12 @@ beforeEach(() => {
   sent = [];
 });
 
+test("an image is told where the editor has no part for it", async () => {
+  const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
+  await asked([new Text("ok")], { ...REQUEST, messages: [{ role: "user", parts: [{ type: "text", text: "see" }, image] }] });
+  assert.match(JSON.stringify(sent[0]?.messages), /An image stands here, which this editor cannot show/);
+});
+
 test("texts, calls, an estimate of the tokens, and the end", async () => {
   const events = await asked([new Text("I'll "), new Text("look."), new Call("7", "ls", { path: "." })]);
   assert.deepEqual(events.map(({ type }) => type), ["text", "text", "toolCall", "usage", "finished"]);
