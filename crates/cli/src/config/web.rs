@@ -1,10 +1,5 @@
 //! What the user's file says of the web: `[web]`.
 
-#![cfg_attr(
-    not(feature = "mcp"),
-    expect(dead_code, reason = "what is read is of no use in a build without the web")
-)]
-
 use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
