@@ -6,12 +6,12 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 330, limit: 1133 },
+  "whole module": { goal: 860, limit: 1133 },
   "grammar and its parser": {},
-  "everything else": { goal: 130, limit: 915 },
+  "everything else": { limit: 915 },
   core: { goal: 480, limit: 730 },
   gate: { limit: 490 },
-  controller: { limit: 103 },
+  controller: { goal: 30, limit: 103 },
   "code index": { limit: 258 },
   "the index, over core": { goal: 60, limit: 42 },
 };
