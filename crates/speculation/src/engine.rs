@@ -4,7 +4,7 @@ use headstart_forked_query::{
     BackgroundModel, CONTENT, CacheSafeParams, Gauge, Model, ModelRequest, ToolSchema,
 };
 use headstart_overlay_fs::{Conflict, Overlay, Workspace};
-use headstart_tool_gate::{ApprovalMode, Gate};
+use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
 use tracing::{Instrument, info, info_span, trace};
 
@@ -142,12 +142,10 @@ impl Engine {
         }
     }
 
-    /// What a model is offered in the approval mode in force now: nothing in [`ApprovalMode::Chat`].
+    /// What a model is offered in the approval mode in force now: nothing in [`ApprovalMode::Chat`](headstart_tool_gate::ApprovalMode::Chat).
     pub fn offered_tools(&self) -> Vec<ToolSchema> {
-        match self.host.gate_context().mode {
-            ApprovalMode::Chat => Vec::new(),
-            _ => self.toolbox.schemas(),
-        }
+        let mode = self.host.gate_context().mode;
+        if mode.offers_tools() { self.toolbox.schemas() } else { Vec::new() }
     }
 
     fn tools(&self, request: &ModelRequest, events: &EventSender) -> Arc<Tools> {

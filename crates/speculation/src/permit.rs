@@ -144,7 +144,7 @@ impl Tools {
 
     /// A name that nobody offered cannot do anything: the model gets an error that it can act on.
     fn nobody_offers(&self, call: &ToolCall) -> Option<String> {
-        if self.host.gate_context().mode == ApprovalMode::Chat {
+        if !self.host.gate_context().mode.offers_tools() {
             return Some(format!(
                 "{} is not run: no tools are offered in chat mode; answer in words",
                 call.name

@@ -30,6 +30,11 @@ impl ApprovalMode {
         matches!(self, Self::Plan | Self::Chat)
     }
 
+    /// Whether a model is offered tools.
+    pub const fn offers_tools(self) -> bool {
+        !matches!(self, Self::Chat)
+    }
+
     /// Whether edits of files run without being asked for.
     pub const fn edits_files(self) -> bool {
         matches!(self, Self::AutoEdit | Self::Yolo)

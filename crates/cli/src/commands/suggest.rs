@@ -67,7 +67,7 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
         OsTree::open(&workspace).map_err(|error| setup::cannot_open(Path::new(&workspace), None, &error))?;
     let tree: Arc<dyn Tree> = Arc::new(tree);
     let system = Rules::system_text(rules.as_ref(), &toolbox, &tree, &gate).await;
-    let tools = if config.mode == ApprovalMode::Chat { Vec::new() } else { toolbox.schemas() };
+    let tools = if config.mode.offers_tools() { toolbox.schemas() } else { Vec::new() };
     let params = CacheSafeParams::new(Some(system), tools, &history, &models.main_name);
     let guards = Guards { plan_mode: config.mode == ApprovalMode::Plan, ..Guards::default() };
     let ledger = ledger_of(context, &config, &workspace)?;

@@ -49,7 +49,7 @@ impl Pastes {
         }
         let mut whole = String::with_capacity(text.len());
         for sign in text.chars() {
-            let index = SIGNS.clone().position(|known| known == sign);
+            let index = is_sign(sign).then(|| sign as usize - *SIGNS.start() as usize);
             match index.and_then(|index| Some((index, self.0.get(index)?))) {
                 Some((index, paste)) => whole += &by(index, paste),
                 None => whole.push(sign),
