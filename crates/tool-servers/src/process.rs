@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 
 use crate::untrusted::clean;
 
@@ -22,6 +23,8 @@ const MAX_WORDS: usize = 2 * 1024;
 const MAX_UNASKED: u64 = 64 * 1024 * 1024;
 /// How long it has to end after its input did, and after it was told to.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long its end, and then its last words, are waited for where its connection broke.
+const MOMENT: Duration = Duration::from_millis(300);
 
 /// A program, and all that it started and kept in its group. They end with this value.
 pub(crate) struct Process {
@@ -29,6 +32,8 @@ pub(crate) struct Process {
     group: Group,
     child: tokio::sync::Mutex<Child>,
     words: Arc<Mutex<VecDeque<u8>>>,
+    /// Ends with what the program says; behind a lock, since it can be waited for only once at a time.
+    listener: tokio::sync::Mutex<JoinHandle<()>>,
 }
 
 struct Group {
@@ -91,18 +96,26 @@ impl Process {
             return Err("its pipes are not there".to_owned());
         };
         let words = Arc::default();
-        tokio::spawn(keep_last_words(errors, Arc::clone(&words)));
+        let listener = tokio::sync::Mutex::new(tokio::spawn(keep_last_words(errors, Arc::clone(&words))));
         let unasked = Arc::<AtomicU64>::default();
         let heard = Heard { output, unasked: Arc::clone(&unasked) };
-        Ok((Self { group, child: tokio::sync::Mutex::new(child), words }, heard, input, unasked))
+        Ok((Self { group, child: tokio::sync::Mutex::new(child), words, listener }, heard, input, unasked))
     }
 
     /// How it ended, or what it said last; empty where it says nothing and is still there.
     pub(crate) async fn last_words(&self) -> String {
         let waits = async { self.child.lock().await.wait().await };
-        let status = tokio::time::timeout(Duration::from_millis(300), waits).await;
+        let status = tokio::time::timeout(MOMENT, waits).await;
         let status =
             status.ok().and_then(Result::ok).map(|status| format!("it ended ({status})")).unwrap_or_default();
+        if !status.is_empty() {
+            // What it said just before it ended may not be read yet. What it left in the background may hold the
+            // pipe open, so this wait has a limit, too.
+            let mut listener = self.listener.lock().await;
+            if !listener.is_finished() {
+                let _ = tokio::time::timeout(MOMENT, &mut *listener).await;
+            }
+        }
         let words: Vec<u8> =
             self.words.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let words = clean(String::from_utf8_lossy(&words).trim(), MAX_WORDS);
