@@ -1,38 +1,12 @@
 //! A workspace on a real disk. Everything goes through one directory handle.
 
-mod apply;
 mod attributes;
-mod calls;
-mod clock;
 mod commit;
-#[cfg(feature = "failpoints")]
-pub mod failpoints;
-mod folders;
-mod home;
-mod inherit;
-mod journal;
-mod known;
-mod lock;
-mod looks;
-mod names;
+mod disk;
 mod options;
-mod origin;
-mod orphans;
-mod plan;
-mod process;
 mod read;
-mod ready;
 mod recover;
-mod seen;
-mod stage;
 mod staging;
-mod sweep;
-#[cfg(feature = "failpoints")]
-mod trace;
-mod turn;
-mod undo;
-mod undo_several;
-mod waiting;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -46,18 +20,20 @@ use cap_std::fs::{Dir, MetadataExt as _};
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
-use self::calls::{Found, Time};
-use self::clock::Clock;
 use self::commit::discard_prepared;
-use self::home::Homes;
-use self::known::Known;
+use self::disk::calls::{self, Found, Time};
+use self::disk::clock::Clock;
+#[cfg(feature = "failpoints")]
+pub use self::disk::failpoints;
 pub use self::options::{Durability, OsOptions, Preparing, UndoLimit};
-pub use self::process::Process;
+pub use self::recover::outcome::{SweepOutcome, Swept};
+pub use self::recover::undo::UndoOutcome;
+pub use self::recover::undo_several::SeveralUndone;
 use self::staging::Staging;
-pub use self::sweep::{SweepOutcome, Swept};
-use self::turn::Turn;
-pub use self::undo::UndoOutcome;
-pub use self::undo_several::SeveralUndone;
+use self::staging::home::{self, Homes};
+use self::staging::known::Known;
+pub use self::staging::process::Process;
+use self::staging::turn::Turn;
 use crate::{ContentHash, EntryKind, Fingerprint, Metadata, Participant, TreeError};
 
 /// A folder on disk and all that is in it (feature `os`; Linux, macOS and other Unix systems).
@@ -168,7 +144,7 @@ impl OsTree {
 
     /// Whether a path is in no view: a staging folder, or what a host keeps.
     fn is_reserved(&self, path: &WorkspacePath) -> bool {
-        path.names().any(staging::is_staging_name)
+        path.names().any(home::is_staging_name)
             || self.hidden.as_ref().is_some_and(|hidden| path.starts_with(hidden))
     }
 

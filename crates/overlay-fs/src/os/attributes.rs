@@ -1,10 +1,12 @@
 //! What a file has besides its content, and keeps when that is replaced.
 
+pub(super) mod inherit;
+
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Gid, Uid, fchown, fgetxattr, flistxattr, fsetxattr};
 use rustix::io::Errno;
 
-use super::calls::{self, Found, Place};
+use super::disk::calls::{self, Found, Place};
 use crate::Change;
 
 /// The bits that the user's file has now, with the executable ones changed only if the change set changes them.

@@ -1,21 +1,34 @@
+//! A commit: plan, journal, apply, mark.
+
+pub(super) mod apply;
+pub(super) mod folders;
+pub(super) mod lock;
+pub(super) mod looks;
+pub(super) mod origin;
+pub(super) mod plan;
+pub(super) mod ready;
+pub(super) mod stage;
+pub(super) mod stop;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 
 use async_trait::async_trait;
 
-use super::apply::{Applied, Kept};
-use super::calls::{self, Time};
-use super::folders::{Folders, Stop};
-use super::home::Home;
-use super::journal::Journal;
-use super::lock::CommitLock;
-use super::looks::{FoundAt, Looks};
-use super::plan::Planner;
-use super::ready::{self, Stage};
-use super::stage::{self, Synced};
+use self::apply::{Applied, Kept, not_put_back};
+use self::folders::Folders;
+use self::lock::CommitLock;
+use self::looks::{FoundAt, Looks};
+use self::plan::Planner;
+use self::ready::Stage;
+use self::stage::Synced;
+use self::stop::{Stop, at_root, not_taken_back};
+use super::disk::calls::{self, Time};
+use super::staging::home::Home;
+use super::staging::journal::Journal;
 use super::staging::{Phase, Staging};
-use super::{Durability, OsTree, Preparing, tree_error};
+use super::{Durability, OsTree, Preparing};
 use crate::change_set::digest::Digest;
 use crate::{
     ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ContentHash,
@@ -379,26 +392,4 @@ pub(super) fn discard_prepared(prepared: Option<Staging>) {
     if let Some(staging) = prepared {
         discard(&staging);
     }
-}
-
-/// What was done is still half done, and its journal in force.
-pub(super) fn not_taken_back(stop: Stop, error: &io::Error) -> Stop {
-    let stop = stop.into_error();
-    let message = format!(
-        "{stop}; what was done until then could not be taken back ({error}): the next accept, undo or sweep does it"
-    );
-    Stop::Error(TreeError::Io { path: WorkspacePath::root(), message })
-}
-
-pub(super) fn not_put_back(staging: &Staging, kept: &Kept) -> TreeError {
-    let copies = kept.iter().map(|(path, name)| format!("{path} in {}/{name}", staging.told));
-    let copies = copies.collect::<Vec<_>>().join(", ");
-    let message = format!(
-        "changed by somebody else while the accept was taken back; the former content is kept: {copies}"
-    );
-    TreeError::Io { path: kept[0].0.clone(), message }
-}
-
-pub(super) fn at_root(error: &io::Error) -> TreeError {
-    tree_error(&WorkspacePath::root(), error)
 }

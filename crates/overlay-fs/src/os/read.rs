@@ -9,9 +9,11 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, FileType, OFlags, statat};
 use rustix::io::Errno;
 
-use super::clock::Clock;
-use super::names::for_each_name;
-use super::{OsTree, calls, metadata_of, os_name, os_path, staging, tree_error};
+use super::disk::calls;
+use super::disk::clock::Clock;
+use super::disk::names::for_each_name;
+use super::staging::home::is_staging_name;
+use super::{OsTree, metadata_of, os_name, os_path, tree_error};
 use crate::{DirEntry, EntryKind, Metadata, Tree, TreeError};
 
 /// How often a refused path is tried again: a folder that is renamed at that moment can make a legal path look
@@ -140,7 +142,7 @@ fn list_folder(root: &Dir, path: &WorkspacePath) -> io::Result<Vec<DirEntry>> {
     let folder = root.open_with(os_path(path), &options(OFlags::DIRECTORY))?;
     let mut entries = Vec::new();
     for_each_name(&folder, |name, kind| {
-        if !matches!(name, b"." | b"..") && !staging::is_staging_name(name) {
+        if !matches!(name, b"." | b"..") && !is_staging_name(name) {
             let kind = match kind {
                 // Some file systems tell it only to those who look.
                 FileType::Unknown => kind_of_name(&folder, name)?,

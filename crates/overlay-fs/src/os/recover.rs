@@ -1,17 +1,25 @@
+//! What is done with commits that are through, or were interrupted.
+
+pub(super) mod orphans;
+pub(super) mod outcome;
+pub(super) mod sweep;
+pub(super) mod undo;
+pub(super) mod undo_several;
+
 use std::io;
 
+use self::outcome::{SweepOutcome, Swept};
 use super::OsTree;
 use super::Undoable;
-use super::apply::Applied;
-use super::calls::{self, Time};
-use super::commit::at_root;
-use super::folders::Stop;
-use super::home::Home;
-use super::journal::Action;
-use super::lock::CommitLock;
-use super::seen::look_if_there;
+use super::commit::apply::Applied;
+use super::commit::lock::CommitLock;
+use super::commit::stop::Stop;
+use super::commit::stop::at_root;
+use super::disk::calls::Time;
+use super::disk::seen::look_if_there;
+use super::staging::home::Home;
+use super::staging::journal::Action;
 use super::staging::{Phase, Staging};
-use super::sweep::{SweepOutcome, Swept};
 use crate::{ChangeSet, ContentHash, Direction, Finish, TreeError, WorkspacePath};
 
 impl OsTree {
@@ -206,7 +214,7 @@ impl OsTree {
         let mut kept = Undoable::new();
         let mut room = (limit.accepts.saturating_sub(accepts), limit.bytes.saturating_sub(bytes));
         for (staging, phase) in self.ended()?.into_iter().rev() {
-            let size = match size_of(&staging) {
+            let size = match staging.size() {
                 // A name that no commit gives: a sweep tells of it, and leaves it.
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => continue,
                 size => size?,
@@ -259,12 +267,4 @@ fn is_as_replaced(staging: &Staging) -> io::Result<bool> {
         }
     }
     Ok(true)
-}
-
-pub(super) fn size_of(staging: &Staging) -> io::Result<u64> {
-    let mut size = 0;
-    for name in staging.content()? {
-        size += calls::look(staging.at(&name))?.len;
-    }
-    Ok(size)
 }

@@ -1,3 +1,12 @@
+//! Staging folders: private folders in which new files wait and old ones are kept.
+
+pub(super) mod home;
+pub(super) mod journal;
+pub(super) mod known;
+pub(super) mod process;
+pub(super) mod turn;
+pub(super) mod waiting;
+
 use std::ffi::OsStr;
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -9,16 +18,15 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::calls::{self, Found, Place, Time};
-use super::home::{Home, identity, is_private};
-use super::inherit::make_plain;
-use super::journal::Journal;
-use super::names::names_in;
-use super::process::Process;
-use super::seen::{Vouched, look_if_there, place};
+use self::home::{Home, PREFIX, identity, is_private};
+use self::journal::Journal;
+use self::process::Process;
+use super::attributes::inherit::make_plain;
+use super::disk::calls::{self, Found, Place, Time};
+use super::disk::names::names_in;
+use super::disk::seen::{Vouched, look_if_there, place};
 use crate::{ContentHash, EntryKind};
 
-const PREFIX: &str = ".headstart-staging-";
 /// Who made the folder, and for which changes. Its maker holds a lock on it.
 ///
 /// To make a file is what takes longest when a folder is made, so one says two things: it keeps the folder out of `git status`
@@ -30,12 +38,6 @@ const IGNORE_ALL: &str = "*\n# ";
 const LARGEST: u64 = 256 << 20;
 /// A journal that is being written.
 const DRAFT: &str = "draft";
-
-/// Whether a name is that of a staging folder: such names are in no listing and cannot be staged.
-pub(super) fn is_staging_name(name: &[u8]) -> bool {
-    name.strip_prefix(PREFIX.as_bytes())
-        .is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
-}
 
 /// How far it got, each a journal of that name. The first that is there counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -363,6 +365,15 @@ impl Staging {
             Some(changes) => Ok(Some(changes)),
             None => Ok(self.journal(phase)?.and_then(|journal| journal.changes)),
         }
+    }
+
+    /// How many bytes are in it.
+    pub(super) fn size(&self) -> io::Result<u64> {
+        let mut size = 0;
+        for name in self.content()? {
+            size += calls::look(self.at(&name))?.len;
+        }
+        Ok(size)
     }
 
     /// `None`: it is damaged, or a newer headstart wrote it.

@@ -11,26 +11,32 @@ use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
-use super::calls::{self, Found};
-use super::names::names_in;
-use super::orphans;
-use super::seen::place;
-use super::staging;
 use crate::EntryKind;
+use crate::os::disk::calls::{self, Found};
+use crate::os::disk::names::names_in;
+use crate::os::disk::seen::place;
 
 /// The folder, in a host's state folder, for the staging folders of all workspaces.
-pub(super) const STAGING: &str = "staging";
+pub(in crate::os) const STAGING: &str = "staging";
+
+/// How the name of a staging folder begins; what follows is a random number.
+pub(in crate::os) const PREFIX: &str = ".headstart-staging-";
+
+/// Beside the staging folders of a workspace in the host's state folder: where that workspace was last opened.
+pub(in crate::os) const NOTE: &str = "workspace";
+/// A note that is being written.
+pub(in crate::os) const NOTE_DRAFT: &str = "workspace-draft";
 
 /// Where the staging folders of one workspace are: in the host's state folder, as long as a rename reaches the workspace
 /// from there, else in the workspace's own folder, where no view shows them.
 #[derive(Debug)]
-pub(super) struct Homes {
+pub(in crate::os) struct Homes {
     root: Arc<Dir>,
     state: Option<PathBuf>,
     /// Where the workspace was opened, if that is known, for a sweep after it is gone.
     opened_at: Option<PathBuf>,
     /// Tells this workspace from others, wherever it is moved.
-    pub(super) workspace: String,
+    pub(in crate::os) workspace: String,
     /// The one in the state folder, as it was last found.
     found: Mutex<Option<Home>>,
     /// Whether the names of the folders above those in the state folder are on the medium.
@@ -39,16 +45,20 @@ pub(super) struct Homes {
 
 /// One folder in which staging folders are.
 #[derive(Debug, Clone)]
-pub(super) struct Home {
-    pub(super) folder: Arc<Dir>,
+pub(in crate::os) struct Home {
+    pub(in crate::os) folder: Arc<Dir>,
     /// Where it is; `None`: it is the workspace.
-    pub(super) path: Option<PathBuf>,
+    pub(in crate::os) path: Option<PathBuf>,
     /// Whether the kernel renames from here to the workspace.
-    pub(super) reaches: bool,
+    pub(in crate::os) reaches: bool,
 }
 
 impl Homes {
-    pub(super) fn new(root: Dir, opened_at: Option<PathBuf>, state: Option<PathBuf>) -> io::Result<Self> {
+    pub(in crate::os) fn new(
+        root: Dir,
+        opened_at: Option<PathBuf>,
+        state: Option<PathBuf>,
+    ) -> io::Result<Self> {
         let workspace = identity(&root)?;
         let root = Arc::new(root);
         Ok(Self {
@@ -62,7 +72,7 @@ impl Homes {
     }
 
     /// Those that are there. A folder that is not private to this user is none of ours.
-    pub(super) fn existing(&self) -> io::Result<Vec<Home>> {
+    pub(in crate::os) fn existing(&self) -> io::Result<Vec<Home>> {
         let state = match &self.state {
             Some(state) => match self.in_state(state, false) {
                 // Not there, or something else that is none of ours.
@@ -75,18 +85,18 @@ impl Homes {
     }
 
     /// The one for a new staging folder.
-    pub(super) fn for_new(&self) -> Home {
+    pub(in crate::os) fn for_new(&self) -> Home {
         self.outside().unwrap_or_else(|| self.inside())
     }
 
     /// The one in the host's state folder, if a rename reaches the workspace from there.
-    pub(super) fn outside(&self) -> Option<Home> {
+    pub(in crate::os) fn outside(&self) -> Option<Home> {
         let home = self.in_state(self.state.as_ref()?, true).ok()?;
         home.filter(|home| home.reaches)
     }
 
     /// The same, if it was made before.
-    pub(super) fn outside_if_there(&self) -> io::Result<Option<Home>> {
+    pub(in crate::os) fn outside_if_there(&self) -> io::Result<Option<Home>> {
         match &self.state {
             Some(state) => Ok(self.in_state(state, false)?.filter(|home| home.reaches)),
             None => Ok(None),
@@ -95,7 +105,7 @@ impl Homes {
 
     /// Puts the names of the staging folders in a home on the medium, and what leads to the home. After a loss of power
     /// a journal that nobody finds would help as little as none.
-    pub(super) fn sync(&self, home: &Home) -> io::Result<()> {
+    pub(in crate::os) fn sync(&self, home: &Home) -> io::Result<()> {
         calls::sync_folder(&home.folder)?;
         let Some(state) = self.state.as_ref().filter(|_| home.path.is_some()) else { return Ok(()) };
         if self.is_synced.load(Ordering::Relaxed) {
@@ -139,7 +149,7 @@ impl Homes {
         }
         if let Some(opened_at) = &self.opened_at {
             // Without it a sweep leaves what is here, so this is no reason to refuse the work.
-            let _ = orphans::note(&folder, opened_at);
+            let _ = note(&folder, opened_at);
         }
         let path = Some(state.join(STAGING).join(&self.workspace));
         let reaches = reaches(&folder, &self.root)?;
@@ -158,15 +168,15 @@ impl Home {
     }
 
     /// The names of the staging folders, sorted.
-    pub(super) fn names(&self) -> io::Result<Vec<String>> {
+    pub(in crate::os) fn names(&self) -> io::Result<Vec<String>> {
         names_in(&self.folder, |name| {
-            let is_ours = staging::is_staging_name(name);
+            let is_ours = is_staging_name(name);
             Ok(str::from_utf8(name).ok().filter(|_| is_ours).map(str::to_owned))
         })
     }
 
     /// A staging folder as a person is told of it.
-    pub(super) fn told(&self, name: &str) -> String {
+    pub(in crate::os) fn told(&self, name: &str) -> String {
         match &self.path {
             Some(path) => path.join(name).display().to_string(),
             None => name.to_owned(),
@@ -175,7 +185,7 @@ impl Home {
 }
 
 /// Whether a folder belongs to this user, and nobody else can look into it or write to it.
-pub(super) fn is_private(folder: &Dir) -> io::Result<bool> {
+pub(in crate::os) fn is_private(folder: &Dir) -> io::Result<bool> {
     Ok(is_private_folder(&calls::look_at(folder)?))
 }
 
@@ -186,7 +196,7 @@ fn is_private_folder(found: &Found) -> bool {
 }
 
 /// The host's state folder as a path of the workspace, if it is one. It need not be there yet.
-pub(super) fn within(root: &Path, state: &Path) -> Option<WorkspacePath> {
+pub(in crate::os) fn within(root: &Path, state: &Path) -> Option<WorkspacePath> {
     let state = std::path::absolute(state).ok()?;
     let mut missing = Vec::new();
     let mut at = state.as_path();
@@ -205,7 +215,7 @@ pub(super) fn within(root: &Path, state: &Path) -> Option<WorkspacePath> {
     WorkspacePath::from_bytes(inside.as_os_str().as_bytes()).ok().filter(|path| !path.is_root())
 }
 
-pub(super) fn is_no_folder(error: &io::Error) -> bool {
+pub(in crate::os) fn is_no_folder(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
         || Errno::from_io_error(error) == Some(Errno::LOOP)
 }
@@ -230,7 +240,7 @@ fn make_private(folder: &Dir, name: &str) -> io::Result<()> {
 
 /// Inode and, where the system has it, time of birth: no later folder has both.
 #[cfg(target_os = "linux")]
-pub(super) fn identity(root: &Dir) -> io::Result<String> {
+pub(in crate::os) fn identity(root: &Dir) -> io::Result<String> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
     let wanted = StatxFlags::INO | StatxFlags::BTIME;
     let born = match statx(root, "", AtFlags::EMPTY_PATH, wanted) {
@@ -242,7 +252,7 @@ pub(super) fn identity(root: &Dir) -> io::Result<String> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn identity(root: &Dir) -> io::Result<String> {
+pub(in crate::os) fn identity(root: &Dir) -> io::Result<String> {
     Ok(format!("{:x}", calls::look_at(root)?.inode))
 }
 
@@ -264,4 +274,23 @@ fn reaches(from: &Dir, to: &Dir) -> io::Result<bool> {
 #[cfg(not(target_os = "linux"))]
 fn reaches(from: &Dir, to: &Dir) -> io::Result<bool> {
     Ok(calls::look_at(from)?.device == calls::look_at(to)?.device)
+}
+
+/// Whether a name is that of a staging folder: such names are in no listing and cannot be staged.
+pub(in crate::os) fn is_staging_name(name: &[u8]) -> bool {
+    name.strip_prefix(PREFIX.as_bytes())
+        .is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Notes which workspace a home is for.
+pub(in crate::os) fn note(home: &Dir, workspace: &Path) -> io::Result<()> {
+    let path = workspace.as_os_str().as_bytes();
+    if home.read(NOTE).is_ok_and(|noted| noted == path) {
+        return Ok(());
+    }
+    calls::remove_file_if_there(place(home, NOTE_DRAFT))?;
+    let draft = calls::create(place(home, NOTE_DRAFT), 0o600, path)?;
+    // Half a path after a loss of power would be that of a workspace that is gone.
+    calls::sync(&draft, OsStr::new(NOTE_DRAFT))?;
+    Ok(calls::rename_over(home, NOTE_DRAFT, NOTE)?)
 }

@@ -5,24 +5,25 @@ use std::io;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-use super::attributes::{keep_attributes, keep_owner, permission_bits};
-use super::calls::{self, Found, Place, Time};
-use super::clock::Clock;
-use super::folders::{Folders, Stop};
-use super::inherit::Inherited;
+use super::folders::Folders;
 use super::lock::pause;
 use super::origin::Origins;
-use super::plan::tampered;
-use super::seen::{Seen, Stamp, Vouched, hold_file};
 use super::stage::{self, touch};
-use super::staging::{self, Staging};
-use super::{OsTree, os_name};
+use super::stop::Stop;
+use super::stop::tampered;
 use crate::change_set::digest::Hashes;
+use crate::os::attributes::inherit::Inherited;
+use crate::os::attributes::{keep_attributes, keep_owner, permission_bits};
+use crate::os::disk::calls::{self, Found, Place, Time};
+use crate::os::disk::clock::Clock;
+use crate::os::disk::seen::{Seen, Stamp, Vouched, hold_file};
+use crate::os::staging::{self, Staging};
+use crate::os::{OsTree, os_name};
 use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, EntryKind};
 
 /// Whether what goes in is in the staging folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(in crate::os) enum Stage {
     /// Nothing is there: it is still to be written.
     Missing,
     /// It was prepared: somebody may have changed it, and its times are those of the preparation.
@@ -31,7 +32,7 @@ pub(super) enum Stage {
 
 /// What a file that goes in is like, besides its content.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Like<'a> {
+pub(in crate::os) enum Like<'a> {
     /// The file that it replaces, or that moves to its place: permission bits, owner and extended attributes are its, as
     /// they are now.
     Old(Old<'a>),
@@ -41,21 +42,21 @@ pub(super) enum Like<'a> {
 
 /// A file of its user's.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Old<'a> {
-    pub(super) at: Place<'a>,
-    pub(super) found: &'a Found,
+pub(in crate::os) struct Old<'a> {
+    pub(in crate::os) at: Place<'a>,
+    pub(in crate::os) found: &'a Found,
     /// What the change set rests on.
-    pub(super) base: &'a Change,
+    pub(in crate::os) base: &'a Change,
 }
 
 /// What is known of what waits for a change.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waits<'a> {
-    pub(super) at: Place<'a>,
-    pub(super) stage: Stage,
-    pub(super) vouched: Option<&'a Vouched>,
+pub(in crate::os) struct Waits<'a> {
+    pub(in crate::os) at: Place<'a>,
+    pub(in crate::os) stage: Stage,
+    pub(in crate::os) vouched: Option<&'a Vouched>,
     /// The permission bits of a new program, if another process wrote it.
-    pub(super) bits: Option<u32>,
+    pub(in crate::os) bits: Option<u32>,
 }
 
 /// How often, and so for how long, a file system's clock is waited for: two ticks of the slowest one.
@@ -64,7 +65,11 @@ const ATTEMPTS: usize = 10;
 impl OsTree {
     /// Gives the files that wait what those have whose places they take, and notes of each whose that is. What cannot be given
     /// now, or might change without a sign, is left to the accept.
-    pub(super) fn give_all(&self, staging: &mut Staging, changes: &ChangeSet) -> rustix::io::Result<()> {
+    pub(in crate::os) fn give_all(
+        &self,
+        staging: &mut Staging,
+        changes: &ChangeSet,
+    ) -> rustix::io::Result<()> {
         let origins = Origins::of(changes);
         let mut folders = Folders::new(&self.root);
         staging.vouched = vec![Vouched::default(); changes.changes.len()];
@@ -121,7 +126,7 @@ fn give(
 /// Reads the files that wait, and notes of each that holds what it should by what the system says it will be known
 /// to be untouched. For this, the file system's clock must have gone on since the file was last changed: a change in the
 /// same tick would not show.
-pub(super) fn vouch(staging: &mut Staging, hashes: &[Hashes]) -> io::Result<()> {
+pub(in crate::os) fn vouch(staging: &mut Staging, hashes: &[Hashes]) -> io::Result<()> {
     let mut held = Vec::with_capacity(hashes.len());
     for (number, hashes) in hashes.iter().enumerate() {
         let one = match hashes.new {
@@ -155,7 +160,7 @@ fn clock_after(staging: &Staging, changed: Time) -> io::Result<Time> {
 
 /// Makes what goes in for a change as it will be in the workspace, and says what it is then, and whether the file is still to
 /// be put on the medium.
-pub(super) fn ready(
+pub(in crate::os) fn ready(
     waits: Waits<'_>,
     change: &Change,
     hash: Option<ContentHash>,
@@ -270,7 +275,7 @@ fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Content) -> Result
 }
 
 /// The same, if all but its time was made so before, and is still so. A file of its user's is at, or moves to, the place.
-pub(super) fn as_prepared(
+pub(in crate::os) fn as_prepared(
     waits: Waits<'_>,
     change: &Change,
     hash: Option<ContentHash>,

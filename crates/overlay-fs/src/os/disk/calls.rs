@@ -17,29 +17,29 @@ use super::trace::{Done, slot};
 use crate::{ContentHash, EntryKind};
 
 /// Seconds and nanoseconds since the Unix epoch.
-pub(super) type Time = (i64, i64);
+pub(in crate::os) type Time = (i64, i64);
 
 /// A name in an open folder.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub(super) folder: &'a Dir,
-    pub(super) name: &'a OsStr,
+pub(in crate::os) struct Place<'a> {
+    pub(in crate::os) folder: &'a Dir,
+    pub(in crate::os) name: &'a OsStr,
 }
 
 /// What the system says of a name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    pub(super) kind: EntryKind,
-    pub(super) inode: u64,
-    pub(super) device: u64,
-    pub(super) len: u64,
+pub(in crate::os) struct Found {
+    pub(in crate::os) kind: EntryKind,
+    pub(in crate::os) inode: u64,
+    pub(in crate::os) device: u64,
+    pub(in crate::os) len: u64,
     /// Permission bits, with those for set-user-id and the like.
-    pub(super) mode: u32,
-    pub(super) owner: (u32, u32),
-    pub(super) links: u64,
-    pub(super) modified: Time,
+    pub(in crate::os) mode: u32,
+    pub(in crate::os) owner: (u32, u32),
+    pub(in crate::os) links: u64,
+    pub(in crate::os) modified: Time,
     /// The last change to content, bits, owner or names; nobody can set it.
-    pub(super) changed: Time,
+    pub(in crate::os) changed: Time,
 }
 
 /// Notes what was done, for tests that ask for it.
@@ -64,42 +64,42 @@ const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// What is at the place; a link is not followed.
-pub(super) fn look(at: Place<'_>) -> Result<Found> {
+pub(in crate::os) fn look(at: Place<'_>) -> Result<Found> {
     before("look", at.name)?;
     Ok(found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
 /// What is at a path from outside the workspace, wherever links in it lead.
-pub(super) fn look_through(path: &Path) -> Result<Found> {
+pub(in crate::os) fn look_through(path: &Path) -> Result<Found> {
     Ok(found(&rustix::fs::stat(path)?))
 }
 
 /// Whether this user may write the file at the place.
-pub(super) fn may_write(at: Place<'_>) -> Result<()> {
+pub(in crate::os) fn may_write(at: Place<'_>) -> Result<()> {
     before("look", at.name)?;
     rustix::fs::accessat(at.folder, at.name, Access::WRITE_OK, AtFlags::EACCESS)
 }
 
 /// What is open.
-pub(super) fn look_at(file: impl AsFd) -> Result<Found> {
+pub(in crate::os) fn look_at(file: impl AsFd) -> Result<Found> {
     Ok(found(&rustix::fs::fstat(file)?))
 }
 
 /// Opens what is at the place for reading; [`Errno::LOOP`] for a link.
-pub(super) fn open(at: Place<'_>) -> Result<OwnedFd> {
+pub(in crate::os) fn open(at: Place<'_>) -> Result<OwnedFd> {
     before("open", at.name)?;
     rustix::fs::openat(at.folder, at.name, READ, Mode::empty())
 }
 
 /// Opens a file for both, where its names do not lead elsewhere.
-pub(super) fn open_to_write(at: Place<'_>) -> Result<OwnedFd> {
+pub(in crate::os) fn open_to_write(at: Place<'_>) -> Result<OwnedFd> {
     before("open", at.name)?;
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::openat(at.folder, at.name, flags, Mode::empty())
 }
 
 /// Reads the start of an open file; `false`: it is shorter.
-pub(super) fn read_start(file: impl AsFd, start: &mut [u8]) -> Result<bool> {
+pub(in crate::os) fn read_start(file: impl AsFd, start: &mut [u8]) -> Result<bool> {
     loop {
         match rustix::io::pread(&file, &mut *start, 0) {
             Err(Errno::INTR) => {}
@@ -109,7 +109,7 @@ pub(super) fn read_start(file: impl AsFd, start: &mut [u8]) -> Result<bool> {
 }
 
 /// The content of an open file, as far as `len` bytes and one more to show that there is more.
-pub(super) fn read(file: impl AsFd, len: u64) -> Result<Vec<u8>> {
+pub(in crate::os) fn read(file: impl AsFd, len: u64) -> Result<Vec<u8>> {
     let mut content = vec![0; usize::try_from(len).map_err(|_| Errno::FBIG)?.saturating_add(1)];
     let mut filled = 0;
     while filled < content.len() {
@@ -134,7 +134,7 @@ pub(super) fn read(file: impl AsFd, len: u64) -> Result<Vec<u8>> {
 const PART: u64 = 64 * 1024;
 
 /// The hash of the content of an open file, as far as `len` bytes and at least one more, if there is more.
-pub(super) fn hash(file: impl AsFd, len: u64) -> Result<ContentHash> {
+pub(in crate::os) fn hash(file: impl AsFd, len: u64) -> Result<ContentHash> {
     let part = usize::try_from(PART.min(len + 1)).map_err(|_| Errno::FBIG)?;
     let mut rest = u128::from(len) + 1;
     ContentHash::of_parts(&mut vec![0; part], |buffer| {
@@ -157,13 +157,13 @@ pub(super) fn hash(file: impl AsFd, len: u64) -> Result<ContentHash> {
 }
 
 /// Where the link at the place points.
-pub(super) fn read_link(at: Place<'_>) -> Result<Vec<u8>> {
+pub(in crate::os) fn read_link(at: Place<'_>) -> Result<Vec<u8>> {
     before("read link", at.name)?;
     Ok(rustix::fs::readlinkat(at.folder, at.name, Vec::new())?.into_bytes())
 }
 
 /// Makes a file where nothing is; its permission bits are `mode` without what the process's umask takes.
-pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd> {
+pub(in crate::os) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd> {
     before("create", at.name)?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(mode))?;
@@ -175,7 +175,7 @@ pub(super) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd
 }
 
 /// Writes to the end of a file that this process made.
-pub(super) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Result<()> {
+pub(in crate::os) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Result<()> {
     // In two parts where a test may stop between them.
     let half = if cfg!(feature = "failpoints") { content.len() / 2 } else { 0 };
     let (start, rest) = content.split_at(half);
@@ -191,7 +191,7 @@ pub(super) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Result<()>
 }
 
 /// Writes the start of an open file anew. What it says is for processes that live, so no record of it is needed.
-pub(super) fn overwrite(file: &OwnedFd, name: &OsStr, start: &[u8]) -> Result<()> {
+pub(in crate::os) fn overwrite(file: &OwnedFd, name: &OsStr, start: &[u8]) -> Result<()> {
     before("overwrite", name)?;
     loop {
         match rustix::io::pwrite(file, start, 0) {
@@ -215,7 +215,7 @@ fn write_all(file: &OwnedFd, mut rest: &[u8]) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn make_link(at: Place<'_>, target: &OsStr) -> Result<()> {
+pub(in crate::os) fn make_link(at: Place<'_>, target: &OsStr) -> Result<()> {
     before("make link", at.name)?;
     rustix::fs::symlinkat(target, at.folder, at.name)?;
     done!(Done::MakeLink {
@@ -226,7 +226,7 @@ pub(super) fn make_link(at: Place<'_>, target: &OsStr) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
+pub(in crate::os) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
     before("make folder", at.name)?;
     rustix::fs::mkdirat(at.folder, at.name, Mode::from_raw_mode(mode))?;
     done!({
@@ -237,7 +237,7 @@ pub(super) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
 }
 
 /// The same, where it is not there yet.
-pub(super) fn make_folder_if_missing(at: Place<'_>, mode: u32) -> Result<()> {
+pub(in crate::os) fn make_folder_if_missing(at: Place<'_>, mode: u32) -> Result<()> {
     match make_folder(at, mode) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(error) => Err(error),
@@ -245,14 +245,14 @@ pub(super) fn make_folder_if_missing(at: Place<'_>, mode: u32) -> Result<()> {
 }
 
 /// Removes an empty folder; [`Errno::NOTEMPTY`] (or [`Errno::EXIST`]) if something is in it.
-pub(super) fn remove_folder(at: Place<'_>) -> Result<()> {
+pub(in crate::os) fn remove_folder(at: Place<'_>) -> Result<()> {
     before("remove folder", at.name)?;
     rustix::fs::unlinkat(at.folder, at.name, AtFlags::REMOVEDIR)?;
     done!(Done::RemoveFolder { at: slot(at)? });
     Ok(())
 }
 
-pub(super) fn remove_file(at: Place<'_>) -> Result<()> {
+pub(in crate::os) fn remove_file(at: Place<'_>) -> Result<()> {
     before("remove file", at.name)?;
     rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty())?;
     done!(Done::RemoveFile { at: slot(at)? });
@@ -260,14 +260,14 @@ pub(super) fn remove_file(at: Place<'_>) -> Result<()> {
 }
 
 /// The same, where it is there.
-pub(super) fn remove_file_if_there(at: Place<'_>) -> Result<()> {
+pub(in crate::os) fn remove_file_if_there(at: Place<'_>) -> Result<()> {
     match remove_file(at) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-pub(super) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
+pub(in crate::os) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
     before("set mode", OsStr::new(""))?;
     rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
     done!(Done::SetMode { inode: look_at(&file)?.inode, mode });
@@ -275,7 +275,7 @@ pub(super) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
 }
 
 /// Sets the time of the last modification of an open file: `None` is now.
-pub(super) fn set_modified(file: impl AsFd, modified: Option<Time>) -> Result<()> {
+pub(in crate::os) fn set_modified(file: impl AsFd, modified: Option<Time>) -> Result<()> {
     before("set time", OsStr::new(""))?;
     set_times(modified, |times| rustix::fs::futimens(&file, times))?;
     done!({
@@ -286,7 +286,7 @@ pub(super) fn set_modified(file: impl AsFd, modified: Option<Time>) -> Result<()
 }
 
 /// The same for what is at the place.
-pub(super) fn set_modified_at(at: Place<'_>, modified: Option<Time>) -> Result<()> {
+pub(in crate::os) fn set_modified_at(at: Place<'_>, modified: Option<Time>) -> Result<()> {
     before("set time", at.name)?;
     let flags = AtFlags::SYMLINK_NOFOLLOW;
     set_times(modified, |times| rustix::fs::utimensat(at.folder, at.name, times, flags))?;
@@ -311,7 +311,7 @@ fn set_times(modified: Option<Time>, set: impl Fn(&Timestamps) -> Result<()>) ->
 }
 
 /// Puts an open file on the medium.
-pub(super) fn sync(file: &OwnedFd, name: &OsStr) -> Result<()> {
+pub(in crate::os) fn sync(file: &OwnedFd, name: &OsStr) -> Result<()> {
     before("sync", name)?;
     rustix::fs::fsync(file)?;
     done!(Done::Sync { inode: look_at(file)?.inode });
@@ -319,7 +319,7 @@ pub(super) fn sync(file: &OwnedFd, name: &OsStr) -> Result<()> {
 }
 
 /// Puts the names in a folder on the medium.
-pub(super) fn sync_folder(folder: &Dir) -> Result<()> {
+pub(in crate::os) fn sync_folder(folder: &Dir) -> Result<()> {
     let folder = open_folder(folder)?;
     before("sync folder", OsStr::new(""))?;
     match rustix::fs::fsync(&folder) {
@@ -333,7 +333,7 @@ pub(super) fn sync_folder(folder: &Dir) -> Result<()> {
 
 /// Puts everything on the medium that was written to the file system of a folder; [`Errno::NOSYS`] where the system
 /// cannot.
-pub(super) fn sync_file_system(folder: &Dir) -> Result<()> {
+pub(in crate::os) fn sync_file_system(folder: &Dir) -> Result<()> {
     let folder = open_folder(folder)?;
     before("sync file system", OsStr::new(""))?;
     #[cfg(target_os = "linux")]
@@ -351,14 +351,14 @@ pub(super) fn sync_file_system(folder: &Dir) -> Result<()> {
 }
 
 /// A handle of a folder that can be synced, and whose names can be read: others only lead to it.
-pub(super) fn open_folder(folder: &Dir) -> Result<OwnedFd> {
+pub(in crate::os) fn open_folder(folder: &Dir) -> Result<OwnedFd> {
     before("open folder", OsStr::new(""))?;
     rustix::fs::openat(folder, ".", READ | OFlags::DIRECTORY, Mode::empty())
 }
 
 /// How something came to another place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moved {
+pub(in crate::os) enum Moved {
     /// In one step.
     AtOnce,
     /// It was there under both names for a moment, and may be so again after a loss of power.
@@ -366,7 +366,7 @@ pub(super) enum Moved {
 }
 
 /// Moves to a place where nothing is; [`Errno::EXIST`] if something is there.
-pub(super) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<Moved> {
+pub(in crate::os) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<Moved> {
     let moved = before("move", to.name).and_then(|()| rename(from, to, RenameFlags::NOREPLACE));
     match moved {
         Err(error) if is_missing_feature(error) => move_to_free_without_feature(from, to),
@@ -378,7 +378,7 @@ pub(super) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<Moved> {
 ///
 /// `between` is a free place in the folder of `staged`, for file systems that cannot exchange. There nothing is at
 /// the target for a moment; if its user makes something there, the old one stays in between.
-pub(super) fn exchange(staged: Place<'_>, target: Place<'_>, between: Place<'_>) -> Result<Moved> {
+pub(in crate::os) fn exchange(staged: Place<'_>, target: Place<'_>, between: Place<'_>) -> Result<Moved> {
     let exchanged =
         before("exchange", target.name).and_then(|()| rename(staged, target, RenameFlags::EXCHANGE));
     match exchanged {
@@ -394,7 +394,7 @@ pub(super) fn exchange(staged: Place<'_>, target: Place<'_>, between: Place<'_>)
 }
 
 /// Renames in one folder, over what may be there.
-pub(super) fn rename_over(folder: &Dir, from: &str, to: &str) -> Result<()> {
+pub(in crate::os) fn rename_over(folder: &Dir, from: &str, to: &str) -> Result<()> {
     before("rename", OsStr::new(to))?;
     rustix::fs::renameat(folder, from, folder, to)?;
     done!({
@@ -445,7 +445,7 @@ fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<Moved>
     }
 }
 
-pub(super) fn kind_of(found: FileType) -> EntryKind {
+pub(in crate::os) fn kind_of(found: FileType) -> EntryKind {
     match found {
         FileType::RegularFile => EntryKind::File,
         FileType::Directory => EntryKind::Directory,

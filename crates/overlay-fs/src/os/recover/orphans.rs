@@ -9,34 +9,15 @@ use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-use super::OsTree;
-use super::calls;
-use super::commit::at_root;
-use super::home::{Home, STAGING, identity, is_no_folder, is_private};
-use super::recover::drop_ended;
-use super::seen::place;
-use super::staging::{Phase, Staging};
-use super::sweep::{SweepOutcome, Swept};
-use super::turn::TURN;
+use super::drop_ended;
+use super::outcome::{SweepOutcome, Swept};
 use crate::TreeError;
-
-/// Beside the staging folders of a workspace in the host's state folder: where that workspace was last opened.
-const NOTE: &str = "workspace";
-/// A note that is being written.
-const DRAFT: &str = "workspace-draft";
-
-/// Notes which workspace a home is for.
-pub(super) fn note(home: &Dir, workspace: &Path) -> io::Result<()> {
-    let path = workspace.as_os_str().as_bytes();
-    if home.read(NOTE).is_ok_and(|noted| noted == path) {
-        return Ok(());
-    }
-    calls::remove_file_if_there(place(home, DRAFT))?;
-    let draft = calls::create(place(home, DRAFT), 0o600, path)?;
-    // Half a path after a loss of power would be that of a workspace that is gone.
-    calls::sync(&draft, OsStr::new(DRAFT))?;
-    Ok(calls::rename_over(home, DRAFT, NOTE)?)
-}
+use crate::os::OsTree;
+use crate::os::commit::stop::at_root;
+use crate::os::disk::calls;
+use crate::os::staging::home::{Home, NOTE, NOTE_DRAFT, STAGING, identity, is_no_folder, is_private};
+use crate::os::staging::turn::TURN;
+use crate::os::staging::{Phase, Staging};
 
 impl OsTree {
     /// Removes what is kept in a host's state folder for undos in workspaces that are gone: nothing is at their path any
@@ -131,11 +112,11 @@ fn is_unused_since(folder: &Dir, unused_since: Duration) -> io::Result<bool> {
 fn remove_if_empty(homes: &Dir, home: &Home, key: &str) -> io::Result<()> {
     for entry in home.folder.entries()? {
         let name = entry?.file_name();
-        if ![NOTE, DRAFT, TURN].iter().any(|ours| name == *ours) {
+        if ![NOTE, NOTE_DRAFT, TURN].iter().any(|ours| name == *ours) {
             return Ok(());
         }
     }
-    for name in [DRAFT, TURN, NOTE] {
+    for name in [NOTE_DRAFT, TURN, NOTE] {
         match home.folder.remove_file(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -8,14 +8,14 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Gid, chownat, fchown};
 use rustix::io::Result;
 
-use super::calls::{self, Found, Place};
 use crate::EntryKind;
+use crate::os::disk::calls::{self, Found, Place};
 
 const SET_GROUP: u32 = 0o2000;
 
 /// What a folder gives.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Inherited {
+pub(in crate::os) struct Inherited {
     /// Its group, in place of the process's own.
     group: Option<u32>,
     /// The access list for what is new, as the system keeps it.
@@ -23,7 +23,7 @@ pub(super) struct Inherited {
 }
 
 impl Inherited {
-    pub(super) fn from(folder: &Dir) -> Result<Self> {
+    pub(in crate::os) fn from(folder: &Dir) -> Result<Self> {
         let found = calls::look_at(folder)?;
         let gives_group =
             found.mode & SET_GROUP != 0 || cfg!(not(any(target_os = "linux", target_os = "android")));
@@ -31,19 +31,19 @@ impl Inherited {
     }
 
     /// Whether a new one has all that the folder gives already.
-    pub(super) fn is_plain(&self, new: &Found) -> bool {
+    pub(in crate::os) fn is_plain(&self, new: &Found) -> bool {
         self.group.is_none() && self.list.is_none() && new.owner.1 == rustix::process::getegid().as_raw()
     }
 
     /// The same for a file.
-    pub(super) fn gives_nothing_to(&self, new: &Found) -> bool {
+    pub(in crate::os) fn gives_nothing_to(&self, new: &Found) -> bool {
         let group = self.group.unwrap_or_else(|| rustix::process::getegid().as_raw());
         self.list.is_none() && new.owner.1 == group
     }
 
     /// Makes a new file or folder as if the process had made it in this folder, with these bits if no umask takes of them;
     /// whether anything had to be done.
-    pub(super) fn give(&self, new: &OwnedFd, found: &Found, wanted: u32) -> Result<bool> {
+    pub(in crate::os) fn give(&self, new: &OwnedFd, found: &Found, wanted: u32) -> Result<bool> {
         let mut is_touched = self.give_group(found, |group| {
             // Who is no member of the group cannot: then it stays with their own.
             let _ = fchown(new, None, Some(group));
@@ -60,7 +60,7 @@ impl Inherited {
     }
 
     /// The same for a link, which has no bits of its own.
-    pub(super) fn give_link(&self, at: Place<'_>, found: &Found) -> bool {
+    pub(in crate::os) fn give_link(&self, at: Place<'_>, found: &Found) -> bool {
         self.give_group(found, |group| {
             let _ = chownat(at.folder, at.name, None, Some(group), AtFlags::SYMLINK_NOFOLLOW);
         })
@@ -77,7 +77,7 @@ impl Inherited {
 }
 
 /// Makes a folder give nothing to what is made in it, so that only the umask counts.
-pub(super) fn make_plain(folder: &Dir) -> Result<()> {
+pub(in crate::os) fn make_plain(folder: &Dir) -> Result<()> {
     let open = calls::open(Place { folder, name: OsStr::new(".") })?;
     let found = calls::look_at(&open)?;
     list::remove_of_new(&open);
@@ -97,8 +97,8 @@ mod list {
     use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr};
     use rustix::io::Result;
 
-    use super::super::calls::{self, Place};
     use crate::EntryKind;
+    use crate::os::disk::calls::{self, Place};
 
     const OF_NEW: &str = "system.posix_acl_default";
     const ACCESS: &str = "system.posix_acl_access";
@@ -112,7 +112,7 @@ mod list {
     const MASK: u16 = 0x10;
     const OTHERS: u16 = 0x20;
 
-    pub(super) fn of_new(folder: &Dir) -> Option<Vec<u8>> {
+    pub(in crate::os) fn of_new(folder: &Dir) -> Option<Vec<u8>> {
         let folder = calls::open(Place { folder, name: OsStr::new(".") }).ok()?;
         let mut list = vec![0; 256];
         let len = match fgetxattr(&folder, OF_NEW, &mut list[..]) {
@@ -126,12 +126,12 @@ mod list {
         Some(list)
     }
 
-    pub(super) fn remove_of_new(folder: &OwnedFd) {
+    pub(in crate::os) fn remove_of_new(folder: &OwnedFd) {
         // None, or a file system that knows no lists.
         let _ = fremovexattr(folder, OF_NEW);
     }
 
-    pub(super) fn give(new: &OwnedFd, list: &[u8], kind: EntryKind, wanted: u32) -> Result<()> {
+    pub(in crate::os) fn give(new: &OwnedFd, list: &[u8], kind: EntryKind, wanted: u32) -> Result<()> {
         let Some((access, bits)) = access(list, wanted) else { return Ok(()) };
         let set_group = calls::look_at(new)?.mode & super::SET_GROUP;
         calls::set_mode(new, set_group | bits)?;
@@ -215,14 +215,14 @@ mod list {
 
     use crate::EntryKind;
 
-    pub(super) fn of_new(_folder: &Dir) -> Option<Vec<u8>> {
+    pub(in crate::os) fn of_new(_folder: &Dir) -> Option<Vec<u8>> {
         None
     }
 
-    pub(super) fn remove_of_new(_folder: &OwnedFd) {}
+    pub(in crate::os) fn remove_of_new(_folder: &OwnedFd) {}
 
     #[expect(clippy::unnecessary_wraps, reason = "elsewhere the system may refuse")]
-    pub(super) fn give(_new: &OwnedFd, _list: &[u8], _kind: EntryKind, _wanted: u32) -> Result<()> {
+    pub(in crate::os) fn give(_new: &OwnedFd, _list: &[u8], _kind: EntryKind, _wanted: u32) -> Result<()> {
         Ok(())
     }
 }

@@ -6,15 +6,15 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
-use super::calls::{self, Found};
-use super::clock::Clock;
 use super::folders::Folders;
-use super::{OsTree, metadata_of};
+use crate::os::disk::calls::{self, Found};
+use crate::os::disk::clock::Clock;
+use crate::os::{OsTree, metadata_of};
 use crate::{DirEntry, Metadata, Tree, TreeError};
 
 /// The tree as a commit compares it with what it rests on. What it looked at is noted: the plan need not look again, for what
 /// counts is what comes out of the workspace when it is applied.
-pub(super) struct Looks<'a> {
+pub(in crate::os) struct Looks<'a> {
     tree: &'a OsTree,
     noted: Mutex<Noted<'a>>,
 }
@@ -25,15 +25,15 @@ struct Noted<'a> {
 }
 
 /// What was found, by its path.
-pub(super) type FoundAt = HashMap<WorkspacePath, Found>;
+pub(in crate::os) type FoundAt = HashMap<WorkspacePath, Found>;
 
 impl<'a> Looks<'a> {
-    pub(super) fn new(tree: &'a OsTree) -> Self {
+    pub(in crate::os) fn new(tree: &'a OsTree) -> Self {
         let noted = Noted { folders: Folders::new(&tree.root), found: HashMap::new() };
         Self { tree, noted: Mutex::new(noted) }
     }
 
-    pub(super) fn into_found(self) -> FoundAt {
+    pub(in crate::os) fn into_found(self) -> FoundAt {
         self.noted.into_inner().unwrap_or_else(PoisonError::into_inner).found
     }
 

@@ -6,13 +6,13 @@ use crate::{Change, ChangeKind, ChangeSet, EntryKind};
 
 /// Where the files and folders of a change set were before, if they moved: they keep what is theirs.
 #[derive(Debug, Default)]
-pub(super) struct Origins<'a> {
+pub(in crate::os) struct Origins<'a> {
     files: HashMap<&'a WorkspacePath, &'a Change>,
     folders: HashMap<WorkspacePath, WorkspacePath>,
 }
 
 impl<'a> Origins<'a> {
-    pub(super) fn of(changes: &'a ChangeSet) -> Self {
+    pub(in crate::os) fn of(changes: &'a ChangeSet) -> Self {
         let mut origins = Self::default();
         let (mut files, mut folders) = (HashMap::new(), HashSet::new());
         for change in changes.changes.iter().filter(|change| change.kind == ChangeKind::Delete) {
@@ -48,12 +48,12 @@ impl<'a> Origins<'a> {
     }
 
     /// The change that takes the content of this file away from where it was.
-    pub(super) fn file(&self, path: &WorkspacePath) -> Option<&'a Change> {
+    pub(in crate::os) fn file(&self, path: &WorkspacePath) -> Option<&'a Change> {
         self.files.get(path).copied()
     }
 
     /// Which folder this one was.
-    pub(super) fn folder(&self, path: &WorkspacePath) -> Option<&WorkspacePath> {
+    pub(in crate::os) fn folder(&self, path: &WorkspacePath) -> Option<&WorkspacePath> {
         self.folders.get(path)
     }
 }

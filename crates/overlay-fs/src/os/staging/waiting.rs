@@ -4,14 +4,14 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::io;
 
-use super::OsTree;
-use super::calls::{self, Time};
-use super::staging::{OWNER, Phase, Staging};
+use super::{OWNER, Phase, Staging};
 use crate::ContentHash;
+use crate::os::OsTree;
+use crate::os::disk::calls::{self, Time};
 
 impl Staging {
     /// Leaves it for whoever commits its changes: from here on it is nobody's, and stays when its process ends.
-    pub(super) fn wait(mut self, sync: bool) -> io::Result<()> {
+    pub(in crate::os) fn wait(mut self, sync: bool) -> io::Result<()> {
         self.mark(Phase::Waiting, &serde_json::to_vec(&self.vouched)?, Time::default(), sync)?;
         self.release();
         Ok(())
@@ -51,7 +51,7 @@ impl Staging {
 impl OsTree {
     /// What another process prepared for these changes, as this one's own. It is a help and no more: whatever is wrong with
     /// it, there is none.
-    pub(super) fn adopt(&self, changes: ContentHash) -> Option<Staging> {
+    pub(in crate::os) fn adopt(&self, changes: ContentHash) -> Option<Staging> {
         let home = self.homes.outside_if_there().ok()??;
         // What is kept for undos is none that waits.
         let is_kept = |name: &String| self.undoable().contains_key(name);

@@ -6,22 +6,23 @@ use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
-use super::calls::{self, Found, Place};
-use super::folders::{Folders, Stop};
-use super::inherit::Inherited;
-use super::journal::{Action, Step};
+use super::folders::Folders;
 use super::looks::FoundAt;
 use super::origin::Origins;
 use super::ready::{self, Like, Old, Stage, Waits};
-use super::seen::Seen;
 use super::stage;
-use super::staging::Staging;
+use super::stop::{Stop, other_file_system};
 use crate::change_set::digest::Hashes;
-use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind, TreeError};
+use crate::os::attributes::inherit::Inherited;
+use crate::os::disk::calls::{self, Found};
+use crate::os::disk::seen::Seen;
+use crate::os::staging::Staging;
+use crate::os::staging::journal::{Action, Step};
+use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind};
 
 /// Turns changes into the steps that make them, with what goes in waiting in the staging folder as it will be in the
 /// workspace. The workspace is only looked at.
-pub(super) struct Planner<'a> {
+pub(in crate::os) struct Planner<'a> {
     folders: Folders<'a>,
     staging: &'a Staging,
     stage: Stage,
@@ -41,7 +42,7 @@ pub(super) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(
+    pub(in crate::os) fn new(
         (root, device): (&'a Dir, u64),
         found: &'a FoundAt,
         staging: &'a Staging,
@@ -53,7 +54,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The steps, in order, and the names in the staging folder of what holds, or is, something that is not on the medium.
-    pub(super) fn plan(
+    pub(in crate::os) fn plan(
         mut self,
         changes: &'a ChangeSet,
         hashes: &[Hashes],
@@ -270,19 +271,4 @@ fn expected(change: &Change, hashes: Hashes, found: &Found) -> Seen {
     let kind = base.map_or(found.kind, |base| base.kind);
     let len = change.base_content.as_ref().map_or(0, |content| content.len() as u64);
     Seen { kind, len, ..Seen::new(found, hashes.old) }
-}
-
-pub(super) fn other_file_system(path: &WorkspacePath) -> Stop {
-    let message = "it is on another file system than the workspace's folder, and cannot be replaced without a \
-                   moment in which it is half written";
-    Stop::Error(TreeError::Io { path: path.clone(), message: message.to_owned() })
-}
-
-/// What is in the staging folder for a change is not what the change says.
-pub(super) fn tampered(path: &WorkspacePath, at: Place<'_>) -> Stop {
-    let message = format!(
-        "what was staged for it ({}) was changed by somebody else; nothing was accepted",
-        at.name.display()
-    );
-    Stop::Error(TreeError::Io { path: path.clone(), message })
 }

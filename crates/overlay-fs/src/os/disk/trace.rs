@@ -50,7 +50,7 @@ pub fn recorded() -> Vec<Done> {
     TRACE.take().unwrap_or_default()
 }
 
-pub(super) fn note(done: impl FnOnce() -> Result<Done>) {
+pub(in crate::os) fn note(done: impl FnOnce() -> Result<Done>) {
     if TRACE.with_borrow(Option::is_none) {
         return;
     }
@@ -58,6 +58,6 @@ pub(super) fn note(done: impl FnOnce() -> Result<Done>) {
     TRACE.with_borrow_mut(|trace| trace.get_or_insert_default().push(done));
 }
 
-pub(super) fn slot(at: Place<'_>) -> Result<Slot> {
+pub(in crate::os) fn slot(at: Place<'_>) -> Result<Slot> {
     Ok(Slot { folder: look_at(at.folder)?.inode, name: at.name.as_encoded_bytes().to_vec() })
 }

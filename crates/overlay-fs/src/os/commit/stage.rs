@@ -4,20 +4,20 @@ use std::io;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-use super::attributes::{copy_attributes, keep_owner};
-use super::calls::{self, Found, Place};
-use super::folders::Stop;
-use super::inherit::Inherited;
-use super::os_name;
-use super::seen::place;
-use super::staging::Staging;
+use super::stop::Stop;
+use crate::os::attributes::inherit::Inherited;
+use crate::os::attributes::{copy_attributes, keep_owner};
+use crate::os::disk::calls::{self, Found, Place};
+use crate::os::disk::seen::place;
+use crate::os::os_name;
+use crate::os::staging::Staging;
 use crate::{Change, ChangeKind, ChangeSet};
 
 /// Beyond so many files, syncing the whole file system once is cheaper than syncing each.
 const SYNC_EACH: usize = 4;
 
 /// Writes the content of every change to the staging folder.
-pub(super) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result<(), Stop> {
+pub(in crate::os) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result<(), Stop> {
     for (number, change) in changes.changes.iter().enumerate() {
         let name = number.to_string();
         let at = staging.at(&name);
@@ -34,12 +34,12 @@ pub(super) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result<(), St
 }
 
 /// Writes the content of one file.
-pub(super) fn write(at: Place<'_>, content: &[u8], executable: bool) -> rustix::io::Result<OwnedFd> {
+pub(in crate::os) fn write(at: Place<'_>, content: &[u8], executable: bool) -> rustix::io::Result<OwnedFd> {
     calls::create(at, if executable { 0o777 } else { 0o666 }, content)
 }
 
 /// The names of the files that [`write_all`] makes.
-pub(super) fn written(changes: &ChangeSet) -> Vec<String> {
+pub(in crate::os) fn written(changes: &ChangeSet) -> Vec<String> {
     let is_written = |change: &Change| matches!(change.kind, ChangeKind::Write { .. });
     let numbered = changes.changes.iter().enumerate();
     numbered.filter(|(_, change)| is_written(change)).map(|(number, _)| number.to_string()).collect()
@@ -47,7 +47,7 @@ pub(super) fn written(changes: &ChangeSet) -> Vec<String> {
 
 /// What a sync has put on the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Synced {
+pub(in crate::os) enum Synced {
     /// What was asked for.
     These,
     /// Everything on this file system.
@@ -55,7 +55,7 @@ pub(super) enum Synced {
 }
 
 /// Puts files and folders in the staging folder on the medium: what they hold, and their bits.
-pub(super) fn sync(staging: &Staging, names: &[String]) -> io::Result<Synced> {
+pub(in crate::os) fn sync(staging: &Staging, names: &[String]) -> io::Result<Synced> {
     if SYNC_EACH < names.len() {
         match calls::sync_file_system(&staging.folder) {
             Err(Errno::NOSYS) => {}
@@ -69,7 +69,7 @@ pub(super) fn sync(staging: &Staging, names: &[String]) -> io::Result<Synced> {
 }
 
 /// An empty folder with the bits, owner and attributes of another one.
-pub(super) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<()> {
+pub(in crate::os) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<()> {
     let old = calls::look(of)?;
     match calls::make_folder(at, 0o700) {
         Ok(()) | Err(Errno::EXIST) => {}
@@ -85,7 +85,7 @@ pub(super) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<()> {
 }
 
 /// A new folder, as if it were made where it will be.
-pub(super) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix::io::Result<Found> {
+pub(in crate::os) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix::io::Result<Found> {
     // A commit before this one may have got as far as that.
     calls::make_folder_if_missing(at, 0o777)?;
     let found = calls::look(at)?;
@@ -98,7 +98,7 @@ pub(super) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix::io::Re
 }
 
 /// An empty folder with these bits, made where it is not there.
-pub(super) fn folder(at: Place<'_>, mode: u32, is_there: bool) -> io::Result<()> {
+pub(in crate::os) fn folder(at: Place<'_>, mode: u32, is_there: bool) -> io::Result<()> {
     if !is_there {
         calls::make_folder(at, 0o700)?;
     }
@@ -106,7 +106,7 @@ pub(super) fn folder(at: Place<'_>, mode: u32, is_there: bool) -> io::Result<()>
 }
 
 /// For what is put back: a build must see it as newer than what it built meanwhile.
-pub(super) fn touch(staging: &Staging, name: &str) -> io::Result<Found> {
+pub(in crate::os) fn touch(staging: &Staging, name: &str) -> io::Result<Found> {
     let file = calls::open(place(&staging.folder, name))?;
     match calls::set_modified(&file, None) {
         // It belongs to another user, who lets nobody else write it: then it comes back as it was.

@@ -1,13 +1,12 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::OsTree;
-use super::calls::{self, Time};
-use super::clock::Clock;
 use super::home::Home;
-use super::recover::size_of;
-use super::seen::{Stamp, look_if_there, place};
-use super::staging::{Phase, Staging};
+use super::{Phase, Staging};
+use crate::os::OsTree;
+use crate::os::disk::calls::{self, Time};
+use crate::os::disk::clock::Clock;
+use crate::os::disk::seen::{Stamp, look_if_there, place};
 
 /// What this process has found out about the staging folders of a workspace, so that a commit need not open each to learn
 /// that nothing in it is half done: a phase is a name in the folder, and no name comes or goes without the folder's times.
@@ -15,13 +14,13 @@ use super::staging::{Phase, Staging};
 /// Only what was older than a tick of the file system's clock when it was looked at is here: a change in the same tick would not
 /// show.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(in crate::os) struct Known {
     /// Of each home: what it was when its names were read, and they.
     homes: BTreeMap<IsState, (Stamp, Vec<String>)>,
     /// Of each folder in which nothing is half done: what it was then, and how far its commit got.
     ended: BTreeMap<(IsState, String), (Stamp, Reached)>,
     /// When the last commit was made that is kept, if nothing was half done when this tree's last turn ended.
-    pub(super) last: Option<Time>,
+    pub(in crate::os) last: Option<Time>,
 }
 
 /// Which of the two homes it is: the one in the state folder, or the workspace.
@@ -29,17 +28,17 @@ type IsState = bool;
 
 /// How far the commit of a staging folder got.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reached {
-    pub(super) phase: Phase,
+pub(in crate::os) struct Reached {
+    pub(in crate::os) phase: Phase,
     /// When its journal was written, if there is one.
-    pub(super) journal: Option<Time>,
+    pub(in crate::os) journal: Option<Time>,
     /// How many bytes it holds that could be undone.
-    pub(super) bytes: u64,
+    pub(in crate::os) bytes: u64,
 }
 
 impl Known {
     /// Whether there is no staging folder in a home.
-    pub(super) fn has_none(&mut self, home: &Home, clock: &Clock) -> io::Result<bool> {
+    pub(in crate::os) fn has_none(&mut self, home: &Home, clock: &Clock) -> io::Result<bool> {
         Ok(self.names(home, clock)?.is_empty())
     }
 
@@ -62,7 +61,10 @@ impl Known {
 impl OsTree {
     /// Every staging folder's name, and how far its commit got; to be called with the commit lock. Those in which something
     /// may be half done are given, too.
-    pub(super) fn reached(&self, homes: &[Home]) -> io::Result<Vec<(String, Reached, Option<Staging>)>> {
+    pub(in crate::os) fn reached(
+        &self,
+        homes: &[Home],
+    ) -> io::Result<Vec<(String, Reached, Option<Staging>)>> {
         let mut known = self.known();
         let mut ended = BTreeMap::new();
         let mut all = Vec::new();
@@ -104,6 +106,6 @@ impl OsTree {
     fn bytes_of(&self, staging: &Staging) -> u64 {
         let known = self.undoable().get(&staging.name).copied();
         // A name that no commit gives: a sweep tells of it, and leaves it.
-        known.unwrap_or_else(|| size_of(staging).unwrap_or_default())
+        known.unwrap_or_else(|| staging.size().unwrap_or_default())
     }
 }

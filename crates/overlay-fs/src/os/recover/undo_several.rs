@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::commit::at_root;
-use super::folders::Stop;
-use super::lock::CommitLock;
-use super::staging::{Phase, Staging};
 use super::undo::is_whole;
-use super::{OsTree, UndoOutcome};
+use crate::os::commit::lock::CommitLock;
+use crate::os::commit::stop::Stop;
+use crate::os::commit::stop::at_root;
+use crate::os::staging::{Phase, Staging};
+use crate::os::{OsTree, UndoOutcome};
 use crate::{Conflict, ContentHash, TreeError, WorkspacePath};
 
 /// How far several commits were taken back.

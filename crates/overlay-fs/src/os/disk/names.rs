@@ -16,7 +16,7 @@ const NAMES: usize = 16 * 1024;
 
 /// Every name in a folder that is open for reading, `.` and `..` too, and what the system says on the way that it is.
 #[cfg(target_os = "linux")]
-pub(super) fn for_each_name(
+pub(in crate::os) fn for_each_name(
     folder: impl AsFd,
     mut each: impl FnMut(&[u8], FileType) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -30,7 +30,7 @@ pub(super) fn for_each_name(
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn for_each_name(
+pub(in crate::os) fn for_each_name(
     folder: impl AsFd,
     mut each: impl FnMut(&[u8], FileType) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -42,7 +42,7 @@ pub(super) fn for_each_name(
 }
 
 /// The names in a folder that `choose` keeps, sorted.
-pub(super) fn names_in(
+pub(in crate::os) fn names_in(
     folder: &Dir,
     mut choose: impl FnMut(&[u8]) -> io::Result<Option<String>>,
 ) -> io::Result<Vec<String>> {

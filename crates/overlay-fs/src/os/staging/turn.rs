@@ -6,21 +6,21 @@ use std::io;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-use super::OsTree;
-use super::calls::{self, Found};
 use super::home::Home;
-use super::seen::{look_if_there, place};
 use crate::EntryKind;
+use crate::os::OsTree;
+use crate::os::disk::calls::{self, Found};
+use crate::os::disk::seen::{look_if_there, place};
 
 /// A file beside the staging folders of a workspace. Whoever may be about to commit or undo writes there what nobody else writes.
-pub(super) const TURN: &str = "turn";
+pub(in crate::os) const TURN: &str = "turn";
 
 /// Random: that of no other turn.
 type Token = [u8; 16];
 
 /// The last turn that this tree had.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(in crate::os) struct Turn {
     file: OwnedFd,
     /// Device and inode.
     identity: (u64, u64),
@@ -31,7 +31,7 @@ impl OsTree {
     /// Takes a turn, and says whether the last one was this tree's, too. To be called with the commit lock.
     ///
     /// It tells only those that live: after a loss of power there are none, so it is never synced.
-    pub(super) fn take_turn(&self, home: &Home) -> io::Result<bool> {
+    pub(in crate::os) fn take_turn(&self, home: &Home) -> io::Result<bool> {
         let mut last = self.turn();
         let there = look_if_there(place(&home.folder, TURN))?;
         let before = last.take().filter(|turn| there.is_some_and(|there| turn.is_in(&there)));

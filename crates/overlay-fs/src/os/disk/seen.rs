@@ -12,27 +12,27 @@ use crate::{ContentHash, EntryKind};
 /// The device is missing because its number may be another one after the next boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Seen {
-    pub(super) kind: EntryKind,
-    pub(super) inode: u64,
-    pub(super) len: u64,
+pub(in crate::os) struct Seen {
+    pub(in crate::os) kind: EntryKind,
+    pub(in crate::os) inode: u64,
+    pub(in crate::os) len: u64,
     /// Permission bits.
-    pub(super) mode: u32,
+    pub(in crate::os) mode: u32,
     /// Of a file or link of which the hash is there it decides nothing.
-    pub(super) modified: Time,
+    pub(in crate::os) modified: Time,
     /// Of a file's content or a link's target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) hash: Option<ContentHash>,
+    pub(in crate::os) hash: Option<ContentHash>,
 }
 
 impl Seen {
-    pub(super) fn new(found: &Found, hash: Option<ContentHash>) -> Self {
+    pub(in crate::os) fn new(found: &Found, hash: Option<ContentHash>) -> Self {
         let Found { kind, inode, len, mode, modified, .. } = *found;
         Self { kind, inode, len, mode, modified, hash }
     }
 
     /// Whether it is the same thing on the disk and was not edited since. It may have been renamed.
-    pub(super) fn is(&self, found: &Found) -> bool {
+    pub(in crate::os) fn is(&self, found: &Found) -> bool {
         let is_same = self.kind == found.kind && self.inode == found.inode;
         is_same
             && (self.kind == EntryKind::Directory
@@ -43,7 +43,7 @@ impl Seen {
 /// What the system said of a file, in a folder of this process alone, when its content was read; of a folder, when its
 /// names were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamp {
+pub(in crate::os) struct Stamp {
     device: u64,
     inode: u64,
     len: u64,
@@ -52,14 +52,14 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    pub(super) fn new(found: &Found) -> Self {
+    pub(in crate::os) fn new(found: &Found) -> Self {
         let Found { device, inode, len, modified, changed, .. } = *found;
         Self { device, inode, len, modified, changed }
     }
 
     /// Whether a file is known by it to hold what was read. Who changes the content changes the last of the times as
     /// well, and nobody can set that.
-    pub(super) fn vouches_for(&self, found: &Found) -> bool {
+    pub(in crate::os) fn vouches_for(&self, found: &Found) -> bool {
         *self == Self::new(found)
     }
 }
@@ -67,33 +67,33 @@ impl Stamp {
 /// What is known of what waits for a change in a staging folder.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Vouched {
+pub(in crate::os) struct Vouched {
     /// What the system said of the file when it held what it should.
-    pub(super) file: Option<Stamp>,
+    pub(in crate::os) file: Option<Stamp>,
     /// The file of its user whose bits, owner and attributes it was given, as that was then.
-    pub(super) like: Option<Stamp>,
+    pub(in crate::os) like: Option<Stamp>,
 }
 
 impl Vouched {
     /// Whether the file is known to hold what it should.
-    pub(super) fn vouches_for(&self, staged: &Found) -> bool {
+    pub(in crate::os) fn vouches_for(&self, staged: &Found) -> bool {
         self.file.is_some_and(|stamp| stamp.vouches_for(staged))
     }
 
     /// Whether what it was given is what this file of its user's has.
-    pub(super) fn is_like(&self, old: &Found) -> bool {
+    pub(in crate::os) fn is_like(&self, old: &Found) -> bool {
         self.like.is_some_and(|stamp| stamp.vouches_for(old))
     }
 }
 
 /// What a place holds: what the system says of it, and the hash of its content.
-pub(super) struct Held {
-    pub(super) found: Found,
-    pub(super) hash: Option<ContentHash>,
+pub(in crate::os) struct Held {
+    pub(in crate::os) found: Found,
+    pub(in crate::os) hash: Option<ContentHash>,
 }
 
 /// Reads what is at a place. A link is not followed; of a file that grows while it is read the hash is another one.
-pub(super) fn hold(at: Place<'_>) -> rustix::io::Result<Held> {
+pub(in crate::os) fn hold(at: Place<'_>) -> rustix::io::Result<Held> {
     let found = calls::look(at)?;
     match found.kind {
         EntryKind::File => hold_open(&calls::open(at)?),
@@ -103,7 +103,7 @@ pub(super) fn hold(at: Place<'_>) -> rustix::io::Result<Held> {
 }
 
 /// The same where a file is expected: with one call less if it is one.
-pub(super) fn hold_file(at: Place<'_>) -> rustix::io::Result<Held> {
+pub(in crate::os) fn hold_file(at: Place<'_>) -> rustix::io::Result<Held> {
     match calls::open(at) {
         Ok(file) => hold_open(&file),
         Err(_) => hold(at),
@@ -117,7 +117,7 @@ fn hold_open(file: &OwnedFd) -> rustix::io::Result<Held> {
 }
 
 /// Whether something is there, and is `seen`.
-pub(super) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
+pub(in crate::os) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
     match look_if_there(at)? {
         Some(found) => Ok(seen.is_some_and(|seen| seen.is(&found))),
         None => Ok(false),
@@ -126,7 +126,7 @@ pub(super) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
 
 /// Whether what was put there is there and was not edited since. Its time does not decide where its content does: after
 /// a loss of power it may be that of the staging, and its user may have edited it in place and put the time back.
-pub(super) fn is_ours(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
+pub(in crate::os) fn is_ours(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
     let (Some(found), Some(seen)) = (look_if_there(at)?, seen) else { return Ok(false) };
     if seen.hash.is_none() {
         return Ok(seen.is(&found));
@@ -135,7 +135,7 @@ pub(super) fn is_ours(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
     Ok(is_same_file && hold(at)?.hash == seen.hash)
 }
 
-pub(super) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {
+pub(in crate::os) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {
     match calls::look(at) {
         Ok(found) => Ok(Some(found)),
         Err(rustix::io::Errno::NOENT) => Ok(None),
@@ -144,6 +144,6 @@ pub(super) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {
 }
 
 /// A place by its name in a folder.
-pub(super) fn place<'a>(folder: &'a cap_std::fs::Dir, name: &'a str) -> Place<'a> {
+pub(in crate::os) fn place<'a>(folder: &'a cap_std::fs::Dir, name: &'a str) -> Place<'a> {
     Place { folder, name: OsStr::new(name) }
 }

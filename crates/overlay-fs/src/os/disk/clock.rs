@@ -14,19 +14,19 @@ const COARSE_TICK: i64 = 2 * SECOND;
 
 /// Tells how old a change was when somebody looked, where that can be told.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(in crate::os) struct Clock {
     /// The file system whose times of change are from this system's clock, if the workspace is on one.
     device: Option<u64>,
 }
 
 impl Clock {
-    pub(super) fn of(root: &Dir) -> io::Result<Self> {
+    pub(in crate::os) fn of(root: &Dir) -> io::Result<Self> {
         let device = calls::look_at(root)?.device;
         Ok(Self { device: is_from_our_clock(root)?.then_some(device) })
     }
 
     /// Nanoseconds since the Unix epoch, as the kernel would write them at a file that changes now.
-    pub(super) fn now() -> i64 {
+    pub(in crate::os) fn now() -> i64 {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         let now = clock_gettime(ClockId::RealtimeCoarse);
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -36,14 +36,14 @@ impl Clock {
 
     /// Whether every change of what was `found` shows that is made after a moment; the clock was read then, and the look came
     /// after it.
-    pub(super) fn shows_changes_since(&self, moment: i64, found: &Found) -> bool {
+    pub(in crate::os) fn shows_changes_since(&self, moment: i64, found: &Found) -> bool {
         let (seconds, part) = found.changed;
         let changed = seconds.saturating_mul(SECOND).saturating_add(part);
         self.device == Some(found.device) && is_old(changed, moment)
     }
 
     /// Notes how old what is there was, by a clock that was read before the look.
-    pub(super) fn date(&self, seen: &mut Fingerprint, looked_at: i64) {
+    pub(in crate::os) fn date(&self, seen: &mut Fingerprint, looked_at: i64) {
         let is_content = matches!(seen.kind, EntryKind::File | EntryKind::Symlink);
         seen.young = is_content && !(self.device == Some(seen.device) && is_old(seen.changed_ns, looked_at));
     }

@@ -55,7 +55,7 @@ pub fn reach(call: &'static str, name: &str) -> std::io::Result<()> {
     Ok(before(call, OsStr::new(name))?)
 }
 
-pub(super) fn before(call: &'static str, name: &OsStr) -> Result<(), Errno> {
+pub(in crate::os) fn before(call: &'static str, name: &OsStr) -> Result<(), Errno> {
     let then = ARMED.with_borrow_mut(|armed| {
         let Some((reached, plan)) = armed else { return Then::GoOn };
         let point = Point { number: *reached, call, name: name.as_encoded_bytes() };

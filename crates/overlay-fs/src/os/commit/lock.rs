@@ -17,12 +17,12 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// It is an advisory lock on the workspace folder itself, so it leaves no file, and the kernel releases it when
 /// the process dies.
 #[derive(Debug)]
-pub(super) struct CommitLock {
+pub(in crate::os) struct CommitLock {
     _folder: OwnedFd,
 }
 
 impl CommitLock {
-    pub(super) fn take(root: &Dir) -> Result<Self, TreeError> {
+    pub(in crate::os) fn take(root: &Dir) -> Result<Self, TreeError> {
         let failed = |message: String| TreeError::Io { path: WorkspacePath::root(), message };
         let folder = open(root)
             .map_err(|error| failed(format!("the workspace folder cannot be opened to lock it: {error}")))?;
@@ -37,7 +37,7 @@ impl CommitLock {
     }
 
     /// `None`: another one has it, or nobody can. For what can as well be done later.
-    pub(super) fn take_if_free(root: &Dir) -> Option<Self> {
+    pub(in crate::os) fn take_if_free(root: &Dir) -> Option<Self> {
         let folder = open(root).ok()?;
         flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
         Some(Self { _folder: folder })
@@ -54,6 +54,6 @@ fn open(root: &Dir) -> rustix::io::Result<OwnedFd> {
     clippy::disallowed_methods,
     reason = "the lock of another process, and a clock, can only be waited for"
 )]
-pub(super) fn pause() {
+pub(in crate::os) fn pause() {
     std::thread::sleep(PAUSE);
 }

@@ -6,17 +6,18 @@ use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
-use super::calls::{self, Moved, Place, exchange, move_to_free};
-use super::folders::{Folders, Stop};
-use super::journal::{Action, Step};
-use super::plan::other_file_system;
-use super::seen::{Seen, hold, hold_file, is_at, is_ours, look_if_there, place};
-use super::staging::Staging;
+use super::folders::Folders;
+use super::stop::Stop;
+use super::stop::other_file_system;
+use crate::os::disk::calls::{self, Moved, Place, exchange, move_to_free};
+use crate::os::disk::seen::{Seen, hold, hold_file, is_at, is_ours, look_if_there, place};
+use crate::os::staging::Staging;
+use crate::os::staging::journal::{Action, Step};
 use crate::{ConflictKind, EntryKind, TreeError};
 
 /// Makes the steps of a journal, and takes them back.
 #[derive(Debug)]
-pub(super) struct Applied<'a> {
+pub(in crate::os) struct Applied<'a> {
     staging: &'a Staging,
     folders: Folders<'a>,
     /// Whether something was moved by a link.
@@ -24,7 +25,7 @@ pub(super) struct Applied<'a> {
 }
 
 /// What a rollback left in the staging folder, because its place in the workspace is taken: path and name.
-pub(super) type Kept = Vec<(WorkspacePath, String)>;
+pub(in crate::os) type Kept = Vec<(WorkspacePath, String)>;
 
 /// What became of one step that was taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +37,13 @@ enum TakenBack {
 }
 
 impl<'a> Applied<'a> {
-    pub(super) fn new(root: &'a Dir, staging: &'a Staging) -> Self {
+    pub(in crate::os) fn new(root: &'a Dir, staging: &'a Staging) -> Self {
         Self { staging, folders: Folders::new(root), links: false }
     }
 
     /// Makes the steps in order. What comes out of the workspace is compared with what was expected only then: before,
     /// its user could still have changed it. After an error the steps before it are made.
-    pub(super) fn apply(&mut self, steps: &[Step]) -> Result<(), Stop> {
+    pub(in crate::os) fn apply(&mut self, steps: &[Step]) -> Result<(), Stop> {
         for step in steps {
             self.make(step)?;
             if matches!(step.action, Action::TakeAway | Action::Replace) {
@@ -114,7 +115,7 @@ impl<'a> Applied<'a> {
 
     /// Takes steps back, last first, whether or not they were made: what is where tells. What its user changed again
     /// meanwhile stays as the user has it. After an error it can be tried again, by the same journal.
-    pub(super) fn roll_back(&mut self, steps: &[Step], sync: bool) -> io::Result<Kept> {
+    pub(in crate::os) fn roll_back(&mut self, steps: &[Step], sync: bool) -> io::Result<Kept> {
         let mut kept = Vec::new();
         let mut failed = None;
         for step in steps.iter().rev() {
@@ -322,7 +323,7 @@ impl<'a> Applied<'a> {
     }
 
     /// Puts the names of all folders that the steps changed on the medium.
-    pub(super) fn sync(&mut self, steps: &[Step]) -> Result<(), Stop> {
+    pub(in crate::os) fn sync(&mut self, steps: &[Step]) -> Result<(), Stop> {
         if self.links {
             // Else a file could have its former name as well, and it would count as one that its user linked.
             calls::sync_folder(&self.staging.folder).map_err(Stop::at_root)?;
@@ -370,13 +371,13 @@ fn is_one_file(one: Place<'_>, other: Place<'_>) -> io::Result<bool> {
     }))
 }
 
-pub(super) fn is_folder(at: Place<'_>) -> bool {
+pub(in crate::os) fn is_folder(at: Place<'_>) -> bool {
     calls::look(at).is_ok_and(|found| found.kind == EntryKind::Directory)
 }
 
 /// How what is held differs from what was expected; `None`: not at all. Times and inode do not count, only
 /// content, permission bits, and that no other name has it.
-pub(super) fn difference(expected: &Seen, held: &super::seen::Held) -> Option<ConflictKind> {
+pub(in crate::os) fn difference(expected: &Seen, held: &crate::os::disk::seen::Held) -> Option<ConflictKind> {
     if expected.kind != held.found.kind {
         return Some(ConflictKind::Replaced);
     }
@@ -393,4 +394,13 @@ pub(super) fn difference(expected: &Seen, held: &super::seen::Held) -> Option<Co
         EntryKind::Other => false,
     };
     (!is_same).then_some(ConflictKind::Modified)
+}
+
+pub(in crate::os) fn not_put_back(staging: &Staging, kept: &Kept) -> TreeError {
+    let copies = kept.iter().map(|(path, name)| format!("{path} in {}/{name}", staging.told));
+    let copies = copies.collect::<Vec<_>>().join(", ");
+    let message = format!(
+        "changed by somebody else while the accept was taken back; the former content is kept: {copies}"
+    );
+    TreeError::Io { path: kept[0].0.clone(), message }
 }

@@ -1,14 +1,16 @@
 use std::io;
 
-use super::apply::{Applied, difference, is_folder};
-use super::calls::Time;
-use super::commit::{at_root, not_put_back, not_taken_back};
-use super::folders::{Folders, Stop};
-use super::journal::{Action, Journal, Step};
-use super::lock::CommitLock;
-use super::seen::{Seen, hold, look_if_there};
-use super::staging::{Phase, Staging};
-use super::{OsTree, stage};
+use crate::os::OsTree;
+use crate::os::commit::apply::{Applied, difference, is_folder, not_put_back};
+use crate::os::commit::folders::Folders;
+use crate::os::commit::lock::CommitLock;
+use crate::os::commit::stage;
+use crate::os::commit::stop::Stop;
+use crate::os::commit::stop::{at_root, not_taken_back};
+use crate::os::disk::calls::Time;
+use crate::os::disk::seen::{Seen, hold, look_if_there};
+use crate::os::staging::journal::{Action, Journal, Step};
+use crate::os::staging::{Phase, Staging};
 use crate::{
     ChangeSet, Conflict, ConflictKind, ContentHash, Direction, EntryKind, Finish, NotPrepared, Prepared,
     TreeError, WorkspacePath,
@@ -79,7 +81,7 @@ impl OsTree {
         Ok(None)
     }
 
-    pub(super) fn undo_found(
+    pub(in crate::os) fn undo_found(
         &self,
         find: impl FnOnce() -> io::Result<Option<(Staging, Phase)>>,
     ) -> Result<UndoOutcome, TreeError> {
@@ -126,7 +128,7 @@ impl OsTree {
     }
 
     /// What is not as the commit left it.
-    pub(super) fn changed_since(&self, steps: &[Step]) -> Result<Vec<Conflict>, Stop> {
+    pub(in crate::os) fn changed_since(&self, steps: &[Step]) -> Result<Vec<Conflict>, Stop> {
         let mut folders = Folders::new(&self.root);
         let mut conflicts = Vec::new();
         let mut add = |path: &WorkspacePath, kind| conflicts.push(Conflict::new(path.clone(), kind));
@@ -326,7 +328,7 @@ fn is_below_put(step: &Step, steps: &[Step]) -> bool {
 }
 
 /// Whether everything is there that the steps took out. Of what was being removed when the power went some may be gone.
-pub(super) fn is_whole(staging: &Staging, steps: &[Step]) -> io::Result<bool> {
+pub(in crate::os) fn is_whole(staging: &Staging, steps: &[Step]) -> io::Result<bool> {
     for step in steps.iter().filter(|step| matches!(step.action, Action::TakeAway | Action::Replace)) {
         if look_if_there(staging.at(&step.name))?.is_none() {
             return Ok(false);

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::seen::Seen;
+use crate::os::disk::seen::Seen;
 use crate::{ContentHash, WorkspacePath};
 
 /// Raised when an older headstart would misread a journal.
@@ -11,40 +11,40 @@ const WITH_BESIDE: u32 = 2;
 /// What a commit, or an undo, is about to do, in order. It is on the medium before the first step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Journal {
+pub(in crate::os) struct Journal {
     format: u32,
     /// The digest of the change set.
     #[serde(default)]
-    pub(super) changes: Option<ContentHash>,
+    pub(in crate::os) changes: Option<ContentHash>,
     /// The identity of the folder that it is in: one that came with the project, in an archive or a repository, cannot
     /// know it.
     #[serde(default)]
     folder: String,
-    pub(super) steps: Vec<Step>,
+    pub(in crate::os) steps: Vec<Step>,
     /// What another participant commits with the files, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) beside: Option<String>,
+    pub(in crate::os) beside: Option<String>,
 }
 
 /// One move that changes the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Step {
-    pub(super) path: WorkspacePath,
-    pub(super) action: Action,
+pub(in crate::os) struct Step {
+    pub(in crate::os) path: WorkspacePath,
+    pub(in crate::os) action: Action,
     /// The name in the staging folder of what goes in or comes out.
-    pub(super) name: String,
+    pub(in crate::os) name: String,
     /// What has to come out of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) old: Option<Seen>,
+    pub(in crate::os) old: Option<Seen>,
     /// What goes in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) new: Option<Seen>,
+    pub(in crate::os) new: Option<Seen>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Action {
+pub(in crate::os) enum Action {
     /// The file or link at the path moves to the staging folder.
     TakeAway,
     /// The folder at the path, empty by now, is removed; a copy of it waits in the staging folder.
@@ -60,18 +60,18 @@ pub(super) enum Action {
 }
 
 impl Journal {
-    pub(super) fn new(changes: ContentHash, folder: String, steps: Vec<Step>) -> Self {
+    pub(in crate::os) fn new(changes: ContentHash, folder: String, steps: Vec<Step>) -> Self {
         Self { format: FORMAT, changes: Some(changes), folder, steps, beside: None }
     }
 
     /// The same with what another participant noted.
-    pub(super) fn with_beside(self, beside: Option<&str>) -> Self {
+    pub(in crate::os) fn with_beside(self, beside: Option<&str>) -> Self {
         let format = if beside.is_some() { WITH_BESIDE } else { self.format };
         Self { format, beside: beside.map(str::to_owned), ..self }
     }
 
     /// Whether it was written for the folder with this identity.
-    pub(super) fn is_of(&self, folder: &str) -> bool {
+    pub(in crate::os) fn is_of(&self, folder: &str) -> bool {
         self.folder == folder
     }
 
@@ -80,7 +80,7 @@ impl Journal {
     }
 
     /// As it is on the disk: JSON, and its hash in a line of its own.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(in crate::os) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec(self).expect("works because no map in it has odd keys");
         let hash = ContentHash::of(&bytes);
         bytes.extend_from_slice(format!("\n{hash}\n").as_bytes());
@@ -88,7 +88,7 @@ impl Journal {
     }
 
     /// `None`: not what was written, or from a newer headstart.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(in crate::os) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.strip_suffix(b"\n")?;
         let (body, hash) = bytes.split_at(bytes.iter().rposition(|byte| *byte == b'\n')?);
         if hash.get(1..)? != ContentHash::of(body).to_string().as_bytes() {

@@ -1,0 +1,56 @@
+use std::ffi::OsStr;
+use std::io;
+
+use cap_fs_ext::DirExt as _;
+use cap_std::fs::Dir;
+use headstart_workspace_path::WorkspacePath;
+
+use super::stop::Stop;
+use crate::os::disk::calls::Place;
+use crate::os::os_name;
+
+/// Opens folders below the root, name by name and never through a link.
+#[derive(Debug)]
+pub(in crate::os) struct Folders<'a> {
+    root: &'a Dir,
+    /// The last one: the next is often the same, or in it.
+    last: Option<(WorkspacePath, Dir)>,
+}
+
+impl<'a> Folders<'a> {
+    pub(in crate::os) fn new(root: &'a Dir) -> Self {
+        Self { root, last: None }
+    }
+
+    pub(in crate::os) fn open(&mut self, path: &WorkspacePath) -> io::Result<&Dir> {
+        let (from, start) = match self.last.take() {
+            Some((at, folder)) if path.starts_with(&at) => (at, Some(folder)),
+            _ => (WorkspacePath::root(), None),
+        };
+        let rest = path.strip_prefix(&from).unwrap_or_default();
+        let mut folder = start;
+        for name in rest.names() {
+            folder = Some(folder.as_ref().unwrap_or(self.root).open_dir_nofollow(os_name(name))?);
+        }
+        match folder {
+            None => Ok(self.root),
+            Some(folder) => Ok(&self.last.insert((path.clone(), folder)).1),
+        }
+    }
+
+    /// The place of a path, in the folder that holds it.
+    pub(in crate::os) fn place<'b>(&'b mut self, path: &'b WorkspacePath) -> io::Result<Place<'b>> {
+        let name: &OsStr = os_name(path.file_name().unwrap_or_default());
+        Ok(Place { folder: self.open(&path.parent().unwrap_or_default())?, name })
+    }
+
+    /// The same for a change: what is in the way is a conflict.
+    pub(in crate::os) fn target<'b>(&'b mut self, path: &'b WorkspacePath) -> Result<Place<'b>, Stop> {
+        self.place(path).map_err(|error| Stop::above(path, &error))
+    }
+
+    /// Forgets an open folder at or below a path that is taken away.
+    pub(in crate::os) fn forget(&mut self, path: &WorkspacePath) {
+        self.last.take_if(|(at, _)| at.starts_with(path));
+    }
+}

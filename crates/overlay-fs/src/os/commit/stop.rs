@@ -1,0 +1,71 @@
+//! Why a commit does not go on, and how that is told.
+
+use std::io;
+
+use headstart_workspace_path::WorkspacePath;
+use rustix::io::Errno;
+
+use crate::os::disk::calls::Place;
+use crate::os::tree_error;
+use crate::{Conflict, ConflictKind, TreeError};
+
+/// Why a commit does not go on.
+#[derive(Debug)]
+pub(in crate::os) enum Stop {
+    Conflict(Box<Conflict>),
+    Error(TreeError),
+}
+
+impl Stop {
+    pub(in crate::os) fn conflict(path: &WorkspacePath, kind: ConflictKind) -> Self {
+        Self::Conflict(Box::new(Conflict::new(path.clone(), kind)))
+    }
+
+    pub(in crate::os) fn io(path: &WorkspacePath, error: impl Into<io::Error>) -> Self {
+        Self::Error(TreeError::Io { path: path.clone(), message: error.into().to_string() })
+    }
+
+    /// For what fails with no path of the workspace to blame.
+    pub(in crate::os) fn at_root(error: impl Into<io::Error>) -> Self {
+        Self::io(&WorkspacePath::root(), error)
+    }
+
+    /// A folder above the path could not be opened.
+    pub(in crate::os) fn above(path: &WorkspacePath, error: &io::Error) -> Self {
+        match (error.kind(), Errno::from_io_error(error)) {
+            (io::ErrorKind::NotFound, _) => Self::conflict(path, ConflictKind::Deleted),
+            (_, None | Some(Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::MLINK)) => {
+                Self::conflict(path, ConflictKind::Replaced)
+            }
+            (_, Some(error)) => Self::io(path, error),
+        }
+    }
+}
+
+pub(in crate::os) fn other_file_system(path: &WorkspacePath) -> Stop {
+    let message = "it is on another file system than the workspace's folder, and cannot be replaced without a \
+                   moment in which it is half written";
+    Stop::Error(TreeError::Io { path: path.clone(), message: message.to_owned() })
+}
+
+/// What is in the staging folder for a change is not what the change says.
+pub(in crate::os) fn tampered(path: &WorkspacePath, at: Place<'_>) -> Stop {
+    let message = format!(
+        "what was staged for it ({}) was changed by somebody else; nothing was accepted",
+        at.name.display()
+    );
+    Stop::Error(TreeError::Io { path: path.clone(), message })
+}
+
+/// What was done is still half done, and its journal in force.
+pub(in crate::os) fn not_taken_back(stop: Stop, error: &io::Error) -> Stop {
+    let stop = stop.into_error();
+    let message = format!(
+        "{stop}; what was done until then could not be taken back ({error}): the next accept, undo or sweep does it"
+    );
+    Stop::Error(TreeError::Io { path: WorkspacePath::root(), message })
+}
+
+pub(in crate::os) fn at_root(error: &io::Error) -> TreeError {
+    tree_error(&WorkspacePath::root(), error)
+}
