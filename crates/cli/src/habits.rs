@@ -7,14 +7,15 @@
 //!
 //! Any number of processes may write: each lets what is there learn what it has to tell, below the lock.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use headstart_budget::policy::{Habits, Lesson};
 
 use crate::error::CliError;
+use crate::file_lock::FileLock;
 use crate::store::{Store, create_private_folder};
 
 /// Replacing the file takes less than a millisecond. Somebody who stops in the middle of it must not stop us.
@@ -55,7 +56,8 @@ impl HabitsFile {
         let lock = folder.join("lock");
         let held =
             File::options().create(true).append(true).open(&lock).map_err(CliError::io("open", &lock))?;
-        wait_for(&held).map_err(CliError::io("lock", &lock))?;
+        let _held = FileLock::exclusive_within(held, PATIENCE)
+            .map_err(|error| CliError::io("lock", &lock)(error.into()))?;
         let mut habits = match self.read() {
             Err(CliError::Record { .. }) => {
                 // Whoever read it before has told what is wrong with it.
@@ -77,21 +79,6 @@ impl HabitsFile {
 
     fn path(&self) -> Option<PathBuf> {
         Some(self.folder.as_ref()?.join("habits.json"))
-    }
-}
-
-/// Closing the file gives the lock back.
-fn wait_for(file: &File) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::TimedOut.into()),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
     }
 }
 

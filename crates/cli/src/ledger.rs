@@ -7,17 +7,18 @@
 //! Any number of processes may write. Each line is one write below a lock; a line that a killed process left without an end is
 //! ended by whoever writes next, and reported by whoever reads.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use headstart_budget::ledger::{self, Book, Entry};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::Keep;
 use crate::error::CliError;
+use crate::file_lock::FileLock;
 use crate::output;
 use crate::store::{self, Store};
 
@@ -88,31 +89,18 @@ impl Ledger {
 
 /// Adds whole lines at the end of a file that several processes write.
 pub(crate) fn append(path: &Path, lines: String) -> io::Result<()> {
-    let mut file = File::options().read(true).append(true).create(true).mode(0o600).open(path)?;
-    let locked = lock(&file);
+    let open = || File::options().read(true).append(true).create(true).mode(0o600).open(path);
     let mut text = lines;
-    if ends_in_a_line(&mut file)? {
-        text.insert(0, '\n');
-    }
-    let written = file.write_all(text.as_bytes());
-    if locked {
-        // Closing the file gives it back, too; only not at once if a child was forked a moment ago.
-        let _ = file.unlock();
-    }
-    written
-}
-
-/// Without the lock a line is still one write at the end of the file.
-fn lock(file: &File) -> bool {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return true,
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            Err(_) => return false,
+    let mut add = |file: &mut File| {
+        if ends_in_a_line(file)? {
+            text.insert(0, '\n');
         }
+        file.write_all(text.as_bytes())
+    };
+    match FileLock::exclusive_within(open()?, PATIENCE) {
+        Ok(mut locked) => add(&mut locked),
+        // Without the lock a line is still one write at the end of the file.
+        Err(_) => add(&mut open()?),
     }
 }
 

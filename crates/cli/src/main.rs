@@ -20,6 +20,7 @@ mod demo;
 mod environment;
 mod error;
 mod exit;
+mod file_lock;
 mod habits;
 mod history;
 mod host;

@@ -8,7 +8,7 @@
 //! NAME and HASH are of the workspace, as for ledgers. Whoever talks in a session holds a lock on its file, so that no two write into one. A line
 //! that a killed process left without an end is cut off by whoever goes on.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ use headstart_providers::Scrubber;
 use serde_json::Value;
 
 use crate::error::CliError;
+use crate::file_lock::FileLock;
 use crate::store::create_private_folder;
 use crate::workspace::state_name;
 
@@ -248,7 +249,7 @@ impl Listed {
 /// A session in which this process talks.
 pub(crate) struct OpenSession {
     path: PathBuf,
-    open: Mutex<Option<File>>,
+    open: Mutex<Option<FileLock>>,
     scrubber: Scrubber,
     folder: Sessions,
 }
@@ -296,13 +297,12 @@ impl SessionStore for OpenSession {
     }
 }
 
-fn lock(file: &Path, options: &OpenOptions, id: &str) -> Result<File, CliError> {
+fn lock(file: &Path, options: &OpenOptions, id: &str) -> Result<FileLock, CliError> {
     let open = options.open(file).map_err(CliError::io("open", file))?;
-    match open.try_lock() {
-        Ok(()) => Ok(open),
-        Err(TryLockError::WouldBlock) => Err(CliError::SessionOpen { id: id.to_owned() }),
-        Err(TryLockError::Error(error)) => Err(CliError::io("lock", file)(error)),
-    }
+    FileLock::exclusive(open).map_err(|error| match error {
+        TryLockError::WouldBlock => CliError::SessionOpen { id: id.to_owned() },
+        TryLockError::Error(error) => CliError::io("lock", file)(error),
+    })
 }
 
 #[cfg(test)]

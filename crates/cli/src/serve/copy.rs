@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::disk::{Disk, write_new};
 use super::log::Log;
 use crate::clock;
+use crate::file_lock::FileLock;
 use crate::workspace::state_name;
 
 const COPIES: &str = "copies";
@@ -29,7 +30,7 @@ pub(super) struct Copy {
     disk: Disk,
     log: Log,
     /// It is not removed as long as this is held.
-    _used: File,
+    _used: FileLock,
     lock: File,
 }
 
@@ -62,8 +63,7 @@ impl Copy {
         for below in ["", TREE, INCOMING] {
             fs::create_dir_all(folder.join(below))?;
         }
-        let used = File::create(folder.join("used"))?;
-        used.lock_shared()?;
+        let used = FileLock::shared(File::create(folder.join("used"))?)?;
         let lock = File::create(folder.join(LOCK))?;
         let copy =
             Self { disk: Disk::open(&folder.join(TREE))?, log: Log::new(&folder), folder, _used: used, lock };
@@ -247,9 +247,8 @@ pub(crate) fn all(state: &Path) -> Vec<(PathBuf, About)> {
 
 /// Removes a copy that nobody uses; whether it is gone.
 pub(crate) fn remove(folder: &Path) -> bool {
-    let used = File::open(folder.join("used"));
-    let is_free = used.as_ref().is_ok_and(|used| used.try_lock().is_ok());
-    is_free && remove_folder(folder).is_ok()
+    let used = File::open(folder.join("used")).ok().map(FileLock::exclusive);
+    matches!(used, Some(Ok(_))) && remove_folder(folder).is_ok()
 }
 
 fn about(folder: &Path) -> Option<About> {

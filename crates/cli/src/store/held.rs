@@ -1,10 +1,11 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{ACCEPTING, FOLDER, LOCK, OBJECTS, RECORD, Record, SpeculationId, State, Store, files, id};
 use crate::error::CliError;
+use crate::file_lock::FileLock;
 use headstart_speculation::Finished;
 
 /// Somebody who only looks whether a lock is held keeps it for microseconds; so long do we wait for them.
@@ -15,12 +16,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Held {
     store: Store,
     record: Record,
-    _lock: Lock,
+    _lock: FileLock,
 }
-
-/// The system gives it back when the process dies, too.
-#[derive(Debug)]
-pub(super) struct Lock(File);
 
 impl Held {
     pub(super) fn acquire(store: &Store, id: &SpeculationId) -> Result<Self, CliError> {
@@ -30,7 +27,7 @@ impl Held {
         Ok(Self { store: store.clone(), record, _lock: lock })
     }
 
-    pub(super) fn of_new(store: &Store, record: Record, lock: Lock) -> Self {
+    pub(super) fn of_new(store: &Store, record: Record, lock: FileLock) -> Self {
         Self { store: store.clone(), record, _lock: lock }
     }
 
@@ -133,34 +130,14 @@ pub(super) fn is_held(path: &Path) -> Result<bool, CliError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(CliError::io("open", path)(error)),
     };
-    match file.try_lock_shared() {
-        Ok(()) => {
-            drop(Lock(file));
-            Ok(false)
-        }
+    match FileLock::shared(file) {
+        Ok(_) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(CliError::io("lock", path)(error)),
     }
 }
 
-impl Lock {
-    /// The lock in a file that only this process knows yet.
-    pub(super) fn create(path: &Path) -> Result<Self, CliError> {
-        let file = File::create(path).map_err(CliError::io("create", path))?;
-        file.lock().map_err(CliError::io("lock", path))?;
-        Ok(Self(file))
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Closing the file is not enough: a child that was forked a moment ago shares it until it is another program.
-        // If this fails, that moment passes all the same.
-        let _ = self.0.unlock();
-    }
-}
-
-fn lock_file(store: &Store, id: &SpeculationId) -> Result<Lock, CliError> {
+fn lock_file(store: &Store, id: &SpeculationId) -> Result<FileLock, CliError> {
     let path = store.folder_of(id).join(LOCK);
     let file =
         File::options().write(true).create(true).truncate(false).open(&path).map_err(|error| match error
@@ -171,15 +148,8 @@ fn lock_file(store: &Store, id: &SpeculationId) -> Result<Lock, CliError> {
             }
             _ => CliError::io("open", &path)(error),
         })?;
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(Lock(file)),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            Err(TryLockError::WouldBlock) => return Err(CliError::Busy { id: id.to_string() }),
-            Err(TryLockError::Error(error)) => return Err(CliError::io("lock", &path)(error)),
-        }
-    }
+    FileLock::exclusive_within(file, PATIENCE).map_err(|error| match error {
+        TryLockError::WouldBlock => CliError::Busy { id: id.to_string() },
+        TryLockError::Error(error) => CliError::io("lock", &path)(error),
+    })
 }

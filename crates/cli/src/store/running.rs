@@ -1,13 +1,13 @@
-use std::fs;
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use headstart_speculation::Finished;
 
-use super::held::Lock;
 use super::{ABORT, Draft, Held, LOCK, RECORD, Record, SpeculationId, State, Store, files, id};
 use crate::clock;
 use crate::error::CliError;
+use crate::file_lock::FileLock;
 
 /// How often a running speculation looks whether another process wants it to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -27,7 +27,11 @@ impl Running {
         files::create_folder(&draft_folder)?;
         let folder = store.folder_of(&record.id);
         let made = || -> Result<_, CliError> {
-            let lock = Lock::create(&draft_folder.join(LOCK))?;
+            // Only this process knows the file yet.
+            let lock = draft_folder.join(LOCK);
+            let file = File::create(&lock).map_err(CliError::io("create", &lock))?;
+            let lock =
+                FileLock::exclusive(file).map_err(|error| CliError::io("lock", &lock)(error.into()))?;
             files::replace(&draft_folder.join(RECORD), &record.to_bytes())?;
             fs::rename(&draft_folder, &folder).map_err(CliError::io("create", &folder))?;
             Ok(lock)

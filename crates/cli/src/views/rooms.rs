@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::warm::Warm;
 use crate::clock;
 use crate::config::Shadow;
+use crate::file_lock::FileLock;
 use crate::workspace::state_name;
 
 /// The folder of all workspaces, in the state folder.
@@ -44,7 +45,7 @@ pub(crate) struct Rooms {
 pub(crate) struct Room {
     folder: PathBuf,
     about: About,
-    _lock: File,
+    _lock: FileLock,
 }
 
 /// What a room says of its view, for other processes.
@@ -112,8 +113,7 @@ impl Rooms {
             fs::write(note, self.workspace.as_os_str().as_encoded_bytes())?;
         }
         let new = tempfile::Builder::new().prefix(NEW).tempdir_in(&self.folder)?;
-        let lock = File::create_new(new.path().join(LOCK))?;
-        lock.try_lock()?;
+        let lock = FileLock::exclusive(File::create_new(new.path().join(LOCK))?)?;
         fs::create_dir(new.path().join(BUILD))?;
         let random = new.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let folder = self.folder.join(random.replacen(NEW, ROOM, 1));
@@ -254,8 +254,8 @@ pub(super) fn make_private(folder: &Path) -> io::Result<()> {
 
 /// Whether a living process holds the lock; one that cannot be asked counts as held.
 pub(super) fn is_held(lock: &Path) -> bool {
-    match File::open(lock) {
-        Ok(file) => file.try_lock().is_err(),
+    match FileLock::is_free(lock) {
+        Ok(is_free) => !is_free,
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }

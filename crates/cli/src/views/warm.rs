@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rooms::{self, Room, bytes_below};
 use crate::clock;
+use crate::file_lock::FileLock;
 
 const WARM: &str = "warm";
 const RECORD: &str = "warm.json";
@@ -68,12 +69,12 @@ pub(super) struct Used {
     folder: PathBuf,
     /// What has to get a later time than they have.
     pub(super) changed: Vec<WorkspacePath>,
-    _locks: Vec<File>,
+    _locks: Vec<FileLock>,
 }
 
 /// The right to fill.
 pub(super) struct Filling {
-    _lock: File,
+    _lock: FileLock,
     began: i64,
     folders: Vec<WorkspacePath>,
     stamps: BTreeMap<String, String>,
@@ -101,12 +102,12 @@ impl Warm {
         let mut record = self.record()?;
         let lock = |layer: &Layer| {
             let file = File::open(self.folder.join(&layer.id).join(LOCK)).ok()?;
-            file.try_lock_shared().ok()?;
+            let lock = FileLock::shared(file).ok()?;
             // Whoever removes it has the lock until all of it is gone.
             let is_there = fs::metadata(self.folder.join(&layer.id).join(LOCK)).is_ok();
-            is_there.then_some(file)
+            is_there.then_some(lock)
         };
-        let locks: Option<Vec<File>> = record.layers.iter().map(lock).collect();
+        let locks: Option<Vec<FileLock>> = record.layers.iter().map(lock).collect();
         let (locks, is_current) = (locks?, self.are_current(&record.stamps));
         let known = |name: &String| folders.iter().any(|folder| folder.to_string() == *name);
         let changed = record.began().and_then(|began| self.changed_since(began, folders));
@@ -128,9 +129,7 @@ impl Warm {
         let failed = |error: io::Error| error.to_string();
         rooms::make_private(&self.folder).map_err(failed)?;
         let lock = File::create(self.folder.join(FILL)).map_err(failed)?;
-        if lock.try_lock().is_err() {
-            return Err("another process is at it".to_owned());
-        }
+        let lock = FileLock::exclusive(lock).map_err(|_| "another process is at it")?;
         if self.record().is_some_and(|record| MOST_LAYERS <= record.layers.len()) {
             self.clear();
         }
@@ -207,9 +206,9 @@ impl Warm {
         });
         let removed: Vec<bool> = layers
             .map(|entry| {
-                let lock = File::open(entry.path().join(LOCK));
-                let is_free = lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok());
-                (is_free || lock.is_err()) && remove_folder(&entry.path()).is_ok()
+                // A layer without this file was never whole.
+                let lock = File::open(entry.path().join(LOCK)).ok().map(FileLock::exclusive);
+                !matches!(lock, Some(Err(_))) && remove_folder(&entry.path()).is_ok()
             })
             .collect();
         removed.into_iter().all(|removed| removed)

@@ -4,6 +4,7 @@ pub(super) mod calls;
 pub(super) mod clock;
 #[cfg(feature = "failpoints")]
 pub mod failpoints;
+pub(super) mod file_lock;
 pub(super) mod names;
 pub(super) mod seen;
 #[cfg(feature = "failpoints")]

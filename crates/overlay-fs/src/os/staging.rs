@@ -14,7 +14,6 @@ use std::sync::{Arc, OnceLock};
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use rustix::fd::OwnedFd;
-use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +22,7 @@ use self::journal::Journal;
 use self::process::Process;
 use super::attributes::inherit::make_plain;
 use super::disk::calls::{self, Found, Place, Time};
+use super::disk::file_lock::FileLock;
 use super::disk::names::names_in;
 use super::disk::seen::{Vouched, look_if_there, place};
 use crate::{ContentHash, EntryKind};
@@ -137,7 +137,7 @@ pub(super) struct Staging {
     /// Tells this folder from any other, also from a copy of it.
     identity: OnceLock<String>,
     /// The kernel gives it back when the process dies.
-    lock: Option<OwnedFd>,
+    lock: Option<FileLock>,
     /// By the number of the change; none for what was just written.
     pub(super) vouched: Vec<Vouched>,
     /// An empty file for the journal of a commit that may come: to make a file can take longer than all the rest of it.
@@ -174,8 +174,8 @@ impl Staging {
         make_plain(&self.folder)?;
         let owner = Owner { process: Process::current(), changes: Some(changes) };
         let file = calls::create(self.at(OWNER), 0o600, &owner.to_bytes()?)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        self.lock = Some(file);
+        // It was made a moment ago, and nobody else has opened it.
+        self.lock = Some(FileLock::try_exclusive(file)?.map_err(|_| io::ErrorKind::WouldBlock)?);
         Ok(())
     }
 
@@ -254,11 +254,7 @@ impl Staging {
     /// Whether its maker is at work: holds the lock, or is a living process.
     pub(super) fn is_alive(&self) -> io::Result<bool> {
         let is_locked = match calls::open(self.at(OWNER)) {
-            Ok(file) => match flock(&file, FlockOperation::NonBlockingLockShared) {
-                Ok(()) => false,
-                Err(Errno::WOULDBLOCK) => true,
-                Err(error) => return Err(error.into()),
-            },
+            Ok(file) => FileLock::try_shared(file)?.is_err(),
             Err(Errno::NOENT | Errno::LOOP) => false,
             Err(error) => return Err(error.into()),
         };
@@ -396,7 +392,7 @@ impl Staging {
     }
 
     /// It is this process's work now, by the lock on its owner's record.
-    pub(super) fn hold(&mut self, lock: OwnedFd) {
+    pub(super) fn hold(&mut self, lock: FileLock) {
         self.lock = Some(lock);
     }
 

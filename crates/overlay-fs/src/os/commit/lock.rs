@@ -3,10 +3,10 @@ use std::time::Duration;
 use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::fd::OwnedFd;
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
-use rustix::io::Errno;
+use rustix::fs::{Mode, OFlags, openat};
 
 use crate::TreeError;
+use crate::os::disk::file_lock::FileLock;
 
 /// How long a commit waits for another one to end: some seconds, where a commit takes milliseconds.
 const ATTEMPTS: u32 = 2_500;
@@ -18,20 +18,21 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// the process dies.
 #[derive(Debug)]
 pub(in crate::os) struct CommitLock {
-    _folder: OwnedFd,
+    _lock: FileLock,
 }
 
 impl CommitLock {
     pub(in crate::os) fn take(root: &Dir) -> Result<Self, TreeError> {
         let failed = |message: String| TreeError::Io { path: WorkspacePath::root(), message };
-        let folder = open(root)
+        let mut folder = open(root)
             .map_err(|error| failed(format!("the workspace folder cannot be opened to lock it: {error}")))?;
         for _ in 0..ATTEMPTS {
-            match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { _folder: folder }),
-                Err(Errno::WOULDBLOCK | Errno::INTR) => pause(),
+            match FileLock::try_exclusive(folder) {
+                Ok(Ok(lock)) => return Ok(Self { _lock: lock }),
+                Ok(Err(same)) => folder = same,
                 Err(error) => return Err(failed(format!("the workspace folder cannot be locked: {error}"))),
             }
+            pause();
         }
         Err(failed("another process is committing to this workspace and does not end; try again".to_owned()))
     }
@@ -39,8 +40,7 @@ impl CommitLock {
     /// `None`: another one has it, or nobody can. For what can as well be done later.
     pub(in crate::os) fn take_if_free(root: &Dir) -> Option<Self> {
         let folder = open(root).ok()?;
-        flock(&folder, FlockOperation::NonBlockingLockExclusive).ok()?;
-        Some(Self { _folder: folder })
+        Some(Self { _lock: FileLock::try_exclusive(folder).ok()?.ok()? })
     }
 }
 

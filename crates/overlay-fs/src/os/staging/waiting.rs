@@ -1,13 +1,12 @@
 //! What one process prepared, and another one commits.
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use std::io;
 
 use super::{OWNER, Phase, Staging};
 use crate::ContentHash;
 use crate::os::OsTree;
 use crate::os::disk::calls::{self, Time};
+use crate::os::disk::file_lock::FileLock;
 
 impl Staging {
     /// Leaves it for whoever commits its changes: from here on it is nobody's, and stays when its process ends.
@@ -20,10 +19,7 @@ impl Staging {
     /// Takes over what waits; `None`: somebody else did, or removes it.
     fn adopt(mut self) -> io::Result<Option<Self>> {
         let owner = calls::open(self.at(OWNER))?;
-        match flock(&owner, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Ok(None),
-            outcome => outcome?,
-        }
+        let Ok(owner) = FileLock::try_exclusive(owner)? else { return Ok(None) };
         if self.phase()? != Phase::Waiting {
             return Ok(None);
         }

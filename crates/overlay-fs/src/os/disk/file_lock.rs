@@ -1,0 +1,41 @@
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+/// An advisory lock on an open file or folder. It ends with this value, or with the process.
+#[derive(Debug)]
+pub(in crate::os) struct FileLock(OwnedFd);
+
+impl FileLock {
+    /// Nobody else has any; `Err` gives the file back: somebody else has one.
+    pub(in crate::os) fn try_exclusive(file: OwnedFd) -> rustix::io::Result<Result<Self, OwnedFd>> {
+        Self::try_take(file, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// Nobody else has an exclusive one; `Err` as above.
+    pub(in crate::os) fn try_shared(file: OwnedFd) -> rustix::io::Result<Result<Self, OwnedFd>> {
+        Self::try_take(file, FlockOperation::NonBlockingLockShared)
+    }
+
+    fn try_take(file: OwnedFd, kind: FlockOperation) -> rustix::io::Result<Result<Self, OwnedFd>> {
+        match flock(&file, kind) {
+            Ok(()) => Ok(Ok(Self(file))),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(Err(file)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // To close the file is not enough, because a child that another thread has just forked shares it until it
+        // is another program. If this fails, that moment passes all the same.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+impl AsFd for FileLock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
