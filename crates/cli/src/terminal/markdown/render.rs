@@ -15,7 +15,7 @@ const RULE_COLUMNS: u16 = 20;
 /// any case. Code is as wide as it is.
 pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, palette: Palette) -> Vec<Row> {
     let parser = Parser::new_ext(source, Options::ENABLE_TABLES);
-    // Nothing else would show them.
+    // No event says where a link leads, so these are shown from the source, each at its place.
     let mut definitions: Vec<_> =
         parser.reference_definitions().iter().map(|(_, definition)| definition.span.clone()).collect();
     definitions.sort_unstable_by_key(|span| span.start);
@@ -32,14 +32,16 @@ pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, palet
         code: None,
         table: None,
     };
+    let mut definitions = definitions.into_iter().peekable();
     for (event, range) in parser.into_offset_iter() {
+        let reached = if matches!(event, Event::End(_)) { range.end } else { range.start };
+        while let Some(span) = definitions.next_if(|span| span.end <= reached) {
+            page.definition(span);
+        }
         page.take(event, &range);
     }
     page.end_text();
-    for span in definitions {
-        page.push_text(source[span].trim_end(), Style::Plain);
-        page.end_text();
-    }
+    definitions.for_each(|span| page.definition(span));
     page.rows
 }
 
@@ -72,6 +74,12 @@ enum Container {
 }
 
 impl Page<'_> {
+    fn definition(&mut self, span: Range<usize>) {
+        self.end_text();
+        self.push_text(self.source[span].trim_end(), Style::Plain);
+        self.end_text();
+    }
+
     fn take(&mut self, event: Event<'_>, range: &Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, range),
