@@ -138,6 +138,10 @@ impl Blocks {
                 if line.trim().is_empty() || (!is_underline && interrupts(line, *is_quote)) {
                     return false;
                 }
+                // A line without the mark goes on with a paragraph of a quote, and with nothing else in it.
+                if *is_quote && !is_quoted(line) && !ends_in_paragraph(lines) {
+                    return false;
+                }
                 lines.push(line.to_owned());
                 if is_underline {
                     self.close(ended);
@@ -148,7 +152,7 @@ impl Blocks {
                 let is_after_blank = lines.last().is_none_or(|last| last.trim().is_empty());
                 let is_inside = line.trim().is_empty() || *text_column <= indent(line);
                 let goes_on = !is_after_blank && Marker::of(line).is_none() && !interrupts(line, false);
-                if is_inside || (goes_on && !has_open_fence(lines)) {
+                if is_inside || (goes_on && ends_in_paragraph(lines)) {
                     lines.push(line.to_owned());
                     return true;
                 }
@@ -173,7 +177,7 @@ impl Blocks {
         } else if let Some(marker) = Marker::of(line) {
             self.open = Open::Entry { lines: vec![line.to_owned()], text_column: marker.text_column };
         } else {
-            let is_quote = line.trim_start().starts_with('>');
+            let is_quote = is_quoted(line);
             self.open = Open::Paragraph { lines: vec![line.to_owned()], is_quote };
         }
     }
@@ -222,6 +226,8 @@ impl Fence {
 struct Marker {
     /// Where its text begins.
     text_column: usize,
+    /// Bytes of the mark itself.
+    width: usize,
     /// Whether such an entry ends a paragraph: a year that begins a line does not.
     interrupts: bool,
 }
@@ -242,19 +248,32 @@ impl Marker {
         let blanks = indent(rest);
         let gap = if rest.trim().is_empty() || 4 < blanks { 1 } else { blanks };
         let may_interrupt = !rest.trim().is_empty() && (digits == 0 || text[..digits].parse() == Ok(1));
-        Some(Self { text_column: indent(line) + width + gap, interrupts: may_interrupt })
+        Some(Self { text_column: indent(line) + width + gap, width, interrupts: may_interrupt })
     }
 }
 
 /// Whether a line ends the paragraph before it.
 fn interrupts(line: &str, is_quote: bool) -> bool {
-    let is_quoted = line.trim_start().starts_with('>');
     indent(line) < 4
         && (Fence::begins(line).is_some()
             || is_heading(line)
             || is_rule(line)
-            || (is_quoted && !is_quote)
+            || (is_quoted(line) && !is_quote)
             || Marker::of(line).is_some_and(|marker| marker.interrupts))
+}
+
+fn is_quoted(line: &str) -> bool {
+    line.trim_start().starts_with('>')
+}
+
+/// Whether the last line of a quote or an entry is one of a paragraph, which goes on without a mark.
+fn ends_in_paragraph(lines: &[String]) -> bool {
+    let mut last = lines.last().map_or("", |line| line.trim_start_matches([' ', '\t', '>']));
+    while let Some(marker) = Marker::of(last) {
+        last = last[marker.width..].trim_start_matches([' ', '\t', '>']);
+    }
+    let is_other = last.is_empty() || Fence::begins(last).is_some() || is_heading(last) || is_rule(last);
+    !is_other && !has_open_fence(lines)
 }
 
 fn is_heading(line: &str) -> bool {
@@ -283,11 +302,11 @@ fn is_definition(line: &str) -> bool {
     line.trim_start().starts_with('[') && line.contains("]:")
 }
 
-/// Whether a block of code within an entry has no end yet.
+/// Whether a block of code within an entry or a quote has no end yet.
 fn has_open_fence(lines: &[String]) -> bool {
     let mut open: Option<Fence> = None;
     for line in lines {
-        let line = line.trim_start();
+        let line = line.trim_start_matches([' ', '\t', '>']);
         open = match open {
             Some(fence) if fence.ends(line) => None,
             Some(fence) => Some(fence),

@@ -15,10 +15,6 @@ const RULE_COLUMNS: u16 = 20;
 /// any case. Code is as wide as it is.
 pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, palette: Palette) -> Vec<Row> {
     let parser = Parser::new_ext(source, Options::ENABLE_TABLES);
-    // No event says where a link leads, so these are shown from the source, each at its place.
-    let mut definitions: Vec<_> =
-        parser.reference_definitions().iter().map(|(_, definition)| definition.span.clone()).collect();
-    definitions.sort_unstable_by_key(|span| span.start);
     let mut page = Page {
         source,
         columns,
@@ -31,17 +27,38 @@ pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, palet
         links: Vec::new(),
         code: None,
         table: None,
+        told: 0,
     };
-    let mut definitions = definitions.into_iter().peekable();
     for (event, range) in parser.into_offset_iter() {
-        let reached = if matches!(event, Event::End(_)) { range.end } else { range.start };
-        while let Some(span) = definitions.next_if(|span| span.end <= reached) {
-            page.definition(span);
+        match &event {
+            Event::Start(tag) => {
+                if matches!(
+                    tag,
+                    Tag::Paragraph
+                        | Tag::Heading { .. }
+                        | Tag::BlockQuote(_)
+                        | Tag::CodeBlock(_)
+                        | Tag::HtmlBlock
+                        | Tag::List(_)
+                        | Tag::Item
+                        | Tag::Table(_)
+                ) {
+                    page.definitions(range.start);
+                }
+                page.told = page.told.max(range.start);
+            }
+            Event::End(tag) => {
+                if matches!(tag, TagEnd::BlockQuote(_) | TagEnd::Item | TagEnd::List(_)) {
+                    page.definitions(range.end);
+                }
+                page.told = page.told.max(range.end);
+            }
+            _ => page.told = page.told.max(range.end),
         }
         page.take(event, &range);
     }
     page.end_text();
-    definitions.for_each(|span| page.definition(span));
+    page.definitions(source.len());
     page.rows
 }
 
@@ -61,6 +78,8 @@ struct Page<'a> {
     /// The fence of the block of code that is open; empty where it is indented.
     code: Option<String>,
     table: Option<Table>,
+    /// How far into the source the events have come.
+    told: usize,
 }
 
 /// What stands before the rows of what is within.
@@ -74,10 +93,16 @@ enum Container {
 }
 
 impl Page<'_> {
-    fn definition(&mut self, span: Range<usize>) {
+    /// Shows what says where links lead. It is between blocks, and no event tells of it: all else that is there marks quotes and
+    /// entries of lists.
+    fn definitions(&mut self, until: usize) {
+        let between = self.source.get(self.told..until).unwrap_or_default();
+        let Some(begin) = between.find('[') else { return };
         self.end_text();
-        self.push_text(self.source[span].trim_end(), Style::Plain);
-        self.end_text();
+        for line in between[begin..].lines() {
+            self.push_text(line.trim_matches(|c: char| c == '>' || c.is_whitespace()), Style::Plain);
+            self.end_text();
+        }
     }
 
     fn take(&mut self, event: Event<'_>, range: &Range<usize>) {
