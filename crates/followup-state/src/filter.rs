@@ -1,14 +1,14 @@
 //! The rules, in order. The word lists are data: [`crate::lexicon`].
 
 mod clause;
-mod commands;
+pub(crate) mod commands;
 mod destructive;
-mod invisible;
+pub(crate) mod invisible;
 mod length;
 mod praise;
 mod question;
 mod reading;
-mod script;
+pub(crate) mod script;
 mod sentence;
 mod shape;
 mod voice;

@@ -16,6 +16,7 @@ pub(crate) use english::{
 
 /// Entries with bars between them: compact to read here and in a wasm bundle.
 #[derive(Clone, Copy)]
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct List(&'static str);
 
 impl List {
@@ -33,6 +34,8 @@ impl List {
 }
 
 /// What the filter knows of one language. Every list may be empty.
+#[cfg_attr(test, derive(serde::Serialize))]
+#[cfg_attr(test, serde(rename_all = "camelCase"))]
 pub(crate) struct Language {
     /// Whole texts that say the work is done.
     pub(crate) done: List,

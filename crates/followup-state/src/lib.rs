@@ -47,6 +47,8 @@ mod outcome;
 mod reason;
 mod suggestion;
 mod suggestions;
+#[cfg(test)]
+mod tables;
 
 pub use choice::{MAX_CANDIDATES, Place};
 pub use config::{Config, Millis};

@@ -17,14 +17,14 @@ const dev = process.argv.includes("--dev");
 const manifest = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
 
 /** The entries: `headstart`, and those that are smaller, each with a module of its own; for developers with the code of the whole one. */
-const entries = ["headstart", "core", "gate", "controller", "code-index"].map((name) => ({
+const entries = ["headstart", "core", "gate", "code-index"].map((name) => ({
   name,
   source: name === "headstart" ? "index.ts" : `${name}.ts`,
   made: dev ? "headstart" : name,
 }));
 
-/** Entries without a module, one file for all: what they work with is handed to them. */
-const plain = ["attach", "folder", "messages", "react"].map((name) => ({ name, source: `${name}.ts` }));
+/** Entries without a module, one file for all. */
+const plain = ["attach", "controller", "folder", "messages", "react"].map((name) => ({ name, source: `${name}.ts` }));
 
 rmSync(output, { recursive: true, force: true });
 mkdirSync(output, { recursive: true });
@@ -110,6 +110,7 @@ async function bundle(source, file, options) {
     legalComments: "none",
     logLevel: "warning",
     ...options,
+    alias: { ...options.alias, "#tables": join(here, "../../followup-state/tables.json") },
     outfile,
   });
   nameSources(`${outfile}.map`);
@@ -124,7 +125,7 @@ function passOn(node, exports) {
 /** A map names its sources, whose text is in it, by where they are in the project, and not on this machine. */
 function nameSources(file) {
   const map = JSON.parse(readFileSync(file, "utf8"));
-  map.sources = map.sources.map((source) => (source.endsWith(".ts") ? `headstart/src/${basename(source)}` : `headstart/${basename(source)}`));
+  map.sources = map.sources.map((source) => (source.endsWith(".ts") ? `headstart/src/${source.split("/npm/src/").at(-1)}` : `headstart/${basename(source)}`));
   writeFileSync(file, JSON.stringify(map));
 }
 
@@ -137,6 +138,7 @@ function writeTypes() {
     "#glue": [join(modules, "headstart/glue.d.ts")],
     "#glue-code-index": [join(modules, dev ? "headstart" : "code-index", "glue.d.ts")],
     "#platform": [join(here, "src/init-browser.ts")],
+    "#tables": [join(here, "../../followup-state/tables.json")],
   };
   const config = join(modules, "tsconfig.json");
   const compilerOptions = { paths, rootDir: join(here, "src"), typeRoots: [join(here, "node_modules/@types")], noEmit: false };

@@ -1,4 +1,4 @@
-// How large the package's modules are, in bytes of `gzip -9`, against what they may be: a table, and exit code 1
+// How large the package's modules and its entry `headstart/controller` are, in bytes of `gzip -9`, against what they may be: a table, and exit code 1
 // if something is too large: `node sizes.mjs MODULES`. `cargo xtask wasm` starts it after the build.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,15 +11,15 @@ const BUDGETS = {
   "everything else": { limit: 915 },
   core: { goal: 480, limit: 730 },
   gate: { limit: 490 },
-  controller: { goal: 30, limit: 103 },
+  controller: { goal: 30, limit: 30 },
   "code index": { limit: 258 },
   "the index, over core": { goal: 60, limit: 42 },
 };
 
-const MODULES = ["headstart", "core", "gate", "controller", "code-index", "core-and-index", "grammar"];
-const [whole, core, gate, controller, index, indexed, grammar] = MODULES.map((module) =>
-  gzipped(join(process.argv[2], module, "small.wasm")),
-);
+const MODULES = ["headstart", "core", "gate", "code-index", "core-and-index", "grammar"];
+const [whole, core, gate, index, indexed, grammar] = MODULES.map((module) => gzipped(join(process.argv[2], module, "small.wasm")));
+// It has no module; the package lies beside the modules.
+const controller = gzipped(join(process.argv[2], "../headstart/controller.js"));
 const sizes = { "whole module": whole, "grammar and its parser": grammar, "everything else": whole - grammar, core, gate, controller, "code index": index, "the index, over core": indexed - core };
 const rows = Object.entries(sizes).map(([part, size]) => ({ part, size, ...BUDGETS[part] }));
 for (const line of table(rows)) console.log(line);

@@ -23,6 +23,7 @@ cpSync(join(here, "trial"), folder, { recursive: true, filter: (path) => !path.i
 cpSync(join(here, "test"), join(folder, "test"), { recursive: true });
 cpSync(join(here, "manifest.mjs"), join(folder, "manifest.mjs"));
 cpSync(join(here, "../fixtures"), join(folder, "fixtures"), { recursive: true });
+cpSync(join(here, "../../followup-state/tests/shared"), join(folder, "fixtures"), { recursive: true });
 cpSync(join(here, "../../providers/tests/streams"), join(folder, "streams"), { recursive: true });
 cpSync(join(here, "../../agent/tests/stories"), join(folder, "stories"), { recursive: true });
 cpSync(join(here, "../../code-index/tests/hits"), join(folder, "hits"), { recursive: true });

@@ -11,13 +11,9 @@ mod input;
 mod panic;
 mod words;
 
-// The suggestion on screen.
-#[cfg(feature = "controller")]
-mod controller;
-#[cfg(feature = "controller")]
+// What JavaScript gives, field by field.
+#[cfg(feature = "engine")]
 mod fields;
-#[cfg(feature = "controller")]
-mod filter;
 
 // Verdicts.
 #[cfg(feature = "gate")]

@@ -46,16 +46,6 @@ fn update(_: &str, _: &[Value]) -> bool {
 }
 
 #[test]
-fn the_filter() {
-    check("filter", include_str!("../fixtures/filter.json"), run::filter);
-}
-
-#[test]
-fn logs_of_the_controller() {
-    check("controller", include_str!("../fixtures/controller.json"), run::controller);
-}
-
-#[test]
 fn verdicts() {
     check("gate", include_str!("../fixtures/gate.json"), run::gate);
 }

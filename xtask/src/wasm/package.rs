@@ -17,11 +17,10 @@ const GLUE: &str = "./glue_bg.js";
 
 /// The modules: one for each entry of the package, and two that only tell how large the grammar and the index are. Each is an
 /// example of the crate; with its features.
-const MODULES: [(&str, &str); 7] = [
+const MODULES: [(&str, &str); 6] = [
     ("headstart", "engine,shell"),
     ("core", "engine"),
     ("gate", "shell"),
-    ("controller", "controller"),
     ("code-index", "code-index"),
     ("core-and-index", "engine,index"),
     ("grammar", "shell"),

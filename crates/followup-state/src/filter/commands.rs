@@ -17,7 +17,7 @@ pub(super) fn is_destructive(plain: &str, original: &str) -> bool {
 }
 
 /// Parts that are destructive wherever they stand, white space removed.
-const GLUED: &[&str] = &[
+pub(crate) const GLUED: &[&str] = &[
     "dropdatabase",
     "droptable",
     "dropschema",
@@ -64,7 +64,7 @@ fn is_fork_bomb(squeezed: &str) -> bool {
     body.contains('|') && body.contains('&') && body.contains('}')
 }
 
-const SHELLS: &[&str] = &[
+pub(crate) const SHELLS: &[&str] = &[
     "sh",
     "bash",
     "zsh",
@@ -104,25 +104,25 @@ fn pipes_into_shell(plain: &str) -> bool {
 fn overwrites_device(squeezed: &str) -> bool {
     squeezed.split('>').skip(1).any(|target| {
         let target = target.trim_start_matches(['|', '&']);
-        [
-            "/dev/sd",
-            "/dev/nvme",
-            "/dev/hd",
-            "/dev/disk",
-            "/dev/vd",
-            "/dev/mmcblk",
-            "/etc/",
-            "/boot",
-            "/usr/",
-            "/bin/",
-        ]
-        .iter()
-        .any(|device| target.starts_with(device))
+        DEVICES.iter().any(|device| target.starts_with(device))
     })
 }
 
+pub(crate) const DEVICES: &[&str] = &[
+    "/dev/sd",
+    "/dev/nvme",
+    "/dev/hd",
+    "/dev/disk",
+    "/dev/vd",
+    "/dev/mmcblk",
+    "/etc/",
+    "/boot",
+    "/usr/",
+    "/bin/",
+];
+
 /// Programs that run the command named after them.
-const WRAPPERS: &[&str] = &[
+pub(crate) const WRAPPERS: &[&str] = &[
     "sudo", "doas", "env", "command", "exec", "nohup", "time", "nice", "xargs", "then", "and", "run",
     "execute", "do", "eval", "-c", "-exec", "-execdir", "please", "just", "try", "now", "also", "use",
     "builtin", "!", ";",
@@ -246,7 +246,7 @@ fn git_destroys(rest: &[&str]) -> bool {
     }
 }
 
-const GIT_VERBS: &[&str] = &[
+pub(crate) const GIT_VERBS: &[&str] = &[
     "push",
     "reset",
     "clean",
@@ -305,7 +305,7 @@ fn docker_destroys(rest: &[&str]) -> bool {
 }
 
 fn is_sql_delete(rest: &[&str]) -> bool {
-    rest.len() == 2 || rest.contains(&"where") || rest.get(1).is_some_and(|name| name.ends_with(';'))
+    rest.len() == 2 || rest.contains(&"where")
 }
 
 /// `DROP … TABLE users`, "drop the users table", "drop all tables".

@@ -146,6 +146,7 @@ fn phrase_ends(rest: &[&str]) -> bool {
 }
 
 /// An order in a language other than English: one of the verbs and one of the objects, side by side.
+#[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct Destroy {
     /// Verbs, or their stems.
     pub(crate) verbs: List,

@@ -18,7 +18,7 @@ pub(super) fn has_invisible(text: &str) -> bool {
     false
 }
 
-fn is_invisible(c: char, before: Option<char>, after: Option<char>) -> bool {
+pub(crate) fn is_invisible(c: char, before: Option<char>, after: Option<char>) -> bool {
     match u32::from(c) {
         // ZWNJ shapes Persian and Indic words; ZWJ also ties emoji together.
         0x200C => !between(before, after, joins_letters),

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 /// Chinese, Japanese and Korean, whose words are counted by characters.
-pub(super) fn is_cjk(c: char) -> bool {
+pub(crate) fn is_cjk(c: char) -> bool {
     matches!(u32::from(c),
         0x1100..=0x11FF | 0x3005..=0x3007 | 0x3031..=0x3035 | 0x3040..=0x30FA | 0x30FC..=0x318F | 0x31A0..=0x31BF
         | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xA960..=0xA97F | 0xAC00..=0xD7FF
@@ -12,18 +12,18 @@ pub(super) fn is_cjk(c: char) -> bool {
 }
 
 /// Thai, Lao, Tibetan, Burmese, Khmer: no spaces, longer words.
-pub(super) fn is_long_unspaced(c: char) -> bool {
+pub(crate) fn is_long_unspaced(c: char) -> bool {
     matches!(u32::from(c), 0x0E01..=0x0FFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x19E0..=0x19FF | 0xA9E0..=0xA9FF
         | 0xAA60..=0xAA7F)
 }
 
 /// A letter of a script that puts no spaces between words.
-pub(super) fn is_unspaced(c: char) -> bool {
+pub(crate) fn is_unspaced(c: char) -> bool {
     is_cjk(c) || is_long_unspaced(c)
 }
 
 /// A letter of the Latin script.
-pub(super) fn is_latin(c: char) -> bool {
+pub(crate) fn is_latin(c: char) -> bool {
     c.is_alphabetic()
         && matches!(u32::from(c), 0x41..=0x24F | 0x250..=0x2AF | 0x1E00..=0x1EFF | 0x2C60..=0x2C7F
         | 0xA720..=0xA7FF | 0xAB30..=0xAB6F)
@@ -31,13 +31,13 @@ pub(super) fn is_latin(c: char) -> bool {
 
 /// A letter of a script that joins letters with ZWJ and ZWNJ: Arabic, Syriac, the scripts of India, Sinhala, Burmese,
 /// Khmer, Mongolian.
-pub(super) fn joins_letters(c: char) -> bool {
+pub(crate) fn joins_letters(c: char) -> bool {
     matches!(u32::from(c), 0x0620..=0x07FF | 0x0860..=0x0DFF | 0x1000..=0x109F | 0x1780..=0x17DD | 0x1820..=0x18AA
         | 0xFB50..=0xFDFF | 0xFE70..=0xFEFC)
 }
 
 /// A pictograph that can stand in an emoji sequence.
-pub(super) fn is_pictograph(c: char) -> bool {
+pub(crate) fn is_pictograph(c: char) -> bool {
     matches!(u32::from(c), 0xA9 | 0xAE | 0x203C | 0x2049 | 0x2122 | 0x2139 | 0x2190..=0x2BFF | 0x3030 | 0x303D | 0x3297
         | 0x3299 | 0x1F000..=0x1FAFF)
 }
@@ -74,7 +74,7 @@ const MARKS: &[RangeInclusive<u32>] = &[
 ];
 
 /// A character drawn onto the one before it: accents, vowel signs, joiners, selectors, skin tones.
-pub(super) fn is_mark(c: char) -> bool {
+pub(crate) fn is_mark(c: char) -> bool {
     let code = u32::from(c);
     if code < 0x300 {
         return false;

@@ -46,8 +46,8 @@ fn is_closing(c: char) -> bool {
 
 /// Whether the dot after `before` belongs to its word, with `rest` the text that follows.
 fn is_abbreviation(before: &str, rest: &str) -> bool {
-    let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-    let token = before.get(start..).unwrap_or(before).trim_start_matches(|c: char| !c.is_alphanumeric());
+    let token = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let token = token.trim_start_matches(|c: char| !c.is_alphanumeric());
     if token.is_empty() {
         return false;
     }
@@ -55,7 +55,7 @@ fn is_abbreviation(before: &str, rest: &str) -> bool {
         return true;
     }
     // "1. Run the tests": the list mark is the formatting rule's business.
-    if start == 0 && token.len() == before.len() && token.chars().all(|c| c.is_ascii_digit()) {
+    if token.len() == before.len() && token.chars().all(|c| c.is_ascii_digit()) {
         return true;
     }
     let word: String = rest.chars().take_while(|c| c.is_alphabetic() || *c == '\'').collect();

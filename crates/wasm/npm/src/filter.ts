@@ -1,9 +1,14 @@
-import { call } from "./call.js";
+import { filter } from "./followup/filter.js";
 import { required } from "./options.js";
-import { raw } from "./raw.js";
-import type { FilterResult } from "./types.js";
+import type { FilterResult } from "./types-controller.js";
 
 /** Whether a text is fit to be suggested as the user's next prompt. */
 export function filterSuggestion(text: string): FilterResult {
-  return JSON.parse(call(() => raw.filterSuggestion(required("text", text, "string")))) as FilterResult;
+  const found = filter(wellFormed(required("text", text, "string")));
+  return "suggestion" in found ? { keep: true, ...found } : { keep: false, ...found };
+}
+
+/** With a sign in place of half of a character, as a line holds it while somebody types. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }

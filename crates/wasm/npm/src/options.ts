@@ -14,6 +14,8 @@ const KINDS = {
   signal: ["an AbortSignal", (value) => typeof (value as AbortSignal | null)?.addEventListener === "function"],
   // One that is without an end may be a limit.
   whole: ["a whole number, 0 or more", (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) >= 0)],
+  // Not one of the options: a number of something, which has an end.
+  id: ["a whole number, 0 or more", (value) => Number.isSafeInteger(value) && (value as number) >= 0],
   string: ["a string", (value) => typeof value === "string"],
   // Which words there are the module tells; it does not see what JSON leaves out.
   word: ["a string", (value) => typeof value !== "function" && typeof value !== "symbol"],

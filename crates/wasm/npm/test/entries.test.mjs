@@ -16,7 +16,6 @@ const entries = {
   "headstart/core": all.filter((name) => name !== "classifyShell"),
   "headstart/gate": [...loading, "classifyShell", "judge"],
   "headstart/code-index": [...loading, "CodeIndex", "DisposedError", "TreeError"],
-  "headstart/controller": [...loading, "DisposedError", "FollowupController", "filterSuggestion"],
 };
 
 for (const [entry, names] of Object.entries(entries)) {
@@ -41,7 +40,6 @@ test("the entries for one purpose are a fraction of the whole", () => {
   const size = (file) => gzipSync(readFileSync(require.resolve(file)), { level: 9 }).length;
   const whole = size("headstart/headstart.wasm");
   assert.ok(size("headstart/gate.wasm") < 0.6 * whole);
-  assert.ok(size("headstart/controller.wasm") < 0.2 * whole);
 });
 
 test("the gate alone says of every command of the sample what the whole package says", () => {
@@ -54,11 +52,6 @@ test("the gate alone says of every command of the sample what the whole package 
 });
 
 test("a mistake is told by the error of the entry", async () => {
-  const controller = await import("headstart/controller");
   assert.throws(() => gate.judge({ args: {} }), failsWith(gate.InputError, "invalid_input", /is missing/, "call.name"));
   assert.throws(() => gate.judge({ name: "ls" }, { mod: "plan" }), failsWith(gate.InputError, "invalid_input", /did you mean mode/));
-  const followup = new controller.FollowupController();
-  assert.throws(() => followup.handle({ type: "nope" }), failsWith(controller.InputError, "invalid_input", /no event/, "type"));
-  followup.dispose();
-  assert.throws(() => followup.visible, failsWith(controller.DisposedError, "disposed"));
 });

@@ -5,7 +5,6 @@ export async function scenario(headstart) {
   const { FollowupController, MemoryTree, filterSuggestion, judge, recordedModel, speculate, version } = headstart;
   const controller = new FollowupController();
   const effects = controller.handle({ type: "suggested", request: 1, suggestion: "run the tests" }, 1000);
-  controller.dispose();
 
   const tree = new MemoryTree({ "src/lib.rs": "// to fix\n" });
   const model = recordedModel(

@@ -8,7 +8,6 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::executor::block_on;
 use futures::future::join;
-use headstart_followup_state::{Config, Event, FollowupController};
 use headstart_forked_query::{BackgroundModel, CacheSafeParams, Model, ToolCall};
 use headstart_overlay_fs::{
     CommitOptions, CommitOutcome, MemoryTree, Overlay, Quota, Tree, Workspace, WorkspacePath,
@@ -21,23 +20,6 @@ use headstart_tool_gate::{
 use headstart_toolbox::Toolbox;
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-pub(super) fn filter(text: &Value) -> Value {
-    match headstart_followup_state::filter(text.as_str().unwrap()) {
-        Ok(suggestion) => json!({ "keep": true, "suggestion": suggestion.as_str() }),
-        Err(reason) => json!({ "keep": false, "reason": reason.as_str() }),
-    }
-}
-
-pub(super) fn controller(log: &Value) -> Value {
-    let mut controller = FollowupController::new(Config::deserialize(&log["config"]).unwrap());
-    let steps = log["events"].as_array().unwrap().iter().map(|entry| {
-        let event = Event::deserialize(&entry["event"]).unwrap();
-        let effects = controller.handle(entry["now"].as_u64().unwrap(), event);
-        json!({ "effects": effects, "visible": controller.visible().map(ToString::to_string) })
-    });
-    steps.collect()
-}
 
 pub(super) fn gate(input: &Value) -> Value {
     let call = &input["call"];

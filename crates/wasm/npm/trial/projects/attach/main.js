@@ -1,7 +1,6 @@
 import { attach } from "headstart/attach";
-import { FollowupController, init } from "headstart/controller";
+import { FollowupController } from "headstart/controller";
 
-await init();
 const options = { showDelayMs: 0, tabDelayMs: 0, acceptLockMs: 0 };
 const effects = [];
 const taken = [];

@@ -1,9 +1,7 @@
-import { FollowupController, init } from "headstart/controller";
+import { FollowupController } from "headstart/controller";
 import { useFollowup } from "headstart/react";
 import { StrictMode, createElement, useState } from "react";
 import { createRoot } from "react-dom/client";
-
-await init();
 
 function Prompt() {
   const [controller] = useState(() => new FollowupController({ showDelayMs: 0, tabDelayMs: 0 }));

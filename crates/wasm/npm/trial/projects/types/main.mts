@@ -1,7 +1,6 @@
 // What a strict TypeScript project sees, as an ES module.
 import { Engine, HeadstartError, MemoryTree, type Effect, type Model, FollowupController, classifyShell, init } from "headstart";
 import * as controllerOnly from "headstart/controller";
-import controllerBytes from "headstart/controller.wasm";
 import { attach } from "headstart/attach";
 import * as core from "headstart/core";
 import coreBytes from "headstart/core.wasm";
@@ -63,7 +62,6 @@ export async function load(): Promise<void> {
   await init(bytes);
   await core.init(coreBytes);
   await gate.init(gateBytes);
-  await controllerOnly.init(controllerBytes);
   // @ts-expect-error the gate alone suggests nothing
   gate.filterSuggestion("run the tests");
   const verdict: gate.Classified = gate.classifyShell("ls", { mode: "plan" } satisfies gate.GateContext);

@@ -4,7 +4,7 @@ import { scenario } from "../../scenario.mjs";
 async function main() {
   let early;
   try {
-    headstart.filterSuggestion("run the tests");
+    headstart.judge({ name: "ls", args: {} });
   } catch (error) {
     early = error.code;
   }

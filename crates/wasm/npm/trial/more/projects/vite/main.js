@@ -1,4 +1,4 @@
-// Every entry beside the others, each with its module.
+// Every entry beside the others, each with its module if it has one.
 import * as headstart from "headstart";
 import * as controller from "headstart/controller";
 import * as core from "headstart/core";
@@ -6,7 +6,7 @@ import * as gate from "headstart/gate";
 import { scenario } from "../../../scenario.mjs";
 
 async function main() {
-  await Promise.all([headstart.init(), core.init(), gate.init(), controller.init()]);
+  await Promise.all([headstart.init(), core.init(), gate.init()]);
   const { reason } = core.judge({ name: "shell", args: { command: "ls" } });
   if ("classifyShell" in core) throw new Error("the core reads shell commands");
   const small = [reason, gate.classifyShell("ls").reason, controller.filterSuggestion("run the tests").keep];

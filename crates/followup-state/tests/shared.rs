@@ -1,0 +1,154 @@
+//! What the npm package's controller and filter have to say, too, word for word: they are written a second time, in TypeScript, and run over the same
+//! files (`crates/wasm/npm/trial/fixtures.test.mjs`).
+//!
+//! After a change that is meant, `UPDATE_FIXTURES=1 cargo test -p headstart-followup-state --test shared` writes what comes out now, and
+//! histories and texts anew where there are other ones to be had.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and reads and writes its files"
+)]
+
+#[path = "support/strategies.rs"]
+mod strategies;
+
+use headstart_followup_state::{Config, Event, FollowupController, Millis, filter};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use self::strategies::{a_log, a_text};
+
+/// JavaScript counts whole numbers up to here.
+const LAST_MILLI: Millis = (1 << 53) - 1;
+
+/// Compares what comes out of the inputs of a file with what is in it.
+fn check(name: &str, inputs: fn() -> Vec<Value>, run: fn(&Value) -> Value) {
+    let path = format!("{}/tests/shared/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE_FIXTURES").is_some() {
+        let rows: Vec<String> = inputs()
+            .into_iter()
+            .map(|input| format!("  {}", json!({ "output": run(&input), "input": input })))
+            .collect();
+        std::fs::write(&path, format!("[\n{}\n]\n", rows.join(",\n"))).unwrap();
+    }
+    let cases: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert!(100 < cases.len(), "{name}: only {} cases", cases.len());
+    let differs = |case: &&Value| run(&case["input"]) != case["output"];
+    let failed: Vec<&Value> = cases.iter().filter(differs).collect();
+    assert!(failed.is_empty(), "{name}: {} of {} differ, as {}", failed.len(), cases.len(), failed[0]);
+}
+
+#[test]
+fn texts() {
+    check("filter", some_texts, |text| match filter(text.as_str().unwrap()) {
+        Ok(suggestion) => json!({ "keep": true, "suggestion": suggestion }),
+        Err(reason) => json!({ "keep": false, "reason": reason.as_str() }),
+    });
+}
+
+#[test]
+fn histories() {
+    check("controller", some_histories, |history| {
+        let mut controller = FollowupController::new(Config::deserialize(&history["config"]).unwrap());
+        let steps = history["events"].as_array().unwrap().iter().map(|entry| {
+            let event = Event::deserialize(&entry["event"]).unwrap();
+            let effects = controller.handle(entry["now"].as_u64().unwrap(), event);
+            json!({ "effects": effects, "visible": controller.visible() })
+        });
+        steps.collect()
+    });
+}
+
+/// Every text of the filter's tables, and some that are made of them.
+fn some_texts() -> Vec<Value> {
+    let table = include_str!("filter_table.txt").lines().filter_map(|row| row.split_once('\t'));
+    let reference = include_str!("filter_cases.jsonl").lines().map(|row| {
+        let case: Value = serde_json::from_str(row).unwrap();
+        case["text"].as_str().unwrap().to_owned()
+    });
+    let mut texts: Vec<String> = table.map(|(_, text)| text.to_owned()).chain(reference).collect();
+    let words = words();
+    let made = prop_oneof![
+        3 => (select(texts.clone()), any::<prop::sample::Index>(), select(words.clone())).prop_map(|(text, at, word)| put_in(&text, at, &word)),
+        2 => (select(words.clone()), select(texts.clone()), any::<bool>())
+            .prop_map(|(word, text, first)| if first { format!("{word} {text}") } else { format!("{text} {word}") }),
+        2 => proptest::collection::vec(select(words), 1..4).prop_map(|words| words.join(" ")),
+        1 => (select(texts.clone()), any::<prop::sample::Index>()).prop_map(|(text, at)| text.chars().take(at.index(text.len() + 1)).collect()),
+        1 => select(texts.clone()).prop_map(|text| text.to_uppercase()),
+        1 => a_text(),
+    ];
+    texts.extend(drawn(&made, some(1_500)).into_iter().filter(|text| is_old(text)));
+    texts.into_iter().map(Value::from).collect()
+}
+
+/// The entries of all word lists, and the marks that rules look at.
+fn words() -> Vec<String> {
+    let tables: Value = serde_json::from_str(include_str!("../tables.json")).unwrap();
+    let mut found: Vec<String> = [
+        ". ", "! ", "?", " - ", ": ", ", ", " && ", " | ", "(", ")", "\"", "'", "`", "_", "__", "~~", "#",
+        "1. ", "2) ", "/", "<b>", "&amp;", "。", "、", "…", "—",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    collect(&tables["languages"], &mut found);
+    collect(&tables["english"], &mut found);
+    collect(&tables["commands"], &mut found);
+    found
+}
+
+fn collect(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(list) => found.extend(list.split('|').map(str::to_owned)),
+        Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| collect(value, found)),
+        _ => {}
+    }
+}
+
+fn put_in(text: &str, at: prop::sample::Index, word: &str) -> String {
+    let place = at.index(text.chars().count() + 1);
+    text.chars().take(place).chain(word.chars()).chain(text.chars().skip(place)).collect()
+}
+
+/// The logs that are written down, and some at random.
+fn some_histories() -> Vec<Value> {
+    let written = [include_str!("replay.json"), include_str!("replay_candidates.json")];
+    let mut histories: Vec<Value> = written.map(|log| serde_json::from_str(log).unwrap()).to_vec();
+    let configs = prop_oneof![
+        3 => Just(json!({})),
+        1 => Just(json!({ "showDelayMs": 0, "tabDelayMs": 0, "slipMs": 0, "acceptLockMs": 0 })),
+        1 => Just(json!({ "slipMs": 100, "tabDelayMs": 1_000 })),
+        1 => Just(json!({ "enabled": false })),
+    ];
+    let history = (configs, a_log()).prop_map(|(config, log)| {
+        let entry = |(now, event): (Millis, Event)| json!({ "now": now & LAST_MILLI, "event": event });
+        json!({ "config": config, "events": log.into_iter().map(entry).collect::<Value>() })
+    });
+    histories.extend(drawn(&history, some(220)).into_iter().filter(|history| is_old(&history.to_string())));
+    histories
+}
+
+/// As many as the file is to hold, or as somebody wants to compare once.
+fn some(usual: usize) -> usize {
+    std::env::var("SHARED_CASES").map_or(usual, |count| count.parse().unwrap())
+}
+
+/// The same in every run.
+fn drawn<T: std::fmt::Debug>(strategy: &impl Strategy<Value = T>, count: usize) -> Vec<T> {
+    let mut runner = TestRunner::deterministic();
+    (0..count).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
+}
+
+/// Whether every character is one that the Unicode tables of the oldest JavaScript in use (15.0) know as those of Rust do: none of a block that
+/// was added to since.
+fn is_old(text: &str) -> bool {
+    text.chars().all(|c| {
+        let grown = matches!(u32::from(c), 0x870..=0x89F | 0xC5C | 0xCDC | 0x1AB0..=0x1AFF | 0x1C80..=0x1C8F | 0x20C0..=0x20CF
+            | 0x2FF0..=0x2FFF | 0x31C0..=0x31EF | 0xA7C0..=0xA7FF);
+        !grown && (u32::from(c) < 0x1_0000 || (0x1_F300..0x1_F650).contains(&u32::from(c)))
+    })
+}
