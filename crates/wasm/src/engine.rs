@@ -37,8 +37,6 @@ pub struct EngineHandle {
     host: PortHost,
     /// The number of the last speculation, for its id.
     last: Cell<u64>,
-    /// Whether the host is asked for its mode, because somebody asked for the tools.
-    asks_for_mode: Cell<bool>,
 }
 
 /// With what a turn begins: one of these.
@@ -55,18 +53,12 @@ impl EngineHandle {
     #[wasm_bindgen(constructor)]
     pub fn new(options: &str, rules: &str, port: HostPort, tree: TreeHandle) -> Result<Self, Failure> {
         let (engine, host) = engine(options, rules, port, tree)?;
-        Ok(Self { engine, host, last: Cell::default(), asks_for_mode: Cell::default() })
+        Ok(Self { engine, host, last: Cell::default() })
     }
 
     /// The tools as they are offered to the model, as JSON.
     pub fn tools(&self) -> String {
-        // A host's function for the mode may itself ask for them: it is not asked within itself.
-        if self.asks_for_mode.replace(true) {
-            return json(&self.engine.toolbox.schemas());
-        }
-        let tools = self.engine.offered_tools();
-        self.asks_for_mode.set(false);
-        json(&tools)
+        json(&self.engine.offered_tools())
     }
 
     /// Asks for the user's next prompt.

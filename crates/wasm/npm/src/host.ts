@@ -33,6 +33,7 @@ export class HostPort {
   readonly #options: EngineOptions;
   readonly #beside: BesidePrompts;
   #model: Model;
+  #asksForMode = false;
 
   constructor(options: EngineOptions, beside: BesidePrompts = {}) {
     const { model, modelName, mode, tools } = options;
@@ -63,14 +64,18 @@ export class HostPort {
     return (this.#options.tools ?? []).map(({ reads }) => reads ?? null);
   }
 
-  /** What is no mode lets nothing happen. */
+  /** What is no mode lets nothing happen, and neither does a mode that is asked for within its own function. */
   mode(): string {
     const { mode } = this.#options;
     if (typeof mode !== "function") return mode ?? "default";
+    if (this.#asksForMode) return "plan";
+    this.#asksForMode = true;
     try {
       return `${mode()}`;
     } catch {
       return "plan";
+    } finally {
+      this.#asksForMode = false;
     }
   }
 

@@ -1,16 +1,16 @@
 // `headstart/messages`: conversations as other libraries write them. No module is loaded.
 import { InputError, mistyped, shown } from "./errors.js";
 import type { ToolCall } from "./types-gate.js";
-import type { Conversation, Message, Part, ToolResult } from "./types-model.js";
+import type { Conversation, Image, Message, Part, ToolResult } from "./types-model.js";
 
 export { HeadstartError, InputError } from "./errors.js";
 export type { ToolCall } from "./types-gate.js";
 export type { Conversation, Image, Message, Opaque, Part, ToolResult } from "./types-model.js";
 
-/** A message of OpenAI's chat completions, as far as words and calls go. */
+/** A message of OpenAI's chat completions, as far as words, images and calls go. */
 export type OpenAIMessage =
   | { role: "system" | "developer"; content: string | OpenAIText[] }
-  | { role: "user"; content: string | OpenAIText[] }
+  | { role: "user"; content: string | (OpenAIText | OpenAIImage)[] }
   | { role: "assistant"; content?: string | OpenAIText[] | null; tool_calls?: OpenAICall[] }
   | { role: "tool"; tool_call_id: string; content: string | OpenAIText[] };
 
@@ -19,18 +19,30 @@ export interface OpenAIText {
   text: string;
 }
 
+export interface OpenAIImage {
+  type: "image_url";
+  image_url: { /** `data:image/png;base64,…`. */ url: string };
+}
+
 export interface OpenAICall {
   id: string;
   type: "function";
   function: { name: string; /** JSON. */ arguments: string };
 }
 
-/** A `ModelMessage` of the AI SDK (version 5 and later), as far as words and calls go. */
+/** A `ModelMessage` of the AI SDK (version 5 and later), as far as words, images and calls go. */
 export type ModelMessage =
   | { role: "system"; content: string }
-  | { role: "user"; content: string | { type: "text"; text: string }[] }
+  | { role: "user"; content: string | ({ type: "text"; text: string } | ModelImage)[] }
   | { role: "assistant"; content: string | ({ type: "text"; text: string } | ModelToolCall)[] }
   | { role: "tool"; content: ModelToolResult[] };
+
+export interface ModelImage {
+  type: "image";
+  /** Base64. */
+  image: string;
+  mediaType: Image["mediaType"];
+}
 
 export interface ModelToolCall {
   type: "tool-call";
@@ -47,14 +59,14 @@ export interface ModelToolResult {
 }
 
 /**
- * The conversation that OpenAI's messages hold. Each call has its name and its result by its id. What has no place in a conversation (a picture, a
- * system message in the middle, a call without its result) is an `InputError` that names the message.
+ * The conversation that OpenAI's messages hold. Each call has its name and its result by its id. What has no place in a conversation (an address of a
+ * picture, which nobody fetches, a system message in the middle, a call without its result) is an `InputError` that names the message.
  */
 export function fromOpenAI(messages: readonly unknown[]): Conversation {
   return read(messages, (message, at, into) => {
     const { role, content } = message;
     if (role === "system" || role === "developer") return into.system(texts(content, `${at}.content`).join(""), at);
-    if (role === "user") return into.says("user", words(texts(content, `${at}.content`)));
+    if (role === "user") return into.says("user", seen(content, `${at}.content`, openAIImage));
     if (role === "tool") {
       const output = texts(content, `${at}.content`).join("");
       return into.result(text(message.tool_call_id, `${at}.tool_call_id`), { output }, at);
@@ -67,14 +79,14 @@ export function fromOpenAI(messages: readonly unknown[]): Conversation {
   });
 }
 
-/** The same conversation as OpenAI's messages; also a transcript, which has no system instruction. What a model wants back (`opaque`) is left out, and so are images. */
+/** The same conversation as OpenAI's messages; also a transcript, which has no system instruction. What a model wants back (`opaque`) is left out. */
 export function toOpenAI(conversation: Conversation): OpenAIMessage[] {
   const all: OpenAIMessage[] = conversation.system === undefined ? [] : [{ role: "system", content: conversation.system }];
   for (const message of conversation.messages) {
     if (message.role === "tool") {
       for (const result of resultsOf(message)) all.push({ role: "tool", tool_call_id: result.id, content: wordsOf(result) });
     } else if (message.role === "user") {
-      all.push({ role: "user", content: textOf(message) });
+      all.push({ role: "user", content: shownAs(message, ({ mediaType, data }): OpenAIImage => ({ type: "image_url", image_url: { url: `data:${mediaType};base64,${data}` } })) });
     } else {
       const calls = callsOf(message).map(({ id, name, args }): OpenAICall => ({ id, type: "function", function: { name, arguments: JSON.stringify(args) } }));
       all.push({ role: "assistant", content: textOf(message), ...(calls.length > 0 && { tool_calls: calls }) });
@@ -91,7 +103,7 @@ export function fromModelMessages(messages: readonly unknown[]): Conversation {
   return read(messages, (message, at, into) => {
     const { role, content } = message;
     if (role === "system") return into.system(text(content, `${at}.content`), at);
-    if (role === "user") return into.says("user", words(texts(content, `${at}.content`)));
+    if (role === "user") return into.says("user", seen(content, `${at}.content`, modelImage));
     if (role === "tool") {
       for (const [index, part] of list(content, `${at}.content`).entries()) {
         const here = `${at}.content[${index}]`;
@@ -108,12 +120,12 @@ export function fromModelMessages(messages: readonly unknown[]): Conversation {
   });
 }
 
-/** The same conversation as messages of the AI SDK. What a model wants back (`opaque`) is left out, and so are images. */
+/** The same conversation as messages of the AI SDK. What a model wants back (`opaque`) is left out. */
 export function toModelMessages(conversation: Conversation): ModelMessage[] {
   const all: ModelMessage[] = conversation.system === undefined ? [] : [{ role: "system", content: conversation.system }];
   for (const message of conversation.messages) {
     if (message.role === "user") {
-      all.push({ role: "user", content: textOf(message) });
+      all.push({ role: "user", content: shownAs(message, ({ mediaType, data }): ModelImage => ({ type: "image", image: data, mediaType })) });
     } else if (message.role === "model") {
       const calls = callsOf(message).map(({ id, name, args }): ModelToolCall => ({ type: "tool-call", toolCallId: id, toolName: name, input: args }));
       const said = textOf(message);
@@ -214,15 +226,75 @@ function wordsOf(result: ToolResult): string {
   return typeof result.output === "string" ? result.output : JSON.stringify(result.output);
 }
 
-/** The texts of a text, or of a list of parts that are texts. */
-function texts(content: unknown, at: string): string[] {
+/** The texts of a text, or of a list of parts that are texts, the first of which is number `first`. */
+function texts(content: unknown, at: string, first = 0): string[] {
   if (typeof content === "string") return [content];
   if (!Array.isArray(content)) throw mistyped(at, "a string or an array of text parts", content);
   return Array.from(content, (part: unknown, index) => {
-    const { type, ...rest } = object(part, `${at}[${index}]`);
-    if (type === "refusal") return text(rest.refusal, `${at}[${index}].refusal`);
-    if (type !== "text") throw wrong(`${at}[${index}].type`, `is ${shown(type)}; a conversation holds words and calls only`);
-    return text(rest.text, `${at}[${index}].text`);
+    const here = `${at}[${first + index}]`;
+    const { type, ...rest } = object(part, here);
+    if (type === "refusal") return text(rest.refusal, `${here}.refusal`);
+    if (type !== "text") throw wrong(`${here}.type`, `is ${shown(type)}; a conversation holds words, images of the user's, and calls only`);
+    return text(rest.text, `${here}.text`);
+  });
+}
+
+/** The words and images of a user. */
+function seen(content: unknown, at: string, image: (part: Record<string, unknown>, at: string) => Image | undefined): Part[] {
+  if (!Array.isArray(content)) return words(texts(content, at));
+  return content.flatMap((part: unknown, index): Part[] => {
+    const here = `${at}[${index}]`;
+    const found = image(object(part, here), here);
+    return found === undefined ? words(texts([part], at, index)) : [{ type: "image", ...found }];
+  }).reduce<Part[]>((parts, part) => {
+    const last = parts.at(-1);
+    if (last?.type === "text" && part.type === "text") last.text += part.text;
+    else parts.push(part);
+    return parts;
+  }, []);
+}
+
+function openAIImage({ type, image_url }: Record<string, unknown>, at: string): Image | undefined {
+  if (type !== "image_url") return undefined;
+  return imageOf(object(image_url, `${at}.image_url`).url, undefined, `${at}.image_url.url`);
+}
+
+function modelImage({ type, image, data, mediaType }: Record<string, unknown>, at: string): Image | undefined {
+  if (type === "image") return imageOf(image, mediaType, `${at}.image`);
+  return type === "file" ? imageOf(data, mediaType, `${at}.data`) : undefined;
+}
+
+/** How the files begin, in base64. */
+const BEGINNINGS: readonly (readonly [beginning: string, mediaType: Image["mediaType"]])[] = [
+  ["iVBORw0KGgo", "image/png"], ["/9j/", "image/jpeg"], ["R0lGOD", "image/gif"], ["UklGR", "image/webp"],
+];
+
+/** An image of bytes, of base64, or of a `data:` URL; its type is in one of these, beside it, or in its first bytes. */
+function imageOf(given: unknown, named: unknown, at: string): Image {
+  const bytes = given instanceof ArrayBuffer ? new Uint8Array(given) : given;
+  const written = bytes instanceof Uint8Array ? base64(bytes) : given instanceof URL ? given.href : text(given, at);
+  const url = /^data:([^;,]*);base64,(.*)$/s.exec(written);
+  if (url === null && /^[a-z][a-z0-9+.-]*:/i.test(written)) {
+    throw wrong(at, `is the address ${shown(written)}; nobody fetches it, so give the picture itself: base64, or data:image/png;base64,…`);
+  }
+  const [mediaType, data] = url === null ? [named, written] : [url[1], url[2] ?? ""];
+  const known = BEGINNINGS.find(([beginning, type]) => type === mediaType || ((mediaType === undefined || mediaType === "image/*") && data.startsWith(beginning)));
+  if (known === undefined) throw wrong(at, `is of the type ${shown(mediaType)}; a conversation holds ${BEGINNINGS.map(([, type]) => type).join(", ")}`);
+  return { mediaType: known[1], data };
+}
+
+function base64(bytes: Uint8Array): string {
+  let letters = "";
+  for (const byte of bytes) letters += String.fromCharCode(byte);
+  return btoa(letters);
+}
+
+/** What a user said: their words, or parts where there are images. */
+function shownAs<I>(message: Message, image: (image: Image) => I): string | ({ type: "text"; text: string } | I)[] {
+  if (!message.parts.some((part) => part.type === "image")) return textOf(message);
+  return message.parts.flatMap((part): ({ type: "text"; text: string } | I)[] => {
+    if (part.type === "text") return [{ type: "text", text: part.text }];
+    return part.type === "image" ? [image(part)] : [];
   });
 }
 

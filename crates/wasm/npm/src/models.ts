@@ -1,10 +1,10 @@
 import { inBackground, wantsName } from "./answers.js";
 import { toError } from "./errors.js";
-import { type Fields, optional, options as checked } from "./options.js";
+import { type Fields, optional, options as checked, required } from "./options.js";
 import { raw } from "./raw.js";
 import { Limiter, POLICIES, patiently, purposeOf } from "./retry.js";
 import { LONGEST_MS, type Purpose, startTimer } from "./timers.js";
-import type { EncodedRequest, FetchModelOptions, Model, ModelEvent, ModelRequest, ModelTimeouts } from "./types.js";
+import type { EncodedRequest, FetchModelOptions, Model, ModelEvent, ModelRequest, ModelTimeouts, Part } from "./types.js";
 import { keyText, WIRE, Wire } from "./wire.js";
 import { withoutSecrets } from "./wire-url.js";
 
@@ -15,7 +15,7 @@ const BODY_BYTES = 16 * 1024;
 const HUNG_UP = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"];
 
 const TIMEOUTS: Fields<ModelTimeouts> = { firstByteMs: "number", idleMs: "number", stalledMs: "number" };
-const FETCH: Fields<FetchModelOptions> = { ...WIRE, key: "string", fetch: "function", retries: "number", timeouts: "object", onWait: "function" };
+const FETCH: Fields<FetchModelOptions> = { ...WIRE, key: "string", images: "boolean", fetch: "function", retries: "number", timeouts: "object", onWait: "function" };
 
 /**
  * A model over `fetch`.
@@ -36,7 +36,7 @@ const FETCH: Fields<FetchModelOptions> = { ...WIRE, key: "string", fetch: "funct
  * that, which a `fetch` of yours can add.
  */
 export function fetchModel(options: FetchModelOptions): Model {
-  const { provider, baseUrl } = checked("", options, FETCH);
+  const { provider, baseUrl, images } = checked("", options, FETCH);
   const wire = new Wire({ provider, baseUrl });
   const key = keyText(options.key);
   const { needsKey, accept } = JSON.parse(wire.handle.describe()) as { needsKey: boolean; accept: string };
@@ -48,9 +48,10 @@ export function fetchModel(options: FetchModelOptions): Model {
   const limiter = new Limiter();
   const refusals: Refusals = new Map();
   const model: Model = {
-    stream: (request, signal) => ({
+    stream: (given, signal) => ({
       [Symbol.asyncIterator]: () => {
         optional("signal", signal, "signal");
+        const request = images === false ? withoutImages(given) : given;
         const ending = new AbortController();
         const priority = signal !== undefined && inBackground.has(signal) ? "background" : "foreground";
         const policy = { ...POLICIES[priority], ...(retries !== undefined && { retries }) };
@@ -70,6 +71,13 @@ export function fetchModel(options: FetchModelOptions): Model {
   };
   wantsName.add(model);
   return model;
+}
+
+/** In the words of the crate `providers`. */
+function withoutImages(request: ModelRequest): ModelRequest {
+  const without = (part: Part): Part => (part.type === "image" ? { type: "text", text: "\n\n[an image, which you cannot see]" } : part);
+  const messages = required("request.messages", required("request", request, "object").messages, "list");
+  return { ...request, messages: messages.map(({ role, parts }) => ({ role, parts: parts.map(without) })) };
 }
 
 /** Has a signal end an answer, as long as that lasts. */

@@ -154,6 +154,8 @@ export interface EncodedRequest {
 export interface FetchModelOptions extends WireOptions {
   /** It is sent to the base URL, and appears nowhere else: in no error and no JSON. */
   key?: string | undefined;
+  /** `false` for a model that takes no images: it is told of each that there was one. Default: true. */
+  images?: boolean | undefined;
   /** In place of the global one: through a proxy of your own, with a header more, in a test. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /**

@@ -86,6 +86,30 @@ test("to messages of the AI SDK, which takes them for its own, and back", () => 
   assert.deepEqual(toModelMessages(fromModelMessages([called, json])), [called, json]);
 });
 
+test("images go both ways", () => {
+  const data = "iVBORw0KGgo=";
+  const image = { type: "image", mediaType: "image/png", data };
+  const seen = { messages: [{ role: "user", parts: [text("what is "), image, text("this?")] }] };
+  const written = toOpenAI(seen);
+  assert.deepEqual(written[0].content.map(({ type }) => type), ["text", "image_url", "text"]);
+  assert.deepEqual(fromOpenAI(written), seen);
+  // As the module itself writes them, which has the words first.
+  const plain = { messages: [{ role: "user", parts: [text("what is this?"), image] }] };
+  const wire = new Wire({ provider: "openai", baseUrl: "http://localhost/v1" });
+  assert.deepEqual(JSON.parse(wire.encode({ model: "m", tools: [], thinking: true, ...plain }).body).messages, toOpenAI(plain));
+
+  const messages = toModelMessages(seen);
+  for (const message of messages) assert.deepEqual(modelMessageSchema.parse(message), message);
+  assert.deepEqual(fromModelMessages(messages), seen);
+  const bytes = new Uint8Array(Buffer.from(data, "base64"));
+  const forms = [
+    { type: "image", image: data }, { type: "image", image: bytes }, { type: "image", image: bytes.buffer }, { type: "image", image: data, mediaType: "image/*" },
+    { type: "image", image: `data:image/png;base64,${data}` }, { type: "image", image: new URL(`data:image/png;base64,${data}`) },
+    { type: "file", data, mediaType: "image/png" },
+  ];
+  for (const form of forms) assert.deepEqual(fromModelMessages([{ role: "user", content: [form] }]).messages[0].parts, [image], JSON.stringify(form));
+});
+
 test("an engine takes what comes out", () => {
   const { messages } = fromOpenAI(openAI.slice(1));
   assert.deepEqual(JSON.parse(new Wire({ provider: "anthropic" }).encode({ model: "m", messages, tools: [], thinking: false }).body).messages.length, 5);
@@ -97,7 +121,13 @@ test("what has no place in a conversation is told by its place", () => {
     [fromOpenAI, "no", "messages"],
     [fromOpenAI, [7], "messages[0]"],
     [fromOpenAI, [{ role: "critic", content: "" }], "messages[0].role"],
-    [fromOpenAI, [{ role: "user", content: [{ type: "image_url", image_url: {} }] }], "messages[0].content[0].type"],
+    [fromOpenAI, [{ role: "user", content: [{ type: "text", text: "" }, { type: "image_url", image_url: {} }] }], "messages[0].content[1].image_url.url"],
+    [fromOpenAI, [{ role: "user", content: [{ type: "input_audio" }] }], "messages[0].content[0].type"],
+    [fromOpenAI, [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://example.org/a.png" } }] }], "messages[0].content[0].image_url.url"],
+    [fromOpenAI, [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/tiff;base64,AAAA" } }] }], "messages[0].content[0].image_url.url"],
+    [fromModelMessages, [{ role: "user", content: [{ type: "image", image: "AAAA" }] }], "messages[0].content[0].image"],
+    [fromModelMessages, [{ role: "user", content: [{ type: "image", image: new URL("https://example.org/a.png") }] }], "messages[0].content[0].image"],
+    [fromModelMessages, [{ role: "user", content: [{ type: "file", data: "AAAA", mediaType: "application/pdf" }] }], "messages[0].content[0].data"],
     [fromOpenAI, [{ role: "user", content: "a" }, { role: "system", content: "b" }], "messages[1]"],
     [fromOpenAI, [call, openAI[3]], "messages"],
     [fromOpenAI, [call, openAI[3], openAI[3]], "messages[2]"],

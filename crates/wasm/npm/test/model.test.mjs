@@ -172,6 +172,23 @@ test("a model that never answers is stopped by the clock", async () => {
   assert.equal(signal.aborted, true);
 });
 
+test("a mode that is asked for within its own function lets nothing happen, and asks no further", () => {
+  const within = [];
+  const engine = new Engine({
+    tree: new MemoryTree(),
+    model: { async *stream() {} },
+    mode: () => {
+      within.push(engine.tools.length);
+      return "chat";
+    },
+  });
+  assert.deepEqual(engine.tools, []);
+  assert.equal(within.length, 1);
+  assert.ok(0 < within[0]);
+  assert.deepEqual(engine.tools, []);
+  assert.equal(within.length, 2, "it is asked again the next time");
+});
+
 test("callbacks may call back into the engine", async () => {
   const tree = new MemoryTree();
   let speculation;

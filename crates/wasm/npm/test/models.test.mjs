@@ -427,3 +427,18 @@ test("a decoder tells a mistake once what came before it was given", () => {
   assert.equal(events[0].type, "toolCall");
   assert.notEqual(events[0].id, "call_1");
 });
+
+test("a model without images is told that there was one", async () => {
+  const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" };
+  const seen = { ...request, messages: [{ role: "user", parts: [{ type: "text", text: "what is this?" }, image] }] };
+  for (const [images, told] of [[undefined, /image_url/], [true, /image_url/], [false, /^[^]*what is this\?\\n\\n\[an image, which you cannot see\](?![^]*image_url)/]]) {
+    let sent;
+    const fetch = async (_, { body }) => ((sent = body), new Response(stream("chat"), { headers: { "content-type": kind("openai") } }));
+    const model = fetchModel({ provider: "openai", baseUrl: "http://localhost/v1", key: KEY, images, fetch });
+    for await (const _ of model.stream(seen, signal()));
+    assert.match(sent, told);
+  }
+  assert.equal(seen.messages[0].parts[1], image, "the conversation itself keeps it");
+  const blind = fetchModel({ provider: "openai", baseUrl: "http://localhost/v1", key: KEY, images: false });
+  await assert.rejects(async () => void (await blind.stream(undefined, signal())[Symbol.asyncIterator]().next()), InputError);
+});
