@@ -107,7 +107,7 @@ fn ranges(test: impl Fn(char) -> bool) -> String {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads and writes its file")]
+#[expect(clippy::disallowed_methods, reason = "a test reads and writes its file")]
 fn the_file_holds_what_the_filter_knows() {
     let tables = tables();
     if std::env::var_os("UPDATE_FIXTURES").is_some() {
