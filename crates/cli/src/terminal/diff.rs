@@ -3,7 +3,9 @@
 use similar::{ChangeTag, TextDiff};
 
 use super::frame::{Row, Span, Style};
+use super::highlight::Highlighter;
 use super::layout::Wrapper;
+use super::palette::Palette;
 
 /// Of each of the first two hunks, where not all is shown.
 const HUNK_LINES: usize = 12;
@@ -13,6 +15,8 @@ const READABLE_CHARS: usize = 400;
 const NUMBER_COLUMNS: usize = 5;
 /// Lines that have less in common are others, not changed ones.
 const LEAST_RATIO: f32 = 0.5;
+/// So many lines of a diff have the colours of code: each is laid out anew with the screen.
+const MOST_HIGHLIGHTED: usize = 1_000;
 /// What tools write that nobody reads.
 const LOCK_FILES: [&str; 9] = [
     "Cargo.lock",
@@ -109,11 +113,13 @@ impl Diff {
         let text = |line: &HangingLine| {
             line.margin.iter().chain(&line.text).map(|span| span.text.as_str()).collect::<String>()
         };
-        self.lines(room, hint).iter().map(text).collect()
+        // Nobody hears a colour.
+        let palette = Palette { theme: None, utf8: true };
+        self.lines(room, hint, palette).iter().map(text).collect()
     }
 
     /// Its lines, with no more than `room` of the files' own: how many are left out is said, and `hint` after it.
-    pub(super) fn lines(&self, room: usize, hint: &str) -> Vec<HangingLine> {
+    pub(super) fn lines(&self, room: usize, hint: &str, palette: Palette) -> Vec<HangingLine> {
         let mut lines = Vec::new();
         let mut left = room;
         for (index, file) in self.files.iter().enumerate() {
@@ -131,7 +137,9 @@ impl Diff {
             if !self.is_unnamed {
                 lines.push(file.header());
             }
-            left -= file.push_lines(left, room != usize::MAX, hint, &mut lines).min(left);
+            let palette =
+                if lines.len() < MOST_HIGHLIGHTED { palette } else { Palette { theme: None, ..palette } };
+            left -= file.push_lines(left, room != usize::MAX, (hint, palette), &mut lines).min(left);
         }
         lines
     }
@@ -196,7 +204,13 @@ impl File {
     }
 
     /// Adds lines, and tells how many of the file's own there were.
-    fn push_lines(&self, room: usize, may_hide: bool, hint: &str, lines: &mut Vec<HangingLine>) -> usize {
+    fn push_lines(
+        &self,
+        room: usize,
+        may_hide: bool,
+        (hint, palette): (&str, Palette),
+        lines: &mut Vec<HangingLine>,
+    ) -> usize {
         let columns = self.hunks.iter().flatten().map(|line| line.number.to_string().len()).max();
         let columns = columns.unwrap_or(0).max(NUMBER_COLUMNS);
         let is_whole = self.length() <= room && !(may_hide && self.is_unreadable());
@@ -214,8 +228,12 @@ impl File {
                 lines.push(plain(&format!("{:>columns$}", "…"), Style::Dim));
             }
             let marks = changed_words(hunk);
-            for (line, words) in hunk[..taken].iter().zip(marks) {
-                lines.push(line.shown(columns, words));
+            // What stands before a hunk is not known, so each is read by itself, as it is after the change.
+            let mut code = Highlighter::of_path(&self.path, palette);
+            for (place, (line, words)) in hunk[..taken].iter().zip(marks).enumerate() {
+                let is_read = line.sign != '-' && place < MOST_HIGHLIGHTED;
+                let parts = if is_read { code.line(&line.text) } else { Vec::new() };
+                lines.push(line.shown(columns, words, parts));
                 if line.is_unended {
                     let blank = " ".repeat(columns + 3);
                     lines.push(plain(&format!("{blank}(no newline at the end)"), Style::Dim));
@@ -241,13 +259,17 @@ impl File {
 }
 
 impl Line {
-    fn shown(&self, columns: usize, words: Option<Vec<(bool, String)>>) -> HangingLine {
+    /// With the words that changed, and the parts of the code, which only a line that did not change shows.
+    fn shown(&self, columns: usize, words: Option<Vec<(bool, String)>>, code: Vec<Span>) -> HangingLine {
         let (style, changed) = match self.sign {
             '+' => (Style::Added, Style::AddedWord),
             '-' => (Style::Removed, Style::RemovedWord),
             _ => (Style::Plain, Style::Plain),
         };
         let margin = Span { text: format!("{:>columns$} {} ", self.number, self.sign), style };
+        if self.sign == ' ' && !code.is_empty() {
+            return HangingLine { margin: vec![margin], text: code };
+        }
         let end =
             if self.sign == '+' { self.text.trim_end_matches([' ', '\t']).len() } else { self.text.len() };
         let mut text = Vec::new();

@@ -3,6 +3,7 @@ use std::io;
 use unicode_width::UnicodeWidthStr;
 
 use super::editor::LineEditor;
+use super::highlight::CodePart;
 use super::layout::{Wrapper, one_row};
 use super::palette::Palette;
 use super::status_line::StatusLine;
@@ -57,6 +58,8 @@ pub(crate) enum Style {
     RemovedWord,
     /// Cyan.
     Accent,
+    #[cfg_attr(not(feature = "highlight"), expect(dead_code, reason = "no syntax is known"))]
+    Code(CodePart),
 }
 
 /// A terminal's size in characters.

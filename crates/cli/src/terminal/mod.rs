@@ -21,6 +21,7 @@ mod diff;
 mod editor;
 mod frame;
 mod guard;
+mod highlight;
 mod history;
 mod input;
 mod keymap;

@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use crossterm::style::Color;
 
 use super::frame::Style;
+use super::highlight::CodePart;
 
 /// What the terminal shows beside letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +106,7 @@ impl Theme {
             Style::Added | Style::AddedWord => Some(added),
             Style::Removed | Style::RemovedWord => Some(removed),
             Style::Accent => Some(accent),
+            Style::Code(part) => self.color_of_code(part),
             Style::Plain | Style::Strong | Style::Underlined | Style::Dim => None,
         }
     }
@@ -119,6 +121,25 @@ impl Theme {
             Self::Light => (number(22), number(124), number(24)),
             // On black and on white, more than 3.
             Self::BlueOrange => (number(32), number(166), Color::DarkCyan),
+        }
+    }
+
+    /// Comments have less weight instead.
+    fn color_of_code(self, part: CodePart) -> Option<Color> {
+        let [keyword, string, constant, function, r#type] = match self {
+            Self::Terminal | Self::BlueOrange => {
+                [Color::DarkMagenta, Color::DarkGreen, Color::DarkYellow, Color::DarkCyan, Color::Blue]
+            }
+            Self::Dark => [176, 150, 215, 117, 222].map(Color::AnsiValue),
+            Self::Light => [90, 28, 130, 25, 94].map(Color::AnsiValue),
+        };
+        match part {
+            CodePart::Comment => None,
+            CodePart::Keyword => Some(keyword),
+            CodePart::String => Some(string),
+            CodePart::Constant => Some(constant),
+            CodePart::Function => Some(function),
+            CodePart::Type => Some(r#type),
         }
     }
 }
@@ -172,6 +193,37 @@ mod tests {
             let colors = [Style::Added, Style::Removed, Style::Accent].map(|style| theme.color(style));
             assert!(colors.iter().all(Option::is_some));
             assert!(colors[0] != colors[1] && colors[1] != colors[2]);
+        }
+    }
+
+    /// By the formula of WCAG 2, for a colour of the 256 that has a number.
+    fn contrast(color: Color, background: f64) -> Option<f64> {
+        let Color::AnsiValue(number) = color else { return None };
+        let levels = [0.0, 95.0, 135.0, 175.0, 215.0, 255.0];
+        let cube = usize::from(number) - 16;
+        let channel = |index: usize| {
+            let share = levels[index] / 255.0;
+            if share <= 0.03928 { share / 12.92 } else { f64::powf((share + 0.055) / 1.055, 2.4) }
+        };
+        let light = 0.2126 * channel(cube / 36) + 0.7152 * channel(cube / 6 % 6) + 0.0722 * channel(cube % 6);
+        Some((light.max(background) + 0.05) / (light.min(background) + 0.05))
+    }
+
+    #[test]
+    fn each_colour_of_a_theme_can_be_read_on_its_background() {
+        let parts =
+            [CodePart::Keyword, CodePart::String, CodePart::Constant, CodePart::Function, CodePart::Type];
+        let styles = [Style::Added, Style::Removed, Style::Accent].into_iter().chain(parts.map(Style::Code));
+        for style in styles {
+            for (theme, background) in [(Theme::Dark, 0.0), (Theme::Light, 1.0)] {
+                let contrast = contrast(theme.color(style).unwrap(), background).unwrap();
+                assert!(4.5 < contrast, "{theme:?} {style:?}: {contrast}");
+            }
+        }
+        for style in [Style::Added, Style::Removed] {
+            for background in [0.0, 1.0] {
+                assert!(3.0 < contrast(Theme::BlueOrange.color(style).unwrap(), background).unwrap());
+            }
         }
     }
 }

@@ -9,6 +9,9 @@ use super::layout::{broken, fold, one_row, text_row};
 use super::markdown::{Answer, Look, Markdown};
 use super::palette::Palette;
 
+/// The last lines of answers in which code has colours, about.
+const MOST_HIGHLIGHTED_LINES: usize = 2_000;
+
 /// A piece of what is read.
 #[derive(Debug, Clone)]
 pub(crate) enum Passage {
@@ -174,10 +177,24 @@ impl Reader {
         self.rows.len().saturating_sub(self.page())
     }
 
+    /// From which passage on code has colours: a long conversation would have to be read anew for each width.
+    fn first_highlighted(&self) -> usize {
+        let mut lines = 0;
+        let lengths = self.passages.iter().map(|passage| match passage {
+            Passage::Answer(text) => text.lines().count(),
+            Passage::Text(..) | Passage::Diff(_) => 0,
+        });
+        let fits = lengths.rev().take_while(|length| {
+            lines += length;
+            lines <= MOST_HIGHLIGHTED_LINES
+        });
+        self.passages.len() - fits.count()
+    }
+
     fn lay_out(&mut self) {
         let columns = self.size.columns;
-        let look = Look { columns, palette: self.palette, markdown: self.markdown };
-        let rows = self.passages.iter().flat_map(|passage| match passage {
+        let first = self.first_highlighted();
+        let rows = self.passages.iter().enumerate().flat_map(|(place, passage)| match passage {
             Passage::Text(text, style) => {
                 let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
                 lines
@@ -186,13 +203,15 @@ impl Reader {
                     .collect::<Vec<_>>()
             }
             Passage::Answer(text) => {
+                let highlights = first <= place;
+                let look = Look { columns, palette: self.palette, markdown: self.markdown, highlights };
                 let mut answer = Answer::default();
                 let mut rows = answer.push(text, look);
                 rows.extend(answer.end(look));
                 rows
             }
             Passage::Diff(diff) => {
-                let lines = diff.lines(usize::MAX, "");
+                let lines = diff.lines(usize::MAX, "", self.palette);
                 lines.iter().flat_map(|line| hanging_rows(line, columns)).collect()
             }
         });

@@ -9,6 +9,7 @@ use crossterm::terminal::{
 
 use super::diff::{Diff, hanging_rows};
 use super::frame::{Frame, Position, Row, Size, Style};
+use super::highlight::CodePart;
 use super::layout::{broken, fold, text_row};
 use super::markdown::{Answer, Look, Markdown};
 use super::palette::Palette;
@@ -114,7 +115,7 @@ impl<W: Write> Screen<W> {
 
     /// Prints a diff above the frame, `room` of its lines at most; `hint` says what to do about those that are left out.
     pub(crate) fn print_diff_above(&mut self, diff: &Diff, room: usize, hint: &str) -> io::Result<()> {
-        let lines = diff.lines(room, hint);
+        let lines = diff.lines(room, hint, self.palette);
         let rows: Vec<Row> = lines.iter().flat_map(|line| hanging_rows(line, self.size.columns)).collect();
         self.paint(&rows)
     }
@@ -134,7 +135,7 @@ impl<W: Write> Screen<W> {
     }
 
     fn look(&self) -> Look {
-        Look { columns: self.size.columns, palette: self.palette, markdown: self.markdown }
+        Look { columns: self.size.columns, palette: self.palette, markdown: self.markdown, highlights: true }
     }
 
     /// Takes away what is drawn, prints rows that stay, and draws what is open of an answer and the frame below them, in one write.
@@ -226,11 +227,11 @@ fn write_styled(codes: &mut Vec<u8>, text: &str, style: Style, palette: Palette)
     match style {
         Style::Strong => queue!(codes, SetAttribute(Attribute::Bold))?,
         Style::Underlined => queue!(codes, SetAttribute(Attribute::Underlined))?,
-        Style::Dim => queue!(codes, SetAttribute(Attribute::Dim))?,
+        Style::Dim | Style::Code(CodePart::Comment) => queue!(codes, SetAttribute(Attribute::Dim))?,
         Style::AddedWord | Style::RemovedWord => {
             queue!(codes, SetAttribute(Attribute::Bold), SetAttribute(Attribute::Underlined))?;
         }
-        Style::Plain | Style::Added | Style::Removed | Style::Accent => {}
+        Style::Plain | Style::Added | Style::Removed | Style::Accent | Style::Code(_) => {}
     }
     queue!(codes, Print(text), SetAttribute(Attribute::Reset))
 }

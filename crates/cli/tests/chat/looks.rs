@@ -1,6 +1,8 @@
 //! What is on the screen, in terminals of other sizes and without colors.
 
-use crate::fixture::project_with_suggestion;
+use serde_json::json;
+
+use crate::fixture::{project, project_with_suggestion};
 
 #[test]
 fn a_narrow_terminal_holds_it_all() {
@@ -54,6 +56,25 @@ fn ghost_text_is_dim_and_what_is_typed_is_not() {
     chat.wait_for_row("> add tests");
     chat.wait_until("typed text", |screen| !dim(screen, 2));
     chat.send("\x15");
+    chat.leave();
+}
+
+#[test]
+fn code_of_an_answer_and_lines_of_a_diff_that_did_not_change_have_colours() {
+    let mut chat = project();
+    chat.session.write("project/lib.rs", "fn add() {}\n// sum\n");
+    let edit = json!({ "file_path": "lib.rs", "old_string": "// sum", "new_string": "// the sum" });
+    chat = chat.calls(0, "read_file", json!({ "file_path": "lib.rs" })).calls(0, "edit", edit);
+    let mut chat = chat.says(0, "So:\n\n```rust\nfn main() {}\n```\n").chat("auto-edit");
+    chat.send("begin\r");
+    let color_of = |screen: &vt100::Screen, text: &str, column: u16| {
+        let rows = screen.rows(0, screen.size().1.get());
+        let row = rows.enumerate().find(|(_, row)| row.contains(text)).map(|(row, _)| row);
+        row.and_then(|row| screen.cell(u16::try_from(row).unwrap(), column)).map(vt100::Cell::fgcolor)
+    };
+    let magenta = Some(vt100::Color::Idx(5));
+    chat.wait_until("a keyword in code", |screen| color_of(screen, "fn main() {}", 0) == magenta);
+    chat.wait_until("a keyword in a diff", |screen| color_of(screen, "1   fn add() {}", 8) == magenta);
     chat.leave();
 }
 

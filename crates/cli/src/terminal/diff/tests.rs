@@ -67,13 +67,16 @@ fn shown(lines: &[HangingLine]) -> String {
 
 #[test]
 fn each_kind_of_change_has_its_lines() {
-    insta::assert_snapshot!("diff_whole", shown(&Diff::parse(PATCH).lines(usize::MAX, "")));
-    insta::assert_snapshot!("diff_folded", shown(&Diff::parse(PATCH).lines(10, ": d shows all")));
+    insta::assert_snapshot!("diff_whole", shown(&Diff::parse(PATCH).lines(usize::MAX, "", Palette::PLAIN)));
+    insta::assert_snapshot!(
+        "diff_folded",
+        shown(&Diff::parse(PATCH).lines(10, ": d shows all", Palette::PLAIN))
+    );
 }
 
 #[test]
 fn rows_after_the_first_stand_behind_the_numbers_in_three_widths() {
-    let lines = Diff::parse(PATCH).lines(usize::MAX, "");
+    let lines = Diff::parse(PATCH).lines(usize::MAX, "", Palette::PLAIN);
     for columns in [40, 80, 120] {
         let rows: Vec<String> = lines
             .iter()
@@ -99,7 +102,7 @@ proptest! {
                 patch.extend(["@@ -1,0 +1,", &length.to_string(), " @@\n", &lines]);
             }
         }
-        let shown = shown(&Diff::parse(&patch).lines(room, ""));
+        let shown = shown(&Diff::parse(&patch).lines(room, "", Palette::PLAIN));
         let lines = shown.lines().filter(|line| line.ends_with(" + x")).count();
         let counted = shown.lines().filter_map(|line| line.strip_prefix("… ")?.split(' ').next()?.parse::<usize>().ok());
         let all: usize = files.iter().flatten().sum();

@@ -13,6 +13,7 @@ mod tests;
 use blocks::{Block, Blocks};
 
 use super::frame::{Row, Style};
+use super::highlight::Highlighter;
 use super::layout::{fold, text_row};
 use super::palette::Palette;
 use super::sanitize::sanitize;
@@ -49,6 +50,8 @@ pub(super) struct Look {
     pub(super) columns: u16,
     pub(super) palette: Palette,
     pub(super) markdown: Markdown,
+    /// Whether code has colours.
+    pub(super) highlights: bool,
 }
 
 /// An answer, as far as it has come and is not above the frame yet.
@@ -57,6 +60,8 @@ pub(super) struct Answer {
     blocks: Blocks,
     /// The line that has no end yet.
     line: String,
+    /// For the block of code that is open.
+    code: Option<Highlighter>,
 }
 
 impl Answer {
@@ -77,7 +82,9 @@ impl Answer {
     pub(super) fn end(&mut self, look: Look) -> Vec<Row> {
         let line = std::mem::take(&mut self.line);
         let mut rows = if line.is_empty() { Vec::new() } else { self.take_line(&line, look) };
-        rows.extend(std::mem::take(&mut self.blocks).end().iter().flat_map(|block| block_rows(block, look)));
+        let blocks = std::mem::take(&mut self.blocks).end();
+        rows.extend(self.block_rows(&blocks, look));
+        self.code = None;
         rows
     }
 
@@ -90,7 +97,9 @@ impl Answer {
             let plural = if rows == 1 { "" } else { "s" };
             return vec![text_row(&format!("table, {rows} row{plural}"), Style::Dim)];
         }
-        let mut open = Self { blocks: self.blocks.end_within(MOST_OPEN_BYTES), line: String::new() };
+        // A line of code has its colours once it is whole: each is read once.
+        let mut open = Self { blocks: self.blocks.end_within(MOST_OPEN_BYTES), ..Self::default() };
+        let look = Look { highlights: false, ..look };
         let mut start = self.line.len().saturating_sub(MOST_OPEN_BYTES);
         while !self.line.is_char_boundary(start) {
             start += 1;
@@ -106,7 +115,34 @@ impl Answer {
             Markdown::Rendered | Markdown::ReadAloud => self.blocks.push(&line),
             Markdown::Raw => self.blocks.push_raw(&line),
         };
-        blocks.iter().flat_map(|block| block_rows(block, look)).collect()
+        self.block_rows(&blocks, look)
+    }
+
+    fn block_rows(&mut self, blocks: &[Block], look: Look) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for block in blocks {
+            match (block, &mut self.code) {
+                (Block::Fence(_), Some(_)) => self.code = None,
+                (Block::Fence(line), None) => self.code = Some(look.highlighter(line)),
+                (Block::Code(line), Some(code)) => {
+                    // The terminal breaks it, so that whoever copies it gets it whole.
+                    let mut row = Row::default();
+                    code.line(line).iter().for_each(|part| row.push_span(&part.text, part.style));
+                    rows.push(row);
+                    continue;
+                }
+                _ => {}
+            }
+            rows.extend(block_rows(block, look));
+        }
+        rows
+    }
+}
+
+impl Look {
+    /// For a block of code, by what stands behind the marks of its fence.
+    fn highlighter(self, info: &str) -> Highlighter {
+        if self.highlights { Highlighter::of_fence(info, self.palette) } else { Highlighter::default() }
     }
 }
 
@@ -114,16 +150,15 @@ fn block_rows(block: &Block, look: Look) -> Vec<Row> {
     match block {
         Block::Blank => vec![Row::default()],
         Block::Fence(line) => vec![text_row(line, Style::Dim)],
-        // The terminal breaks it, so that whoever copies it gets it whole.
         Block::Code(line) => vec![text_row(line, Style::Plain)],
         Block::Line(line) => fold(line, look.columns).iter().map(|row| text_row(row, Style::Plain)).collect(),
         // Whoever listens hears no row.
         Block::Prose(source) if look.markdown == Markdown::ReadAloud => {
-            render::rows(source, look.columns, None, look.palette)
+            render::rows(source, look.columns, None, look)
         }
         Block::Prose(source) => {
             let columns = look.columns.min(MOST_PROSE_COLUMNS);
-            render::rows(source, columns, Some(look.columns), look.palette)
+            render::rows(source, columns, Some(look.columns), look)
         }
     }
 }

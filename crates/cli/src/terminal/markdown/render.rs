@@ -3,9 +3,10 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::super::frame::{Row, Span, Style};
+use super::super::highlight::Highlighter;
 use super::super::layout::fold_spans;
-use super::super::palette::Palette;
 use super::super::sanitize::sanitize;
+use super::Look;
 use super::table::Table;
 
 const QUOTE: &str = "│ ";
@@ -13,13 +14,13 @@ const RULE_COLUMNS: u16 = 20;
 
 /// The rows of one block. Prose is `columns` wide at most, but for words that are longer, and a table `table_columns`; without that it is names and values in
 /// any case. Code is as wide as it is.
-pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, palette: Palette) -> Vec<Row> {
+pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, look: Look) -> Vec<Row> {
     let parser = Parser::new_ext(source, Options::ENABLE_TABLES);
     let mut page = Page {
         source,
         columns,
         table_columns,
-        palette,
+        look,
         rows: Vec::new(),
         containers: Vec::new(),
         text: Vec::new(),
@@ -67,7 +68,7 @@ struct Page<'a> {
     source: &'a str,
     columns: u16,
     table_columns: Option<u16>,
-    palette: Palette,
+    look: Look,
     rows: Vec<Row>,
     containers: Vec<Container>,
     /// The text of the paragraph that is open.
@@ -75,8 +76,8 @@ struct Page<'a> {
     styles: Vec<Style>,
     /// Where the text of each open link begins, and its address.
     links: Vec<(usize, String)>,
-    /// The fence of the block of code that is open; empty where it is indented.
-    code: Option<String>,
+    /// The fence of the block of code that is open, empty where it is indented.
+    code: Option<(String, Highlighter)>,
     table: Option<Table>,
     /// How far into the source the events have come.
     told: usize,
@@ -111,12 +112,14 @@ impl Page<'_> {
             Event::End(tag) => self.end(tag),
             Event::Text(text) if self.code.is_some() => {
                 for line in text.lines() {
-                    self.push_code(line, Style::Plain);
+                    let line = sanitize(line);
+                    let parts = self.code.iter_mut().flat_map(|(_, code)| code.line(&line)).collect();
+                    self.push_code(parts);
                 }
             }
             Event::Text(text) => self.push_text(&text, self.style()),
             // Its marks are those of the source.
-            Event::Code(_) if self.palette.is_plain() => {
+            Event::Code(_) if self.look.palette.is_plain() => {
                 self.push_text(&self.source[range.clone()].replace('\n', " "), Style::Plain);
             }
             Event::Code(text) => self.push_text(&text, Style::Accent),
@@ -141,7 +144,7 @@ impl Page<'_> {
             Tag::Heading { level, .. } => {
                 self.separate(range);
                 self.styles.push(Style::Strong);
-                if self.palette.is_plain() {
+                if self.look.palette.is_plain() {
                     self.push_text(&format!("{} ", "#".repeat(level as usize)), Style::Plain);
                 }
             }
@@ -169,10 +172,12 @@ impl Page<'_> {
                     CodeBlockKind::Fenced(_) => text.chars().take_while(|c| *c == mark).collect(),
                     CodeBlockKind::Indented => String::new(),
                 };
+                let mut code = Highlighter::default();
                 if let CodeBlockKind::Fenced(info) = kind {
-                    self.push_code(&format!("{fence}{info}"), Style::Dim);
+                    self.push_fence(&format!("{fence}{info}"));
+                    code = self.look.highlighter(&info);
                 }
-                self.code = Some(fence);
+                self.code = Some((fence, code));
             }
             Tag::Table(alignments) => {
                 self.separate(range);
@@ -211,8 +216,8 @@ impl Page<'_> {
                 self.containers.pop();
             }
             TagEnd::CodeBlock => {
-                if let Some(fence) = self.code.take().filter(|fence| !fence.is_empty()) {
-                    self.push_code(&fence, Style::Dim);
+                if let Some((fence, _)) = self.code.take().filter(|(fence, _)| !fence.is_empty()) {
+                    self.push_fence(&fence);
                 }
             }
             TagEnd::Table => {
@@ -244,14 +249,14 @@ impl Page<'_> {
 
     fn start_style(&mut self, style: Style, mark: &str) {
         self.styles.push(style);
-        if self.palette.is_plain() {
+        if self.look.palette.is_plain() {
             self.push_text(mark, Style::Plain);
         }
     }
 
     fn end_style(&mut self, mark: &str) {
         self.styles.pop();
-        if self.palette.is_plain() {
+        if self.look.palette.is_plain() {
             self.push_text(mark, Style::Plain);
         }
     }
@@ -325,8 +330,12 @@ impl Page<'_> {
         }
     }
 
+    fn push_fence(&mut self, line: &str) {
+        self.push_code(vec![Span { text: sanitize(line).into_owned(), style: Style::Dim }]);
+    }
+
     /// A line of code, and the fence around it, begins in the first column, but for the mark of a quote.
-    fn push_code(&mut self, line: &str, style: Style) {
+    fn push_code(&mut self, parts: Vec<Span>) {
         if self.has_mark() {
             self.push_row(Row::default());
         }
@@ -334,7 +343,9 @@ impl Page<'_> {
         for _ in self.containers.iter().filter(|container| matches!(container, Container::Quote)) {
             row.push_span(QUOTE, Style::Dim);
         }
-        row.push_span(&sanitize(line), style);
+        for part in parts {
+            row.push_span(&part.text, part.style);
+        }
         self.rows.push(row);
     }
 

@@ -63,7 +63,7 @@ follows, <b>HTML</b> &amp; \*marks\*.
 ~~~~"#;
 
 fn look(columns: u16, palette: Palette) -> Look {
-    Look { columns, palette, markdown: Markdown::Rendered }
+    Look { columns, palette, markdown: Markdown::Rendered, highlights: true }
 }
 
 fn all_rows(text: &str, look: Look) -> Vec<Row> {
@@ -77,6 +77,7 @@ fn all_rows(text: &str, look: Look) -> Vec<Row> {
 fn marked(rows: &[Row]) -> String {
     let span = |span: &super::super::frame::Span| match span.style {
         Style::Plain => span.text.clone(),
+        Style::Code(part) => format!("{{{part:?}:{}}}", span.text),
         style => format!("{{{}:{}}}", format!("{style:?}").to_lowercase().split_at(1).0, span.text),
     };
     rows.iter().map(|row| row.spans.iter().map(span).collect::<String>() + "\n").collect()
@@ -101,7 +102,8 @@ fn a_block_is_above_the_frame_as_soon_as_its_end_is_certain() {
         ("\n", "A {s:word}\n", ""),
         ("```r", "", "\n{d:```r}\n"),
         ("s\nlet", "\n{d:```rs}\n", "let\n"),
-        (" x;\n", "let x;\n", ""),
+        // A line of code has its colours as soon as it is whole.
+        (" x;\n", "{Keyword:let} x;\n", ""),
         ("```\n", "{d:```}\n", ""),
         ("- one\n", "", "- one\n"),
         ("- two\n", "- one\n", "- two\n"),
