@@ -6,7 +6,8 @@ mod run;
 use std::collections::{BTreeMap, BTreeSet};
 
 use headstart_forked_query::ModelError;
-use headstart_speculation::{Cost, Speculation};
+use headstart_overlay_fs::ContentHash;
+use headstart_speculation::{Cost, Speculation, Status};
 
 pub use self::entries::{EntryBuilder, NotShown, QueryCost, of_acceptance, outcome};
 pub use self::run::RunMeter;
@@ -251,6 +252,23 @@ impl Metering {
             self.query_dropped(now);
         }
         self.record(meter.outcome(now, speculation, outcome, saved_ms));
+    }
+
+    /// Work that another program did ahead has ended, as [`ran`](Self::ran) for what the engine ran.
+    pub fn worked(&mut self, now: u64, id: &str, prompt: &str, cost: &Cost, status: Status) {
+        self.record(self.entries.speculation(now, id, prompt, cost, status));
+    }
+
+    /// What became of it; `changes`: what tells what was applied from other changes.
+    pub fn settled(
+        &mut self,
+        now: u64,
+        id: &str,
+        outcome: Outcome,
+        saved_ms: u64,
+        changes: Option<ContentHash>,
+    ) {
+        self.record(entries::decision(now, id, outcome, saved_ms, changes));
     }
 
     fn record(&mut self, entry: Entry) {

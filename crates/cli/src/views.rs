@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
 use headstart_shadow::{
-    Against, Command, End, NotStaged, Options, Output, ReadBack, ReadRules, ShadowError, Streams, View,
-    WhyNot,
+    Against, Command, End, Network, NotStaged, Options, Output, ReadBack, ReadRules, ShadowError, Streams,
+    View, WhyNot,
 };
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
@@ -49,6 +49,21 @@ use repository::Repository;
 pub(crate) use repository::{Read, commits_output, found_none};
 pub(crate) use rooms::{Room, Rooms, all as all_kept, processes};
 use settings::Settings;
+
+/// What an agent of the user's needs in a view beside the workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct AgentNeeds {
+    /// Folders that it reads; what it writes to them is forgotten.
+    pub(crate) tools: Vec<PathBuf>,
+    /// Folders that are the machine's own.
+    pub(crate) shared: Vec<PathBuf>,
+    /// Files of which it has a copy.
+    pub(crate) copied: Vec<PathBuf>,
+    /// Folders that it only reads.
+    pub(crate) show: Vec<PathBuf>,
+    pub(crate) network: Network,
+    pub(crate) address_space: u64,
+}
 
 /// Views of one workspace.
 pub(crate) struct Views {
@@ -126,6 +141,17 @@ impl Views {
             ahead: Ahead::default(),
             looks: Looks::default(),
         }
+    }
+
+    /// The same for an agent of the user's, which needs more than a command does.
+    pub(crate) fn for_agent(mut self, needs: AgentNeeds) -> Self {
+        let AgentNeeds { tools, shared, copied, show, network, address_space } = needs;
+        self.options.tools.extend(tools);
+        self.options.show.extend(show);
+        (self.options.shared, self.options.copied) = (shared, copied);
+        self.options.network = network;
+        self.options.limits.address_space = address_space;
+        self
     }
 
     /// The same with the workspace shown at another path: it is a copy.

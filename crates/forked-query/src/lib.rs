@@ -83,5 +83,5 @@ pub use price::{Money, Price, Prices};
 pub use query::{Query, QueryAnswer, QueryError, forked_query};
 pub use suggest::{
     Generated, Guards, SEVERAL, Suppressed, SuppressionReason, TurnEnd, asks_for_several,
-    generate_candidates, generate_pipelined_suggestion, generate_suggestion,
+    generate_candidates, generate_pipelined_suggestion, generate_suggestion, question, suggestion_in,
 };

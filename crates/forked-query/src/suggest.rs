@@ -1,10 +1,13 @@
 mod prompt;
 mod read;
 
-use headstart_followup_state::{FilterReason, MAX_CANDIDATES, Suggestions};
+use headstart_followup_state::{FilterReason, MAX_CANDIDATES, Suggestion, Suggestions};
 
 pub use self::prompt::{SEVERAL, asks_for_several};
-use crate::{BackgroundModel, CacheSafeParams, Message, ModelError, Query, Role, Usage, forked_query};
+use crate::{
+    BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, Query, QueryAnswer, Role, Usage,
+    forked_query,
+};
 
 /// Fewer entries by the model than this say too little about where the user is going.
 const LEAST_MODEL_ENTRIES: usize = 2;
@@ -156,6 +159,30 @@ pub async fn generate_candidates(
         Ok(suggestions) => Ok(Generated { suggestions, usage }),
         Err(reason) => Err(Suppressed { reason, usage }),
     }
+}
+
+/// The question for a suggestion, for a host that has another program ask its own model.
+pub fn question() -> &'static str {
+    prompt::PROMPT
+}
+
+/// The suggestion in the answer to [`question`].
+///
+/// ```
+/// use headstart_forked_query::{SuppressionReason, suggestion_in};
+///
+/// let said = suggestion_in(r#"{"suggestion": "run the tests"}"#);
+/// assert_eq!(said.map(|suggestion| suggestion.as_str().to_owned()), Ok("run the tests".to_owned()));
+/// assert_eq!(suggestion_in(r#"{"suggestion": ""}"#), Err(SuppressionReason::Empty));
+/// ```
+pub fn suggestion_in(answer: &str) -> Result<Suggestion, SuppressionReason> {
+    let answer = QueryAnswer {
+        text: answer.to_owned(),
+        json: serde_json::from_str(answer).ok(),
+        finish: FinishReason::Stop,
+        usage: Usage::default(),
+    };
+    read::suggestions(&answer, 1).map(|all| all.best().clone())
 }
 
 #[cfg(test)]

@@ -29,6 +29,10 @@ pub enum Shown {
         /// Files in it that are not shown.
         masked: Vec<PathBuf>,
     },
+    /// The machine's folder, as it is: what is written in it stays.
+    Shared,
+    /// A copy of the machine's file; what is written to it is forgotten.
+    Copy,
     /// The workspace, copy-on-write; what is written in it is read back.
     Workspace {
         /// Where it is on the machine.
@@ -106,6 +110,19 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         let is_shown = places.iter().any(|(place, shown)| *shown != Shown::Empty && path.starts_with(place));
         if look(path) == Standing::Folder && !holds_more(path) && !is_shown {
             places.insert(path.clone(), Shown::ReadOnly);
+        }
+    }
+    let of_system = |path: &Path| SYSTEM_FOLDERS.iter().any(|system| path.starts_with(system));
+    for path in options.shared.iter().filter(|path| is_plain(path)) {
+        let is_in_home = home.is_some_and(|home| path.starts_with(home) && path != home);
+        if is_in_home && look(path) == Standing::Folder && !holds_more(path) && !of_system(path) {
+            places.insert(path.clone(), Shown::Shared);
+        }
+    }
+    for path in options.copied.iter().filter(|path| is_plain(path)) {
+        let is_in_home = home.is_some_and(|home| path.parent() == Some(home));
+        if is_in_home && !path.starts_with(workspace) {
+            places.insert(path.clone(), Shown::Copy);
         }
     }
     places.insert(workspace.to_owned(), Shown::Workspace { folder: options.workspace.clone() });
@@ -196,6 +213,8 @@ mod tests {
             Shown::Link(target) => format!("-> {}", target.display()),
             Shown::Empty => "empty".to_owned(),
             Shown::Tool { masked } => format!("tool without {}", masked.len()),
+            Shown::Shared => "the machine's".to_owned(),
+            Shown::Copy => "a copy".to_owned(),
             Shown::Workspace { folder } => format!("workspace of {}", folder.display()),
             Shown::Build { room, below } => format!("{} over {}", room.display(), below.len()),
         };
@@ -248,6 +267,38 @@ mod tests {
         assert!(shown(&with).contains(&("/home/ada/bin".to_owned(), "read-only".to_owned())));
         let with = Options { tools: vec!["/srv/cargo".into()], ..options("/home/ada/p") };
         assert!(shown(&with).contains(&("/srv/cargo".to_owned(), "tool without 2".to_owned())));
+    }
+
+    #[test]
+    fn only_a_folder_of_the_home_is_shared() {
+        let before = shown(&options("/home/ada/p"));
+        for path in [
+            "/",
+            "/home",
+            "/home/ada",
+            "/etc",
+            "/usr/bin",
+            "/srv/cargo",
+            "/home/ada/p",
+            "/home/ada/p/bin",
+            "/gone",
+            "bin",
+            "/home/ada/../bob",
+        ] {
+            let with = Options { shared: vec![path.into()], ..options("/home/ada/p") };
+            assert_eq!(shown(&with), before, "{path}");
+        }
+        let with = Options { shared: vec!["/home/ada/.cargo/bin".into()], ..options("/home/ada/p") };
+        assert!(shown(&with).contains(&("/home/ada/.cargo/bin".to_owned(), "the machine's".to_owned())));
+        // A workspace in it would be written as it is.
+        let within = Options { shared: vec!["/home/ada/go".into()], ..options("/home/ada/go/src/p") };
+        assert_eq!(shown(&within), shown(&options("/home/ada/go/src/p")));
+        for path in ["/etc/passwd", "/home/ada/p/a", "/home/ada/.ssh/id", "/home/ada/../bob/.x"] {
+            let with = Options { copied: vec![path.into()], ..options("/home/ada/p") };
+            assert_eq!(shown(&with), before, "{path}");
+        }
+        let with = Options { copied: vec!["/home/ada/.tool.json".into()], ..options("/home/ada/p") };
+        assert!(shown(&with).contains(&("/home/ada/.tool.json".to_owned(), "a copy".to_owned())));
     }
 
     #[test]

@@ -34,9 +34,9 @@
 //!
 //! # What a view guarantees
 //!
-//! * Nothing outside the view changes, whatever a command in it does: everything but the view and a few empty folders is mounted
+//! * Nothing outside the view (and [`Options::shared`]) changes, whatever a command in it does: everything but the view and a few empty folders is mounted
 //!   read-only, no capability is left, and the calls that could undo that are refused by the kernel.
-//! * No network, no Unix socket, no process, no terminal of the host is reachable, and no file outside the system's folders, the folders
+//! * No network (but by [`Network::Machine`]), no Unix socket, no process, no terminal of the host is reachable, and no file outside the system's folders, the folders
 //!   of programs, the caches of package managers (without their credentials) and the workspace can be read.
 //! * What is written is bounded in bytes and files; a command in time, processes, memory and output.
 //! * When the [`View`] is dropped, or the process that holds it dies, all processes of the view end and all that was written is gone.
@@ -84,7 +84,7 @@ pub use error::{Refusal, ShadowError};
 pub use folders::{BUILD_FOLDERS, BuildFolder, TOOL_FOLDERS, ToolFolder};
 pub use layout::{Place, Shown, Standing, layout};
 pub use limits::Limits;
-pub use options::{BuildLayer, BuildRoom, Command, Options, ReadRules, Streams};
+pub use options::{BuildLayer, BuildRoom, Command, Network, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
 pub use os::{Ender, Prepared, View, build_folders, entry, keep_attributes, remove_folder, support};
 pub use reading::{Entry, Look, classify};

@@ -22,6 +22,13 @@ pub struct Options {
     pub show: Vec<PathBuf>,
     /// Further folders of tools, absolute: shown copy-on-write, what is written there is forgotten.
     pub tools: Vec<PathBuf>,
+    /// Folders of the home that are the machine's own, absolute: what is written there stays. For a program that keeps in them what others are to find; all that
+    /// is in them counts as given to it. One that holds the workspace, the home or a folder of the system, or lies in the workspace, is not shown.
+    pub shared: Vec<PathBuf>,
+    /// Files of the home, absolute, of which the view has a copy, forgotten with it. One that is not there, is no regular file or has more than 16 MiB is left out.
+    pub copied: Vec<PathBuf>,
+    /// Which network is reached.
+    pub network: Network,
     /// Folders of build output that are kept on a disk; what is written to others is kept in memory.
     pub build: Option<BuildRoom>,
     /// How the workspace is kept apart from the one on disk.
@@ -34,6 +41,17 @@ pub struct Options {
     pub patience: Duration,
 }
 
+/// Which network a view reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Network {
+    /// Its own loopback.
+    #[default]
+    Own,
+    /// The machine's, for a program that cannot do without: whoever allows it decides what may run in the view by more than the view. No socket of the family
+    /// `AF_UNIX` can be made then, for those with a name of their own belong to the network; pairs of them can.
+    Machine,
+}
+
 impl Options {
     /// A view of this workspace without a home folder, with the system's programs.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
@@ -44,6 +62,9 @@ impl Options {
             programs: Vec::new(),
             show: Vec::new(),
             tools: Vec::new(),
+            shared: Vec::new(),
+            copied: Vec::new(),
+            network: Network::Own,
             build: None,
             tier: Tier::Kernel,
             limits: Limits::default(),

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::Refusal;
+use crate::{Network, Refusal};
 pub use attributes::keep_attributes;
 pub use build::{build_folders, remove_folder};
 pub use tiers::support;
@@ -35,6 +35,8 @@ pub use view::{Ender, Prepared, View};
 
 /// The first argument of the process that makes the namespaces.
 const OUTER: &str = "__shadow";
+/// The same, with the machine's network.
+const OUTER_ON_NETWORK: &str = "__shadow-on-network";
 
 /// Becomes a process of a view, if the arguments (the program's name first) say so; else `None`, and nothing was done.
 ///
@@ -47,7 +49,8 @@ pub fn entry(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> 
         return None;
     }
     match first.to_str()? {
-        OUTER => Some(outer::enter()),
+        OUTER => Some(outer::enter(Network::Own)),
+        OUTER_ON_NETWORK => Some(outer::enter(Network::Machine)),
         _ => None,
     }
 }

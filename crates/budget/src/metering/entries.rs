@@ -186,7 +186,13 @@ pub(super) fn applied(at: u64, id: &str, outcome: Outcome, saved_ms: u64, finish
     decision(at, id, outcome, saved_ms, finished.digest())
 }
 
-fn decision(at: u64, id: &str, outcome: Outcome, saved_ms: u64, changes: Option<ContentHash>) -> Entry {
+pub(super) fn decision(
+    at: u64,
+    id: &str,
+    outcome: Outcome,
+    saved_ms: u64,
+    changes: Option<ContentHash>,
+) -> Entry {
     Entry::Outcome(Decision { id: id.to_owned(), at, outcome, saved_ms, held: None, changes })
 }
 

@@ -260,6 +260,17 @@ Examples:
   headstart acp --model anthropic:claude-sonnet-5
   headstart acp --setup";
 
+#[cfg(feature = "acp")]
+pub(super) const ACP_PROXY: &str = "\
+An editor starts this in place of its agent. All messages pass through as they are. After a turn a second process of the agent, in a
+copy-on-write view of the project, is asked for the next prompt and does it; what it did is shown and written when you take the
+suggestion, in editors that show them or by the command /next, and is gone without a trace when you type something else. docs/acp-proxy.md says for
+which agents, and what they may do meanwhile. Messages never go to standard error; the agent's own does.
+
+Examples:
+  headstart acp-proxy -- claude-agent-acp
+  headstart acp-proxy --suggestions off -- my-agent --acp";
+
 pub(super) const RUN: &str = "\
 The gate judges the command as it judges work ahead. One that only reads runs in a clean environment, below Landlock, git in its
 hardened form; its exit code, output and signals are the command's. Any other does not run: the exit code is 125, and standard

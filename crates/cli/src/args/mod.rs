@@ -1,5 +1,7 @@
 //! The command line as clap reads it. Help texts longer than a line are in `help`.
 
+#[cfg(feature = "acp")]
+mod editors;
 mod help;
 
 use std::path::PathBuf;
@@ -9,6 +11,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use headstart_tool_gate::ApprovalMode;
 
+#[cfg(feature = "acp")]
+pub(crate) use self::editors::{Acp, AcpProxy};
 use crate::config::{self, Flags};
 use crate::hosts::hooks::contract::CONTRACTS;
 use crate::log::Log;
@@ -48,6 +52,10 @@ pub(crate) enum Command {
     #[cfg(feature = "acp")]
     #[command(after_help = help::ACP)]
     Acp(Acp),
+    /// Stand between an editor and an agent that speak the Agent Client Protocol, and have the agent work ahead
+    #[cfg(feature = "acp")]
+    #[command(after_help = help::ACP_PROXY)]
+    AcpProxy(AcpProxy),
     /// List the conversations of this workspace, show, rename or remove one
     #[command(after_help = help::SESSIONS)]
     Sessions(Sessions),
@@ -203,18 +211,6 @@ pub(crate) struct Chat {
     pub(crate) mode: ModeArg,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
-}
-
-#[cfg(feature = "acp")]
-#[derive(Debug, Args)]
-pub(crate) struct Acp {
-    /// Say which models there are here and how to choose one, in a terminal; it fails where none is chosen
-    #[arg(long)]
-    pub(crate) setup: bool,
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) mode: ModeArg,
 }
 
 #[derive(Debug, Args)]

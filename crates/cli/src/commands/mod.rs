@@ -4,6 +4,8 @@ mod abort;
 mod accept;
 #[cfg(feature = "acp")]
 mod acp;
+#[cfg(feature = "acp")]
+mod acp_proxy;
 mod chat;
 mod completions;
 mod demo;
@@ -49,6 +51,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Chat(args) => block_on(chat::run(args, context)),
         #[cfg(feature = "acp")]
         Command::Acp(args) => block_on(acp::run(args, context)),
+        #[cfg(feature = "acp")]
+        Command::AcpProxy(args) => block_on(acp_proxy::run(args, context)),
         Command::Sessions(args) => sessions::run(args, context),
         Command::Suggest(args) => block_on(suggest::run(args, context)),
         Command::Speculate(args) => block_on(speculate::run(args, context)),

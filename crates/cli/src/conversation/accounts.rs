@@ -7,7 +7,7 @@ use headstart_agent::native::TokioRuntime;
 use headstart_agent::{LedgerStore, Runtime, StoreError};
 use headstart_budget::ledger::{Book, Source};
 use headstart_budget::policy::{Habits, Hold};
-use headstart_budget::{Metering, Unwritten};
+use headstart_budget::{EntryBuilder, Metering, Unwritten};
 
 use super::models::WorksHere;
 use crate::accounts::{entries_of, ledger_of};
@@ -51,6 +51,29 @@ impl ChatRuntime {
 impl Accounts {
     /// Those of a workspace, with what earlier chats wrote.
     pub(crate) fn open(context: &Context, config: &Config, workspace: &str) -> Result<Self, CliError> {
+        let entries = entries_of(context, config, Source::Chat);
+        Self::with(context, config, workspace, entries)
+    }
+
+    /// The same where another program asks its own models.
+    #[cfg(feature = "acp")]
+    pub(crate) fn of_agent(
+        context: &Context,
+        config: &Config,
+        workspace: &str,
+        tariff: headstart_budget::policy::Tariff,
+    ) -> Result<Self, CliError> {
+        let mut entries = entries_of(context, config, Source::Chat);
+        entries.set_tariff(tariff);
+        Self::with(context, config, workspace, entries)
+    }
+
+    fn with(
+        context: &Context,
+        config: &Config,
+        workspace: &str,
+        entries: EntryBuilder,
+    ) -> Result<Self, CliError> {
         let ledger = ledger_of(context, config, workspace)?;
         let habits = HabitsFile::of(context.store().ok().as_ref());
         // A file that cannot be read is one without experience; a chat is possible all the same.
@@ -68,7 +91,6 @@ impl Accounts {
             or_default(error, "which suggestions you take is unknown");
             Habits::default()
         });
-        let entries = entries_of(context, config, Source::Chat);
         Ok(Self {
             metering: Metering::new(entries, config.background, known, &book.entries),
             store: AccountFiles { ledger, habits: Mutex::new(habits) },

@@ -22,7 +22,7 @@ use crate::parts::Parts;
 use crate::{setup, tool_servers};
 pub(crate) use accounts::Accounts;
 #[cfg(feature = "acp")]
-pub(crate) use accounts::conversation_id;
+pub(crate) use accounts::{AccountFiles, conversation_id};
 pub(crate) use edits::Written;
 pub(crate) use kept::{Kept, Which};
 pub(crate) use models::{ModelChoice, WorksHere};

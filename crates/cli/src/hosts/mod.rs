@@ -5,3 +5,5 @@ pub(crate) mod acp;
 pub(crate) mod hooks;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
+#[cfg(feature = "acp")]
+pub(crate) mod proxy;

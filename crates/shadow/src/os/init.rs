@@ -15,12 +15,12 @@ use self::plan::Plan;
 use self::root::Parts;
 use super::channel::Channel;
 use super::{outer, refused};
-use crate::Refusal;
+use crate::{Network, Refusal};
 pub(super) use plan::{Apart, encode};
 
 /// Serves until the other side of the socket is gone.
-pub(super) fn enter(mut channel: Channel) -> ExitCode {
-    match start(&mut channel) {
+pub(super) fn enter(mut channel: Channel, network: Network) -> ExitCode {
+    match start(&mut channel, network) {
         Ok(Some(limits)) => serve::serve(&mut channel, limits),
         // It was never told what to show.
         Ok(None) => ExitCode::SUCCESS,
@@ -33,18 +33,20 @@ pub(super) fn enter(mut channel: Channel) -> ExitCode {
 }
 
 /// What no plan changes comes before it, for a view may be prepared long before it is known what it shows.
-fn start(channel: &mut Channel) -> Result<Option<crate::Limits>, Refusal> {
+fn start(channel: &mut Channel, network: Network) -> Result<Option<crate::Limits>, Refusal> {
     outer::die_with_parent()?;
     let parts = Parts::new()?;
-    network::loopback_up()?;
-    let filter = filter::filter()?;
+    if network == Network::Own {
+        network::loopback_up()?;
+    }
+    let filter = filter::filter(network)?;
     let Ok(Some(message)) = channel.receive() else { return Ok(None) };
     let plan = Plan::decode(&message).ok_or_else(|| Refusal {
         call: "plan".to_owned(),
         about: String::new(),
         message: "it cannot be read; the program of the view is of another version".to_owned(),
     })?;
-    let built = root::build(&plan, parts)?;
+    let built = root::build(&plan, parts, network)?;
     lock::limit(&plan.limits)?;
     lock::give_up_capabilities()?;
     outer::die_with_parent()?;

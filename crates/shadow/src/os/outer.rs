@@ -11,7 +11,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::channel::Channel;
 use super::{again, init, refused};
-use crate::Refusal;
+use crate::{Network, Refusal};
 
 /// What the first process needs to build the root folder and to lock itself in. It keeps none of it.
 const NEEDED: [CapabilitySet; 6] = [
@@ -24,10 +24,10 @@ const NEEDED: [CapabilitySet; 6] = [
 ];
 
 /// Makes the namespaces and waits; the caller is told of what was refused over standard input, which is the socket.
-pub(super) fn enter() -> ExitCode {
+pub(super) fn enter(network: Network) -> ExitCode {
     let Ok(socket) = std::io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
-    match start() {
-        Ok(Fork::Child) => init::enter(Channel::new(socket)),
+    match start(network) {
+        Ok(Fork::Child) => init::enter(Channel::new(socket), network),
         Ok(Fork::Parent(child)) => {
             drop(socket);
             // It only waits from here on.
@@ -45,17 +45,21 @@ pub(super) fn enter() -> ExitCode {
 
 /// Comes back twice: in this process and in the first one of the namespaces, which is a copy of it. To start the program again for that would take as long
 /// as half of all the rest.
-fn start() -> Result<Fork, Refusal> {
+fn start(network: Network) -> Result<Fork, Refusal> {
     // The thread that started this process may end while the view lives on, so it is the socket that tells of the caller's death.
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let own_network = match network {
+        Network::Own => CloneFlags::CLONE_NEWNET,
+        Network::Machine => CloneFlags::empty(),
+    };
     let namespaces = CloneFlags::CLONE_NEWUSER
         | CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
-        | CloneFlags::CLONE_NEWNET
+        | own_network
         | CloneFlags::CLONE_NEWIPC
         | CloneFlags::CLONE_NEWUTS
         | CloneFlags::CLONE_NEWCGROUP;
-    unshare(namespaces).map_err(|error| refused("unshare", "user namespace and six others", error))?;
+    unshare(namespaces).map_err(|error| refused("unshare", "user namespace and the others", error))?;
     let write =
         |path: &str, text: String| fs::write(path, text).map_err(|error| refused("write", path, error));
     write("/proc/self/setgroups", "deny".to_owned())?;

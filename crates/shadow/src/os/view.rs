@@ -114,7 +114,7 @@ impl View {
         // On a disk that is almost full nothing is kept but in memory.
         options.build = options.build.filter(|build| watch::has_room(&build.folder));
         // The processes start while it is decided what they show.
-        let Prepared { mut starting, mounts, .. } = Prepared::fitting(prepared, &options.program)?;
+        let Prepared { mut starting, mounts, .. } = Prepared::fitting(prepared, &options)?;
         let mounts = mounts.all();
         if let Some(inner) = mountinfo::below(mounts, &workspace).next() {
             let reason = format!(

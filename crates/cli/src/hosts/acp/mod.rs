@@ -4,7 +4,7 @@
 //! `headstart_agent`, served by a task of its own (`session`); here requests find their way to it.
 
 mod client;
-mod offer;
+pub(in crate::hosts) mod offer;
 mod opening;
 mod options;
 mod prompt;
@@ -13,7 +13,7 @@ mod rpc;
 mod servers;
 mod session;
 mod stored;
-mod updates;
+pub(in crate::hosts) mod updates;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ use crate::output::one_line;
 
 /// What is suggested, and how far the work for the first candidate is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Offer {
+pub(in crate::hosts) struct Offer {
     /// Best first; the one that is shown before all others.
     texts: Vec<String>,
     ahead: Option<AheadOf>,
@@ -44,6 +44,12 @@ impl Offer {
         Self { texts, ahead }
     }
 
+    /// One candidate; the id of the work for it, how far that is, and how many files it changes.
+    pub(in crate::hosts) fn of_work(text: &str, work: Option<(&str, &'static str, usize)>) -> Self {
+        let ahead = work.map(|(id, state, changes)| AheadOf { id: id.to_owned(), state, changes });
+        Self { texts: vec![text.to_owned()], ahead }
+    }
+
     /// Whether other work runs ahead than for this one.
     pub(super) fn is_another_work(&self, than: &Self) -> bool {
         let id = |offer: &Self| offer.ahead.as_ref().map(|ahead| ahead.id.clone());
@@ -56,7 +62,7 @@ impl Offer {
     }
 
     /// The candidates, in the form that clients which show them know. An empty list takes them back.
-    pub(super) fn told(&self) -> SessionUpdate {
+    pub(in crate::hosts) fn told(&self) -> SessionUpdate {
         let candidates = self.texts.iter().enumerate().map(|(place, text)| {
             let mut candidate = json!({ "text": text });
             if let Some(AheadOf { id, state, changes }) = self.ahead.as_ref().filter(|_| place == 0) {
@@ -71,19 +77,21 @@ impl Offer {
         SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().meta(meta))
     }
 
+    /// The command that takes the first candidate, where there is one.
+    pub(in crate::hosts) fn next(&self) -> Option<AvailableCommand> {
+        let text = one_line(self.first()?);
+        let what = match &self.ahead {
+            None => text,
+            Some(AheadOf { state, changes: 0, .. }) => format!("{text} · {state}"),
+            Some(AheadOf { state, changes, .. }) => {
+                format!("{text} · {state}, {}", counted(*changes, "file"))
+            }
+        };
+        Some(AvailableCommand::new("next", what))
+    }
+
     /// The commands that there are now.
     pub(super) fn commands(&self) -> SessionUpdate {
-        let next = self.first().map(|text| {
-            let text = one_line(text);
-            let what = match &self.ahead {
-                None => text,
-                Some(AheadOf { state, changes: 0, .. }) => format!("{text} · {state}"),
-                Some(AheadOf { state, changes, .. }) => {
-                    format!("{text} · {state}, {}", counted(*changes, "file"))
-                }
-            };
-            AvailableCommand::new("next", what)
-        });
         let ahead = UnstructuredCommandInput::new("on | off");
         let always = [
             AvailableCommand::new("diff", "Show what the work that ran ahead would change"),
@@ -92,7 +100,7 @@ impl Offer {
             AvailableCommand::new("ahead", "Whether the next prompt is suggested and run ahead")
                 .input(AvailableCommandInput::Unstructured(ahead)),
         ];
-        let commands = next.into_iter().chain(always).collect();
+        let commands = self.next().into_iter().chain(always).collect();
         SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn applied(
 }
 
 /// Both sides of each file that is text on both.
-pub(super) fn diffs(changes: &ChangeSet, workspace: &Path) -> Vec<ToolCallContent> {
+pub(in crate::hosts) fn diffs(changes: &ChangeSet, workspace: &Path) -> Vec<ToolCallContent> {
     changes.changes.iter().filter_map(|change| diff(change, workspace)).collect()
 }
 

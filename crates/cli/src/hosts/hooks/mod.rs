@@ -18,7 +18,7 @@ pub(crate) mod judge;
 pub(crate) mod message;
 pub(crate) mod record;
 pub(crate) mod settings;
-mod surroundings;
+pub(in crate::hosts) mod surroundings;
 
 use std::io::{self, Read};
 use std::path::Path;

@@ -118,8 +118,7 @@ pub(crate) fn of_text(
     workspace: &Path,
     programs: &[String],
 ) -> Option<String> {
-    let changes = |name: &&str| fits(name, &RUN_AT_START) || fits(name, &CHANGE_PROGRAMS);
-    if let Some(found) = environment.names().find(changes) {
+    if let Some(found) = environment.names().find(|name| changes_commands(name)) {
         return Some(format!("the variable {found} may change what the command does"));
     }
     if !contract.runs_bash {
@@ -132,17 +131,29 @@ pub(crate) fn of_text(
         }
     }
     let path = environment.get("PATH").unwrap_or_default();
-    let of_workspace = |folder: &PathBuf| {
-        !folder.is_absolute()
-            || folder.starts_with(workspace)
-            || folder.canonicalize().is_ok_and(|real| real.starts_with(workspace))
-    };
     // Not only where it comes first: a program may be a script that starts others by their names.
-    if let Some(folder) = std::env::split_paths(path).find(of_workspace) {
+    if let Some(folder) = std::env::split_paths(path).find(|folder| is_filled_by(folder, workspace)) {
         return Some(format!("PATH has a folder that the project fills: {:?}", folder.display().to_string()));
     }
+    of_programs(path, programs)
+}
+
+/// What speaks against starting these programs by their names.
+pub(crate) fn of_programs(path: &OsStr, programs: &[String]) -> Option<String> {
     let other = programs.iter().find(|name| !is_what_it_is_called(name, path))?;
     Some(format!("what PATH finds as {other} may be something that starts another program"))
+}
+
+/// Whether a variable of this name may change what a command does.
+pub(crate) fn changes_commands(name: &str) -> bool {
+    fits(name, &RUN_AT_START) || fits(name, &CHANGE_PROGRAMS)
+}
+
+/// Whether a folder of programs is one that whoever writes the project fills.
+pub(crate) fn is_filled_by(folder: &Path, workspace: &Path) -> bool {
+    !folder.is_absolute()
+        || folder.starts_with(workspace)
+        || folder.canonicalize().is_ok_and(|real| real.starts_with(workspace))
 }
 
 /// Whether a name leads to the program of that name, and not to a script or a version manager's stand-in for it, which a file of the

@@ -3,8 +3,8 @@
 use nix::libc;
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
-use crate::Refusal;
 use crate::os::filter::{self, Filter, Rules};
+use crate::{Network, Refusal};
 
 /// Refused whatever the arguments are.
 const NEVER: &[libc::c_long] = &[
@@ -96,14 +96,14 @@ const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6,
 const NETLINK: [libc::c_int; 2] = [libc::NETLINK_ROUTE, libc::NETLINK_SOCK_DIAG];
 
 /// The filter for this process and all that it starts.
-pub(super) fn filter() -> Result<Filter, Refusal> {
+pub(super) fn filter(network: Network) -> Result<Filter, Refusal> {
     const ABOUT: &str = "the filter of calls";
-    let rules = rules().map_err(|error| filter::refused(ABOUT, &error))?;
+    let rules = rules(network).map_err(|error| filter::refused(ABOUT, &error))?;
     // Without `clone3`, whose flags a filter cannot see, a C library falls back to `clone`.
     Filter::new(rules, &[(libc::SYS_clone3, libc::ENOSYS)], ABOUT)
 }
 
-fn rules() -> Result<Rules, BackendError> {
+fn rules(network: Network) -> Result<Rules, BackendError> {
     let mut rules: Rules = NEVER.iter().chain(&NEVER_BY_NUMBER).map(|number| (*number, Vec::new())).collect();
     let has = |argument, flag: u64| {
         let is_set = SeccompCmpOp::MaskedEq(flag);
@@ -122,10 +122,13 @@ fn rules() -> Result<Rules, BackendError> {
     let none_of = |argument, values: &[libc::c_int]| -> Result<Vec<_>, BackendError> {
         values.iter().map(|value| compare(argument, SeccompCmpOp::Ne, *value)).collect()
     };
-    let mut netlink = none_of(2, &NETLINK)?;
+    // In the machine's network sockets of that family that have a name of their own, and no file, lead to programs of the machine; and its table of
+    // sockets is nobody else's.
+    let is_own = network == Network::Own;
+    let sockets = if is_own { &SOCKETS[..] } else { &SOCKETS[1..] };
+    let mut netlink = none_of(2, if is_own { &NETLINK[..] } else { &NETLINK[..1] })?;
     netlink.push(compare(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?);
-    rules
-        .insert(libc::SYS_socket, vec![SeccompRule::new(none_of(0, &SOCKETS)?)?, SeccompRule::new(netlink)?]);
+    rules.insert(libc::SYS_socket, vec![SeccompRule::new(none_of(0, sockets)?)?, SeccompRule::new(netlink)?]);
     rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(none_of(0, &SOCKETS)?)?]);
     // Text that a terminal would take for typed.
     rules.insert(libc::SYS_ioctl, filter::any_of(1, [libc::TIOCSTI, libc::TIOCLINUX])?);

@@ -41,6 +41,8 @@ pub(in crate::os) fn encode(apart: &Apart, limits: &Limits, places: &[Place]) ->
             Shown::Link(target) => ("link", vec![target]),
             Shown::Empty => ("empty", Vec::new()),
             Shown::Tool { masked } => ("tool", masked.iter().collect()),
+            Shown::Shared => ("shared", Vec::new()),
+            Shown::Copy => ("copy", Vec::new()),
             Shown::Workspace { folder } => ("workspace", vec![folder]),
             Shown::Build { room, below } => ("build", [room].into_iter().chain(below).collect()),
         };
@@ -92,6 +94,8 @@ impl Plan {
                 b"link" => Shown::Link(more.pop()?),
                 b"empty" => Shown::Empty,
                 b"tool" => Shown::Tool { masked: more },
+                b"shared" => Shown::Shared,
+                b"copy" => Shown::Copy,
                 b"workspace" => Shown::Workspace { folder: more.pop()? },
                 b"build" if !more.is_empty() => Shown::Build { room: more.remove(0), below: more },
                 _ => return None,
@@ -117,6 +121,8 @@ mod tests {
                 b"/srv/p/target",
                 Shown::Build { room: "/state/0".into(), below: vec!["/state/warm".into()] },
             ),
+            place(b"/home/ada/.tool/kept", Shown::Shared),
+            place(b"/home/ada/.tool.json", Shown::Copy),
             place(b"/tmp", Shown::Empty),
             place(b"/usr", Shown::ReadOnly),
         ];
@@ -128,7 +134,7 @@ mod tests {
         let message = Message { fields: encode(&Apart::Overlay, &limits, &places), descriptors: Vec::new() };
         for end in 0..message.fields.len() - 1 {
             let cut = Message { fields: message.fields[..end].to_vec(), descriptors: Vec::new() };
-            assert!(Plan::decode(&cut).is_none_or(|plan| plan.places.len() < 6), "{end}");
+            assert!(Plan::decode(&cut).is_none_or(|plan| plan.places.len() < 8), "{end}");
         }
     }
 }

@@ -4,7 +4,7 @@
 //! reachable by any path. All sources are opened first, for the tree is put together at a folder that it hides.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use super::overlay::{folder, folder_in, make_folder, mounted, overlay};
 use super::plan::{Apart, Plan};
 use crate::folders::MASKED;
 use crate::os::{mountinfo, refused, written};
-use crate::{Limits, Place, Refusal, Shown};
+use crate::{Limits, Network, Place, Refusal, Shown};
 
 /// What is built.
 pub(super) struct Built {
@@ -61,6 +61,8 @@ enum Source {
     Given(OwnedFd),
     /// A folder in memory that the caller fills.
     Filled,
+    /// A copy of a file of the machine's; nothing where there is none that can be copied.
+    Copied(Option<Vec<u8>>),
     /// Nothing of the machine's.
     Made,
 }
@@ -87,7 +89,7 @@ impl Parts {
 }
 
 /// Builds the root and goes into it.
-pub(super) fn build(plan: &Plan, parts: Parts) -> Result<Built, Refusal> {
+pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built, Refusal> {
     let workspace = plan.places.iter().find_map(|place| match &place.shown {
         Shown::Workspace { folder } => Some((&*place.at, &**folder)),
         _ => None,
@@ -112,7 +114,7 @@ pub(super) fn build(plan: &Plan, parts: Parts) -> Result<Built, Refusal> {
     site.devices(parts.devices, &parts.terminals)?;
     site.attach_at(&parts.processes, Path::new("/proc"))?;
     let covered = site.mask()?;
-    site.resolver()?;
+    site.resolver(network)?;
     let Site { root, written, writable } = site;
     enter(&root)?;
     drop(root);
@@ -135,6 +137,8 @@ fn source(place: &Place, workspace: Option<(&Path, &Path)>, apart: &Apart) -> Re
         }
         (Shown::Tool { .. }, Apart::Memory | Apart::Disk(_)) => Source::Closed(copy(CWD, &place.at, true)?),
         (Shown::ReadOnly, _) => Source::Mount(copy(CWD, &place.at, true)?),
+        (Shown::Shared, _) => Source::Given(copy(CWD, &place.at, false)?),
+        (Shown::Copy, _) => Source::Copied(small_file(&place.at)),
         (Shown::Tool { .. }, Apart::Overlay) => Source::Layer(folder(&place.at)?),
         (Shown::Workspace { folder: on_disk }, Apart::Overlay) => Source::Layer(folder(on_disk)?),
         (Shown::Build { room, below }, Apart::Overlay) => {
@@ -152,6 +156,17 @@ fn source(place: &Place, workspace: Option<(&Path, &Path)>, apart: &Apart) -> Re
         }
         (Shown::Link(_) | Shown::Empty, _) => Source::Made,
     })
+}
+
+/// The content of a regular file that is not too large for a copy in memory.
+fn small_file(path: &Path) -> Option<Vec<u8>> {
+    const MOST: u64 = 16 << 20;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = fs::File::from(rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?);
+    let found = file.metadata().ok().filter(|found| found.is_file() && found.len() <= MOST)?;
+    let mut content = Vec::new();
+    let read = file.take(found.len()).read_to_end(&mut content);
+    read.is_ok().then_some(content)
 }
 
 fn own_attributes() -> MountAttrFlags {
@@ -235,6 +250,16 @@ impl Site {
                 self.attach_at(&mount, at)?;
                 self.writable.push(at.clone());
                 Ok(Some(mount))
+            }
+            (Source::Copied(content), _) => {
+                let Some(content) = content else { return Ok(None) };
+                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+                let file = rustix::fs::openat(&self.root, relative(at), flags, Mode::from_raw_mode(0o600))
+                    .map_err(|error| refused("openat", at.as_os_str().as_encoded_bytes(), error))?;
+                fs::File::from(file)
+                    .write_all(&content)
+                    .map_err(|error| refused("write", at.as_os_str().as_encoded_bytes(), error))?;
+                Ok(None)
             }
             (Source::Made, Shown::Link(target)) => {
                 self.make_way(at)?;
@@ -362,15 +387,19 @@ impl Site {
         }
     }
 
-    /// Has look-ups of names ask an address to which there is no route.
-    fn resolver(&self) -> Result<(), Refusal> {
+    /// Has look-ups of names ask whom the machine asks, or an address to which there is no route.
+    fn resolver(&self, network: Network) -> Result<(), Refusal> {
+        let machines = match network {
+            Network::Own => None,
+            // What it leads to may lie where nothing of the machine is shown.
+            Network::Machine => Some(fs::read("/etc/resolv.conf").unwrap_or_default()),
+        };
+        let text = machines.as_deref().unwrap_or(RESOLVER.as_bytes());
         let named = Path::new("/etc/resolv.conf");
         let Some(at) = self.led_to(named) else { return Ok(()) };
         let is_there = rustix::fs::statat(&self.root, relative(&at), AtFlags::SYMLINK_NOFOLLOW).is_ok();
         let write = |file: OwnedFd| {
-            fs::File::from(file)
-                .write_all(RESOLVER.as_bytes())
-                .map_err(|error| refused("write", "resolv.conf", error))
+            fs::File::from(file).write_all(text).map_err(|error| refused("write", "resolv.conf", error))
         };
         if !is_there && self.writable.iter().any(|folder| at.starts_with(folder)) {
             self.make_way(&at)?;

@@ -11,8 +11,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::os::channel::{Channel, Message};
 use crate::os::mountinfo::Mounts;
-use crate::os::{OUTER, again, init, refused};
-use crate::{Options, Place, Refusal, ShadowError};
+use crate::os::{OUTER, OUTER_ON_NETWORK, again, init, refused};
+use crate::{Network, Options, Place, Refusal, ShadowError};
 
 const NO_ENTRY: &str = "its process ended at once; does `main` of the program call headstart_shadow::entry before anything else?";
 
@@ -27,17 +27,25 @@ pub struct Prepared {
     pub(super) starting: Starting,
     pub(super) mounts: Mounts,
     program: PathBuf,
+    network: Network,
 }
 
 impl Prepared {
     /// Starts the processes, and does not wait for them. `program` is [`Options::program`].
     pub fn new(program: &Path) -> Result<Self, ShadowError> {
+        Self::on(program, Network::Own)
+    }
+
+    fn on(program: &Path, network: Network) -> Result<Self, ShadowError> {
         // Before the copy of them is made: what is mounted from here on is seen to be missing in it.
         let mounts = Mounts::read();
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(|error| ShadowError::Refused(refused("socketpair", "", error)))?;
         let child = std::process::Command::new(program)
-            .arg(OUTER)
+            .arg(match network {
+                Network::Own => OUTER,
+                Network::Machine => OUTER_ON_NETWORK,
+            })
             .env_clear()
             .current_dir("/")
             .stdin(theirs)
@@ -49,7 +57,7 @@ impl Prepared {
                 ShadowError::Refused(refused("execve", about, error))
             })?;
         let starting = Starting { child: Some(child), channel: Some(Channel::new(ours)) };
-        Ok(Self { starting, mounts, program: program.to_owned() })
+        Ok(Self { starting, mounts, program: program.to_owned(), network })
     }
 
     /// The first of them, and [`View::process`](super::View::process) of the view that they become.
@@ -58,11 +66,13 @@ impl Prepared {
     }
 
     /// These if they fit, or others.
-    pub(super) fn fitting(prepared: Option<Self>, program: &Path) -> Result<Self, ShadowError> {
+    pub(super) fn fitting(prepared: Option<Self>, options: &Options) -> Result<Self, ShadowError> {
+        let (program, network) = (&*options.program, options.network);
         let fits = |prepared: &Self| {
-            prepared.program == program && prepared.starting.waits() && !prepared.mounts.have_changed()
+            let is_same = prepared.program == program && prepared.network == network;
+            is_same && prepared.starting.waits() && !prepared.mounts.have_changed()
         };
-        prepared.filter(fits).map_or_else(|| Self::new(program), Ok)
+        prepared.filter(fits).map_or_else(|| Self::on(program, network), Ok)
     }
 }
 

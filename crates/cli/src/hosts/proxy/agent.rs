@@ -1,0 +1,123 @@
+//! The agent that the editor talks to, as a process.
+
+use std::collections::VecDeque;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::streams::{Outlet, lines};
+
+/// So many of the last lines of its standard error are kept, for whoever is told of its end, and so much of each, in bytes.
+const KEPT_LINES: usize = 8;
+const KEPT_BYTES: usize = 400;
+/// Who is told to end has so long, before the next word.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+/// The agent.
+pub(super) struct Agent {
+    child: Child,
+    pub(super) out: Option<Outlet>,
+    pub(super) lines: mpsc::Receiver<Vec<u8>>,
+    said: Arc<Mutex<VecDeque<String>>>,
+    listening: JoinHandle<()>,
+}
+
+/// How it ended.
+pub(super) struct Ended {
+    /// For the editor.
+    pub(super) why: String,
+    /// As a shell would give it.
+    pub(super) code: u8,
+}
+
+impl Agent {
+    /// Starts it with our own folder and variables: as if the editor had.
+    pub(super) fn start(command: &[String]) -> Result<Self, Ended> {
+        let (program, arguments) = command.split_first().expect("works because the command line needs one");
+        let started = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn();
+        let mut child = started.map_err(|error| Ended {
+            why: format!("the agent {program} cannot be started: {error}"),
+            code: if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 },
+        })?;
+        let said = Arc::<Mutex<VecDeque<String>>>::default();
+        let errors = child.stderr.take().expect("works because it is piped");
+        let listening = tokio::spawn(listen(errors, Arc::clone(&said)));
+        let (out, _writing) = Outlet::new(child.stdin.take().expect("works because it is piped"));
+        let lines = lines(child.stdout.take().expect("works because it is piped"));
+        Ok(Self { child, out: Some(out), lines, said, listening })
+    }
+
+    /// Waits for its end, which its closed standard output announced.
+    pub(super) async fn ended(&mut self) -> Ended {
+        self.out = None;
+        let status = self.wait_or_end().await;
+        // What it said last may be read after its end.
+        let _ = tokio::time::timeout(Duration::from_secs(1), &mut self.listening).await;
+        let mut why = format!("the agent ended with {}", how(status));
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in said.iter() {
+            why.push('\n');
+            why.push_str(line);
+        }
+        Ended { why, code: code(status) }
+    }
+
+    /// Ends it as its editor would: by the end of its input, and then by signals.
+    pub(super) async fn wait_or_end(&mut self) -> Option<ExitStatus> {
+        self.out = None;
+        for signal in [Signal::TERM, Signal::KILL] {
+            if let Ok(status) = tokio::time::timeout(GOODBYE, self.child.wait()).await {
+                return status.ok();
+            }
+            let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+            if let Some(pid) = pid {
+                // It may have ended in this moment.
+                let _ = kill_process(pid, signal);
+            }
+        }
+        self.child.wait().await.ok()
+    }
+}
+
+/// Passes on what it says on standard error, and keeps the end of it.
+async fn listen(errors: impl AsyncRead + Unpin, said: Arc<Mutex<VecDeque<String>>>) {
+    let mut errors = BufReader::new(errors);
+    let mut line = Vec::new();
+    while errors.read_until(b'\n', &mut line).await.is_ok_and(|read| 0 < read) {
+        let text = String::from_utf8_lossy(&line).into_owned();
+        eprint!("{text}");
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.push_back(text.trim_end().chars().take(KEPT_BYTES).collect());
+        if KEPT_LINES < said.len() {
+            said.pop_front();
+        }
+        line.clear();
+    }
+}
+
+fn how(status: Option<ExitStatus>) -> String {
+    use std::os::unix::process::ExitStatusExt as _;
+    match status.map(|status| (status.code(), status.signal())) {
+        Some((Some(code), _)) => format!("exit code {code}"),
+        Some((None, Some(signal))) => format!("signal {signal}"),
+        _ => "an unknown status".to_owned(),
+    }
+}
+
+fn code(status: Option<ExitStatus>) -> u8 {
+    use std::os::unix::process::ExitStatusExt as _;
+    let code = status.and_then(|status| status.code().or_else(|| Some(128 + status.signal()?)));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}

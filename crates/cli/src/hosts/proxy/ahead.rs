@@ -1,0 +1,551 @@
+//! The second agent: what it is asked, what it asks, and how far its work is. Nothing here reads or writes.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use headstart_budget::QueryCost;
+use headstart_forked_query::{SuppressionReason, Usage, question, suggestion_in};
+use headstart_overlay_fs::{ChangeKind, ChangeSet};
+use headstart_speculation::{Cost, Status};
+use headstart_tool_gate::{Access, Decision, Gate};
+use serde_json::{Value, json};
+
+use super::kept::Change;
+use super::message::{self, Kind};
+use super::permission::{Boundary, Judged, allows_once};
+use super::relay::{Effect, Own, Proxy};
+use super::taking::Taken;
+
+/// A question waits so long for its user, in milliseconds.
+const QUESTION_WAITS: u64 = 15 * 60 * 1000;
+
+/// What the second agent is started for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// To say what its user asks next.
+    Suggest,
+    /// To do it.
+    Run,
+}
+
+/// What it is asked next.
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    Initialize,
+    Fork,
+    Setting { method: String, params: Value },
+    Mode(&'static str),
+    Prompt,
+    Close,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// At work, or at a question.
+    Working,
+    /// Its turn ended well; its view is about to be read.
+    Freezing,
+    /// The first agent takes its fork in.
+    Adopting,
+    Ready,
+}
+
+/// A second agent and what it did.
+pub(super) struct Ahead {
+    pub(super) number: u64,
+    /// As the editor calls it.
+    pub(super) session: String,
+    pub(super) goal: Goal,
+    pub(super) phase: Phase,
+    steps: VecDeque<Step>,
+    /// What it was asked last and has not answered.
+    waits_for: Option<(u64, Step)>,
+    next: u64,
+    pub(super) fork: Option<String>,
+    /// The words of its answer, of a question for a suggestion.
+    said: String,
+    /// What it told of its work.
+    pub(super) updates: Vec<Value>,
+    calls: BTreeMap<String, Value>,
+    /// Calls that were asked about.
+    asked: Vec<String>,
+    /// The questions that wait, with what the gate said of the first.
+    pub(super) questions: VecDeque<(Value, Boundary)>,
+    /// The answer to its prompt.
+    pub(super) result: Value,
+    pub(super) changes: ChangeSet,
+    pub(super) taken: Option<Taken>,
+    pub(super) began: u64,
+    pub(super) worked_ms: u64,
+    /// No later than then.
+    pub(super) deadline: u64,
+    /// Whether the ledger knows what it cost.
+    is_written: bool,
+}
+
+impl Ahead {
+    fn new(number: u64, session: &str, goal: Goal, now: u64, most_ms: u64) -> Self {
+        Self {
+            number,
+            session: session.to_owned(),
+            goal,
+            phase: Phase::Working,
+            steps: VecDeque::new(),
+            waits_for: None,
+            next: 0,
+            fork: None,
+            said: String::new(),
+            updates: Vec::new(),
+            calls: BTreeMap::new(),
+            asked: Vec::new(),
+            questions: VecDeque::new(),
+            result: Value::Null,
+            changes: ChangeSet::default(),
+            taken: None,
+            began: now,
+            worked_ms: 0,
+            deadline: now.saturating_add(most_ms),
+            is_written: false,
+        }
+    }
+
+    /// How far its work is, for its user, and how many files it changed.
+    pub(super) fn told(&self) -> Option<(&'static str, usize)> {
+        let state = match self.phase {
+            _ if self.goal == Goal::Suggest => return None,
+            Phase::Ready => "ready",
+            _ if !self.questions.is_empty() => "boundary",
+            _ => "running",
+        };
+        Some((state, self.changes.changes.len()))
+    }
+
+    fn is_prompting(&self) -> bool {
+        matches!(self.waits_for, Some((_, Step::Prompt)))
+    }
+}
+
+/// What a view held that a second agent left.
+pub(super) struct Frozen {
+    pub(super) changes: ChangeSet,
+    /// Why it cannot be taken, if it cannot.
+    pub(super) hindrance: Option<String>,
+}
+
+impl Proxy {
+    pub(super) fn start(&mut self, id: &str, goal: Goal, most_ms: u64) {
+        let Some(session) = self.sessions.get(id) else { return };
+        self.number += 1;
+        let mut ahead = Ahead::new(self.number, id, goal, self.host.now(), most_ms);
+        ahead.steps.push_back(Step::Initialize);
+        self.effects.push(Effect::Start { number: self.number, folder: session.folder.clone() });
+        self.ahead = Some(ahead);
+        self.plan_fork();
+    }
+
+    /// A fork of the conversation with the settings of its session, asked in the mode that asks.
+    pub(super) fn plan_fork(&mut self) {
+        let Some(ahead) = &mut self.ahead else { return };
+        let Some(session) = self.sessions.get(&ahead.session) else { return };
+        ahead.steps.push_back(Step::Fork);
+        for (method, params) in session.settings.values() {
+            if method != "session/set_mode" && params["configId"] != "mode" {
+                ahead.steps.push_back(Step::Setting { method: method.clone(), params: params.clone() });
+            }
+        }
+        ahead.steps.extend(self.row.map(|row| Step::Mode(row.asks_in)));
+        ahead.steps.push_back(Step::Prompt);
+    }
+
+    /// The second agent runs.
+    pub(super) fn second_started(&mut self, number: u64) {
+        if self.is_current(number) {
+            self.next_step();
+        }
+    }
+
+    /// It could not be started, or ended by itself.
+    pub(super) fn second_ended(&mut self, number: u64, why: &str, is_for_good: bool) {
+        // Its end is awaited where it has done its work.
+        if self.ahead.as_ref().is_none_or(|ahead| ahead.number != number || ahead.phase != Phase::Working) {
+            return;
+        }
+        if is_for_good {
+            self.is_unfit(why);
+        }
+        self.drop_work(why);
+    }
+
+    fn is_current(&self, number: u64) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| ahead.number == number)
+    }
+
+    /// Asks the second agent the next thing that there is to ask.
+    pub(super) fn next_step(&mut self) {
+        let Some(ahead) = &mut self.ahead else { return };
+        let Some(step) = ahead.steps.pop_front() else { return };
+        let Some(session) = self.sessions.get(&ahead.session) else { return };
+        let fork = ahead.fork.clone().unwrap_or_default();
+        let (method, params) = match &step {
+            Step::Initialize => ("initialize", self.introduction.clone()),
+            Step::Fork => {
+                let name = self.kept.names.get(&ahead.session).unwrap_or(&ahead.session);
+                (
+                    "session/fork",
+                    json!({ "sessionId": name, "cwd": session.folder, "mcpServers": session.servers }),
+                )
+            }
+            Step::Setting { method, params } => {
+                let mut params = params.clone();
+                params["sessionId"] = fork.into();
+                (method.as_str(), params)
+            }
+            Step::Mode(mode) => ("session/set_mode", json!({ "sessionId": fork, "modeId": mode })),
+            Step::Prompt => {
+                let text = match ahead.goal {
+                    Goal::Suggest => question(),
+                    Goal::Run => session.offer.as_ref().map_or("", |offered| &offered.text),
+                };
+                ("session/prompt", json!({ "sessionId": fork, "prompt": [{ "type": "text", "text": text }] }))
+            }
+            Step::Close => ("session/close", json!({ "sessionId": fork })),
+        };
+        ahead.next += 1;
+        let request = json!({ "jsonrpc": "2.0", "id": ahead.next, "method": method, "params": params });
+        ahead.waits_for = Some((ahead.next, step));
+        self.effects.push(Effect::ToSecond(message::line(&request)));
+    }
+
+    /// A line of the second agent's.
+    pub(super) fn second(&mut self, number: u64, line: &[u8]) {
+        if !self.is_current(number) || line.is_empty() {
+            return;
+        }
+        let Ok(message) = serde_json::from_slice::<Value>(line) else {
+            return self.drop_work("the second agent says what is no message");
+        };
+        match message::kind(&message) {
+            Kind::Response => self.answer_of_second(&message),
+            Kind::Notification if message::method(&message) == "session/update" => {
+                self.update_of_second(message);
+            }
+            Kind::Request if message::method(&message) == "session/request_permission" => {
+                self.question_of_second(message);
+            }
+            Kind::Request => {
+                let refusal = message::error(&message["id"], -32601, "there is no editor here");
+                self.effects.push(Effect::ToSecond(message::line(&refusal)));
+            }
+            Kind::Notification => {}
+            Kind::Other => self.drop_work("the second agent says what is no message"),
+        }
+    }
+
+    fn answer_of_second(&mut self, message: &Value) {
+        let Some(ahead) = &mut self.ahead else { return };
+        let Some((_, step)) = ahead.waits_for.take_if(|(id, _)| message["id"] == *id) else { return };
+        if let Some(error) = message.get("error") {
+            let said = error["message"].as_str().unwrap_or_default();
+            return match step {
+                // It has said its last word, so that it cannot be closed is no harm.
+                Step::Close => self.freeze(),
+                Step::Mode(mode) => {
+                    self.is_unfit(&format!("the agent does not know the mode {mode:?}, in which it would ask before it acts: {said}"));
+                    self.drop_work(said);
+                }
+                _ => self.drop_work(said),
+            };
+        }
+        match step {
+            Step::Fork => {
+                let Some(fork) = message["result"]["sessionId"].as_str().map(str::to_owned) else {
+                    return self.drop_work("the fork has no name");
+                };
+                ahead.fork = Some(fork.clone());
+                self.keep(Change::Made(fork));
+            }
+            Step::Prompt => return self.turn_of_second_ended(&message["result"]),
+            Step::Close => return self.freeze(),
+            Step::Initialize | Step::Setting { .. } | Step::Mode(_) => {}
+        }
+        self.next_step();
+    }
+
+    fn update_of_second(&mut self, message: Value) {
+        let Some(ahead) = &mut self.ahead else { return };
+        if !ahead.is_prompting() || message::session(&message) != ahead.fork.as_deref() {
+            return;
+        }
+        let update = &message["params"]["update"];
+        let kind = update["sessionUpdate"].as_str().unwrap_or_default().to_owned();
+        match kind.as_str() {
+            "agent_message_chunk" if ahead.goal == Goal::Suggest => {
+                ahead.said.push_str(update["content"]["text"].as_str().unwrap_or_default());
+                return;
+            }
+            "tool_call" | "tool_call_update" => {
+                let call = note_call(&mut ahead.calls, update);
+                let id = call["toolCallId"].as_str().unwrap_or_default().to_owned();
+                let runs = matches!(update["status"].as_str(), Some("completed" | "failed"))
+                    || update.get("rawOutput").is_some();
+                if runs && call["kind"] == "execute" && !ahead.asked.contains(&id) {
+                    let call = call.clone();
+                    self.ran_unasked(&call);
+                }
+            }
+            // What its editor is told of the fork by the first agent, or knows already.
+            "user_message_chunk"
+            | "available_commands_update"
+            | "current_mode_update"
+            | "config_option_update" => return,
+            _ => {}
+        }
+        let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.goal == Goal::Run) else { return };
+        let mut message = message;
+        let suggestions = message.pointer_mut("/params/update/_meta").and_then(Value::as_object_mut);
+        if let Some(meta) = suggestions {
+            meta.shift_remove("promptSuggestions");
+        }
+        ahead.updates.push(message);
+        if ahead.taken.as_ref().is_some_and(|taken| taken.is_shown) {
+            self.show_updates();
+        }
+    }
+
+    /// The agent ran a command that it takes for harmless. Where the gate does not, the work ends, because the wall around the network is the question.
+    fn ran_unasked(&mut self, call: &Value) {
+        let Some(ahead) = &self.ahead else { return };
+        let Some(project) = self.sessions.get(&ahead.session).and_then(|session| session.project.as_ref())
+        else {
+            return;
+        };
+        if let Judged::Boundary(Boundary { why, .. }) = project.rules.judge(call, false) {
+            self.drop_work(&format!("the agent ran a command that it did not ask about: {why}"));
+        }
+    }
+
+    fn question_of_second(&mut self, message: Value) {
+        let Some(ahead) = &mut self.ahead else { return };
+        if ahead.goal == Goal::Suggest
+            || !ahead.is_prompting()
+            || message::session(&message) != ahead.fork.as_deref()
+        {
+            let answer = message::result(&message["id"], &json!({ "outcome": { "outcome": "cancelled" } }));
+            return self.effects.push(Effect::ToSecond(message::line(&answer)));
+        }
+        let call = note_call(&mut ahead.calls, &message["params"]["toolCall"]).clone();
+        ahead.asked.extend(call["toolCallId"].as_str().map(str::to_owned));
+        let Some(project) = self.sessions.get(&ahead.session).and_then(|session| session.project.as_ref())
+        else {
+            return;
+        };
+        let boundary = match (project.rules.judge(&call, true), allows_once(&message)) {
+            (Judged::Allowed, Some(option)) => {
+                let outcome = json!({ "outcome": { "outcome": "selected", "optionId": option } });
+                let answer = message::result(&message["id"], &outcome);
+                return self.effects.push(Effect::ToSecond(message::line(&answer)));
+            }
+            (Judged::Allowed, None) => {
+                Boundary { why: "it can only be allowed for good".to_owned(), holds_in_view: true }
+            }
+            (Judged::Boundary(boundary), _) => boundary,
+        };
+        let session = ahead.session.clone();
+        ahead.deadline = self.host.now().saturating_add(QUESTION_WAITS);
+        ahead.questions.push_back((message, boundary));
+        if ahead.taken.is_some() {
+            self.ask_editor();
+        } else if ahead.questions.len() == 1 {
+            self.tell_offer(&session);
+        }
+    }
+
+    fn turn_of_second_ended(&mut self, result: &Value) {
+        let now = self.host.now();
+        let Some(ahead) = &mut self.ahead else { return };
+        ahead.worked_ms = now.saturating_sub(ahead.began);
+        let is_whole = result["stopReason"] == "end_turn";
+        if ahead.goal == Goal::Suggest {
+            let said = std::mem::take(&mut ahead.said);
+            let tokens = usage(&result["usage"]);
+            let cost = QueryCost { tokens, work_ms: ahead.worked_ms, dropped: false };
+            let found = if is_whole { suggestion_in(&said) } else { Err(SuppressionReason::Empty) };
+            return self.own_suggestion(found, cost);
+        }
+        ahead.result = result.clone();
+        if !is_whole {
+            return self.drop_work("its turn did not end as turns do");
+        }
+        ahead.phase = Phase::Freezing;
+        if self.can.close {
+            ahead.steps.push_back(Step::Close);
+            self.next_step();
+        } else {
+            self.freeze();
+        }
+    }
+
+    fn freeze(&mut self) {
+        let Some(ahead) = &self.ahead else { return };
+        self.effects.push(Effect::Freeze { number: ahead.number });
+    }
+
+    /// The view of the second agent's work was read.
+    pub(super) fn frozen(&mut self, number: u64, frozen: Result<Frozen, String>) {
+        if !self.is_current(number) {
+            return;
+        }
+        let Some(ahead) = &mut self.ahead else { return };
+        let Some(session) = self.sessions.get(&ahead.session) else { return };
+        let Some(project) = &session.project else { return };
+        let closed = |changes: &ChangeSet| {
+            let verdicts = changes
+                .changes
+                .iter()
+                .map(|change| Gate::new().judge_path(Access::Write, &change.path, &project.rules.gate));
+            verdicts
+                .into_iter()
+                .find(|verdict| verdict.decision == Decision::Boundary)
+                .map(|verdict| verdict.detail)
+        };
+        let Frozen { changes, hindrance } = match frozen {
+            Ok(frozen) => frozen,
+            Err(why) => return self.drop_work(&why),
+        };
+        if let Some(why) = hindrance.or_else(|| closed(&changes)) {
+            return self.drop_work(&why);
+        }
+        let Some(fork) = ahead.fork.clone() else { return };
+        (ahead.changes, ahead.phase) = (changes, Phase::Adopting);
+        let params = json!({ "sessionId": fork, "cwd": session.folder, "mcpServers": session.servers });
+        self.ask_agent("session/resume", &params, Own::Adopt { number });
+    }
+
+    /// The first agent knows the fork now, or says why it does not.
+    pub(super) fn adopted(&mut self, number: u64, result: Result<&Value, &Value>) {
+        if !self.is_current(number) {
+            return;
+        }
+        if let Err(error) = result {
+            return self.drop_work(error["message"].as_str().unwrap_or_default());
+        }
+        let Some(ahead) = &mut self.ahead else { return };
+        ahead.phase = Phase::Ready;
+        let (session, fork) = (ahead.session.clone(), ahead.fork.clone().unwrap_or_default());
+        self.settle_fork(&session, &fork);
+        self.note_cost(Status::Completed);
+        if self.ahead.as_ref().is_some_and(|ahead| ahead.taken.is_some()) {
+            self.go_on_taking();
+        } else {
+            self.tell_offer(&session);
+        }
+    }
+
+    /// The fork gets the settings of the session that it may stand for.
+    fn settle_fork(&mut self, id: &str, fork: &str) {
+        let Some(session) = self.sessions.get(id) else { return };
+        let is_mode = |params: &Value| params.get("modeId").is_some() || params["configId"] == "mode";
+        let mut settings: Vec<(String, Value)> =
+            session.settings.values().filter(|(_, params)| !is_mode(params)).cloned().collect();
+        if let Some(mode) = &session.mode {
+            settings.push(("session/set_mode".to_owned(), json!({ "modeId": mode })));
+        }
+        for (method, mut params) in settings {
+            params["sessionId"] = fork.into();
+            self.ask_agent(&method, &params, Own::Other);
+        }
+    }
+
+    /// Writes down once what the work cost.
+    pub(super) fn note_cost(&mut self, status: Status) {
+        let now = self.host.now();
+        let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.goal == Goal::Run) else { return };
+        if std::mem::replace(&mut ahead.is_written, true) {
+            return;
+        }
+        let bytes = ahead.changes.changes.iter().map(|change| match &change.kind {
+            ChangeKind::Write { content, .. } => content.len() as u64,
+            _ => 0,
+        });
+        let tokens = if ahead.result.is_null() { Usage::UNTOLD } else { usage(&ahead.result["usage"]) };
+        let cost = Cost {
+            tokens,
+            staged_files: ahead.changes.changes.len() as u64,
+            staged_bytes: bytes.sum(),
+            work_ms: if ahead.worked_ms == 0 { now.saturating_sub(ahead.began) } else { ahead.worked_ms },
+            ..Cost::default()
+        };
+        let Some(session) = self.sessions.get_mut(&ahead.session) else { return };
+        if let (Some(project), Some(offered)) = (&mut session.project, &session.offer) {
+            project.metering.worked(now, &offered.id, &offered.text, &cost, status);
+        }
+    }
+
+    /// The work cannot be taken any more. What is suggested stays: a prompt as any other.
+    pub(super) fn drop_work(&mut self, why: &str) {
+        tracing::info!(why, "what ran ahead is dropped");
+        self.note_cost(Status::Failed);
+        let Some(ahead) = &mut self.ahead else { return };
+        let (session, taken) = (ahead.session.clone(), ahead.taken.take());
+        let had_work = ahead.goal == Goal::Run;
+        self.end_ahead();
+        match taken {
+            Some(taken) => self.run_anew(&session, &taken, why),
+            None if had_work => self.tell_offer(&session),
+            None => {}
+        }
+        self.write_down(&session);
+    }
+
+    /// Nothing of the second agent is wanted any more.
+    pub(super) fn end_ahead(&mut self) {
+        let Some(ahead) = self.ahead.take() else { return };
+        self.effects.push(Effect::End { number: ahead.number });
+        if let Some(fork) = ahead.fork {
+            if ahead.phase == Phase::Ready && self.can.close {
+                self.ask_agent("session/close", &json!({ "sessionId": fork }), Own::Other);
+            }
+            self.delete(fork);
+        }
+    }
+
+    /// Time passes.
+    pub(super) fn tick(&mut self) {
+        let now = self.host.now();
+        let is_late =
+            |ahead: &Ahead| ahead.phase == Phase::Working && ahead.taken.is_none() && ahead.deadline <= now;
+        if self.ahead.as_ref().is_some_and(is_late) {
+            self.drop_work("its time is up");
+        }
+    }
+}
+
+/// What is known of a call, with what is told of it now.
+fn note_call<'a>(calls: &'a mut BTreeMap<String, Value>, told: &Value) -> &'a Value {
+    let id = told["toolCallId"].as_str().unwrap_or_default().to_owned();
+    let call = calls.entry(id).or_insert_with(|| json!({}));
+    for (name, value) in told.as_object().into_iter().flatten() {
+        let is_empty = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
+        if !is_empty {
+            call[name] = value.clone();
+        }
+    }
+    call
+}
+
+/// What a turn cost, as far as it is told.
+pub(super) fn usage(told: &Value) -> Usage {
+    let number = |name: &str| told[name].as_u64().unwrap_or_default();
+    if told.get("inputTokens").is_none() {
+        return Usage::UNTOLD;
+    }
+    let (read, written) = (number("cachedReadTokens"), number("cachedWriteTokens"));
+    Usage {
+        // The protocol counts those from a cache apart.
+        input_tokens: number("inputTokens") + read + written,
+        cached_input_tokens: read,
+        cache_creation_tokens: written,
+        output_tokens: number("outputTokens") + number("thoughtTokens"),
+        ..Usage::NOTHING
+    }
+}

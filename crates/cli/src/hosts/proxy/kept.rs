@@ -1,0 +1,133 @@
+//! Which conversation of the agent's stands for which of the editor's, and the forks that nobody is to see: kept for the next start.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::message::SessionNames;
+use crate::store;
+
+/// What is kept of one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Kept {
+    /// What the editor calls a session, with the fork that goes on in its place.
+    pub(super) names: SessionNames,
+    /// Forks that were made and not taken, and those that another took the place of; the agent is asked to delete them.
+    pub(super) forks: BTreeSet<String>,
+}
+
+/// What changes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    Made(String),
+    /// The agent deleted it.
+    Gone(String),
+    Taken {
+        session: String,
+        fork: String,
+    },
+    /// The session stands for itself again, for its fork is gone or it was deleted.
+    Freed(String),
+}
+
+impl Kept {
+    pub(super) fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Made(fork) => drop(self.forks.insert(fork.clone())),
+            Change::Gone(fork) => drop(self.forks.remove(fork)),
+            Change::Taken { session, fork } => {
+                self.forks.remove(fork);
+                self.forks.extend(self.names.insert(session.clone(), fork.clone()));
+            }
+            Change::Freed(session) => drop(self.names.remove(session)),
+        }
+    }
+
+    /// What the editor calls the agent's sessions.
+    pub(super) fn editors_names(&self) -> SessionNames {
+        self.names.iter().map(|(session, fork)| (fork.clone(), session.clone())).collect()
+    }
+
+    /// Whether the user knows nothing of this session of the agent's.
+    pub(super) fn hides(&self, session: &str) -> bool {
+        self.forks.contains(session) || self.names.contains_key(session)
+    }
+}
+
+/// The file in which it is kept. Several processes may change it.
+#[derive(Debug, Clone)]
+pub(super) struct KeptFile(Option<PathBuf>);
+
+impl KeptFile {
+    /// The one of an agent; without a state folder nothing is kept.
+    pub(super) fn of(state: Option<&Path>, agent: &str) -> Self {
+        Self(state.map(|state| state.join("acp-proxy").join(format!("{agent}.json"))))
+    }
+
+    /// What is kept; nothing where there is no file yet.
+    pub(super) fn read(&self) -> Result<Kept, String> {
+        let Some(path) = &self.0 else { return Ok(Kept::default()) };
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        match fs::read(path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(&error)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Kept::default()),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    pub(super) fn change(&self, change: &Change) -> Result<(), String> {
+        let Some(path) = &self.0 else { return Ok(()) };
+        let folder = path.parent().expect("works because it is in a folder of the state folder");
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        store::create_private_folder(folder).map_err(|error| failed(&error))?;
+        let lock = File::options().create(true).append(true).open(folder.join("lock"));
+        let lock = lock.map_err(|error| failed(&error))?;
+        lock.lock().map_err(|error| failed(&error))?;
+        let mut kept = self.read()?;
+        kept.apply(change);
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
+        serde_json::to_writer(&mut file, &kept).map_err(|error| failed(&error))?;
+        file.persist(path).map(drop).map_err(|error| failed(&error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fork_stands_for_its_session_until_another_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = KeptFile::of(Some(folder.path()), "x");
+        let taken = |fork: &str| Change::Taken { session: "S".into(), fork: fork.into() };
+        for change in [
+            Change::Made("F1".into()),
+            Change::Made("Q".into()),
+            taken("F1"),
+            Change::Made("F2".into()),
+            taken("F2"),
+        ] {
+            file.change(&change).unwrap();
+        }
+        let kept = file.read().unwrap();
+        assert_eq!(kept.names, SessionNames::from([("S".to_owned(), "F2".to_owned())]));
+        assert_eq!(kept.forks, BTreeSet::from(["F1".to_owned(), "Q".to_owned()]));
+        assert!(
+            kept.hides("S") && kept.hides("F1") && kept.hides("Q") && !kept.hides("F2") && !kept.hides("T")
+        );
+        for change in [Change::Gone("Q".into()), Change::Gone("F1".into()), Change::Freed("S".into())] {
+            file.change(&change).unwrap();
+        }
+        assert_eq!(file.read().unwrap(), Kept::default());
+        fs::write(folder.path().join("acp-proxy/x.json"), "{").unwrap();
+        assert!(file.change(&Change::Made("F".into())).unwrap_err().contains("x.json"));
+        assert_eq!(
+            fs::read(folder.path().join("acp-proxy/x.json")).unwrap(),
+            b"{",
+            "what is damaged stays as it is"
+        );
+    }
+}

@@ -1,0 +1,290 @@
+//! `headstart acp-proxy`: stands between an editor and an agent that speak the Agent Client Protocol, and has the agent work ahead.
+//!
+//! Messages pass as the lines that they are (`message`). What is learned from them, and what is done because of it, is decided without any IO (`relay`, `ahead`, `taking`,
+//! `suggesting`, `permission`); here it is done: two processes of the agent, the one that the editor talks to (`agent`) and one in a view of the project (`second`), and the commit
+//! of what the second one did.
+
+mod agent;
+mod ahead;
+mod kept;
+mod message;
+mod permission;
+mod projects;
+mod relay;
+mod second;
+mod streams;
+mod suggesting;
+mod table;
+mod taking;
+
+use std::time::Duration;
+
+use headstart_overlay_fs::{CommitOptions, CommitOutcome, Workspace as _};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use self::agent::{Agent, Ended};
+use self::kept::KeptFile;
+use self::projects::{Projects, SharedProjects};
+pub(crate) use self::relay::Suggestions;
+use self::relay::{Effect, Proxy};
+use self::second::{Event, Second};
+use self::streams::{Outlet, lines};
+use self::table::row;
+use crate::context::Context;
+use crate::error::CliError;
+use crate::exit::ExitStatus;
+use crate::output;
+use crate::signals::Signals;
+
+/// How often it is looked whether the time of work ahead is up.
+const TICK: Duration = Duration::from_secs(1);
+/// An editor whose agent is gone has so long to ask something, so that it can be told.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// An agent whose editor is gone, and a second agent, have so long to be gone.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+/// What happens beside the two streams.
+enum Happened {
+    Second(u64, Event),
+    Committed(u64, Result<CommitOutcome, String>),
+}
+
+/// Passes messages until the editor or the agent is gone. Nothing that was begun is left at work.
+pub(crate) async fn serve(
+    context: Context,
+    command: Vec<String>,
+    suggestions: Suggestions,
+) -> Result<ExitStatus, CliError> {
+    let mut signals = Signals::new().map_err(CliError::Input)?;
+    let (editor, writing) = Outlet::new(tokio::io::stdout());
+    let mut of_editor = lines(tokio::io::stdin());
+    let row = row(&command);
+    let state = context.store().ok().map(|store| store.state_folder().to_owned());
+    let file = KeptFile::of(state.as_deref(), row.map_or("others", |row| row.name));
+    let mut suggestions = suggestions;
+    let kept = file.read().unwrap_or_else(|error| {
+        output::note(&format!(
+            "headstart: nothing runs ahead, for what was kept of sessions cannot be read: {error}"
+        ));
+        suggestions = Suggestions::Off;
+        <_>::default()
+    });
+    let projects = SharedProjects::new(Projects::new(context, command.clone(), row));
+    let mut proxy = Proxy::new(Box::new(projects.clone()), row, suggestions, kept);
+    if row.is_none() && suggestions == Suggestions::Own {
+        proxy
+            .is_unfit("this agent is none of those whose work can be taken over; its messages are passed on");
+    }
+    let (happens, mut happened) = mpsc::unbounded_channel();
+    let mut desk = Desk { editor: editor.clone(), agent: None, second: None, happens, projects, file };
+    let ended = match Agent::start(&command) {
+        Ok(mut agent) => {
+            desk.agent.clone_from(&agent.out);
+            let over =
+                relay(&mut proxy, &mut desk, &mut agent, &mut of_editor, &mut happened, &mut signals).await;
+            desk.leave(&mut proxy).await;
+            match over {
+                Over::Editor(status) => {
+                    agent.wait_or_end().await;
+                    Ok(status)
+                }
+                Over::Agent => Err(agent.ended().await),
+            }
+        }
+        Err(ended) => Err(ended),
+    };
+    let ended = match ended {
+        Ok(status) => status,
+        Err(ended) => Ok(last_words(&mut proxy, &mut desk, &mut of_editor, ended).await),
+    };
+    drop((desk, editor));
+    // What was said last is on its way.
+    let _ = tokio::time::timeout(Duration::from_secs(1), writing).await;
+    ended
+}
+
+/// Who went first.
+enum Over {
+    Editor(Result<ExitStatus, CliError>),
+    Agent,
+}
+
+async fn relay(
+    proxy: &mut Proxy,
+    desk: &mut Desk,
+    agent: &mut Agent,
+    of_editor: &mut mpsc::Receiver<Vec<u8>>,
+    happened: &mut mpsc::UnboundedReceiver<Happened>,
+    signals: &mut Signals,
+) -> Over {
+    let mut ticks = tokio::time::interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let Some(to_agent) = agent.out.as_ref().map(Outlet::gauge) else { return Over::Agent };
+    let (editor, to_editor) = (desk.editor.clone(), desk.editor.gauge());
+    // When the editor has said its last word, the agent's last ones still go to it.
+    let mut last = None;
+    desk.act(proxy);
+    loop {
+        let at = last.unwrap_or_else(Instant::now);
+        tokio::select! {
+            signal = signals.next() => {
+                let what = "what ran ahead is gone, what was taken stays".to_owned();
+                return Over::Editor(Err(CliError::Signalled { signal, what }));
+            }
+            () = editor.gone() => return Over::Editor(Ok(ExitStatus::Done)),
+            () = tokio::time::sleep_until(at), if last.is_some() => return Over::Editor(Ok(ExitStatus::Done)),
+            line = of_editor.recv(), if last.is_none() && to_agent.has_room() => if let Some(line) = line {
+                proxy.editor(&line);
+            } else {
+                desk.leave(proxy).await;
+                agent.out = None;
+                last = Some(Instant::now() + GOODBYE);
+            },
+            () = to_agent.drained(), if !to_agent.has_room() => {}
+            line = agent.lines.recv(), if to_editor.has_room() => match line {
+                Some(line) => proxy.agent(&line),
+                None if last.is_some() => return Over::Editor(Ok(ExitStatus::Done)),
+                None => return Over::Agent,
+            },
+            () = to_editor.drained(), if !to_editor.has_room() => {}
+            Some(happened) = happened.recv() => match happened {
+                Happened::Second(number, event) => Desk::of_second(proxy, number, event),
+                Happened::Committed(number, outcome) => proxy.committed(number, outcome),
+            },
+            _ = ticks.tick() => proxy.tick(),
+        }
+        desk.act(proxy);
+    }
+}
+
+/// Tells the editor how the agent ended, in answer to what it asked for, or to what it asks next.
+async fn last_words(
+    proxy: &mut Proxy,
+    desk: &mut Desk,
+    of_editor: &mut mpsc::Receiver<Vec<u8>>,
+    ended: Ended,
+) -> ExitStatus {
+    output::note(&format!("headstart: {}", ended.why));
+    proxy.agent_ended(&ended.why);
+    desk.act(proxy);
+    let deadline = Instant::now() + LAST_WORDS;
+    while let Ok(Some(line)) = tokio::time::timeout_at(deadline, of_editor.recv()).await {
+        let was_request = proxy.refuse(&line, &ended.why);
+        desk.act(proxy);
+        if was_request {
+            break;
+        }
+    }
+    ExitStatus::Of(ended.code)
+}
+
+/// Does what the proxy wants done.
+struct Desk {
+    editor: Outlet,
+    agent: Option<Outlet>,
+    second: Option<(u64, Second)>,
+    happens: mpsc::UnboundedSender<Happened>,
+    projects: SharedProjects,
+    file: KeptFile,
+}
+
+impl Desk {
+    fn act(&mut self, proxy: &mut Proxy) {
+        loop {
+            let effects = proxy.take_effects();
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                self.carry_out(effect);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::ToEditor(line) => self.editor.send(line),
+            Effect::ToAgent(line) => {
+                if let Some(agent) = &self.agent {
+                    agent.send(line);
+                }
+            }
+            Effect::ToSecond(line) => {
+                if let Some((_, second)) = &self.second {
+                    second.send(line);
+                }
+            }
+            Effect::Start { number, folder } => self.start(number, &folder),
+            Effect::Freeze { number } => {
+                if let Some((_, second)) = self.second.as_ref().filter(|(running, _)| *running == number) {
+                    second.freeze();
+                }
+            }
+            Effect::End { number } => drop(self.second.take_if(|(running, _)| *running == number)),
+            Effect::Commit { number, folder, changes } => {
+                let (happens, tree) = (self.happens.clone(), self.projects.tree(&folder));
+                tokio::spawn(async move {
+                    let outcome = match tree {
+                        Ok(tree) => tree
+                            .commit(&changes, CommitOptions::default())
+                            .await
+                            .map_err(|error| error.to_string()),
+                        Err(error) => Err(error),
+                    };
+                    // Nobody waits for it where the proxy is about to end.
+                    let _ = happens.send(Happened::Committed(number, outcome));
+                });
+            }
+            Effect::Keep(change) => {
+                if let Err(error) = self.file.change(&change) {
+                    output::note(&format!("headstart: which fork stands for a session is not kept: {error}"));
+                }
+            }
+            Effect::Write { folder, unwritten } => self.projects.write(&folder, unwritten),
+            Effect::Say(what) => output::note(&format!("headstart: {what}")),
+        }
+    }
+
+    fn start(&mut self, number: u64, folder: &str) {
+        let (events, mut told) = mpsc::unbounded_channel();
+        let happens = self.happens.clone();
+        tokio::spawn(async move {
+            while let Some((number, event)) = told.recv().await {
+                if happens.send(Happened::Second(number, event)).is_err() {
+                    return;
+                }
+            }
+        });
+        let started = self
+            .projects
+            .plan(folder)
+            .and_then(|plan| Second::start(plan, number, events.clone()).map_err(|error| error.to_string()));
+        match started {
+            Ok(second) => self.second = Some((number, second)),
+            Err(why) => drop(events.send((number, Event::Ended { why, for_good: true }))),
+        }
+    }
+
+    fn of_second(proxy: &mut Proxy, number: u64, event: Event) {
+        match event {
+            Event::Started => proxy.second_started(number),
+            Event::Line(line) => proxy.second(number, &line),
+            Event::Ended { why, for_good } => proxy.second_ended(number, &why, for_good),
+            Event::Frozen(frozen) => proxy.frozen(number, frozen),
+        }
+    }
+
+    /// Gives up what runs ahead, and waits until nothing of it is left.
+    async fn leave(&mut self, proxy: &mut Proxy) {
+        let second = self.second.take();
+        proxy.leave();
+        self.act(proxy);
+        self.agent = None;
+        if let Some(holder) = second.and_then(|(_, second)| second.end()) {
+            let waited = tokio::task::spawn_blocking(move || holder.join());
+            let _ = tokio::time::timeout(GOODBYE, waited).await;
+        }
+        self.projects.written().await;
+    }
+}

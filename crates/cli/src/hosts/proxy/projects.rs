@@ -1,0 +1,198 @@
+//! The folders in which sessions work: their configuration, ledger, views and trees.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use headstart_agent::{LedgerStore as _, Runtime as _};
+use headstart_budget::Unwritten;
+use headstart_budget::policy::{Mode, Tariff};
+use headstart_forked_query::Prices;
+use headstart_overlay_fs::OsTree;
+use headstart_tool_gate::{AheadWrites, GateContext};
+use tokio::task::JoinHandle;
+
+use super::permission::Rules;
+use super::relay::{Host, Project};
+use super::second::{self, Plan};
+use super::table::Row;
+use crate::config::{Config, Flags};
+use crate::context::Context;
+use crate::conversation::{AccountFiles, Accounts, conversation_id};
+use crate::hosts::hooks::surroundings;
+use crate::setup::{self, AcceptedBy};
+use crate::{clock, output};
+
+/// All folders of one proxy.
+pub(super) struct Projects {
+    context: Context,
+    command: Vec<String>,
+    row: Option<&'static Row>,
+    open: HashMap<String, Open>,
+    beginning: String,
+    ids: u64,
+    writing: Vec<JoinHandle<()>>,
+}
+
+struct Open {
+    config: Config,
+    store: Arc<AccountFiles>,
+    /// Made when it is needed first, for it looks at the disk.
+    plan: Option<Plan>,
+    tree: Option<Arc<OsTree>>,
+}
+
+/// The same, as several may ask for it.
+#[derive(Clone)]
+pub(super) struct SharedProjects(Arc<Mutex<Projects>>);
+
+impl SharedProjects {
+    pub(super) fn new(projects: Projects) -> Self {
+        Self(Arc::new(Mutex::new(projects)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Projects> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn plan(&self, folder: &str) -> Result<Plan, String> {
+        self.lock().plan(folder)
+    }
+
+    pub(super) fn tree(&self, folder: &str) -> Result<Arc<OsTree>, String> {
+        self.lock().tree(folder)
+    }
+
+    /// Adds to the ledger of a folder, beside everything else.
+    pub(super) fn write(&self, folder: &str, unwritten: Unwritten) {
+        let mut projects = self.lock();
+        let Some(store) = projects.open.get(folder).map(|open| Arc::clone(&open.store)) else { return };
+        projects.writing.retain(|writing| !writing.is_finished());
+        projects.writing.push(tokio::spawn(async move {
+            if let Err(error) = store.append(unwritten).await {
+                output::note(&format!("headstart: {error}"));
+            }
+        }));
+    }
+
+    /// Waits until the ledgers have what was added to them.
+    pub(super) async fn written(&self) {
+        let writing = std::mem::take(&mut self.lock().writing);
+        futures::future::join_all(writing).await;
+    }
+}
+
+impl Host for SharedProjects {
+    fn now(&self) -> u64 {
+        clock::unix_ms()
+    }
+
+    fn project(&mut self, folder: &str) -> Option<Project> {
+        let mut projects = self.lock();
+        match projects.project(folder) {
+            Ok(project) => project,
+            Err(why) => {
+                output::note(&format!("headstart: nothing runs ahead in {folder}: {why}"));
+                None
+            }
+        }
+    }
+
+    fn id(&mut self) -> String {
+        let mut projects = self.lock();
+        projects.ids += 1;
+        format!("{}-{}", projects.beginning, projects.ids)
+    }
+}
+
+impl Projects {
+    pub(super) fn new(context: Context, command: Vec<String>, row: Option<&'static Row>) -> Self {
+        Self {
+            context,
+            command,
+            row,
+            open: HashMap::new(),
+            beginning: conversation_id(),
+            ids: 0,
+            writing: Vec::new(),
+        }
+    }
+
+    fn project(&mut self, folder: &str) -> Result<Option<Project>, String> {
+        let told = |error: &dyn std::fmt::Display| error.to_string();
+        let path = Path::new(folder);
+        let real = path.canonicalize().map_err(|error| told(&error))?;
+        if real != path {
+            return Err(format!("it is reached through a link; its own path is {}", real.display()));
+        }
+        let config = self.context.config(&Flags::default(), path).map_err(|error| told(&error))?;
+        if config.background.mode == Mode::Off || !config.suggestions {
+            return Ok(None);
+        }
+        let model = self.row.map_or("agent", |row| row.name);
+        let accounts =
+            Accounts::of_agent(&self.context, &config, folder, Tariff::new(model, Prices::default()));
+        let accounts = accounts.map_err(|error| told(&error))?;
+        if !accounts.trouble.is_empty() {
+            output::note(&format!("headstart: {}", accounts.trouble));
+        }
+        let mut metering = accounts.metering;
+        metering.set_machine(accounts.runtime.machine());
+        let gate = config.gate_context(folder.to_owned()).map_err(|error| told(&error))?;
+        let gate = GateContext { views: true, ahead_writes: AheadWrites::Ask, ..gate };
+        let variables = second::variables(&self.context.environment, path);
+        let search_path = variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
+        let programs = move |names: &[String]| surroundings::of_programs(&search_path, names);
+        let project = Project {
+            metering,
+            rules: Rules { gate, programs: Box::new(programs) },
+            mode: config.mode,
+            speculation: config.speculation && config.shadow.enabled,
+            most_ms: u64::try_from(config.limits.time.as_millis()).unwrap_or(u64::MAX),
+        };
+        let open = Open { config, store: Arc::new(accounts.store), plan: None, tree: None };
+        self.open.insert(folder.to_owned(), open);
+        Ok(Some(project))
+    }
+
+    fn state(&self) -> Option<PathBuf> {
+        self.context.store().ok().map(|store| store.state_folder().to_owned())
+    }
+
+    fn tree(&mut self, folder: &str) -> Result<Arc<OsTree>, String> {
+        let state = self.state();
+        let open = self.open.get_mut(folder).ok_or("the folder is not known")?;
+        if let Some(tree) = &open.tree {
+            return Ok(Arc::clone(tree));
+        }
+        let tree = setup::tree(Path::new(folder), state.as_deref(), AcceptedBy::This);
+        let tree = Arc::new(tree.map_err(|error| error.to_string())?);
+        open.tree = Some(Arc::clone(&tree));
+        Ok(tree)
+    }
+
+    fn plan(&mut self, folder: &str) -> Result<Plan, String> {
+        let row = self.row.ok_or("the agent is not known")?;
+        let tree = self.tree(folder)?;
+        let state = self.state();
+        let environment = &self.context.environment;
+        let open = self.open.get_mut(folder).ok_or("the folder is not known")?;
+        if let Some(plan) = &open.plan {
+            return Ok(plan.clone());
+        }
+        let path = Path::new(folder);
+        let needs = second::needs(row, &self.command, environment, path)?;
+        let views = setup::any_views(&open.config, folder, environment, state.as_deref()).for_agent(needs);
+        let rules = open.config.gate_context(folder.to_owned()).map_err(|error| error.to_string())?;
+        let plan = Plan {
+            command: self.command.clone(),
+            views: Arc::new(views),
+            deny: rules.deny,
+            folder: path.to_owned(),
+            environment: environment.clone(),
+            tree,
+        };
+        open.plan = Some(plan.clone());
+        Ok(plan)
+    }
+}

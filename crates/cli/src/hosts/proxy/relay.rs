@@ -1,0 +1,563 @@
+//! What passes between the editor and the agent, what is learned from it, and what is done ahead because of it. Nothing here reads or writes: lines come in, and what is to
+//! be done comes out as [`Effect`]s.
+
+use std::collections::{BTreeMap, HashMap};
+
+use headstart_budget::{Metering, Unwritten};
+use headstart_overlay_fs::ChangeSet;
+use headstart_tool_gate::ApprovalMode;
+use serde_json::{Value, json};
+
+use super::ahead::Ahead;
+use super::kept::{Change, Kept};
+use super::message::{self, Kind, SessionNames};
+use super::permission::Rules;
+use super::suggesting::{Rest, without_declared};
+use super::table::Row;
+
+/// Our own ids begin so; no editor's and no agent's does.
+const OURS: &str = "headstart:";
+
+/// What the proxy wants done.
+#[derive(Debug)]
+pub(super) enum Effect {
+    ToEditor(Vec<u8>),
+    ToAgent(Vec<u8>),
+    ToSecond(Vec<u8>),
+    /// A second agent, in a new view of this folder.
+    Start {
+        number: u64,
+        folder: String,
+    },
+    /// Its work is done: its process is to end, and what its view holds to be read.
+    Freeze {
+        number: u64,
+    },
+    /// It is not wanted any more, nor what it did.
+    End {
+        number: u64,
+    },
+    Commit {
+        number: u64,
+        folder: String,
+        changes: ChangeSet,
+    },
+    Keep(Change),
+    Write {
+        folder: String,
+        unwritten: Unwritten,
+    },
+    /// A remark for whoever reads standard error.
+    Say(String),
+}
+
+/// Who asks for suggestions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum Suggestions {
+    /// A fork of the conversation is asked with headstart's own question
+    #[default]
+    Own,
+    /// The agent, where it suggests by itself
+    Agent,
+    /// Nobody: messages are passed on, and nothing else
+    Off,
+}
+
+/// What the proxy needs to know of the machine.
+pub(super) trait Host: Send {
+    /// Milliseconds since the Unix epoch.
+    fn now(&self) -> u64;
+    /// A folder in which a session works; `None` where nothing is done ahead.
+    fn project(&mut self, folder: &str) -> Option<Project>;
+    /// The beginning of an id that no other suggestion has.
+    fn id(&mut self) -> String;
+}
+
+/// What counts in one folder.
+pub(super) struct Project {
+    pub(super) metering: Metering,
+    pub(super) rules: Rules,
+    pub(super) mode: ApprovalMode,
+    pub(super) speculation: bool,
+    /// How long work ahead may take, in milliseconds.
+    pub(super) most_ms: u64,
+}
+
+/// A request of the editor's that the agent has not answered yet.
+pub(super) struct Pending {
+    pub(super) id: Value,
+    pub(super) method: String,
+    /// The request itself, where its answer says what to do next.
+    pub(super) request: Option<Value>,
+}
+
+/// A request of ours that the agent has not answered yet.
+pub(super) enum Own {
+    Adopt { number: u64 },
+    Delete { fork: String },
+    Other,
+}
+
+/// What the agent offers to do with sessions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a method of the protocol")]
+pub(super) struct Can {
+    pub(super) fork: bool,
+    pub(super) resume: bool,
+    pub(super) close: bool,
+    pub(super) delete: bool,
+}
+
+/// A session, by what the editor calls it.
+pub(super) struct Session {
+    pub(super) folder: String,
+    pub(super) servers: Value,
+    pub(super) project: Option<Project>,
+    /// What the editor set, by what it is about: the method and its parameters.
+    pub(super) settings: BTreeMap<String, (String, Value)>,
+    pub(super) mode: Option<String>,
+    /// The agent's own commands, as it told them last.
+    pub(super) commands: Option<Value>,
+    /// How often the model spoke.
+    pub(super) entries: usize,
+    pub(super) offer: Option<Offered>,
+    /// What its user said of work ahead.
+    pub(super) is_off: bool,
+}
+
+/// What is suggested in a session.
+pub(super) struct Offered {
+    pub(super) id: String,
+    pub(super) text: String,
+}
+
+/// The proxy between one editor and one agent.
+pub(super) struct Proxy {
+    pub(super) effects: Vec<Effect>,
+    pub(super) host: Box<dyn Host>,
+    pub(super) row: Option<&'static Row>,
+    pub(super) suggestions: Suggestions,
+    /// Why nothing runs ahead any more, once that is known.
+    pub(super) unfit: Option<String>,
+    /// What the editor said of itself.
+    pub(super) introduction: Value,
+    /// Whether the editor shows suggestions of agents by itself, so that the agent may send them.
+    pub(super) shows_suggestions: bool,
+    pub(super) can: Can,
+    pending: HashMap<String, Pending>,
+    own: HashMap<String, Own>,
+    next: u64,
+    pub(super) sessions: BTreeMap<String, Session>,
+    pub(super) kept: Kept,
+    editors_names: SessionNames,
+    pub(super) ahead: Option<Ahead>,
+    pub(super) number: u64,
+}
+
+impl Proxy {
+    pub(super) fn new(
+        host: Box<dyn Host>,
+        row: Option<&'static Row>,
+        suggestions: Suggestions,
+        kept: Kept,
+    ) -> Self {
+        let editors_names = kept.editors_names();
+        Self {
+            effects: Vec::new(),
+            host,
+            row,
+            suggestions,
+            unfit: None,
+            introduction: Value::Null,
+            shows_suggestions: false,
+            can: Can::default(),
+            pending: HashMap::new(),
+            own: HashMap::new(),
+            next: 0,
+            sessions: BTreeMap::new(),
+            kept,
+            editors_names,
+            ahead: None,
+            number: 0,
+        }
+    }
+
+    pub(super) fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// A line of the editor's.
+    pub(super) fn editor(&mut self, line: &[u8]) {
+        if let Ok(message) = serde_json::from_slice::<Value>(line) {
+            let is_done = match message::kind(&message) {
+                Kind::Request => self.request_of_editor(&message),
+                Kind::Notification => self.notification_of_editor(&message),
+                Kind::Response => self.answer_of_editor(&message),
+                Kind::Other => false,
+            };
+            if is_done {
+                return;
+            }
+        }
+        self.pass_to_agent(line);
+    }
+
+    /// A line of the agent's.
+    pub(super) fn agent(&mut self, line: &[u8]) {
+        let Ok(message) = serde_json::from_slice::<Value>(line) else { return self.pass_to_editor(line) };
+        match message::kind(&message) {
+            Kind::Response => self.answer_of_agent(&message, line),
+            Kind::Notification => self.notification_of_agent(&message, line),
+            Kind::Request if self.is_hidden(&message) => {
+                let refusal = message::error(&message["id"], -32601, "nobody sees this session");
+                self.effects.push(Effect::ToAgent(message::line(&refusal)));
+            }
+            Kind::Request | Kind::Other => self.pass_to_editor(line),
+        }
+    }
+
+    /// The agent is gone: what waits for it is answered, and so is every further request.
+    pub(super) fn agent_ended(&mut self, why: &str) {
+        let waiting: Vec<Pending> = self.pending.drain().map(|(_, pending)| pending).collect();
+        for pending in waiting {
+            self.tell(&message::error(&pending.id, -32603, why));
+        }
+        self.end_ahead();
+    }
+
+    /// A request of the editor's that comes after the agent's end. Whether it was one.
+    pub(super) fn refuse(&mut self, line: &[u8], why: &str) -> bool {
+        let request = serde_json::from_slice::<Value>(line).ok();
+        let request = request.filter(|message| message::kind(message) == Kind::Request);
+        if let Some(request) = &request {
+            self.tell(&message::error(&request["id"], -32603, why));
+        }
+        request.is_some()
+    }
+
+    /// The editor goes.
+    pub(super) fn leave(&mut self) {
+        let session = self.ahead.as_ref().map(|ahead| ahead.session.clone());
+        if let Some(ahead) = &mut self.ahead {
+            ahead.taken = None;
+        }
+        match session {
+            Some(session) => self.give_up_in(&session, headstart_budget::ledger::Outcome::Aborted),
+            None => {
+                for session in self.sessions.keys().cloned().collect::<Vec<_>>() {
+                    self.give_up_in(&session, headstart_budget::ledger::Outcome::Aborted);
+                }
+            }
+        }
+    }
+
+    fn request_of_editor(&mut self, message: &Value) -> bool {
+        let method = message::method(message);
+        let session = message::session(message).unwrap_or_default().to_owned();
+        match method {
+            "initialize" => return self.introduce(message),
+            "session/prompt" if self.prompt(&session, message) => return true,
+            "session/close" | "session/delete" => {
+                self.forget_ahead_of(&session);
+                self.sessions.remove(&session);
+            }
+            _ => {}
+        }
+        let is_small = matches!(
+            method,
+            "session/new"
+                | "session/load"
+                | "session/resume"
+                | "session/fork"
+                | "session/delete"
+                | "session/set_mode"
+                | "session/set_model"
+                | "session/set_config_option"
+        );
+        let request = (is_small || method == "session/prompt").then(|| message.clone());
+        self.expect_answer(message, request);
+        false
+    }
+
+    pub(super) fn expect_answer(&mut self, message: &Value, request: Option<Value>) {
+        let method = message::method(message).to_owned();
+        let pending = Pending { id: message["id"].clone(), method, request };
+        self.pending.insert(message::key(message), pending);
+    }
+
+    fn notification_of_editor(&mut self, message: &Value) -> bool {
+        match message::method(message) {
+            "session/cancel" => message::session(message).is_some_and(|session| self.cancel(session, None)),
+            "$/cancel_request" => {
+                let id = message["params"]["requestId"].clone();
+                let session = self.ahead.as_ref().map(|ahead| ahead.session.clone());
+                session.is_some_and(|session| self.cancel(&session, Some(&id)))
+            }
+            _ => false,
+        }
+    }
+
+    fn answer_of_editor(&mut self, message: &Value) -> bool {
+        let Some(id) = message["id"].as_str().filter(|id| id.starts_with(OURS)) else { return false };
+        self.answered_by_editor(id, message);
+        true
+    }
+
+    fn answer_of_agent(&mut self, message: &Value, line: &[u8]) {
+        if let Some(own) = message["id"].as_str().and_then(|id| self.own.remove(id)) {
+            return self.own_answer(own, message);
+        }
+        let Some(pending) = self.pending.remove(&message::key(message)) else {
+            return self.pass_to_editor(line);
+        };
+        if message.get("error").is_some() && self.again_as_itself(&pending) {
+            return;
+        }
+        if pending.method == "session/list" && self.tell_list(message) {
+            return;
+        }
+        self.pass_to_editor(line);
+        if message.get("error").is_none() {
+            self.learn(&pending, &message["result"]);
+        }
+    }
+
+    /// A session whose fork the agent does not have any more is asked for by its own name.
+    fn again_as_itself(&mut self, pending: &Pending) -> bool {
+        let Some(request) = pending
+            .request
+            .as_ref()
+            .filter(|_| matches!(pending.method.as_str(), "session/load" | "session/resume"))
+        else {
+            return false;
+        };
+        let session = message::session(request).unwrap_or_default();
+        if !self.kept.names.contains_key(session) {
+            return false;
+        }
+        self.keep(Change::Freed(session.to_owned()));
+        self.expect_answer(request, Some(request.clone()));
+        self.effects.push(Effect::ToAgent(message::line(request)));
+        true
+    }
+
+    fn own_answer(&mut self, own: Own, message: &Value) {
+        let result = message.get("error").map_or(Ok(&message["result"]), Err);
+        match own {
+            Own::Adopt { number } => self.adopted(number, result),
+            Own::Delete { fork } if result.is_ok() => self.keep(Change::Gone(fork)),
+            Own::Delete { .. } | Own::Other => {}
+        }
+    }
+
+    /// What an answer of the agent's tells of it and its sessions.
+    fn learn(&mut self, pending: &Pending, result: &Value) {
+        let params = pending.request.as_ref().map_or(&Value::Null, |request| &request["params"]);
+        let session = params["sessionId"].as_str().unwrap_or_default();
+        match pending.method.as_str() {
+            "initialize" => self.learn_abilities(&result["agentCapabilities"]),
+            "session/new" | "session/fork" => {
+                let new = result["sessionId"].as_str().unwrap_or_default().to_owned();
+                let entries = if pending.method == "session/new" { 0 } else { 2 };
+                self.open(new, params, result, entries);
+            }
+            "session/load" | "session/resume" => self.open(session.to_owned(), params, result, 2),
+            // The one that its fork stands for goes with it.
+            "session/delete" if self.kept.names.contains_key(session) => {
+                self.keep(Change::Freed(session.to_owned()));
+                self.ask_agent("session/delete", &json!({ "sessionId": session }), Own::Other);
+            }
+            "session/set_mode" | "session/set_model" | "session/set_config_option" => {
+                let about = match pending.method.as_str() {
+                    "session/set_config_option" => format!("option {}", params["configId"]),
+                    method => method.to_owned(),
+                };
+                let Some(session) = self.sessions.get_mut(session) else { return };
+                if let Some(mode) = params["modeId"].as_str() {
+                    session.mode = Some(mode.to_owned());
+                }
+                if params["configId"] == "mode" {
+                    session.mode = params["value"].as_str().map(str::to_owned);
+                }
+                session.settings.insert(about, (pending.method.clone(), params.clone()));
+            }
+            "session/prompt" => {
+                let session = session.to_owned();
+                if let Some(known) = self.sessions.get_mut(&session) {
+                    known.entries += 1;
+                    let (tokens, now) = (super::ahead::usage(&result["usage"]), self.host.now());
+                    let cost = headstart_speculation::Cost { tokens, ..<_>::default() };
+                    if let Some(project) = &mut known.project {
+                        project.metering.turn(now, &cost, result["stopReason"] == "cancelled");
+                    }
+                }
+                if result["stopReason"] == "end_turn" {
+                    self.turn_ended(&session);
+                }
+                self.write_down(&session);
+            }
+            _ => {}
+        }
+    }
+
+    fn learn_abilities(&mut self, capabilities: &Value) {
+        let has =
+            |name: &str| capabilities["sessionCapabilities"].get(name).is_some_and(|value| !value.is_null());
+        self.can =
+            Can { fork: has("fork"), resume: has("resume"), close: has("close"), delete: has("delete") };
+        // What was left of an earlier process.
+        for fork in self.kept.forks.clone() {
+            self.delete(fork);
+        }
+    }
+
+    fn open(&mut self, id: String, params: &Value, result: &Value, entries: usize) {
+        let folder = params["cwd"].as_str().unwrap_or_default().to_owned();
+        let project = if self.suggestions == Suggestions::Off { None } else { self.host.project(&folder) };
+        let servers = params.get("mcpServers").cloned().unwrap_or_else(|| json!([]));
+        let mode = result["modes"]["currentModeId"].as_str().map(str::to_owned);
+        let session = Session {
+            folder,
+            servers,
+            project,
+            settings: BTreeMap::new(),
+            mode,
+            commands: None,
+            entries,
+            offer: None,
+            is_off: false,
+        };
+        self.sessions.insert(id, session);
+    }
+
+    fn notification_of_agent(&mut self, message: &Value, line: &[u8]) {
+        if self.is_hidden(message) {
+            return;
+        }
+        let name = message::session(message).map(|id| self.editors_name(id));
+        let update = &message["params"]["update"];
+        match (message::method(message), name) {
+            ("session/update", Some(session)) if self.update_of_agent(&session, update) => return,
+            ("qwen/notify/session/prompt-suggestion", Some(session)) => {
+                self.pass_to_editor(line);
+                let text = message["params"]["suggestion"].as_str().unwrap_or_default();
+                return self.suggested(&session, text, <_>::default());
+            }
+            _ => {}
+        }
+        match self.declares().then(|| without_declared(message)) {
+            None | Some(Rest::Whole) => self.pass_to_editor(line),
+            Some(Rest::Part(rest)) => self.pass_to_editor(&message::line(&rest)),
+            Some(Rest::Nothing) => {}
+        }
+        let suggestions = &update["_meta"]["promptSuggestions"]["suggestions"];
+        if let (Some(suggestions), Some(session)) = (suggestions.as_array(), message::session(message)) {
+            let session = self.editors_name(session);
+            let text =
+                suggestions.first().and_then(|first| first["text"].as_str()).unwrap_or_default().to_owned();
+            self.suggested(&session, &text, <_>::default());
+        }
+    }
+
+    /// Learns from an update. Whether it was told to the editor already.
+    fn update_of_agent(&mut self, id: &str, update: &Value) -> bool {
+        let Some(session) = self.sessions.get_mut(id) else { return false };
+        match update["sessionUpdate"].as_str().unwrap_or_default() {
+            "tool_call" => session.entries += 1,
+            "current_mode_update" => session.mode = update["currentModeId"].as_str().map(str::to_owned),
+            "config_option_update" => {
+                let options = update["configOptions"].as_array();
+                let mode = options.into_iter().flatten().find(|option| option["category"] == "mode");
+                session.mode = mode
+                    .and_then(|mode| mode["currentValue"].as_str())
+                    .map(str::to_owned)
+                    .or(session.mode.take());
+            }
+            "available_commands_update" => {
+                session.commands = Some(update["availableCommands"].clone());
+                if session.offer.is_some() {
+                    self.tell_commands(id);
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// The list of sessions as its user knows them. Whether that differs from what the agent says.
+    fn tell_list(&mut self, message: &Value) -> bool {
+        if self.kept == Kept::default() {
+            return false;
+        }
+        let mut message = message.clone();
+        let Some(sessions) = message.pointer_mut("/result/sessions").and_then(Value::as_array_mut) else {
+            return false;
+        };
+        sessions.retain(|session| !session["sessionId"].as_str().is_some_and(|id| self.kept.hides(id)));
+        self.pass_to_editor(&message::line(&message));
+        true
+    }
+
+    pub(super) fn keep(&mut self, change: Change) {
+        self.kept.apply(&change);
+        self.editors_names = self.kept.editors_names();
+        self.effects.push(Effect::Keep(change));
+    }
+
+    /// Has the agent forget a fork; where it cannot, the fork is only not listed.
+    pub(super) fn delete(&mut self, fork: String) {
+        if self.can.delete {
+            self.ask_agent("session/delete", &json!({ "sessionId": fork }), Own::Delete { fork });
+        }
+    }
+
+    pub(super) fn ask_agent(&mut self, method: &str, params: &Value, own: Own) {
+        let id = self.own_id();
+        self.effects.push(Effect::ToAgent(message::line(&message::request(&id, method, params))));
+        self.own.insert(id, own);
+    }
+
+    pub(super) fn own_id(&mut self) -> String {
+        self.next += 1;
+        format!("{OURS}{}", self.next)
+    }
+
+    /// What is new in the ledger of a session's project.
+    pub(super) fn write_down(&mut self, id: &str) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let Some(project) = &mut session.project else { return };
+        let unwritten = project.metering.take_unwritten();
+        if unwritten != Unwritten::default() {
+            self.effects.push(Effect::Write { folder: session.folder.clone(), unwritten });
+        }
+    }
+
+    /// The agent's name of a session.
+    pub(super) fn agents_name(&self, session: &str) -> String {
+        self.kept.names.get(session).cloned().unwrap_or_else(|| session.to_owned())
+    }
+
+    fn editors_name(&self, session: &str) -> String {
+        self.editors_names.get(session).cloned().unwrap_or_else(|| session.to_owned())
+    }
+
+    /// Whether a message of the agent's is about a session of which its user knows nothing.
+    fn is_hidden(&self, message: &Value) -> bool {
+        message::session(message).is_some_and(|session| self.kept.forks.contains(session))
+    }
+
+    pub(super) fn tell(&mut self, message: &Value) {
+        self.effects.push(Effect::ToEditor(message::line(message)));
+    }
+
+    pub(super) fn pass_to_agent(&mut self, line: &[u8]) {
+        let line = message::renamed(line, &self.kept.names).into_owned();
+        self.effects.push(Effect::ToAgent(line));
+    }
+
+    pub(super) fn pass_to_editor(&mut self, line: &[u8]) {
+        let line = message::renamed(line, &self.editors_names).into_owned();
+        self.effects.push(Effect::ToEditor(line));
+    }
+}

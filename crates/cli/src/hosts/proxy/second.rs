@@ -1,0 +1,322 @@
+//! The second agent as a process in a view of the project, and what becomes of its view.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use headstart_overlay_fs::{ChangeSet, OsTree};
+use headstart_shadow::{Command, Ender, Network, WhyNot};
+use headstart_tool_gate::DenyRules;
+use headstart_toolbox::Support;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::ahead::Frozen;
+use super::table::Row;
+use crate::environment::Environment;
+use crate::hosts::hooks::surroundings;
+use crate::views::{AgentNeeds, BuildOutput, Opened, Read, Views};
+
+/// An agent whose input ended has so long to write down what it keeps.
+const GOODBYE: Duration = Duration::from_secs(5);
+/// Address space of a process: runtimes reserve far more than they use.
+const ADDRESS_SPACE: u64 = 1 << 46;
+
+/// What is told of a second agent, by its number.
+#[derive(Debug)]
+pub(super) enum Event {
+    Started,
+    Line(Vec<u8>),
+    /// It could not be started, or is gone; `for_good`: another one would be, too.
+    Ended {
+        why: String,
+        for_good: bool,
+    },
+    Frozen(Result<Frozen, String>),
+}
+
+impl std::fmt::Debug for Frozen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Frozen").field("hindrance", &self.hindrance).finish_non_exhaustive()
+    }
+}
+
+/// What is needed to start one.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub(super) command: Vec<String>,
+    pub(super) views: Arc<Views>,
+    pub(super) deny: DenyRules,
+    pub(super) folder: PathBuf,
+    pub(super) environment: Environment,
+    pub(super) tree: Arc<OsTree>,
+}
+
+enum Wish {
+    Line(Vec<u8>),
+    Freeze,
+}
+
+/// A second agent. It is gone when this is dropped, with all that it did.
+pub(super) struct Second {
+    wishes: Sender<Wish>,
+    ender: Arc<Mutex<Option<Ender>>>,
+    holder: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Second {
+    /// Starts one; what comes of it is told under this number.
+    pub(super) fn start(
+        plan: Plan,
+        number: u64,
+        events: UnboundedSender<(u64, Event)>,
+    ) -> std::io::Result<Self> {
+        let (wishes, wanted) = channel();
+        let ender = Arc::<Mutex<Option<Ender>>>::default();
+        let kept = Arc::clone(&ender);
+        let holder = std::thread::Builder::new().name("second-agent".to_owned()).spawn(move || {
+            // Whoever is told may be gone.
+            let tell = |event| drop(events.send((number, event)));
+            if let Err((why, for_good)) = hold(&plan, &wanted, &kept, &tell, &events, number) {
+                tell(Event::Ended { why, for_good });
+            }
+        })?;
+        Ok(Self { wishes, ender, holder: Some(holder) })
+    }
+
+    pub(super) fn send(&self, line: Vec<u8>) {
+        // It may have ended.
+        let _ = self.wishes.send(Wish::Line(line));
+    }
+
+    /// Its work is done: its view is read when it has ended.
+    pub(super) fn freeze(&self) {
+        let _ = self.wishes.send(Wish::Freeze);
+    }
+
+    /// Ends it, and gives what to wait for until nothing of it is left.
+    pub(super) fn end(mut self) -> Option<std::thread::JoinHandle<()>> {
+        self.cut();
+        self.holder.take()
+    }
+
+    fn cut(&mut self) {
+        let (gone, _) = channel();
+        self.wishes = gone;
+        if let Some(ender) = self.ender.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            ender.end();
+        }
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        self.cut();
+    }
+}
+
+/// Makes the view, runs the agent in it, and holds both for as long as they are wanted.
+fn hold(
+    plan: &Plan,
+    wished: &Receiver<Wish>,
+    ender: &Mutex<Option<Ender>>,
+    tell: &dyn Fn(Event),
+    events: &UnboundedSender<(u64, Event)>,
+    number: u64,
+) -> Result<(), (String, bool)> {
+    let for_good = |why: String| (why, true);
+    let passing = |error: headstart_shadow::ShadowError| (error.to_string(), false);
+    if let Support::None { why } = plan.views.support() {
+        return Err(for_good(format!("there is no view here: {why}")));
+    }
+    let began = Instant::now();
+    let opened = plan.views.open_for(&plan.deny, &ChangeSet::default(), None, BuildOutput::InMemory);
+    let mut opened = opened.map_err(|why| (why, false))?;
+    let view = &mut opened.view;
+    *ender.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.ender().map_err(passing)?);
+    // Nobody may want it any more.
+    let program = view
+        .start_program(&command(plan))
+        .map_err(|error| for_good(format!("the agent cannot be started in a view: {error}")))?;
+    tracing::info!(
+        number,
+        millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        "a second agent is started"
+    );
+    let (input, output, errors) = (program.stdin, program.stdout, program.stderr);
+    let out = events.clone();
+    std::thread::spawn(move || {
+        let mut lines = BufReader::new(output);
+        loop {
+            let mut line = Vec::new();
+            match lines.read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {}
+            }
+            if line.last() == Some(&b'\n') {
+                line.pop();
+            }
+            if out.send((number, Event::Line(line))).is_err() {
+                return;
+            }
+        }
+        let why = "the second agent has ended".to_owned();
+        let _ = out.send((number, Event::Ended { why, for_good: false }));
+    });
+    std::thread::spawn(move || {
+        let mut errors = errors;
+        let mut piece = [0; 4096];
+        while let Ok(read) = errors.read(&mut piece)
+            && 0 < read
+        {
+            tracing::debug!(target: headstart_forked_query::CONTENT, said = %String::from_utf8_lossy(&piece[..read]), "the second agent says");
+        }
+    });
+    tell(Event::Started);
+    let mut input = Some(input);
+    loop {
+        match wished.recv() {
+            Ok(Wish::Line(line)) => {
+                let Some(input) = &mut input else { continue };
+                // Where it has ended, its output tells.
+                let _ =
+                    input.write_all(&line).and_then(|()| input.write_all(b"\n")).and_then(|()| input.flush());
+            }
+            Ok(Wish::Freeze) => {
+                drop(input.take());
+                let frozen = freeze(&mut opened, plan, wished);
+                tell(Event::Frozen(frozen));
+                return Ok(());
+            }
+            Err(_) => return Ok(()),
+        }
+    }
+}
+
+/// Waits until the agent has ended, and reads what its view holds.
+fn freeze(opened: &mut Opened, plan: &Plan, wished: &Receiver<Wish>) -> Result<Frozen, String> {
+    let deadline = Instant::now() + GOODBYE;
+    let failed = |error: headstart_shadow::ShadowError| error.to_string();
+    let view = &mut opened.view;
+    while view.running().map_err(failed)?.ended.is_none() && Instant::now() < deadline {
+        if let Err(RecvTimeoutError::Disconnected) = wished.recv_timeout(Duration::from_millis(10)) {
+            return Err("it is not wanted any more".to_owned());
+        }
+    }
+    view.stop_program().map_err(failed)?;
+    let back = plan.views.read_back(view, &plan.tree, Vec::new())?;
+    let lost =
+        back.not_staged.iter().find(|left| !matches!(left.why, WhyNot::BuildOutput | WhyNot::SpecialBits));
+    let hindrance = if let Some(path) = back.changed_meanwhile.first() {
+        Some(format!("{path} was changed on disk meanwhile"))
+    } else if let Some(why) = back.git.then(|| of_repository(plan.views.read_repository(opened))).flatten() {
+        Some(why)
+    } else {
+        lost.map(|left| format!("{} cannot be kept: {:?}", left.path, left.why))
+    };
+    Ok(Frozen { changes: back.changes, hindrance })
+}
+
+/// Why what was done to the repository cannot be taken; that nothing was but to look is no reason.
+fn of_repository(read: Read) -> Option<String> {
+    match read {
+        Read::Change(None) => None,
+        Read::Change(Some(_)) => {
+            Some("it changed the repository, which only the first agent can do".to_owned())
+        }
+        Read::Disturbed => Some("the repository was changed meanwhile".to_owned()),
+        Read::Refused(why) => Some(why),
+    }
+}
+
+/// The agent's own command line, in the variables of its user without those that have programs do something else.
+fn command(plan: &Plan) -> Command {
+    let arguments: Vec<OsString> = plan.command.iter().map(OsString::from).collect();
+    let environment = variables(&plan.environment, &plan.folder).into_iter().collect();
+    Command { environment, ..Command::new(arguments, Duration::MAX) }
+}
+
+/// The variables of the second agent.
+pub(super) fn variables(users: &Environment, folder: &Path) -> BTreeMap<OsString, OsString> {
+    // They name sockets, and a folder for temporary files that may not be there.
+    const LEFT_OUT: [&str; 6] = [
+        "TMPDIR",
+        "SSH_AUTH_SOCK",
+        "XDG_RUNTIME_DIR",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+    ];
+    let mut variables = users.all();
+    variables.retain(|name, _| {
+        name.to_str().is_some_and(|name| !LEFT_OUT.contains(&name) && !surroundings::changes_commands(name))
+    });
+    if let Some(path) = users.get("PATH") {
+        let folders = std::env::split_paths(path).filter(|part| !surroundings::is_filled_by(part, folder));
+        if let Ok(path) = std::env::join_paths(folders) {
+            variables.insert("PATH".into(), path);
+        }
+    }
+    variables
+}
+
+/// What the agent needs of the machine beside a view, or why it cannot have it.
+pub(super) fn needs(
+    row: &Row,
+    command: &[String],
+    users: &Environment,
+    folder: &Path,
+) -> Result<AgentNeeds, String> {
+    let home = users.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let home = home.ok_or("HOME is not set, so it is not known where the agent keeps its conversations")?;
+    if let Some(name) = row.moved_by.iter().find(|name| users.get(name).is_some()) {
+        return Err(format!("{name} moves the folder in which the agent keeps its conversations"));
+    }
+    let at = |paths: &[&str]| -> Vec<PathBuf> { paths.iter().map(|path| home.join(path)).collect() };
+    let shared = at(row.keeps);
+    for kept in &shared {
+        let real = kept.canonicalize().map_err(|error| format!("{}: {error}", kept.display()))?;
+        if real != *kept {
+            return Err(format!("{} is reached through a link", kept.display()));
+        }
+        if real.starts_with(folder) || folder.starts_with(&real) {
+            return Err(format!(
+                "the project and {}, where the agent keeps its conversations, lie in each other",
+                kept.display()
+            ));
+        }
+    }
+    Ok(AgentNeeds {
+        tools: at(row.reads),
+        shared,
+        copied: at(row.copies),
+        show: programs(command, users),
+        network: Network::Machine,
+        address_space: ADDRESS_SPACE,
+    })
+}
+
+/// The folders of what the command line starts: of packages all beside which they are installed.
+fn programs(command: &[String], users: &Environment) -> Vec<PathBuf> {
+    let path = users.get("PATH").unwrap_or_default();
+    let found = |word: &String| {
+        let file = PathBuf::from(word);
+        if word.contains('/') {
+            return file.canonicalize().ok();
+        }
+        std::env::split_paths(path)
+            .map(|folder| folder.join(word))
+            .find(|file| file.is_file())?
+            .canonicalize()
+            .ok()
+    };
+    let folder = |file: PathBuf| {
+        let modules =
+            file.ancestors().filter(|above| above.file_name().is_some_and(|name| name == "node_modules"));
+        modules.last().or(file.parent()).map(Path::to_owned)
+    };
+    command.iter().filter_map(found).filter(|file| file.is_file()).filter_map(folder).collect()
+}

@@ -1,0 +1,106 @@
+//! Lines from one side and to the other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinHandle;
+
+/// So many lines that were read may wait for whoever acts on them.
+const READ_AHEAD: usize = 256;
+/// While so many lines wait for a side that does not read, no more is read for it.
+const WAITING: usize = 256;
+
+/// The lines of a stream, without their ends. A line has no limit, as it would have none without us. The channel ends with the stream.
+pub(super) fn lines(stream: impl AsyncRead + Unpin + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
+    let (tell, lines) = mpsc::channel(READ_AHEAD);
+    tokio::spawn(async move {
+        let mut stream = BufReader::with_capacity(64 * 1024, stream);
+        loop {
+            let mut line = Vec::new();
+            match stream.read_until(b'\n', &mut line).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            if line.last() == Some(&b'\n') {
+                line.pop();
+            }
+            if tell.send(line).await.is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// The way to a side. Whoever writes never waits, so that a side that does not read holds up no other; its [`Gauge`] tells when to stop reading for it.
+#[derive(Clone)]
+pub(super) struct Outlet {
+    lines: mpsc::UnboundedSender<Vec<u8>>,
+    gauge: Gauge,
+}
+
+/// How much waits for a side.
+#[derive(Clone, Default)]
+pub(super) struct Gauge {
+    waiting: Arc<AtomicUsize>,
+    drained: Arc<Notify>,
+}
+
+impl Gauge {
+    pub(super) fn has_room(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) < WAITING
+    }
+
+    /// Some of what waited was written.
+    pub(super) async fn drained(&self) {
+        self.drained.notified().await;
+    }
+}
+
+impl Outlet {
+    /// The outlet, and the task that writes: it ends with the last clone of the outlet, or when nobody reads.
+    pub(super) fn new(mut stream: impl AsyncWrite + Unpin + Send + 'static) -> (Self, JoinHandle<()>) {
+        let (lines, mut waits) = mpsc::unbounded_channel::<Vec<u8>>();
+        let gauge = Gauge::default();
+        let outlet = Self { lines, gauge: gauge.clone() };
+        let writing = tokio::spawn(async move {
+            let mut text = Vec::new();
+            while let Some(line) = waits.recv().await {
+                text.clear();
+                let mut count = 0;
+                let mut next = Some(line);
+                while let Some(line) = next {
+                    text.extend_from_slice(&line);
+                    text.push(b'\n');
+                    count += 1;
+                    next = if count < WAITING { waits.try_recv().ok() } else { None };
+                }
+                let written = stream.write_all(&text).await.is_ok() && stream.flush().await.is_ok();
+                gauge.waiting.fetch_sub(count, Ordering::Relaxed);
+                gauge.drained.notify_one();
+                if !written {
+                    return;
+                }
+            }
+        });
+        (outlet, writing)
+    }
+
+    pub(super) fn send(&self, line: Vec<u8>) {
+        self.gauge.waiting.fetch_add(1, Ordering::Relaxed);
+        // Nobody reads any more: the end follows.
+        let _ = self.lines.send(line);
+    }
+
+    /// How much waits, for whoever does not keep the way open.
+    pub(super) fn gauge(&self) -> Gauge {
+        self.gauge.clone()
+    }
+
+    /// Nobody reads any more.
+    pub(super) async fn gone(&self) {
+        self.lines.closed().await;
+    }
+}

@@ -1,0 +1,207 @@
+//! What is suggested: who says it, whether it is shown and runs, and how its user learns of it. Nothing here reads or writes.
+
+use headstart_budget::QueryCost;
+use headstart_budget::ledger::Outcome;
+use headstart_followup_state::{Suggestion, filter};
+use headstart_forked_query::SuppressionReason;
+use serde_json::{Value, json};
+
+use super::ahead::{Ahead, Goal};
+use super::message;
+use super::relay::{Effect, Offered, Proxy, Suggestions};
+use crate::hosts::acp::offer::Offer;
+
+/// After fewer words of the model's too little is known of where its user is going.
+const LEAST_ENTRIES: usize = 2;
+
+impl Proxy {
+    /// What the editor says of itself. Where the agent is to suggest, it is told that somebody shows that; what else it tells such an editor is taken
+    /// out again ([`without_declared`]).
+    pub(super) fn introduce(&mut self, message: &Value) -> bool {
+        self.introduction = message["params"].clone();
+        let declared = "/params/clientCapabilities/_meta/jetbrains/air";
+        self.shows_suggestions = message.pointer(declared).is_some();
+        self.expect_answer(message, None);
+        if self.suggestions != Suggestions::Agent || self.shows_suggestions {
+            return false;
+        }
+        let mut message = message.clone();
+        message["params"]["clientCapabilities"]["_meta"]["jetbrains"]["air"] = json!({});
+        self.effects.push(Effect::ToAgent(message::line(&message)));
+        true
+    }
+
+    /// Whether what the agent tells because of our declaration has to be taken out.
+    pub(super) fn declares(&self) -> bool {
+        self.suggestions == Suggestions::Agent && !self.shows_suggestions
+    }
+
+    /// A turn of the user's ended well.
+    pub(super) fn turn_ended(&mut self, id: &str) {
+        if self.suggestions != Suggestions::Own || !self.may_fork() {
+            return;
+        }
+        let now = self.host.now();
+        let Some(session) = self.sessions.get_mut(id).filter(|session| !session.is_off) else { return };
+        let Some(project) = &mut session.project else { return };
+        let is_plan = session.mode.as_deref() == Some("plan");
+        if session.entries < LEAST_ENTRIES || is_plan || project.metering.ask(now).is_err() {
+            return;
+        }
+        let most_ms = project.most_ms;
+        self.give_up(Outcome::Replaced);
+        self.start(id, Goal::Suggest, most_ms);
+    }
+
+    /// Whether the agent is one that can be forked, and whose fork it can adopt.
+    fn may_fork(&mut self) -> bool {
+        if self.row.is_none() || self.unfit.is_some() {
+            return false;
+        }
+        if !(self.can.fork && self.can.resume) {
+            self.is_unfit("this version of the agent offers neither session/fork nor session/resume");
+            return false;
+        }
+        true
+    }
+
+    /// From now on messages are passed on, and nothing runs ahead.
+    pub(super) fn is_unfit(&mut self, why: &str) {
+        if self.unfit.is_none() {
+            self.effects.push(Effect::Say(format!("nothing runs ahead: {why}")));
+            self.unfit = Some(why.to_owned());
+        }
+    }
+
+    /// The answer to our own question.
+    pub(super) fn own_suggestion(&mut self, found: Result<Suggestion, SuppressionReason>, cost: QueryCost) {
+        let now = self.host.now();
+        let Some(ahead) = &mut self.ahead else { return };
+        let session = ahead.session.clone();
+        if let Some(fork) = ahead.fork.take() {
+            self.delete(fork);
+        }
+        match found {
+            Ok(suggestion) => self.show(&session, &suggestion, cost),
+            Err(reason) => {
+                let project = self.sessions.get_mut(&session).and_then(|session| session.project.as_mut());
+                if let Some(project) = project {
+                    project.metering.suggested(now, "", None, cost, Some(reason.as_str().into()));
+                }
+                self.end_ahead();
+            }
+        }
+        self.write_down(&session);
+    }
+
+    /// A suggestion of the agent's own, or none any more.
+    pub(super) fn suggested(&mut self, id: &str, text: &str, cost: QueryCost) {
+        let now = self.host.now();
+        let Some(session) = self.sessions.get_mut(id).filter(|session| !session.is_off) else { return };
+        if self.suggestions == Suggestions::Off
+            || session.offer.as_ref().is_some_and(|offered| offered.text == text)
+        {
+            return;
+        }
+        let Some(project) = &mut session.project else { return };
+        if text.is_empty() {
+            // It is taken back.
+            return self.give_up(Outcome::Replaced);
+        }
+        match filter(text.trim()) {
+            Ok(suggestion) => {
+                self.give_up(Outcome::Replaced);
+                self.show(id, &suggestion, cost);
+            }
+            Err(reason) => project.metering.suggested(now, "", None, cost, Some(reason.as_str().into())),
+        }
+        self.write_down(id);
+    }
+
+    /// Shows what is suggested, and has it run if it is worth it.
+    fn show(&mut self, id: &str, suggestion: &Suggestion, cost: QueryCost) {
+        let now = self.host.now();
+        let text = suggestion.as_str().to_owned();
+        let offered = Offered { id: self.host.id(), text: text.clone() };
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let Some(project) = &mut session.project else { return };
+        project.metering.suggested(now, &offered.id, Some(&text), cost, None);
+        project.metering.shown();
+        let allowances = project.metering.run(now, &[(offered.id.clone(), text.as_str())], 1);
+        let allowance = allowances.into_iter().flatten().next().filter(|_| project.speculation);
+        let most_ms = project.most_ms;
+        session.offer = Some(offered);
+        let time = |allowed: std::time::Duration| {
+            u64::try_from(allowed.as_millis()).unwrap_or(u64::MAX).min(most_ms)
+        };
+        match allowance {
+            Some(allowance) if self.may_fork() => {
+                let time = time(allowance.time);
+                match &mut self.ahead {
+                    // The one that was asked for the suggestion.
+                    Some(ahead) => {
+                        (ahead.goal, ahead.began, ahead.deadline) =
+                            (Goal::Run, now, now.saturating_add(time));
+                        self.plan_fork();
+                        self.next_step();
+                    }
+                    None => self.start(id, Goal::Run, time),
+                }
+            }
+            _ => self.end_ahead(),
+        }
+        self.tell_offer(id);
+    }
+
+    /// Tells what is suggested, and how far the work for it is.
+    pub(super) fn tell_offer(&mut self, id: &str) {
+        let told = self.offer(id).told();
+        let told = serde_json::to_value(told).unwrap_or_default();
+        self.tell(&message::update(id, &told));
+        self.tell_commands(id);
+    }
+
+    /// The commands of the agent, and beside them the one that takes what is suggested.
+    pub(super) fn tell_commands(&mut self, id: &str) {
+        let next = self.offer(id).next().and_then(|next| serde_json::to_value(next).ok());
+        let own = self.sessions.get(id).and_then(|session| session.commands.clone());
+        let mut commands = own.and_then(|own| own.as_array().cloned()).unwrap_or_default();
+        commands.splice(0..0, next);
+        let update = json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands });
+        self.tell(&message::update(id, &update));
+    }
+
+    fn offer(&self, id: &str) -> Offer {
+        let Some(offered) = self.sessions.get(id).and_then(|session| session.offer.as_ref()) else {
+            return Offer::default();
+        };
+        let work = self.ahead.as_ref().filter(|ahead| ahead.session == id).and_then(Ahead::told);
+        Offer::of_work(&offered.text, work.map(|(state, changes)| (offered.id.as_str(), state, changes)))
+    }
+}
+
+/// What is left of a message without what an agent tells only an editor that declared itself as the one which shows suggestions.
+#[derive(Debug, PartialEq)]
+pub(super) enum Rest {
+    /// There is nothing of it in the message.
+    Whole,
+    Part(Value),
+    /// Nothing else is in it.
+    Nothing,
+}
+
+pub(super) fn without_declared(message: &Value) -> Rest {
+    let mut rest = message.clone();
+    let fields = rest.pointer_mut("/params/update").and_then(Value::as_object_mut);
+    let Some(fields) = fields else { return Rest::Whole };
+    let Some(meta) = fields.get_mut("_meta").and_then(Value::as_object_mut) else { return Rest::Whole };
+    let known = [meta.shift_remove("promptSuggestions"), meta.shift_remove("jetbrains")];
+    if known.iter().all(Option::is_none) {
+        return Rest::Whole;
+    }
+    if meta.is_empty() {
+        fields.shift_remove("_meta");
+    }
+    let is_info = fields.get("sessionUpdate").is_some_and(|kind| kind == "session_info_update");
+    if fields.len() == 1 && is_info { Rest::Nothing } else { Rest::Part(rest) }
+}

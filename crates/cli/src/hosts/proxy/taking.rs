@@ -1,0 +1,394 @@
+//! A prompt that takes what is suggested, with the work that ran for it. Nothing here reads or writes.
+
+use headstart_budget::ledger::Outcome;
+use headstart_followup_state::filter;
+use headstart_overlay_fs::CommitOutcome;
+use headstart_speculation::Status;
+use headstart_tool_gate::ApprovalMode;
+use serde_json::{Value, json};
+use std::path::Path;
+
+use super::ahead::{Ahead, Phase};
+use super::kept::Change;
+use super::message;
+use super::relay::{Effect, Own, Proxy};
+use crate::hosts::acp::updates::diffs;
+
+const TAKE: &str = "/next";
+
+/// A prompt that waits for the work which it takes.
+#[expect(clippy::struct_excessive_bools, reason = "each may hold without the others")]
+pub(super) struct Taken {
+    /// The prompt in the suggestion's words.
+    prompt: Value,
+    /// Whether its user sees what was done so far, and what is done from now on.
+    pub(super) is_shown: bool,
+    /// How much of it was shown.
+    shown: usize,
+    /// The question that they were asked last, and what it is about.
+    asked: Option<(String, About)>,
+    is_agreed: bool,
+    is_committing: bool,
+    /// Whether it was still at work when it was taken.
+    joined: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// A call of the second agent's.
+    Call,
+    /// All changes.
+    Changes,
+}
+
+impl Proxy {
+    /// A prompt of the user's. Whether it is dealt with here.
+    pub(super) fn prompt(&mut self, id: &str, prompt: &Value) -> bool {
+        let words = message::words(prompt);
+        let words = words.as_deref().map(str::trim);
+        if let Some(word @ ("/ahead on" | "/ahead off")) = words
+            && self.sessions.contains_key(id)
+        {
+            self.switch(id, prompt, word == "/ahead off");
+            return true;
+        }
+        let offered = self.sessions.get(id).and_then(|session| session.offer.as_ref());
+        let is_taken = offered.zip(words).is_some_and(|(offered, words)| {
+            words == TAKE || filter(&offered.text).is_ok_and(|suggestion| suggestion.is_same_as(words))
+        });
+        let text = offered.map(|offered| offered.text.clone()).unwrap_or_default();
+        if !is_taken {
+            self.give_up_in(id, Outcome::Ignored);
+            return false;
+        }
+        let prompt = message::with_words(prompt, &text);
+        let has_work = self.ahead.as_ref().is_some_and(|ahead| ahead.session == id && ahead.told().is_some());
+        if !has_work {
+            self.decided(id, Outcome::Accepted);
+            self.forget_offer(id);
+            self.prompt_anew(&prompt);
+            return true;
+        }
+        let Some(ahead) = &mut self.ahead else { return false };
+        if ahead.taken.is_some() {
+            let busy = message::error(&prompt["id"], -32600, "the prompt before is not answered yet");
+            self.tell(&busy);
+            return true;
+        }
+        ahead.taken = Some(Taken {
+            prompt,
+            is_shown: false,
+            shown: 0,
+            asked: None,
+            is_agreed: false,
+            is_committing: false,
+            joined: ahead.phase != Phase::Ready,
+        });
+        self.take_back_offer(id);
+        self.go_on_taking();
+        true
+    }
+
+    fn switch(&mut self, id: &str, prompt: &Value, off: bool) {
+        if off {
+            self.give_up_in(id, Outcome::Aborted);
+        }
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.is_off = off;
+        }
+        let said = if off {
+            "Nothing runs ahead in this session."
+        } else {
+            "After a turn its next prompt is suggested and run ahead."
+        };
+        self.say(id, said);
+        self.tell(&message::result(&prompt["id"], &json!({ "stopReason": "end_turn" })));
+    }
+
+    /// Does what comes next for a prompt that was taken.
+    pub(super) fn go_on_taking(&mut self) {
+        let Some(ahead) = &mut self.ahead else { return };
+        let Some(taken) = &mut ahead.taken else { return };
+        match ahead.phase {
+            Phase::Working => {
+                if let Some((_, boundary)) =
+                    ahead.questions.iter().find(|(_, boundary)| !boundary.holds_in_view)
+                {
+                    let why = boundary.why.clone();
+                    return self.drop_work(&why);
+                }
+                taken.is_shown = true;
+                self.show_updates();
+                self.ask_editor();
+            }
+            Phase::Freezing | Phase::Adopting => {}
+            Phase::Ready if taken.is_committing || taken.asked.is_some() => {}
+            Phase::Ready => self.agree_or_commit(),
+        }
+    }
+
+    /// Shows what was not shown yet of the work, as of the session that its user knows.
+    pub(super) fn show_updates(&mut self) {
+        let Some(ahead) = &mut self.ahead else { return };
+        let Some(taken) = &mut ahead.taken else { return };
+        let from = std::mem::replace(&mut taken.shown, ahead.updates.len());
+        for update in &ahead.updates[from..] {
+            let mut update = update.clone();
+            update["params"]["sessionId"] = ahead.session.clone().into();
+            self.effects.push(Effect::ToEditor(message::line(&update)));
+        }
+    }
+
+    /// Passes the first question that waits on to the user.
+    pub(super) fn ask_editor(&mut self) {
+        let id = self.own_id();
+        let Some(ahead) = &mut self.ahead else { return };
+        let (session, Some(taken)) = (ahead.session.clone(), &mut ahead.taken) else { return };
+        let Some((question, boundary)) = ahead.questions.front().filter(|_| taken.asked.is_none()) else {
+            return;
+        };
+        if !boundary.holds_in_view {
+            let why = boundary.why.clone();
+            return self.drop_work(&why);
+        }
+        let mut params = question["params"].clone();
+        params["sessionId"] = session.into();
+        if let Some(options) = params["options"].as_array_mut() {
+            // What is allowed for good would be kept by an agent that is gone soon.
+            options.retain(|option| option["kind"] != "allow_always" && option["kind"] != "reject_always");
+        }
+        taken.asked = Some((id.clone(), About::Call));
+        self.tell(&message::request(&id, "session/request_permission", &params));
+    }
+
+    pub(super) fn answered_by_editor(&mut self, id: &str, answer: &Value) {
+        let Some(ahead) = &mut self.ahead else { return };
+        let Some(taken) = &mut ahead.taken else { return };
+        let Some((_, about)) = taken.asked.take_if(|(asked, _)| asked == id) else { return };
+        let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
+        let result = answer.get("result").cloned().unwrap_or(cancelled);
+        match about {
+            About::Call => {
+                let Some((question, _)) = ahead.questions.pop_front() else { return };
+                let answer = message::result(&question["id"], &result);
+                self.effects.push(Effect::ToSecond(message::line(&answer)));
+                self.ask_editor();
+            }
+            About::Changes if result["outcome"]["optionId"] == "write" => {
+                taken.is_agreed = true;
+                self.go_on_taking();
+            }
+            About::Changes => self.refused(),
+        }
+    }
+
+    /// Its user does not want the changes.
+    fn refused(&mut self) {
+        let Some(taken) = self.ahead.as_mut().and_then(|ahead| ahead.taken.take()) else { return };
+        let Some(session) = self.ahead.as_ref().map(|ahead| ahead.session.clone()) else { return };
+        self.settled(Outcome::Aborted, 0);
+        self.end_ahead();
+        self.forget_offer(&session);
+        self.say(&session, "Nothing was written.");
+        self.tell(&message::result(&taken.prompt["id"], &json!({ "stopReason": "end_turn" })));
+        self.write_down(&session);
+    }
+
+    fn agree_or_commit(&mut self) {
+        let id = self.own_id();
+        let row = self.row;
+        let Some(ahead) = &mut self.ahead else { return };
+        let Some(session) = self.sessions.get(&ahead.session) else { return };
+        let Some(taken) = &mut ahead.taken else { return };
+        let asks = session.project.as_ref().is_none_or(|project| project.mode == ApprovalMode::Default);
+        let edits =
+            session.mode.as_deref().is_some_and(|mode| row.is_some_and(|row| row.edits_in.contains(&mode)));
+        if ahead.changes.is_empty() || taken.is_agreed || !asks || edits {
+            taken.is_committing = true;
+            let (folder, changes) = (session.folder.clone(), ahead.changes.clone());
+            return self.effects.push(Effect::Commit { number: ahead.number, folder, changes });
+        }
+        let folder = Path::new(&session.folder);
+        let paths = ahead.changes.summary();
+        let places: Vec<Value> =
+            paths.iter().map(|row| json!({ "path": folder.join(row.path.to_string()) })).collect();
+        let title =
+            format!("Take what ran ahead: {}", crate::conversation::words::counted(paths.len(), "file"));
+        let call = json!({
+            "toolCallId": format!("{id}-changes"), "title": title, "kind": "edit", "status": "pending",
+            "locations": places, "content": diffs(&ahead.changes, folder),
+        });
+        let options = json!([
+            { "optionId": "write", "name": "Write these changes", "kind": "allow_once" },
+            { "optionId": "drop", "name": "Drop them", "kind": "reject_once" },
+        ]);
+        let params = json!({ "sessionId": ahead.session, "toolCall": call, "options": options });
+        taken.asked = Some((id.clone(), About::Changes));
+        self.tell(&message::request(&id, "session/request_permission", &params));
+    }
+
+    /// The changes were written, or something speaks against it.
+    pub(super) fn committed(&mut self, number: u64, outcome: Result<CommitOutcome, String>) {
+        let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.number == number) else { return };
+        match outcome {
+            Ok(CommitOutcome::Committed(_)) => self.is_taken(),
+            Ok(CommitOutcome::Conflict(_)) => {
+                let taken = ahead.taken.take();
+                let session = ahead.session.clone();
+                self.settled(Outcome::Conflict, 0);
+                self.end_ahead();
+                if let Some(taken) = taken {
+                    self.run_anew(&session, &taken, "files that it rests on were changed meanwhile");
+                }
+                self.write_down(&session);
+            }
+            Err(why) => self.drop_work(&why),
+        }
+    }
+
+    fn is_taken(&mut self) {
+        self.show_updates();
+        let Some(mut ahead) = self.ahead.take() else { return };
+        let Some(taken) = ahead.taken.take() else { return };
+        let (session, Some(fork)) = (ahead.session.clone(), ahead.fork.take()) else { return };
+        let before = self.agents_name(&session);
+        self.keep(Change::Taken { session: session.clone(), fork });
+        self.tell(&message::result(&taken.prompt["id"], &ahead.result.clone()));
+        let (outcome, saved) =
+            if taken.joined { (Outcome::Joined, 0) } else { (Outcome::Accepted, ahead.worked_ms) };
+        self.effects.push(Effect::End { number: ahead.number });
+        self.settled_for(&session, outcome, saved, &ahead);
+        if self.can.close {
+            self.ask_agent("session/close", &json!({ "sessionId": before }), Own::Other);
+        }
+        // What the user knew as their session stays with the agent; a fork that another took the place of goes.
+        if self.kept.forks.contains(&before) {
+            self.delete(before);
+        }
+        if let Some(known) = self.sessions.get_mut(&session) {
+            known.entries += 1;
+            known.offer = None;
+        }
+        self.turn_ended(&session);
+        self.write_down(&session);
+    }
+
+    /// The work cannot be taken, so the prompt goes to the agent as if nothing had run.
+    pub(super) fn run_anew(&mut self, session: &str, taken: &Taken, why: &str) {
+        if 0 < taken.shown {
+            self.say(session, &format!("What ran ahead is not taken ({why}); nothing of it was written, and the prompt runs anew.\n\n"));
+        }
+        self.forget_offer(session);
+        self.prompt_anew(&taken.prompt);
+    }
+
+    fn prompt_anew(&mut self, prompt: &Value) {
+        self.expect_answer(prompt, Some(prompt.clone()));
+        self.pass_to_agent(&message::line(prompt));
+    }
+
+    /// The user stops what they began. Whether it was a prompt that takes work (with this id, if one is given), of which the agent knows nothing.
+    pub(super) fn cancel(&mut self, id: &str, request: Option<&Value>) -> bool {
+        let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.session == id) else { return false };
+        let Some(taken) = ahead.taken.take_if(|taken| request.is_none_or(|id| taken.prompt["id"] == *id))
+        else {
+            return false;
+        };
+        if taken.is_committing {
+            // It is done in a moment.
+            ahead.taken = Some(taken);
+            return true;
+        }
+        self.note_cost(Status::Aborted);
+        self.settled(Outcome::Aborted, 0);
+        self.end_ahead();
+        self.forget_offer(id);
+        self.tell(&message::result(&taken.prompt["id"], &json!({ "stopReason": "cancelled" })));
+        self.write_down(id);
+        true
+    }
+
+    /// What is suggested in the session is not what its user wants.
+    pub(super) fn give_up_in(&mut self, id: &str, outcome: Outcome) {
+        if self.ahead.as_ref().is_some_and(|ahead| ahead.session == id) {
+            return self.give_up(outcome);
+        }
+        if self.sessions.get(id).is_some_and(|session| session.offer.is_some()) {
+            self.decided(id, outcome);
+            self.take_back_offer(id);
+            self.forget_offer(id);
+            self.write_down(id);
+        }
+    }
+
+    /// The same for the session for which a second agent is at work.
+    pub(super) fn give_up(&mut self, outcome: Outcome) {
+        let Some(session) = self.ahead.as_ref().map(|ahead| ahead.session.clone()) else { return };
+        let has_work = self.ahead.as_ref().is_some_and(|ahead| ahead.told().is_some());
+        if let Some(taken) = self.ahead.as_mut().and_then(|ahead| ahead.taken.take()) {
+            self.run_anew(&session, &taken, "it was given up");
+        }
+        self.note_cost(Status::Aborted);
+        if has_work {
+            self.settled(outcome, 0);
+        }
+        self.end_ahead();
+        if self.sessions.get(&session).is_some_and(|known| known.offer.is_some()) {
+            self.take_back_offer(&session);
+            self.forget_offer(&session);
+        }
+        self.write_down(&session);
+    }
+
+    pub(super) fn forget_ahead_of(&mut self, id: &str) {
+        self.give_up_in(id, Outcome::Aborted);
+    }
+
+    fn forget_offer(&mut self, id: &str) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.offer = None;
+        }
+    }
+
+    /// Tells the editor that nothing is suggested, while it may still be worked on.
+    fn take_back_offer(&mut self, id: &str) {
+        let offer = self.sessions.get_mut(id).and_then(|session| session.offer.take());
+        self.tell_offer(id);
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.offer = offer;
+        }
+    }
+
+    /// What became of a suggestion that did not run.
+    fn decided(&mut self, id: &str, outcome: Outcome) {
+        let now = self.host.now();
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if let (Some(project), Some(offered)) = (&mut session.project, &session.offer) {
+            project.metering.decided(now, &offered.id, outcome);
+        }
+    }
+
+    fn settled(&mut self, outcome: Outcome, saved_ms: u64) {
+        let Some(ahead) = self.ahead.take() else { return };
+        let session = ahead.session.clone();
+        self.settled_for(&session, outcome, saved_ms, &ahead);
+        self.ahead = Some(ahead);
+    }
+
+    /// What became of work that ran.
+    fn settled_for(&mut self, id: &str, outcome: Outcome, saved_ms: u64, ahead: &Ahead) {
+        let now = self.host.now();
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let changes = (outcome.is_hit() && !ahead.changes.is_empty()).then(|| ahead.changes.digest());
+        if let (Some(project), Some(offered)) = (&mut session.project, &session.offer) {
+            project.metering.settled(now, &offered.id, outcome, saved_ms, changes);
+        }
+    }
+
+    /// Words of this program, in the session.
+    fn say(&mut self, session: &str, text: &str) {
+        let update =
+            json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } });
+        self.tell(&message::update(session, &update));
+    }
+}

@@ -1,0 +1,104 @@
+//! How it ends: the editor first, the agent first, or neither of them in order.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::{User, json, listed};
+use crate::client::Client;
+
+#[test]
+fn an_agent_that_dies_is_told_with_its_last_words() {
+    let user = User::with_agent("some-agent", json!({ "die": [{ "say": "I go." }, { "exit": 7 }] }));
+    let mut client = user.start(&[], &["some-agent"]);
+    client.request("initialize", json!({ "protocolVersion": 1 }));
+    let session = client.open(&user.session);
+    let id = client.prompt(&session, "die");
+    let answer = client.answer_to(id);
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+    let said = answer["error"]["message"].as_str().unwrap();
+    assert!(said.contains("exit code 7") && said.contains("the last words"), "{said}");
+    assert_eq!(client.end(), Some(7));
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_told_so() {
+    let user = User::with_agent("some-agent", json!({}));
+    let mut client = user.start(&[], &["no-such-agent"]);
+    let answer = client.request("initialize", json!({ "protocolVersion": 1 }));
+    let said = answer["error"]["message"].as_str().unwrap();
+    assert!(said.contains("no-such-agent cannot be started"), "{said}");
+    assert_eq!(client.end(), Some(127));
+    let usage = user.session.run(&["acp-proxy"]);
+    assert_eq!(usage.code, Some(2), "{usage}");
+}
+
+/// The processes of the agent, by a variable that only they have.
+fn agents(user: &User) -> usize {
+    let mark = format!("HOME={}", user.session.home().display()).into_bytes();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let environments = entries.filter_map(|entry| std::fs::read(entry.path().join("environ")).ok());
+    environments
+        .filter(|environment| environment.split(|byte| *byte == 0).any(|variable| variable == mark))
+        .count()
+}
+
+fn nothing_is_left(user: &User) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while 0 < agents(user) {
+        assert!(Instant::now() < deadline, "processes are left");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn it_ends_with_its_editor_and_so_does_the_agent() {
+    let user = User::with_agent("some-agent", json!({ "wait": [{ "sleep": 600 }] }));
+    // In the middle of a turn, so that the end of its input tells the agent nothing.
+    let mut client = user.start(&[], &["some-agent"]);
+    client.request("initialize", json!({ "protocolVersion": 1 }));
+    let session = client.open(&user.session);
+    client.prompt(&session, "wait");
+    assert_eq!(client.end(), Some(0));
+    nothing_is_left(&user);
+    let mut command = user.session.command(&["acp-proxy", "--", "some-agent"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while agents(&user) < 2 {
+        assert!(Instant::now() < deadline, "it does not start");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let input = child.stdin.take();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let ended = child.wait().unwrap();
+    drop(input);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(15), "{ended}");
+    nothing_is_left(&user);
+}
+
+#[test]
+fn a_killed_proxy_leaves_nothing_after_the_next_start() {
+    let steps = json!([{ "write": "made.txt", "content": "made\n" }, { "sleep": 600 }]);
+    let user = User::with_next(steps);
+    let before = user.session.tree();
+    // Before, while and after the fork is made.
+    for millis in [0, 50, 150, 300, 600, 1200] {
+        let (client, session) = user.after_hello();
+        std::thread::sleep(Duration::from_millis(millis));
+        kill(&client);
+        nothing_is_left(&user);
+        assert_eq!(user.session.tree(), before);
+        let mut next = user.client();
+        // Forks that are left are deleted at the start; until then they are not listed.
+        let listed = listed(&mut next);
+        assert_eq!(listed.iter().filter(|id| **id == session).count(), 1);
+        next.request("_flush", json!({}));
+        assert_eq!(next.end(), Some(0));
+        assert_eq!(listed, user.kept(), "after {millis} ms");
+    }
+}
+
+fn kill(client: &Client) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(client.process()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}

@@ -1,0 +1,253 @@
+//! What ran ahead, taken and not.
+
+use super::{NEXT, User, json, listed, words};
+use crate::client::Client;
+
+/// An edit by a tool and one by a shell.
+fn two_files() -> serde_json::Value {
+    json!([
+        { "write": "made.txt", "content": "made\n" },
+        { "run": "echo shell > by-shell.txt" },
+        { "say": "Both are made." },
+    ])
+}
+
+fn agree(client: &mut Client) {
+    let question = client.answer_question("write");
+    let content = question["params"]["toolCall"]["content"].as_array().unwrap();
+    assert_eq!(content.len(), 2, "{question}");
+}
+
+#[test]
+fn what_ran_ahead_is_taken_by_its_words_and_by_the_command() {
+    for taken in ["/next", " write it. "] {
+        let user = User::with_next(two_files());
+        let (mut client, session) = user.after_hello();
+        let before = user.session.tree();
+        client.suggested(NEXT, Some("ready"));
+        assert_eq!(user.session.tree(), before, "nothing is written before it is taken");
+        let from = client.log.len();
+        let id = client.prompt(&session, taken);
+        agree(&mut client);
+        let answer = client.answer_to(id);
+        assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+        assert_eq!(words(&client, from), "Both are made.");
+        assert_eq!(user.read("made.txt").unwrap(), "made\n");
+        assert_eq!(user.read("by-shell.txt").unwrap(), "shell\n");
+        let sessions =
+            client.log[from..].iter().filter_map(|(_, message)| message["params"]["sessionId"].as_str());
+        assert!(sessions.into_iter().all(|name| name == session), "it knows its session alone");
+        // The agent goes on with all that was done.
+        user.session.write("home/.claude/unused", "");
+        let from = client.log.len();
+        client.suggested(NEXT, Some("ready"));
+        assert_eq!(client.said(&session, "what is there?"), "end_turn");
+        assert_eq!(words(&client, from), "Hello there.");
+        let listed = listed(&mut client);
+        assert_eq!(listed, [session.as_str()], "one session for its user");
+        let kept: Vec<String> = user.kept();
+        let fork = kept.iter().find(|name| **name != session).unwrap();
+        let file = user.session.home().join(".claude/projects").join(format!("{fork}.json"));
+        let history = std::fs::read_to_string(file).unwrap();
+        let order = ["hello", "write it", "Both are made.", "what is there?"];
+        let places: Vec<_> = order.iter().map(|said| history.find(said).unwrap()).collect();
+        assert!(places.is_sorted(), "{history}");
+        // So it does after a restart.
+        assert_eq!(client.end(), Some(0));
+        let mut again = user.client();
+        let cwd = user.session.workspace();
+        let from = again.log.len();
+        let answer =
+            again.request("session/load", json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] }));
+        assert!(answer.get("error").is_none(), "{answer}");
+        assert!(words(&again, from).contains("Both are made."));
+        let stats = user.session.run(&["stats"]).stdout;
+        assert!(stats.contains("2 shown, 1 taken") && stats.contains("claude-agent-acp"), "{stats}");
+        let undone = user.session.run(&["undo"]);
+        assert_eq!((undone.code, user.read("made.txt")), (Some(0), None), "{undone}");
+    }
+}
+
+#[test]
+fn any_other_prompt_gives_it_up_without_a_trace() {
+    let user = User::with_next(two_files());
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("ready"));
+    let from = client.log.len();
+    assert_eq!(client.said(&session, "something else"), "end_turn");
+    assert_eq!(words(&client, from), "Hello there.");
+    let told = client.log[from..]
+        .iter()
+        .map(|(_, message)| message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"].clone());
+    assert!(told.into_iter().any(|suggestions| suggestions == json!([])), "it is taken back");
+    assert_eq!((user.read("made.txt"), user.read("by-shell.txt")), (None, None));
+    let kept =
+        std::fs::read_to_string(user.session.home().join(".claude/projects").join(format!("{session}.json")))
+            .unwrap();
+    assert!(!kept.contains(NEXT) && kept.contains("something else"), "{kept}");
+    client.suggested(NEXT, Some("ready"));
+    assert_eq!(client.end(), Some(0));
+    let mut next = user.client();
+    assert_eq!(listed(&mut next), [session.as_str()]);
+    next.request("_flush", json!({}));
+    assert_eq!(user.kept(), [session], "no fork is left");
+}
+
+#[test]
+fn changes_that_are_not_wanted_are_not_written() {
+    let user = User::with_next(two_files());
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("ready"));
+    let from = client.log.len();
+    let id = client.prompt(&session, "/next");
+    client.answer_question("drop");
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(words(&client, from), "Nothing was written.");
+    assert_eq!((user.read("made.txt"), user.read("by-shell.txt")), (None, None));
+    // Where edits are not asked about in the agent, they are not here.
+    client.request("session/set_mode", json!({ "sessionId": session, "modeId": "acceptEdits" }));
+    assert_eq!(client.said(&session, "hello"), "end_turn");
+    client.suggested(NEXT, Some("ready"));
+    assert_eq!(client.said(&session, "/next"), "end_turn");
+    assert_eq!(user.read("made.txt").unwrap(), "made\n");
+}
+
+#[test]
+fn a_boundary_is_a_question_that_waits_for_its_user() {
+    for (option, history) in [("allow_once", "did"), ("reject_once", "refused")] {
+        let user = User::with_next(json!([
+            { "write": "made.txt", "content": "made\n" },
+            { "run": "bash ./script.sh" },
+            { "say": "It ran." },
+        ]));
+        user.session.write("project/script.sh", "echo ran >> count.txt\n");
+        let (mut client, session) = user.after_hello();
+        client.suggested(NEXT, Some("boundary"));
+        let before = user.session.tree();
+        let from = client.log.len();
+        let id = client.prompt(&session, "/next");
+        let question =
+            client.until("the question", |message| message["method"] == "session/request_permission");
+        assert_eq!(question["params"]["sessionId"], session.as_str());
+        assert_eq!(question["params"]["toolCall"]["rawInput"]["command"], "bash ./script.sh");
+        assert!(!question.to_string().contains("allow_always"), "{question}");
+        assert_eq!(user.session.tree(), before);
+        client.respond(&question, json!({ "outcome": { "outcome": "selected", "optionId": option } }));
+        client.answer_question("write");
+        assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+        assert_eq!(words(&client, from), "It ran.");
+        assert_eq!(user.read("count.txt"), (option == "allow_once").then(|| "ran\n".to_owned()));
+        assert_eq!(user.read("made.txt").unwrap(), "made\n");
+        let fork = user.kept().into_iter().find(|name| {
+            let file = user.session.home().join(".claude/projects").join(format!("{name}.json"));
+            std::fs::read_to_string(file)
+                .unwrap()
+                .matches(&format!(r#"["{history}", "bash ./script.sh""#))
+                .count()
+                == 1
+        });
+        assert!(fork.is_some(), "the answer is in the history, once");
+    }
+}
+
+#[test]
+fn a_call_that_no_view_can_hold_is_the_first_agents() {
+    let user = User::with_next(json!([{ "run": "echo hello > ../outside.txt" }, { "say": "It is there." }]));
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("boundary"));
+    let from = client.log.len();
+    let id = client.prompt(&session, "/next");
+    // The first agent asks as it always did, and does it.
+    let question = client.answer_question("allow_once");
+    assert!(question["id"].is_number(), "it is the agent's own question: {question}");
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(words(&client, from), "It is there.");
+    let outside = user.session.workspace().parent().unwrap().join("outside.txt");
+    assert_eq!(std::fs::read_to_string(outside).unwrap(), "hello\n");
+}
+
+#[test]
+fn work_that_is_still_going_on_can_be_taken() {
+    let user = User::with_next(
+        json!([{ "say": "I begin. " }, { "sleep": 1 }, { "write": "made.txt", "content": "made\n" }, { "say": "Done." }]),
+    );
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("running"));
+    let from = client.log.len();
+    let id = client.prompt(&session, "/next");
+    client.answer_question("write");
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(words(&client, from), "I begin. Done.");
+    assert_eq!(user.read("made.txt").unwrap(), "made\n");
+}
+
+#[test]
+fn a_prompt_that_takes_work_can_be_cancelled() {
+    let user = User::with_next(json!([{ "say": "I begin. " }, { "sleep": 600 }]));
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("running"));
+    let id = client.prompt(&session, "/next");
+    client.notify("session/cancel", json!({ "sessionId": session }));
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "cancelled");
+    assert_eq!(client.said(&session, "something else"), "end_turn");
+}
+
+#[test]
+fn what_its_user_changed_meanwhile_is_kept_and_the_prompt_runs_anew() {
+    let user = User::with_next(json!([{ "write": "notes.txt", "content": "work\n" }, { "say": "Written." }]));
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("ready"));
+    user.session.write("project/notes.txt", "theirs, and longer\n");
+    let from = client.log.len();
+    let id = client.prompt(&session, "/next");
+    client.answer_question("write");
+    // The first agent is asked, and asks itself.
+    let question = client.answer_question("reject_once");
+    assert!(question["id"].is_number(), "{question}");
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(words(&client, from), "Written.");
+    assert_eq!(user.read("notes.txt").unwrap(), "theirs, and longer\n");
+    let history =
+        std::fs::read_to_string(user.session.home().join(".claude/projects").join(format!("{session}.json")))
+            .unwrap();
+    assert!(history.contains(NEXT), "it is the session itself that went on: {history}");
+}
+
+#[test]
+fn an_agent_that_does_not_adopt_a_fork_does_the_prompt_itself() {
+    let user = User::with_next(two_files());
+    let script: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(user.session.home().join(".claude/script.json")).unwrap())
+            .unwrap();
+    let mut script = script;
+    script["resume"] = json!("fails");
+    user.session.write("home/.claude/script.json", script.to_string());
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("running"));
+    // The work is gone, the suggestion stays.
+    client.until("the suggestion without work", |message| {
+        let first = &message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0];
+        first["text"] == NEXT && first.get("_meta").is_none()
+    });
+    let id = client.prompt(&session, "/next");
+    client.answer_question("allow_once");
+    client.answer_question("allow_once");
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    assert_eq!(user.read("made.txt").unwrap(), "made\n");
+}
+
+#[test]
+fn many_accepts_leave_one_session() {
+    let user = User::with_next(json!([{ "write": "made.txt", "content": "made\n" }, { "say": "Made." }]));
+    let (mut client, session) = user.after_hello();
+    client.request("session/set_mode", json!({ "sessionId": session, "modeId": "acceptEdits" }));
+    for _ in 0..4 {
+        client.suggested(NEXT, Some("ready"));
+        assert_eq!(client.said(&session, "/next"), "end_turn");
+    }
+    assert_eq!(listed(&mut client), [session.as_str()]);
+    assert_eq!(client.said(&session, "/ahead off"), "end_turn");
+    client.request("_flush", json!({}));
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(user.kept().len(), 2, "its own, and the fork that stands for it");
+}
