@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 
-use headstart_shadow::{Options, Prepared, View};
+use headstart_shadow::{Network, Options, Prepared, View};
 
 use crate::place::{Place, Test, ok, tier};
 use crate::prepared::prepared;
@@ -19,6 +19,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_mount_over_which_nothing_is_shown_is_closed_all_the_same", || mounted("covered")),
     ("a_workspace_reached_through_a_link_is_where_the_link_leads", a_workspace_reached_through_a_link),
     ("tools_of_the_home_are_there_without_credentials", tools_of_the_home),
+    ("what_is_shared_is_written_and_what_is_beside_it_is_not", what_is_shared),
+    ("the_machines_network_brings_no_socket_of_its_programs", the_machines_network),
 ];
 
 /// The first argument with which this test starts itself in a mount namespace of its own.
@@ -229,4 +231,68 @@ pub(crate) fn in_mounts(name: &str) {
     test(&place, before);
     // Else the folder could not be removed.
     run("umount WORK/inner 2>/dev/null || umount WORK");
+}
+
+fn what_is_shared() {
+    let place = Place::with(&[("file", "old")]);
+    let home = place.home().canonicalize().unwrap();
+    fs::create_dir_all(home.join(".tool/kept")).unwrap();
+    fs::write(home.join(".tool/settings"), "theirs").unwrap();
+    fs::write(home.join(".tool.json"), "theirs").unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", home.join(".link.json")).unwrap();
+    let mut options = place.options();
+    options.home = Some(home.clone());
+    options.tools.push(home.join(".tool"));
+    options.shared.push(home.join(".tool/kept"));
+    options.copied.extend([".tool.json", ".link.json", ".gone.json"].map(|name| home.join(name)));
+    let mut view = View::start(&options).unwrap();
+    let line = format!(
+        "cd {}; echo kept > .tool/kept/new; echo pwned > .tool/settings; echo pwned > .tool/kept/../other; \
+         cat .tool.json; echo; echo pwned > .tool.json; echo pwned > .other; ls -A",
+        home.display()
+    );
+    let said = crate::place::sh(&mut view, &line);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.starts_with("theirs\n") && said.contains(".tool.json"), "{said}");
+    assert!(!said.contains(".link.json") && !said.contains(".gone.json"), "{said}");
+    drop(view);
+    assert_eq!(fs::read_to_string(home.join(".tool/kept/new")).unwrap(), "kept\n");
+    for (path, expected) in [
+        (".tool/settings", Some("theirs")),
+        (".tool.json", Some("theirs")),
+        (".tool/other", None),
+        (".other", None),
+    ] {
+        assert_eq!(fs::read_to_string(home.join(path)).ok().as_deref(), expected, "{path}");
+    }
+}
+
+fn the_machines_network() {
+    use std::os::linux::net::SocketAddrExt as _;
+    let place = Place::with(&[]);
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let name = format!("headstart-shadow-{}-{port}", std::process::id());
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).unwrap();
+    let hidden = std::os::unix::net::UnixListener::bind_addr(&address).unwrap();
+    hidden.set_nonblocking(true).unwrap();
+    let line = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached; \
+         python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"\\0{name}\")' 2>&1 | tail -1; \
+         python3 -c 'import socket; socket.socketpair(); print(\"a pair\")'"
+    );
+    for (network, expected) in [
+        (Network::Machine, "reached\nPermissionError: [Errno 1] Operation not permitted\na pair\n"),
+        (Network::Own, "ConnectionRefusedError: [Errno 111] Connection refused\na pair\n"),
+    ] {
+        let options = Options { network, ..place.options() };
+        let mut view = View::start(&options).unwrap();
+        let command = headstart_shadow::Command::new(["/bin/bash", "-c", &line], crate::place::PATIENCE);
+        let output = view.run(&command).unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said: Vec<_> =
+            said.lines().filter(|line| !line.contains("/dev/tcp") && !line.contains("connect: ")).collect();
+        assert_eq!(said.join("\n") + "\n", expected, "{network:?}");
+    }
+    assert_eq!(hidden.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
 }

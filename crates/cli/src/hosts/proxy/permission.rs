@@ -85,7 +85,7 @@ impl Rules {
         if !is_fine {
             let holds = ahead.decision == Decision::Shadow && (ahead.reason != Reason::Writes || stays);
             let verdict = if ahead.decision == Decision::Allow { &elsewhere.verdict } else { &ahead };
-            return boundary(&verdict.detail, holds || verdict.reason == Reason::Network);
+            return boundary(&verdict.detail, holds);
         }
         // Git runs what a repository's configuration names, unless it is told not to, and nobody can tell the agent's shell.
         if asked && elsewhere.verdict.hardened.is_some() {
@@ -221,7 +221,7 @@ mod tests {
             ("cp a.txt /home/ada/p/b.txt", "allowed"),
             ("cargo test", "waits"),
             ("npm install", "waits"),
-            ("curl http://example.org", "waits"),
+            ("curl http://example.org", "waits for the first agent"),
             ("git status", "waits"),
             ("awk 1 a.txt", "waits"),
             ("cd src && ls", "waits"),

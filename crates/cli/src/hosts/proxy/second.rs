@@ -12,6 +12,7 @@ use headstart_overlay_fs::{ChangeSet, OsTree};
 use headstart_shadow::{Command, Ender, Network, WhyNot};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::Support;
+use headstart_workspace_path::WorkspacePath;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::ahead::Frozen;
@@ -214,10 +215,18 @@ fn freeze(opened: &mut Opened, plan: &Plan, wished: &Receiver<Wish>) -> Result<F
         Some(format!("{path} was changed on disk meanwhile"))
     } else if let Some(why) = back.git.then(|| of_repository(plan.views.read_repository(opened))).flatten() {
         Some(why)
+    } else if let Some(path) = back.ignored.iter().find(|path| holds_dependencies(path)) {
+        Some(format!("what it installed in {path} is no part of what can be taken"))
     } else {
         lost.map(|left| format!("{} cannot be kept: {:?}", left.path, left.why))
     };
     Ok(Frozen { changes: back.changes, hindrance })
+}
+
+/// Whether later work rests on what is in an ignored folder, and the agent believes that it is there.
+fn holds_dependencies(path: &WorkspacePath) -> bool {
+    const FOLDERS: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
+    path.to_string().split('/').any(|part| FOLDERS.contains(&part))
 }
 
 /// Why what was done to the repository cannot be taken; that nothing was but to look is no reason.
