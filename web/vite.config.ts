@@ -1,7 +1,21 @@
 import { realpathSync } from "node:fs";
-import { defineConfig } from "vite";
+import { type Plugin, defineConfig } from "vite";
+
+/** The module begins to be fetched with the page, and not when its code has come. */
+const preloadModule: Plugin = {
+  name: "preload-module",
+  transformIndexHtml: {
+    order: "post",
+    handler(_, { bundle, path }) {
+      const module = Object.keys(bundle ?? {}).find((name) => /headstart-[^/]*\.wasm$/.test(name));
+      if (module === undefined || path !== "/index.html") return [];
+      return [{ tag: "link", attrs: { rel: "preload", as: "fetch", type: "application/wasm", crossorigin: "", href: `./${module}` }, injectTo: "head" }];
+    },
+  },
+};
 
 export default defineConfig({
+  plugins: [preloadModule],
   // Relative addresses: the built page can lie in any folder of a server.
   base: "./",
   build: {

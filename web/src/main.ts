@@ -7,7 +7,7 @@ import { FIRST_PROMPT, SYSTEM, sampleFiles } from "./sample/files.js";
 import { sceneModel } from "./sample/recorded.js";
 import { Session, type SessionOptions } from "./session/session.js";
 import { type Lost, type Saved, forget, load } from "./session/storage.js";
-import { GateView } from "./views/gate.js";
+import type { GateView } from "./views/gate.js";
 import { PlayView } from "./views/play.js";
 import { type Choice, SettingsDialog } from "./views/settings.js";
 import { timeline } from "./views/timeline.js";
@@ -28,7 +28,8 @@ class App {
   readonly #main = element("main");
   readonly #live = element("live");
   readonly #play: PlayView;
-  readonly #gate: GateView;
+  #gate: GateView | undefined;
+  #fetchedGate: Promise<void> | undefined;
   readonly #timeline = document.createElement("section");
   readonly #settings = new SettingsDialog((choice) => void this.#choose(choice));
   #session: Session;
@@ -47,9 +48,8 @@ class App {
       lost = "damaged";
       [this.#session, this.#play] = this.#open();
     }
-    this.#gate = new GateView((text) => this.#announce(text));
     this.#timeline.className = "timeline";
-    this.#main.replaceChildren(this.#play.dom, this.#gate.dom, this.#timeline);
+    this.#main.replaceChildren(this.#play.dom, this.#timeline);
     element("dialogs").append(this.#play.diff.dom, this.#settings.dom);
     if (this.#session.isNew) this.#play.composer.text = FIRST_PROMPT;
     window.addEventListener("hashchange", () => this.#route(true));
@@ -57,6 +57,26 @@ class App {
     this.#route(false);
     this.#begin();
     if (lost) this.#session.note(LOST[lost], "plain");
+    this.#play.fetchRest();
+    void this.#fetchGate();
+  }
+
+  /** The view of the gate is not there at first, for a conversation needs none of it. */
+  #fetchGate(): Promise<void> {
+    this.#fetchedGate ??= import("./views/gate.js").then(
+      ({ GateView }) => {
+        this.#gate = new GateView((text) => this.#announce(text));
+        this.#play.dom.after(this.#gate.dom);
+        this.#gate.show(this.#view === "gate");
+      },
+      () => this.#session.unfetched("view of the gate"),
+    );
+    return this.#fetchedGate;
+  }
+
+  get #view(): ViewName {
+    const asked = location.hash.slice(1);
+    return Object.hasOwn(VIEWS, asked) ? (asked as ViewName) : "play";
   }
 
   /** A session and its view, drawn once. Throws where what was saved has another shape than what is saved. */
@@ -138,7 +158,7 @@ class App {
     // A dialog belongs to the view that it was opened in.
     for (const dialog of document.querySelectorAll("dialog")) dialog.close();
     const asked = location.hash.slice(1);
-    const view: ViewName = Object.hasOwn(VIEWS, asked) ? (asked as ViewName) : "play";
+    const view = this.#view;
     this.#play.dom.hidden = view !== "play";
     this.#timeline.hidden = view !== "timeline";
     for (const link of document.querySelectorAll<HTMLElement>("[data-view]")) {
@@ -146,7 +166,7 @@ class App {
       else link.removeAttribute("aria-current");
     }
     document.title = view === "play" ? "headstart: your next prompt, done before you send it" : `headstart: ${VIEWS[view].toLowerCase()}`;
-    this.#gate.show(view === "gate");
+    this.#gate?.show(view === "gate");
     if (view === "play") this.#play.composer.input.focus({ preventScroll: asked !== "prompt" });
     else if (byUser) window.scrollTo(0, 0);
     this.#draw();

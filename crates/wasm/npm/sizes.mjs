@@ -6,14 +6,14 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 860, limit: 1133 },
+  "whole module": { goal: 860, limit: 1129 },
   "grammar and its parser": {},
-  "everything else": { limit: 915 },
-  core: { goal: 480, limit: 730 },
-  gate: { limit: 490 },
+  "everything else": { limit: 911 },
+  core: { goal: 480, limit: 726 },
+  gate: { limit: 489 },
   controller: { goal: 30, limit: 30 },
   "code index": { limit: 258 },
-  "the index, over core": { goal: 60, limit: 42 },
+  "the index, over core": { goal: 60, limit: 39 },
 };
 
 const MODULES = ["headstart", "core", "gate", "code-index", "core-and-index", "grammar"];

@@ -243,6 +243,11 @@ export class Session {
     this.#changed();
   }
 
+  /** A part of the page that is fetched late did not come. */
+  unfetched(part: string): void {
+    this.note(`The ${part} could not be fetched. Load the page again once there is a connection.`, "bad");
+  }
+
   #makeAgent(model: Model): Agent {
     const modelName = this.#modelName;
     // Keys are an agent's own.

@@ -1,9 +1,6 @@
-import { unifiedMergeView } from "@codemirror/merge";
-import { EditorState } from "@codemirror/state";
-import { EditorView, lineNumbers } from "@codemirror/view";
+import type { EditorView } from "@codemirror/view";
 import type { ChangeSet, ChangeSummary } from "headstart";
-import { languageOf } from "../editor/language.js";
-import { theme } from "../editor/theme.js";
+import type { diffView } from "../editor/diff-view.js";
 
 const KINDS: Readonly<Record<ChangeSummary["type"], string>> = {
   create: "new",
@@ -19,6 +16,7 @@ export class DiffDialog {
   readonly #files = document.createElement("div");
   readonly #take = document.createElement("button");
   #views: EditorView[] = [];
+  #diffView: typeof diffView | undefined;
   #onTake: () => void = () => {};
 
   constructor() {
@@ -42,6 +40,16 @@ export class DiffDialog {
     this.#files.className = "diff-files";
     this.dom.append(head, this.#files);
     this.dom.addEventListener("close", () => this.#clear());
+  }
+
+  /** Whether what shows a diff is there. */
+  get isFetched(): boolean {
+    return this.#diffView !== undefined;
+  }
+
+  /** Fetches it; before `open`. */
+  async fetch(): Promise<void> {
+    ({ diffView: this.#diffView } = await import("../editor/diff-view.js"));
   }
 
   open(changes: ChangeSet, canTake: boolean, onTake: () => void): void {
@@ -69,20 +77,8 @@ export class DiffDialog {
     if (type === "createDirectory") return section;
     const { before, after } = changes.sides(path);
     const text = (bytes?: Uint8Array) => new TextDecoder().decode(bytes);
-    const view = new EditorView({
-      state: EditorState.create({
-        doc: text(after),
-        extensions: [
-          lineNumbers(),
-          EditorState.readOnly.of(true),
-          EditorView.contentAttributes.of({ "aria-label": `Diff of ${path}`, tabindex: "0" }),
-          EditorView.lineWrapping,
-          languageOf(path),
-          theme,
-          unifiedMergeView({ original: text(before), mergeControls: false, collapseUnchanged: { margin: 3, minSize: 6 } }),
-        ],
-      }),
-    });
+    const view = this.#diffView?.(path, text(before), text(after));
+    if (!view) return section;
     this.#views.push(view);
     section.append(view.dom);
     return section;

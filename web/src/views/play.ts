@@ -1,5 +1,5 @@
 import { html, nothing, render } from "lit-html";
-import { FileEditor } from "../editor/file-editor.js";
+import { LateEditor } from "../editor/late-editor.js";
 import type { Session } from "../session/session.js";
 import { seconds, totals } from "../session/steps.js";
 import { aheadPanel } from "./ahead.js";
@@ -13,7 +13,7 @@ export class PlayView {
   readonly dom = document.createElement("section");
   readonly composer: Composer;
   readonly diff = new DiffDialog();
-  readonly #editor: FileEditor;
+  readonly #editor: LateEditor;
   readonly #search: SearchView;
   readonly #onReset: () => void;
   #session: Session;
@@ -27,7 +27,7 @@ export class PlayView {
     this.#session = session;
     this.#onReset = onReset;
     this.dom.className = "play";
-    this.#editor = new FileEditor((path, text) => this.#session.project.write(path, text));
+    this.#editor = new LateEditor((path, text) => this.#session.project.write(path, text));
     this.composer = new Composer(session, () => this.openDiff());
     const actions = { open: (path: string, lines: [number, number]) => this.#openAt(path, lines), showStaged: (path: string) => this.openDiff(path) };
     this.#search = new SearchView(session, actions, () => this.draw());
@@ -44,6 +44,12 @@ export class PlayView {
       this.openDiff();
     });
     this.use(session);
+  }
+
+  /** Fetches what the page can be used without. */
+  fetchRest(): void {
+    this.#editor.fetch().catch(() => this.#session.unfetched("editor"));
+    this.diff.fetch().catch(() => this.#session.unfetched("diff"));
   }
 
   /** Shows another session. */
@@ -89,6 +95,8 @@ export class PlayView {
   openDiff(path?: string): void {
     const changes = this.#session.staged();
     if (!changes || changes.isEmpty || this.diff.dom.open) return;
+    // What is staged may be something else by then.
+    if (!this.diff.isFetched) return void this.diff.fetch().then(() => this.openDiff(path), () => this.#session.unfetched("diff"));
     this.diff.open(changes, this.#session.ghost !== undefined, () => {
       this.composer.accept();
       this.composer.input.focus();
@@ -134,7 +142,7 @@ export class PlayView {
                 : html`<ul class="file-list">
                     ${[...session.project.files.keys()].map((path) => this.#fileRow(path, staged.some((change) => change.path === path)))}
                   </ul>`}
-              <div class="editor">${this.#editor.dom}</div>
+              ${this.#editor.dom}
             </div>
           </section>
         </div>
