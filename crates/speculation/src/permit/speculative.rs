@@ -1,0 +1,170 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_overlay_fs::{EntryKind, Overlay, Savepoint, Tree, WorkspacePath};
+use headstart_tool_gate::{Decision, Declaration, Does, Gate, Reason, Verdict};
+use tracing::Instrument;
+
+use super::{Permit, Permits, Permitted, Running, Tools, is_shell, span, told};
+use crate::shadow::{self, Shadow};
+
+/// The permits of a speculation: what the gate allows, over one overlay; nobody is asked.
+#[derive(Clone)]
+pub(crate) struct Speculative {
+    pub(crate) tools: Arc<Tools>,
+    pub(crate) overlay: Arc<Overlay>,
+    pub(crate) shadow: Arc<Shadow>,
+}
+
+#[async_trait]
+impl Permits for Speculative {
+    async fn permit(&self, call: &ToolCall) -> Permit {
+        if let Some(message) = self.tools.nobody_offers(call) {
+            return Permit::Refuse(message);
+        }
+        let (context, verdict) = self.tools.judge(call, Gate::judge_ahead);
+        let has_views = shadow::is_allowed(&context) && self.shadow.tier().is_some();
+        match verdict.decision {
+            Decision::Boundary => return Permit::Stop(verdict),
+            Decision::Shadow if !has_views => {
+                return Permit::Stop(Verdict { decision: Decision::Boundary, ..verdict });
+            }
+            Decision::Allow | Decision::Redirect | Decision::Shadow => {}
+        }
+        let declared = context.declaration(&call.name);
+        if declared.is_some_and(|tool| tool.does == Does::ReadsRepository)
+            && !self.shadow.git_so_far().is_empty()
+        {
+            return Permit::Stop(Verdict::boundary(
+                Reason::ReadsStaged,
+                format!("{} sees the repository without the commits that the work has made", call.name),
+            ));
+        }
+        if declared.is_some_and(Declaration::sees_real_files) && self.differs_from_disk() {
+            return Permit::Stop(Verdict::boundary(
+                Reason::ReadsStaged,
+                format!(
+                    "{} sees the real files, and the work has changed some in the overlay only",
+                    call.name
+                ),
+            ));
+        }
+        let staged_read = self.staged_read(call, &verdict).await;
+        if let Some(path) = staged_read.as_ref().filter(|_| !has_views) {
+            return Permit::Stop(Verdict::boundary(
+                Reason::ReadsStaged,
+                format!("the command may read {path}, which is changed in the overlay only"),
+            ));
+        }
+        if let Some(path) = self.linked_read(call, &verdict).await {
+            return Permit::Stop(Verdict::boundary(
+                Reason::ReadsOutside,
+                format!("the command reads {path} through a link, which may lead anywhere"),
+            ));
+        }
+        // On the real tree a command would see the repository without the commits that were made ahead.
+        let reads_git = is_shell(call) && !self.shadow.git_so_far().is_empty();
+        let in_view = verdict.decision == Decision::Shadow || staged_read.is_some() || reads_git;
+        Permit::Run(Permitted { context, verdict, consented: false, attended: false, in_view })
+    }
+
+    fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
+        let (this, call, span) = (self.clone(), call.clone(), span(call));
+        let run = async move {
+            if is_shell(&call) {
+                this.tools.remember_reads(&permitted.verdict, &this.overlay).await;
+            }
+            // Calls that only read stage nothing, and run at the same time as others.
+            let staging = (!permitted.only_reads()).then(|| Staging::begin(&this.overlay));
+            let outcome = if permitted.in_view {
+                this.shadow.run(&call, &this.tools, &this.overlay, &permitted).await
+            } else {
+                this.tools.run(&call, &this.overlay, &permitted).await
+            };
+            if let (Some(staging), Ok(ToolOutcome::Output(_))) = (staging, &outcome) {
+                staging.keep();
+            }
+            told(outcome)
+        };
+        run.instrument(span).boxed()
+    }
+}
+
+impl Speculative {
+    /// Whether a program that looks at the workspace by itself finds something else than the work does.
+    fn differs_from_disk(&self) -> bool {
+        self.overlay.is_staged(&WorkspacePath::root()) || !self.shadow.git_so_far().is_empty()
+    }
+
+    /// A path that a shell command may read and that is staged, or reached through a link and so may be staged under
+    /// another name: the command would see the file as it was.
+    async fn staged_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
+        if !is_shell(call) || !self.overlay.is_staged(&WorkspacePath::root()) {
+            return None;
+        }
+        for read in &verdict.reads {
+            let Ok(path) = WorkspacePath::parse(read) else {
+                return Some(read.clone());
+            };
+            if self.overlay.is_staged(&path) || self.goes_through_a_link(path).await {
+                return Some(read.clone());
+            }
+        }
+        None
+    }
+
+    /// A path that a shell command names and that lies behind a link: the gate judged the name, and the command would read
+    /// what is at the link's end, outside the workspace or denied.
+    async fn linked_read(&self, call: &ToolCall, verdict: &Verdict) -> Option<String> {
+        if !is_shell(call) {
+            return None;
+        }
+        for read in &verdict.reads {
+            let Ok(path) = WorkspacePath::parse(read) else { continue };
+            if self.goes_through_a_link(path).await {
+                return Some(read.clone());
+            }
+        }
+        None
+    }
+
+    async fn goes_through_a_link(&self, mut path: WorkspacePath) -> bool {
+        loop {
+            if let Ok(metadata) = self.overlay.metadata(&path).await
+                && metadata.kind == EntryKind::Symlink
+            {
+                return true;
+            }
+            match path.parent() {
+                Some(parent) if !parent.is_root() => path = parent,
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// Takes back what a call staged unless the call succeeds: it may have failed, reached the quota, or been cut by the clock.
+struct Staging<'a> {
+    overlay: &'a Overlay,
+    before: Option<Savepoint>,
+}
+
+impl<'a> Staging<'a> {
+    fn begin(overlay: &'a Overlay) -> Self {
+        Self { overlay, before: Some(overlay.savepoint()) }
+    }
+
+    fn keep(mut self) {
+        self.before = None;
+    }
+}
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.overlay.roll_back(before);
+        }
+    }
+}
