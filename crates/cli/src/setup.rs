@@ -8,7 +8,7 @@ use headstart_overlay_fs::{
     Durability, OsOptions, OsTree, Preparing, SweepOutcome, Tree, TreeError, UndoLimit, Workspace,
 };
 use headstart_providers::Recording;
-use headstart_speculation::{Engine, Host, Limits};
+use headstart_speculation::{Engine, Host, Limits, task_tool};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
 use headstart_toolbox::{
     BackgroundRunner, CommandRunner, ProjectIndex, Toolbox, background_tools, codebase_tools, more_tools,
@@ -149,6 +149,7 @@ pub(crate) fn toolbox(
     let more =
         more_tools().into_iter().chain(background_tools(&background)).chain([of_repository]).chain(of_rules);
     let more = more.chain(web::tools(&config.web, environment)).chain(of_index.into_iter().flatten());
+    let more = more.chain([task_tool()]);
     more.fold(Toolbox::standard(Some(runner)), Toolbox::with)
 }
 

@@ -239,7 +239,7 @@ fn judged(finished: &Finished, gate: &Gate, context: &GateContext) -> Vec<(ToolC
     });
     let ran: HashSet<&str> = results.chain(ready).filter_map(ran_call).collect();
     let calls = messages.iter().flat_map(Message::tool_calls).chain(finished.transcript.waiting_calls());
-    let ran = calls.filter(|call| ran.contains(call.id.as_str()));
+    let ran = calls.filter(|call| ran.contains(call.id.as_str())).chain(&finished.task_calls);
     ran.map(|call| {
         let verdict = gate.judge_ahead(CallRef { name: &call.name, args: &call.args }, context);
         (call.clone(), verdict)

@@ -4,6 +4,7 @@ use futures::channel::oneshot;
 use futures::{FutureExt, Stream, StreamExt, stream};
 use headstart_forked_query::{ToolCall, ToolOutcome, ToolResult};
 
+use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::permit::{Cut, Permit, Permitted, Running, is_shell};
 use crate::repeated::Repeated;
@@ -92,7 +93,7 @@ impl Run<'_> {
         stream::unfold(0, move |place| async move {
             let call = calls.get(place)?;
             let permit = match self.permit(call).await? {
-                Permit::Run(permitted) if permitted.only_reads() => Ok(permitted),
+                Permit::Run(permitted) if permitted.only_reads() && !permitted.is_task(call) => Ok(permitted),
                 Permit::Refuse(message) => Err(message),
                 Permit::Run(_) | Permit::Ask(_) | Permit::Stop(_) => return None,
             };
@@ -146,10 +147,14 @@ impl Run<'_> {
         let outcome = match permit {
             Permit::Run(permitted) => {
                 self.call(|| CallInput::Begun(call.id.clone()));
-                let (ran, time) = self.timed(self.permits.run(call, permitted)).await;
-                let mut progress = lock(self.progress);
-                progress.cost.tool_ms += millis(time);
-                progress.cost.tool_calls += 1;
+                let ran = if permitted.is_task(call) {
+                    self.run_task(call).await
+                } else {
+                    let (ran, time) = self.timed(self.permits.run(call, permitted)).await;
+                    lock(self.progress).cost.tool_ms += millis(time);
+                    ran
+                };
+                lock(self.progress).cost.tool_calls += 1;
                 match ran {
                     Ok(outcome) => outcome,
                     Err(cut) => {
@@ -168,7 +173,8 @@ impl Run<'_> {
         self.tell_end(&call.id, &Ok(outcome.clone()));
         let tell = |call: &ToolCall, result: &ToolResult| telling.done(call, result);
         lock(self.progress).transcript.resolve_and_tell(&call.id, outcome, tell);
-        self.clock.is_up().then_some(Ending::Exhausted { limit: Limit::Time })
+        let is_up = self.clock.is_up() || self.clock_above.is_some_and(Clock::is_up);
+        is_up.then_some(Ending::Exhausted { limit: Limit::Time })
     }
 }
 
@@ -180,7 +186,11 @@ impl Run<'_> {
             Err(message) => return Permit::Refuse(message),
         };
         self.call(|| CallInput::Asked(call.id.clone()));
-        let answer = self.clock.ask(self.host, self.permits.ask(call, asked, prepared)).await;
+        let asking = self.clock.ask(self.host, self.permits.ask(call, asked, prepared));
+        let answer = match self.clock_above {
+            Some(above) => above.ask(self.host, asking).await,
+            None => asking.await,
+        };
         if matches!(answer, Permit::Refuse(_)) {
             self.call(|| CallInput::Declined(call.id.clone()));
         }

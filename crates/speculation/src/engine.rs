@@ -156,6 +156,7 @@ impl Engine {
             host: Arc::clone(&self.host),
             limits: self.limits.tools,
             events: events.clone(),
+            task: None,
         })
     }
 }
@@ -190,6 +191,7 @@ impl Turn {
             progress: &self.progress,
             events: &self.events,
             clock: Clock::default(),
+            clock_above: None,
         };
         let span = info_span!("turn");
         let begins = || json(&lock(&self.progress).transcript.messages);

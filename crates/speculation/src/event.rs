@@ -86,6 +86,11 @@ impl EventSender {
         (Self { sender, states }, receiver)
     }
 
+    /// Nobody listens.
+    pub(crate) fn to_nobody() -> Self {
+        Self::channel(None).0
+    }
+
     pub(crate) fn send(&self, event: Event) {
         // A closed channel means that nobody watches; the work goes on all the same.
         let _ = self.sender.unbounded_send(event);

@@ -35,6 +35,26 @@ pub struct Limits {
     pub calls_at_once: usize,
     /// What one tool may return and search.
     pub tools: ToolLimits,
+    /// What one sub-task may spend ([`task_tool`](crate::task_tool)), as far as the run has it left.
+    pub task: TaskLimits,
+}
+
+/// How much a sub-task may spend before it is stopped. What it has done by then stands, and whoever began it reads that it was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskLimits {
+    /// Answers of the model.
+    pub turns: u32,
+    /// Tokens read and written, all requests together; cached tokens count.
+    pub tokens: u64,
+    /// Wall time in seconds, without that in which the user is asked for consent.
+    pub seconds: u32,
+}
+
+impl Default for TaskLimits {
+    /// 40 answers, a million tokens, ten minutes.
+    fn default() -> Self {
+        Self { turns: 40, tokens: 1_000_000, seconds: 600 }
+    }
 }
 
 /// A limit on what the tokens of a run cost.
@@ -63,6 +83,22 @@ impl RequestLimit {
 }
 
 impl Limits {
+    /// Those of a sub-task of a run that has spent so much.
+    pub(crate) fn of_task(&self, spent: &Cost) -> Self {
+        let price =
+            |limit: CostLimit| CostLimit { most: limit.most.less(limit.price.of(spent.tokens)), ..limit };
+        Self {
+            turns: self.task.turns.min(self.turns.saturating_sub(spent.turns)),
+            messages: usize::MAX,
+            tokens: self.task.tokens.min(self.tokens.saturating_sub(spent.spent_tokens())),
+            cost: self.cost.map(price),
+            // Nothing is known of its tokens yet.
+            window: self.window.map(|window| RequestLimit { gauge: Gauge::default(), ..window }),
+            time: Duration::from_secs(self.task.seconds.into()),
+            ..*self
+        }
+    }
+
     /// The limit that what was spent has reached.
     pub fn spent(&self, cost: &Cost) -> Option<Limit> {
         if self.tokens <= cost.spent_tokens() {
@@ -88,6 +124,7 @@ impl Default for Limits {
             staged: Quota::default(),
             calls_at_once: 8,
             tools: ToolLimits::default(),
+            task: TaskLimits::default(),
         }
     }
 }

@@ -125,6 +125,9 @@ pub struct Finished {
     pub ending: Ending,
     /// What it would add to the conversation; at a boundary the pending call is in its rest.
     pub transcript: Transcript,
+    /// The calls that ran in its sub-tasks, in order. They are judged at an accept as those of the transcript are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub task_calls: Vec<ToolCall>,
     /// What it would change in the workspace.
     pub changes: ChangeSet,
     /// What it would change in the repository, together with the files.

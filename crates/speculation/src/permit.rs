@@ -7,9 +7,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_forked_query::{CONTENT, ToolCall, ToolOutcome, ToolSchema};
-use headstart_overlay_fs::{ChangeSet, EntryKind, Overlay, Tree, WorkspacePath};
+use headstart_git_ahead::GitChange;
+use headstart_overlay_fs::{ChangeSet, EntryKind, Overlay, Savepoint, Tree, WorkspacePath};
 use headstart_tool_gate::{
-    Access, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Gate, GateContext, Reason, Verdict,
+    Access, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Does, Gate, GateContext, Reason,
+    Verdict,
 };
 use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
@@ -19,6 +21,7 @@ pub(crate) use self::foreground::{Committing, Foreground};
 pub(crate) use self::speculative::Speculative;
 use crate::event::EventSender;
 use crate::run::{json, output};
+use crate::task::{self, TaskLog};
 use crate::{Ending, Host, Limit, Prepared};
 
 /// A call at work, which whoever has a thread for it may poll.
@@ -60,6 +63,17 @@ pub(crate) trait Permits: Send + Sync {
     /// Runs a permitted call. The error ends the whole run.
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running;
 
+    /// The same for the calls of a sub-task: this hears of them, and the run's events do not.
+    fn of_task(&self, log: &Arc<TaskLog>) -> Box<dyn Permits>;
+
+    /// What a sub-task that begins now would be taken back to; `None` where what its calls did stands.
+    fn before_task(&self) -> Option<BeforeTask> {
+        None
+    }
+
+    /// Takes back what was done since.
+    fn take_back(&self, _before: BeforeTask) {}
+
     /// Whether it is the user's own turn.
     fn is_attended(&self) -> bool {
         false
@@ -69,6 +83,12 @@ pub(crate) trait Permits: Send + Sync {
     fn is_committing(&self) -> bool {
         false
     }
+}
+
+/// What work ahead has staged when a sub-task of it begins.
+pub(crate) struct BeforeTask {
+    staged: Savepoint,
+    git: Option<GitChange>,
 }
 
 pub(crate) enum Permit {
@@ -98,6 +118,12 @@ impl Permitted {
         let reads = self.verdict.decision == Decision::Allow && self.verdict.reason == Reason::ReadOnly;
         reads && self.verdict.writes.is_empty() && !self.consented && !self.in_view
     }
+
+    /// Whether the call begins a sub-task.
+    pub(crate) fn is_task(&self, call: &ToolCall) -> bool {
+        let declared = self.context.declaration(&call.name);
+        call.name == task::NAME && declared.is_some_and(|tool| tool.does == Does::RunsSubTask)
+    }
 }
 
 /// Everything that both kinds of run need to judge and run a call.
@@ -109,9 +135,48 @@ pub(crate) struct Tools {
     pub(crate) limits: ToolLimits,
     /// Hear what commands print.
     pub(crate) events: EventSender,
+    /// Hears of calls, where they are those of a sub-task.
+    pub(crate) task: Option<Arc<TaskLog>>,
 }
 
 impl Tools {
+    /// The same for a sub-task, which begins no further ones.
+    fn of_task(&self, log: &Arc<TaskLog>) -> Arc<Self> {
+        let mut offered = self.offered.clone();
+        offered.retain(|schema| schema.name != task::NAME);
+        Arc::new(Self {
+            toolbox: self.toolbox.clone().keeping(|name| name != task::NAME),
+            offered,
+            gate: Arc::clone(&self.gate),
+            host: Arc::clone(&self.host),
+            limits: self.limits,
+            events: EventSender::to_nobody(),
+            task: Some(Arc::clone(log)),
+        })
+    }
+
+    /// A call begins.
+    fn begins(&self, call: &ToolCall) {
+        if let Some(log) = &self.task {
+            log.begins(call, &self.toolbox);
+        }
+    }
+
+    /// Says what has come of a call.
+    fn told(&self, call: &ToolCall, outcome: Result<ToolOutcome, Cut>) -> Result<ToolOutcome, Cut> {
+        match &outcome {
+            Ok(outcome) => {
+                debug!(failed = matches!(outcome, ToolOutcome::Error(_)), "the call is done");
+                trace!(target: CONTENT, outcome = json(outcome), "what it answered");
+            }
+            Err(cut) => debug!(by_limit = matches!(cut, Cut::Limit(_)), "the run ends at the call"),
+        }
+        if let (Some(log), Ok(outcome)) = (&self.task, &outcome) {
+            log.ended(call, outcome, &self.toolbox);
+        }
+        outcome
+    }
+
     /// Puts the files that a command names into the read set: it reads them behind the overlay's back. What it reads
     /// below a folder is not remembered.
     async fn remember_reads(&self, verdict: &Verdict, overlay: &Overlay) {
@@ -240,18 +305,6 @@ impl Tools {
 /// Around what a call does.
 fn span(call: &ToolCall) -> Span {
     debug_span!("call", tool = call.name, id = call.id)
-}
-
-/// Says what has come of a call.
-fn told(outcome: Result<ToolOutcome, Cut>) -> Result<ToolOutcome, Cut> {
-    match &outcome {
-        Ok(outcome) => {
-            debug!(failed = matches!(outcome, ToolOutcome::Error(_)), "the call is done");
-            trace!(target: CONTENT, outcome = json(outcome), "what it answered");
-        }
-        Err(cut) => debug!(by_limit = matches!(cut, Cut::Limit(_)), "the run ends at the call"),
-    }
-    outcome
 }
 
 pub(crate) fn is_shell(call: &ToolCall) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use headstart_forked_query::{
     CONTENT, FinishReason, Gauge, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part,
-    SuppressionReason, ToolOutcome, Usage, with_yields,
+    SuppressionReason, ToolCall, ToolOutcome, Usage, with_yields,
 };
 use headstart_git_ahead::GitChange;
 use serde::Serialize;
@@ -36,6 +36,8 @@ pub(crate) struct Progress {
     pub(crate) preview: Option<String>,
     /// What the project's own check said.
     pub(crate) check: Option<Checked>,
+    /// The calls that ran in sub-tasks of work ahead.
+    pub(crate) task_calls: Vec<ToolCall>,
 }
 
 impl Progress {
@@ -65,6 +67,8 @@ pub(crate) struct Run<'a> {
     pub(crate) progress: &'a Mutex<Progress>,
     pub(crate) events: &'a EventSender,
     pub(crate) clock: Clock,
+    /// That of the run which this one is a sub-task of.
+    pub(crate) clock_above: Option<&'a Clock>,
 }
 
 impl Run<'_> {

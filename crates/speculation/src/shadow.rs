@@ -171,6 +171,18 @@ impl Shadow {
         GitSoFar { below, step: lock(&self.progress).git.clone() }
     }
 
+    /// What this step did to the repository.
+    pub(crate) fn git(&self) -> Option<GitChange> {
+        lock(&self.progress).git.clone()
+    }
+
+    /// What was done since is taken back: to the repository this is all that this step did, and the view showed more.
+    pub(crate) fn take_back(&self, git: Option<GitChange>) {
+        self.toolbox.end_view(&self.view);
+        let mut progress = lock(&self.progress);
+        (progress.git, progress.preview) = (git, None);
+    }
+
     fn count(&self, cost: ViewCost) {
         let total = &mut lock(&self.progress).cost;
         total.view_ms += millis(cost.time);

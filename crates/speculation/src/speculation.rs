@@ -304,6 +304,7 @@ impl Speculation {
             prompt: self.shared.prompt.clone(),
             ending: Ending::Aborted,
             transcript: Transcript::default(),
+            task_calls: Vec::new(),
             changes: ChangeSet::default(),
             git: None,
             next: None,

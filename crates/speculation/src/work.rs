@@ -101,6 +101,7 @@ impl Work {
             progress: &self.progress,
             events: &self.events,
             clock: Clock::default(),
+            clock_above: None,
         };
         let ending = run.to_end().await;
         if ending == Ending::Completed {
@@ -114,9 +115,9 @@ impl Work {
     async fn check(&self, run: &Run<'_>, permits: &Speculative) {
         let Some(report) = self.checked(permits).await else { return };
         let (staged, before) = (self.overlay.savepoint(), self.overlay.change_set());
-        let (transcript, git) = {
+        let (transcript, git, task_calls) = {
             let progress = lock(&self.progress);
-            (progress.transcript.clone(), progress.git.clone())
+            (progress.transcript.clone(), progress.git.clone(), progress.task_calls.clone())
         };
         let time = self.time_left();
         if run.limit_before_asking().is_some() || time < LEAST_TIME {
@@ -128,7 +129,7 @@ impl Work {
         if again.to_end().await != Ending::Completed {
             self.overlay.roll_back(staged);
             let mut progress = lock(&self.progress);
-            (progress.transcript, progress.git) = (transcript, git);
+            (progress.transcript, progress.git, progress.task_calls) = (transcript, git, task_calls);
         } else if self.overlay.change_set() != before {
             lock(&self.progress).check = None;
             self.checked(permits).await;
@@ -197,6 +198,7 @@ impl Work {
             prompt: self.prompt.clone(),
             ending,
             transcript: progress.transcript.clone(),
+            task_calls: progress.task_calls.clone(),
             changes: self.overlay.change_set(),
             git: progress.git.clone(),
             next: None,

@@ -38,6 +38,8 @@ pub enum Does {
     RunsInBackground,
     /// It is about what runs beside the user's own turns, which runs in them, and of which work ahead knows nothing: that stops before it.
     ServesSession,
+    /// It has a part of the work done in a conversation of its own: whoever runs it has each call that is made there judged by itself.
+    RunsSubTask,
     /// It opens a connection, and does nothing to files. A turn asks before it, and work ahead stops before it.
     #[cfg(feature = "tool-servers")]
     Network,
@@ -70,6 +72,11 @@ impl Declaration {
     /// A tool that is about what runs beside the user's own turns.
     pub fn serves_session(name: &str) -> Self {
         Self::new(name, Does::ServesSession, &[])
+    }
+
+    /// A tool that has a part of the work done, whose calls are judged one by one.
+    pub fn runs_sub_task(name: &str) -> Self {
+        Self::new(name, Does::RunsSubTask, &[])
     }
 
     /// A tool that stages changes in this folder of the workspace.
@@ -116,7 +123,7 @@ impl Declaration {
             Does::Reads | Does::ReadsRepository | Does::RunsInBackground | Does::ServesSession => false,
             #[cfg(feature = "tool-servers")]
             Does::Anything | Does::ReadsRealFiles | Does::Network => false,
-            Does::Stages => true,
+            Does::Stages | Does::RunsSubTask => true,
             Does::StagesWith(argument) => args.get(argument).is_some_and(|value| !value.is_null()),
         }
     }

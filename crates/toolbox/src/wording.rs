@@ -27,7 +27,7 @@ pub struct Wording {
 }
 
 /// Name, title, verb, its form of now, its form of then, and what it is done to.
-const TOOLS: [[&str; 6]; 19] = [
+const TOOLS: [[&str; 6]; 20] = [
     ["read_file", "Read a file", "read", "reading", "read", "{file_path|path|filePath|absolute_path}"],
     ["grep", "Search in files", "search for", "searching for", "searched for", "{pattern}"],
     ["glob", "Find files", "find files named", "finding files named", "found files named", "{pattern}"],
@@ -66,6 +66,7 @@ const TOOLS: [[&str; 6]; 19] = [
         "{number}",
     ],
     ["stop_command", "Stop a command", "stop command", "stopping command", "stopped command", "{number}"],
+    ["task", "Have a part done", "have a part done:", "having a part done:", "had a part done:", "{title}"],
     ["fetch_url", "Fetch a page", "fetch", "fetching", "fetched", "{url}"],
     [
         "search_web",

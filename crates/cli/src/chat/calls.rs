@@ -5,11 +5,12 @@ use std::time::Duration;
 use headstart_agent::CallItem;
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::ChangeSet;
-use headstart_speculation::CallStage;
+use headstart_speculation::{CallStage, task_title};
 use headstart_tool_gate::BuiltinTool;
 
 use super::show::{self, Line};
 use crate::conversation::words::{call_title_of, subject};
+use crate::output::shortened;
 use crate::terminal::{LiveRow, Style};
 
 /// A call that took less is told without its time.
@@ -120,7 +121,7 @@ fn seconds(time: Duration) -> String {
 /// What there is to say of a result.
 struct Said {
     failed: bool,
-    /// How a command ended, where not as it should.
+    /// How a command ended, where not as it should; what a sub-task came to.
     end: Option<String>,
     rows: Vec<Line>,
 }
@@ -141,6 +142,12 @@ impl Said {
                 if BuiltinTool::from_name(&item.call.name) == Some(BuiltinTool::Shell) =>
             {
                 Self::of_command(output.as_str().unwrap_or_default())
+            }
+            Some(ToolOutcome::Output(output)) if task_title(&item.call).is_some() => {
+                // What its calls came to is the last line.
+                let last = output.as_str().and_then(|text| text.lines().last()).unwrap_or_default();
+                let came_to = last.trim_start_matches('[').trim_end_matches(']');
+                Self { failed, end: Some(shortened(came_to, 200)), rows: Vec::new() }
             }
             Some(outcome @ ToolOutcome::Output(_)) => {
                 Self { failed, end: None, rows: show::outcome_lines(&item.call.name, outcome) }

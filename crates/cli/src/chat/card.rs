@@ -126,6 +126,7 @@ mod tests {
             prompt: "add tests".into(),
             ending,
             transcript,
+            task_calls: Vec::new(),
             changes: ChangeSet::default(),
             git: None,
             next: None,

@@ -21,6 +21,7 @@ pub(super) fn declarations() -> Vec<Declaration> {
         crate::index::declarations(),
         headstart_code_intel::declarations(),
         crate::web::declarations(),
+        vec![headstart_speculation::task_declaration()],
     ]
     .concat()
 }

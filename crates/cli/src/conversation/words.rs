@@ -3,7 +3,7 @@
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
-use headstart_speculation::{Ending, Limit};
+use headstart_speculation::{Ending, Limit, task_title};
 use headstart_tool_gate::{ApprovalMode, BuiltinTool};
 
 use crate::output::{
@@ -62,6 +62,9 @@ pub(crate) fn ending(ending: &Ending) -> Option<String> {
 
 /// A call in words: a command with all its lines, another with what it is about.
 pub(crate) fn call_title_of(call: &ToolCall) -> String {
+    if let Some(title) = task_title(call) {
+        return format!("task: {}", shortened(&one_line(title), 100));
+    }
     match BuiltinTool::from_name(&call.name) {
         Some(BuiltinTool::ReadFile) => format!("read {}", subject(call)),
         Some(BuiltinTool::WriteFile) => format!("write {}", subject(call)),

@@ -32,6 +32,7 @@ fn finished() -> Finished {
         prompt: "run the tests".into(),
         ending: Ending::Completed,
         transcript: Transcript::new("run the tests"),
+        task_calls: Vec::new(),
         changes: headstart_overlay_fs::ChangeSet::default(),
         git: None,
         next: None,

@@ -49,6 +49,31 @@ fn files_that_are_read_one_after_the_other_are_one_line() {
 }
 
 #[test]
+fn a_sub_task_is_one_line_with_what_its_calls_came_to() {
+    let mut chat = project()
+        .calls(0, "task", json!({ "title": "tidy the notes", "prompt": "make it two, @notes.txt" }))
+        .calls(0, "read_file", json!({ "file_path": "notes.txt" }))
+        .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))
+        .shell(0, "while [ ! -e go ]; do sleep 0.05; done")
+        .says(0, "It is two, and nobody sees this.")
+        .says(0, "All done.")
+        .chat("default");
+    chat.send("begin\r");
+    chat.wait_for("run this? [y]es / [a]lways edits in the top folder");
+    chat.answer("y");
+    chat.wait_for("command: while");
+    chat.answer("y");
+    chat.wait_for("● task: tidy the notes");
+    chat.wait_for("\n  1 read, 1 edit\n  running while ");
+    chat.project.session.write("project/go", "");
+    chat.wait_for("✓ task: tidy the notes  1 read, 1 edit, 1 command; edited notes.txt");
+    chat.wait_for("\nAll done.");
+    assert_eq!(chat.read("notes.txt").as_deref(), Some("two\n"));
+    assert_eq!(chat.count("nobody sees"), 0, "{}", chat.contents());
+    chat.leave();
+}
+
+#[test]
 fn a_yes_for_the_session_is_what_was_shown_and_can_be_taken_back() {
     let mut chat = project()
         .shell(0, "make all")

@@ -142,7 +142,8 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
             "view_diff",
             "fetch_url",
             "codebase",
-            "repo_map"
+            "repo_map",
+            "task"
         ]
     );
     insta::assert_snapshot!(session.redact(&shown(&requests[1..])));

@@ -30,6 +30,7 @@ pub(crate) fn completed(id: &str) -> Finished {
         prompt: "add a farewell".into(),
         ending: Ending::Completed,
         transcript,
+        task_calls: Vec::new(),
         changes: ChangeSet {
             changes: vec![
                 written("farewell.txt", None, "bye\n"),

@@ -10,8 +10,9 @@ use headstart_tool_gate::{
 };
 use tracing::{Instrument, debug};
 
-use super::{Cut, Permit, Permits, Permitted, Running, Tools, is_shell, span, told};
+use super::{Cut, Permit, Permits, Permitted, Running, Tools, is_shell, span};
 use crate::seen::Seen;
+use crate::task::TaskLog;
 use crate::{Consent, Prepared};
 
 /// The permits of a foreground turn: the user is asked where the mode does not decide, and every call's changes
@@ -109,7 +110,16 @@ impl Permits for Foreground {
 
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
         let (this, call, span) = (self.clone(), call.clone(), span(call));
-        async move { told(this.run_and_commit(&call, &permitted).await) }.instrument(span).boxed()
+        let run = async move {
+            this.tools.begins(&call);
+            let outcome = this.run_and_commit(&call, &permitted).await;
+            this.tools.told(&call, outcome)
+        };
+        run.instrument(span).boxed()
+    }
+
+    fn of_task(&self, log: &Arc<TaskLog>) -> Box<dyn Permits> {
+        Box::new(Self { tools: self.tools.of_task(log), ..self.clone() })
     }
 
     fn is_committing(&self) -> bool {

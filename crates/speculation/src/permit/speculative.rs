@@ -7,8 +7,9 @@ use headstart_overlay_fs::{EntryKind, Overlay, Savepoint, Tree, WorkspacePath};
 use headstart_tool_gate::{Decision, Declaration, Does, Gate, Reason, Verdict};
 use tracing::Instrument;
 
-use super::{Permit, Permits, Permitted, Running, Tools, is_shell, span, told};
+use super::{BeforeTask, Permit, Permits, Permitted, Running, Tools, is_shell, span};
 use crate::shadow::{self, Shadow};
+use crate::task::TaskLog;
 
 /// The permits of a speculation: what the gate allows, over one overlay; nobody is asked.
 #[derive(Clone)]
@@ -73,6 +74,7 @@ impl Permits for Speculative {
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
         let (this, call, span) = (self.clone(), call.clone(), span(call));
         let run = async move {
+            this.tools.begins(&call);
             if is_shell(&call) {
                 this.tools.remember_reads(&permitted.verdict, &this.overlay).await;
             }
@@ -86,9 +88,22 @@ impl Permits for Speculative {
             if let (Some(staging), Ok(ToolOutcome::Output(_))) = (staging, &outcome) {
                 staging.keep();
             }
-            told(outcome)
+            this.tools.told(&call, outcome)
         };
         run.instrument(span).boxed()
+    }
+
+    fn of_task(&self, log: &Arc<TaskLog>) -> Box<dyn Permits> {
+        Box::new(Self { tools: self.tools.of_task(log), ..self.clone() })
+    }
+
+    fn before_task(&self) -> Option<BeforeTask> {
+        Some(BeforeTask { staged: self.overlay.savepoint(), git: self.shadow.git() })
+    }
+
+    fn take_back(&self, before: BeforeTask) {
+        self.overlay.roll_back(before.staged);
+        self.shadow.take_back(before.git);
     }
 }
 

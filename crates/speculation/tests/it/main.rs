@@ -17,6 +17,8 @@ mod staging;
 mod states;
 mod steps;
 mod support;
+mod tasks;
+
 mod together;
 mod tool_policies;
 mod undone;

@@ -141,6 +141,8 @@ pub(crate) struct TestHost {
     pub(crate) freshness: Mutex<Freshness>,
     pub(crate) check: Mutex<Option<Check>>,
     pub(crate) tells_calls: AtomicBool,
+    /// How long the user thinks about each question.
+    pub(crate) asking_takes_ms: AtomicU64,
     /// What was known of the calls that it was asked about.
     pub(crate) prepared: Mutex<Vec<Prepared>>,
 }
@@ -163,6 +165,7 @@ impl TestHost {
             freshness: Mutex::default(),
             check: Mutex::default(),
             tells_calls: AtomicBool::new(false),
+            asking_takes_ms: AtomicU64::new(0),
             prepared: Mutex::default(),
         })
     }
@@ -190,10 +193,11 @@ impl Host for TestHost {
         Duration::from_millis(self.clock_ms.fetch_add(1, Ordering::SeqCst))
     }
 
-    async fn sleep(&self, _time: Duration) {
-        // Nobody is woken: a test that lets the time run out moves the work on as well.
+    async fn sleep(&self, time: Duration) {
+        // A day is never over. Nobody is woken: a test that lets the time run out moves the work on as well.
         std::future::poll_fn(|_| {
-            if self.time_is_up.load(Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending }
+            let is_up = self.time_is_up.load(Ordering::SeqCst) && time < Duration::from_secs(86_400);
+            if is_up { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }
@@ -242,6 +246,7 @@ impl Host for TestHost {
 
     async fn consent(&self, call: &ToolCall, _verdict: &Verdict) -> Consent {
         self.asked.lock().unwrap().push(call.clone());
+        self.clock_ms.fetch_add(self.asking_takes_ms.load(Ordering::SeqCst), Ordering::SeqCst);
         self.consents.lock().unwrap().pop_front().unwrap_or(Consent::Stop)
     }
 }

@@ -1,0 +1,379 @@
+//! Sub-tasks: a part of the work that the model has done in a conversation of its own.
+//!
+//! It is a run within the run, over the same files and under the same permits: a turn asks about its calls, work ahead stops before it where one of
+//! them may not run ahead, with nothing of it done. Only its last answer goes into the conversation that began it.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolCall, ToolOutcome, ToolSchema};
+use headstart_tool_gate::{BuiltinTool, Declaration};
+use headstart_toolbox::{Arguments, PartialOutput, Tool, ToolContext, ToolError, Toolbox, Wording};
+use serde_json::{Map, Value, json};
+use tracing::{Instrument, debug_span};
+
+use crate::clock::Clock;
+use crate::event::{CallPrints, EventSender};
+use crate::permit::{BeforeTask, Cut};
+use crate::run::{Progress, Run, lock, output};
+use crate::{Cost, Ending, Limit, Transcript};
+
+/// The tool's name.
+pub(crate) const NAME: &str = "task";
+
+/// So much of a sub-task's last answer is given back.
+const MOST_BYTES: usize = 16 * 1024;
+/// So many names of files that it edited.
+const MOST_NAMED: usize = 20;
+
+/// What the model reads before the prompt of a sub-task.
+const PREFACE: &str = "What follows is a part of a larger task, which you do in a conversation of your own: you know nothing of the other one, and whoever \
+    gave you the part reads nothing of this one but your last answer, of which 16 KiB are given back. Nobody answers questions. Do the part with the tools, \
+    and end with what you found or did, with the names of files.";
+
+/// The tool `task`, by which a model has a part of its work done in a conversation of its own, for [`Toolbox::with`]. The engine runs it
+/// where the gate is told of it, too: [`task_declaration`].
+pub fn task_tool() -> Arc<dyn Tool> {
+    Arc::new(Task)
+}
+
+/// What the gate is told of it, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
+pub fn task_declaration() -> Declaration {
+    Declaration::runs_sub_task(NAME)
+}
+
+/// What a call that begins a sub-task calls it; `None` of any other call.
+pub fn task_title(call: &ToolCall) -> Option<&str> {
+    let title = || call.args.get("title").and_then(Value::as_str).unwrap_or("…");
+    (call.name == NAME).then(title)
+}
+
+struct Task;
+
+#[async_trait]
+impl Tool for Task {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema::of(
+            NAME,
+            "Has a part of the work done in a conversation of its own, with the same tools and files, and gives back its last answer. For parts that need \
+             many calls of which only the outcome matters: a search through the project, a change that stands by itself. It knows nothing of this \
+             conversation, and nobody answers its questions. One runs at a time.",
+            &json!({
+                "title": { "type": "string", "description": "The part in three to six words, for the user." },
+                "prompt": {
+                    "type": "string",
+                    "description": "All that has to be known for it: what is to be done, where, when it is done, what to answer."
+                },
+            }),
+            &["title", "prompt"],
+        )
+    }
+
+    async fn run(&self, _args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
+        Err(ToolError::Failed {
+            message: "sub-tasks are not declared to the gate here, so none is run".to_owned(),
+        })
+    }
+}
+
+/// The calls of a sub-task.
+pub(crate) struct TaskLog {
+    calls: Mutex<Calls>,
+    /// Whoever watches the call that began it.
+    watched: Option<CallPrints>,
+}
+
+#[derive(Default)]
+struct Calls {
+    /// Those that ran and did it, in order.
+    done: Vec<ToolCall>,
+    /// How many there were of each [`KINDS`].
+    counts: [usize; KINDS.len()],
+    /// The files that were edited, as the calls name them.
+    edited: Vec<String>,
+    /// Those that run, by their ids.
+    running: Vec<(String, String)>,
+}
+
+/// One of each kind of calls in words, and several.
+const KINDS: [(&str, &str); 5] = [
+    ("read", "reads"),
+    ("search", "searches"),
+    ("edit", "edits"),
+    ("command", "commands"),
+    ("other call", "other calls"),
+];
+
+impl TaskLog {
+    fn new(watched: Option<CallPrints>) -> Arc<Self> {
+        Arc::new(Self { calls: Mutex::default(), watched })
+    }
+
+    pub(crate) fn begins(&self, call: &ToolCall, toolbox: &Toolbox) {
+        let does = Wording::filled(&toolbox.wording(&call.name).is_currently, &call.args);
+        lock(&self.calls).running.push((call.id.clone(), does));
+        self.tell();
+    }
+
+    pub(crate) fn ended(&self, call: &ToolCall, outcome: &ToolOutcome, toolbox: &Toolbox) {
+        let is_edit = toolbox.is_edit(&call.name);
+        let builtin = BuiltinTool::from_name(&call.name);
+        let kind = match builtin {
+            _ if is_edit => 2,
+            Some(BuiltinTool::ReadFile) => 0,
+            Some(BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => 1,
+            Some(BuiltinTool::Shell) => 3,
+            _ => 4,
+        };
+        {
+            let mut calls = lock(&self.calls);
+            calls.running.retain(|(id, _)| *id != call.id);
+            calls.counts[kind] += 1;
+            if matches!(outcome, ToolOutcome::Output(_)) {
+                let path = match builtin {
+                    Some(tool) => tool.path_arg(&call.args),
+                    None => call.args.get("file_path").and_then(Value::as_str),
+                };
+                if let Some(path) =
+                    path.filter(|path| is_edit && calls.edited.iter().all(|known| known != path))
+                {
+                    calls.edited.push(path.to_owned());
+                }
+                calls.done.push(call.clone());
+            }
+        }
+        self.tell();
+    }
+
+    /// Says how far it is to whoever watches.
+    fn tell(&self) {
+        let Some(watched) = &self.watched else { return };
+        let calls = lock(&self.calls);
+        let running = calls.running.iter().map(|(_, does)| does.clone());
+        let lines: Vec<_> = std::iter::once(calls.counted()).chain(running).collect();
+        watched.printed(lines.join("\n").trim_start());
+    }
+
+    /// What it came to: `3 reads, 1 edit; edited src/lib.rs`.
+    fn summary(&self) -> String {
+        let calls = lock(&self.calls);
+        let counted = Some(calls.counted()).filter(|counted| !counted.is_empty());
+        let counted = counted.unwrap_or_else(|| "no calls".to_owned());
+        match calls.edited() {
+            Some(edited) => format!("{counted}; edited {edited}"),
+            None => counted,
+        }
+    }
+
+    fn has_edited(&self) -> Option<String> {
+        lock(&self.calls).edited()
+    }
+
+    fn take_done(&self) -> Vec<ToolCall> {
+        std::mem::take(&mut lock(&self.calls).done)
+    }
+}
+
+impl Calls {
+    fn counted(&self) -> String {
+        let parts = KINDS.iter().zip(self.counts).filter(|(_, count)| 0 < *count);
+        let parts = parts
+            .map(|((one, several), count)| format!("{count} {}", if count == 1 { one } else { several }));
+        parts.collect::<Vec<_>>().join(", ")
+    }
+
+    fn edited(&self) -> Option<String> {
+        let mut named = self.edited.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        if let Some(more) = self.edited.len().checked_sub(MOST_NAMED).filter(|more| 0 < *more) {
+            let _ = write!(named, " and {more} more");
+        }
+        (!named.is_empty()).then_some(named)
+    }
+}
+
+impl Run<'_> {
+    /// Runs the sub-task that a call begins, to its end. Dropped in between, what it cost is counted, and what work ahead staged in it is taken back;
+    /// in a turn the call has a result that says what was done.
+    pub(crate) fn run_task<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<ToolOutcome, Cut>> {
+        async move {
+            let arguments = Arguments::declared(NAME, &call.args, &["title", "prompt"]);
+            let prompt = arguments.and_then(|arguments| arguments.required_text("prompt"));
+            let prompt = match prompt {
+                Ok(prompt) if prompt.trim().is_empty() => {
+                    return Ok(ToolOutcome::Error(
+                        "task: the prompt is empty; say what is to be done".to_owned(),
+                    ));
+                }
+                Ok(prompt) => prompt,
+                Err(error) => return Ok(ToolOutcome::Error(error.to_string())),
+            };
+            let log = TaskLog::new(self.events.output_of(&call.id));
+            let permits = self.permits.of_task(&log);
+            let tools = self.base.tools.iter().filter(|schema| schema.name != NAME).cloned().collect();
+            let base = ModelRequest { tools, messages: Vec::new(), ..self.base.clone() };
+            let limits = self.limits.of_task(&lock(self.progress).cost);
+            // No words of a model's are looked through for mentions: those are the user's to make.
+            let transcript = Transcript::new(&format!("{PREFACE}\n\n{}", prompt.trim()));
+            let progress = Mutex::new(Progress::new(transcript));
+            let open = Open {
+                run: self,
+                call,
+                progress: &progress,
+                log: &log,
+                before: self.permits.before_task(),
+                is_done: false,
+            };
+            let mut call_ids: HashSet<_> = self.call_ids.clone();
+            call_ids.extend(lock(self.progress).transcript.call_ids());
+            let run = Run {
+                model: self.model,
+                base: &base,
+                call_ids,
+                permits: &*permits,
+                host: self.host,
+                limits: &limits,
+                progress: &progress,
+                events: &EventSender::to_nobody(),
+                clock: Clock::default(),
+                clock_above: Some(&self.clock),
+            };
+            let ending = run.to_end().instrument(debug_span!("sub-task", id = call.id)).await;
+            open.end(ending)
+        }
+        .boxed()
+    }
+}
+
+/// A sub-task that has not ended.
+struct Open<'a> {
+    run: &'a Run<'a>,
+    call: &'a ToolCall,
+    progress: &'a Mutex<Progress>,
+    log: &'a TaskLog,
+    before: Option<BeforeTask>,
+    is_done: bool,
+}
+
+impl Open<'_> {
+    fn end(mut self, ending: Ending) -> Result<ToolOutcome, Cut> {
+        let stopped_by = match ending {
+            Ending::Boundary { mut verdict } => {
+                verdict.detail = format!("in the sub-task: {}", verdict.detail);
+                return Err(Cut::Stop(Box::new(verdict)));
+            }
+            Ending::Exhausted { limit: Limit::Staged } => return Err(Cut::Limit(Limit::Staged)),
+            Ending::Failed { error, .. } => {
+                let stands = match self.log.has_edited() {
+                    Some(_) if self.is_ahead() => "; what it changed is taken back".to_owned(),
+                    Some(edited) => format!("; what it changed stands: {edited}"),
+                    None => String::new(),
+                };
+                // In a turn nothing is taken back, and this is what the model reads.
+                self.is_done = !self.is_ahead();
+                return Ok(ToolOutcome::Error(format!("the sub-task failed: {error}{stands}")));
+            }
+            Ending::Exhausted { limit } => Some(limit),
+            Ending::Completed | Ending::Aborted => None,
+        };
+        if stopped_by.is_some()
+            && self.is_ahead()
+            && let Some(limit) = self.limit_above()
+        {
+            // With less to spend than its own limits it would have come to less than it does in a turn.
+            return Err(Cut::Limit(limit));
+        }
+        self.is_done = true;
+        if self.is_ahead() {
+            lock(self.run.progress).task_calls.extend(self.log.take_done());
+        }
+        let said = last_answer(&lock(self.progress).transcript.messages);
+        let stopped = stopped_by
+            .map(|limit| format!("it was stopped at its limit of {}, and is not done; ", words(limit)));
+        Ok(output(format!("{said}\n[{}{}]", stopped.unwrap_or_default(), self.log.summary())))
+    }
+
+    fn is_ahead(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// The limit of the run that began it, where that is what it reached.
+    fn limit_above(&self) -> Option<Limit> {
+        let spent = lock(self.run.progress).cost.with_task(&lock(self.progress).cost);
+        let turns = (self.run.limits.turns <= spent.turns).then_some(Limit::Turns);
+        turns.or_else(|| self.run.limits.spent(&spent))
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let spent = lock(self.progress).cost;
+        let mut progress = lock(self.run.progress);
+        progress.cost = progress.cost.with_task(&spent);
+        if self.is_done {
+            return;
+        }
+        match self.before.take() {
+            Some(before) => {
+                drop(progress);
+                self.run.permits.take_back(before);
+            }
+            None => {
+                if let Some(edited) = self.log.has_edited() {
+                    let why = format!("the sub-task was interrupted; what it changed stands: {edited}");
+                    progress.transcript.resolve(&self.call.id, ToolOutcome::Error(why));
+                }
+            }
+        }
+    }
+}
+
+impl Cost {
+    /// With that of a sub-task. What commands in views took is counted by the view, and the time of the work by the run.
+    fn with_task(self, task: &Self) -> Self {
+        let mut tokens = self.tokens;
+        tokens += task.tokens;
+        Self {
+            tokens,
+            turns: self.turns + task.turns,
+            tool_calls: self.tool_calls + task.tool_calls,
+            model_ms: self.model_ms + task.model_ms,
+            tool_ms: self.tool_ms + task.tool_ms,
+            ..self
+        }
+    }
+}
+
+/// What the model said last, cut.
+fn last_answer(messages: &[Message]) -> String {
+    let last = messages.iter().rev().find(|message| message.role == Role::Model);
+    let texts = last.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+        Part::Text { text } => Some(text.trim()),
+        _ => None,
+    });
+    let said = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+    let end =
+        (0..=said.len().min(MOST_BYTES)).rev().find(|end| said.is_char_boundary(*end)).unwrap_or_default();
+    match said.len() - end {
+        0 if said.is_empty() => "It ended without a word.".to_owned(),
+        0 => said,
+        left_out => format!("{}\n[{left_out} more bytes of its answer are left out]", &said[..end]),
+    }
+}
+
+fn words(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Turns => "answers",
+        Limit::Messages => "messages",
+        Limit::Tokens => "tokens",
+        Limit::Cost => "cost",
+        Limit::Staged => "staged files",
+        Limit::Time => "time",
+        Limit::Output => "one answer's length",
+        Limit::Repeated => "calls that are answered with the same again and again",
+        Limit::Window => "what the model sees at once",
+    }
+}
