@@ -148,7 +148,12 @@ pub(crate) enum CliError {
 }
 
 /// What a model specification may be.
+#[cfg(not(feature = "bedrock"))]
 pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME or ollama:NAME \
+     (openai:NAME with --base-url for any compatible server)";
+/// The same, where Amazon's models are built in.
+#[cfg(feature = "bedrock")]
+pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME, bedrock:NAME or ollama:NAME \
      (openai:NAME with --base-url for any compatible server)";
 
 fn or_in(user_file: Option<&Path>) -> String {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use headstart_context::{Resolved, ToldByTools, mention_room, resolve_mentions};
+use async_trait::async_trait;
+use headstart_context::{MentionSource, Outside, Resolved, ToldByTools, mention_room, resolve_mentions};
 use headstart_forked_query::CacheSafeParams;
 use headstart_overlay_fs::Tree;
 use headstart_speculation::PromptOf;
@@ -10,6 +11,7 @@ use headstart_tool_gate::GateContext;
 use headstart_toolbox::Toolbox;
 
 use crate::models::Models;
+use crate::tool_servers::ServerTools;
 
 /// Tells what prompts mention.
 pub(crate) struct Mentions {
@@ -18,12 +20,41 @@ pub(crate) struct Mentions {
     window: Option<u64>,
     /// Whether it takes images.
     takes_images: bool,
+    /// The servers whose resources may be mentioned.
+    servers: Arc<ServerTools>,
+}
+
+/// What the tools know, and what servers have.
+struct Source<'a> {
+    tools: ToldByTools<'a>,
+    servers: &'a ServerTools,
+}
+
+#[async_trait]
+impl MentionSource for Source<'_> {
+    async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String> {
+        self.tools.tell(what, prompt).await
+    }
+
+    async fn fetch(&self, address: &str) -> Result<Option<String>, String> {
+        self.tools.fetch(address).await
+    }
+
+    async fn resource(&self, server: &str, uri: &str) -> Result<Option<String>, String> {
+        if !self.servers.is_running(server) {
+            return Ok(None);
+        }
+        if !self.tools.attended {
+            return Err("is not read ahead of you".to_owned());
+        }
+        self.servers.read_resource(server, uri).await.transpose()
+    }
 }
 
 impl Mentions {
-    pub(crate) fn new(toolbox: Toolbox, models: &Models) -> Self {
+    pub(crate) fn new(toolbox: Toolbox, models: &Models, servers: Arc<ServerTools>) -> Self {
         let window = models.background.limits.window_tokens;
-        Self { toolbox, window, takes_images: models.takes_images }
+        Self { toolbox, window, takes_images: models.takes_images, servers }
     }
 
     /// What the model reads of the mentions of a prompt; the error says which of them cannot be told.
@@ -35,7 +66,8 @@ impl Mentions {
         tree: &Arc<dyn Tree>,
         gate: &GateContext,
     ) -> Result<Resolved, String> {
-        let source = ToldByTools { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
+        let tools = ToldByTools { toolbox: &self.toolbox, tree, gate, attended: whose == PromptOf::User };
+        let source = Source { tools, servers: &self.servers };
         let room = mention_room(self.window, conversation);
         let resolved = resolve_mentions(prompt, tree, gate, &source, room).await;
         let resolved = resolved.map_err(|error| error.to_string())?;

@@ -234,7 +234,8 @@ pub(crate) async fn parts(
     let mut engine = Intel::join(intel, engine);
     engine.toolbox = server_tools.join(engine.toolbox);
     let engine = offered(engine);
-    host.set_mentions(Mentions::new(engine.toolbox.clone(), models));
+    let server_tools = Arc::new(server_tools);
+    host.set_mentions(Mentions::new(engine.toolbox.clone(), models, Arc::clone(&server_tools)));
     let tree: Arc<dyn Tree> = Arc::clone(&engine.workspace) as _;
     let gate = host.gate_context();
     let system = Rules::system_text(project_rules.as_ref(), &engine.toolbox, &tree, &gate).await;
@@ -247,7 +248,7 @@ pub(crate) async fn parts(
         model_name: models.main_name.clone(),
         system,
         index,
-        server_tools: Arc::new(server_tools),
+        server_tools,
         views: places,
         workspace: workspace.into(),
         state: state.map(Path::to_owned),

@@ -10,6 +10,7 @@ use headstart_tool_gate::{Declaration, Does};
 use headstart_tool_servers::{
     Connect, HttpTool, HttpToolConfig, ServerConfig, ServerName, ServerTool, Started, ToolServers, Trust,
 };
+pub(crate) use headstart_tool_servers::{ListedPrompt, ListedResource};
 use headstart_toolbox::{Tool, Toolbox};
 
 pub(crate) use self::approval::{Approvals, Approved, Asked};
@@ -105,6 +106,33 @@ impl ServerTools {
     /// The tools of servers.
     pub(crate) fn tools(&self) -> Vec<Arc<ServerTool>> {
         self.running().tools().to_vec()
+    }
+
+    /// Whether a server of this name runs.
+    pub(crate) fn is_running(&self, server: &str) -> bool {
+        self.running().started().iter().any(|started| started.name.as_str() == server)
+    }
+
+    /// What servers list besides tools.
+    pub(crate) async fn offers(&self) -> (Vec<ListedResource>, Vec<ListedPrompt>) {
+        let servers = self.running();
+        let resources = servers.resources().await;
+        (resources, servers.prompts().await)
+    }
+
+    /// What a resource says; `None`: there is no such server.
+    pub(crate) async fn read_resource(&self, server: &str, uri: &str) -> Option<Result<String, String>> {
+        self.running().read_resource(server, uri).await
+    }
+
+    /// What a prompt says with the arguments that are written behind it, likewise.
+    pub(crate) async fn prompt(
+        &self,
+        server: &str,
+        name: &str,
+        written: &str,
+    ) -> Option<Result<String, String>> {
+        self.running().prompt(server, name, written).await
     }
 
     /// What came of the start of each.

@@ -60,8 +60,9 @@ mod window;
 pub use asked_of_tools::Asking;
 pub use glance::glance;
 pub use mentions::{
-    Mention, MentionError, MentionSource, MentionStart, Outside, Resolved, ToldByTools, mention_of_path,
-    mention_room, mention_start, mentions, mentions_of_paths, resolve_mentions,
+    Mention, MentionError, MentionSource, MentionStart, Outside, Resolved, ToldByTools, escape_mentions,
+    mention_of_path, mention_of_resource, mention_room, mention_start, mentions, mentions_of_paths,
+    resolve_mentions,
 };
 pub use rules::{
     Applies, FilePatterns, Problem, ProjectRules, RULES_FOLDER, Rule, Told, create_rule_tool,

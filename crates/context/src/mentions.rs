@@ -11,11 +11,11 @@ use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 
 pub use self::by_tools::ToldByTools;
-pub use self::parse::{Mention, mentions};
+pub use self::parse::{Mention, escape_mentions, mentions};
 pub use self::paths::mentions_of_paths;
 pub use self::resolve::{Resolved, resolve_mentions};
 pub use self::room::mention_room;
-pub use self::write::{MentionStart, mention_of_path, mention_start};
+pub use self::write::{MentionStart, mention_of_path, mention_of_resource, mention_start};
 
 /// What only the program around a conversation can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,6 +78,11 @@ pub trait MentionSource: Send + Sync {
 
     /// A page of the web as text. By default there is no web: `None`, and what is written stays text.
     async fn fetch(&self, _address: &str) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    /// What a server has at an address. By default there are no servers: `None`, and what is written is a path or stays text.
+    async fn resource(&self, _server: &str, _uri: &str) -> Result<Option<String>, String> {
         Ok(None)
     }
 }

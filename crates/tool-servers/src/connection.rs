@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, JsonObject,
-    PaginatedRequestParams, Tool,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, GetPromptRequestParams,
+    Implementation, JsonObject, PaginatedRequestParams, Prompt, PromptMessage, ReadResourceRequestParams,
+    Resource, ResourceContents, ServerCapabilities, Tool,
 };
 use rmcp::service::{NotificationContext, RunningService, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -28,14 +29,22 @@ const MAX_PAGES: usize = 100;
 /// How long it takes to connect to an address, at most.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Whether a server said that its tools are other ones by now.
+/// Whether a server said that what it has is other by now.
 #[derive(Debug, Default)]
-pub(crate) struct Changes(AtomicBool);
+pub(crate) struct Changes {
+    tools: AtomicBool,
+    offers: AtomicBool,
+}
 
 impl Changes {
-    /// Whether it did, since this was asked last.
-    pub(crate) fn take(&self) -> bool {
-        self.0.swap(false, Ordering::AcqRel)
+    /// Whether its tools are others, since this was asked last.
+    pub(crate) fn take_tools(&self) -> bool {
+        self.tools.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether its resources or prompts are.
+    pub(crate) fn take_offers(&self) -> bool {
+        self.offers.swap(false, Ordering::AcqRel)
     }
 }
 
@@ -49,7 +58,15 @@ impl ClientHandler for Handler {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.0.0.store(true, Ordering::Release);
+        self.0.tools.store(true, Ordering::Release);
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.0.offers.store(true, Ordering::Release);
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.0.offers.store(true, Ordering::Release);
     }
 }
 
@@ -106,36 +123,96 @@ impl Connection {
 
     /// Its tools, as it lists them; `false`: there are more than anybody looks at.
     pub(crate) async fn tools(&self) -> Result<(Vec<Tool>, bool), String> {
-        if self.service.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
+        if !self.can(|can| can.tools.is_some()) {
             return Ok((Vec::new(), true));
         }
+        self.listed("tools", |params| async {
+            let page = self.service.list_tools(params).await?;
+            Ok((page.tools, page.next_cursor))
+        })
+        .await
+    }
+
+    /// Its resources, likewise.
+    pub(crate) async fn resources(&self) -> Result<Vec<Resource>, String> {
+        if !self.can(|can| can.resources.is_some()) {
+            return Ok(Vec::new());
+        }
+        let listed = self.listed("resources", |params| async {
+            let page = self.service.list_resources(params).await?;
+            Ok((page.resources, page.next_cursor))
+        });
+        Ok(listed.await?.0)
+    }
+
+    /// Its prompts, likewise.
+    pub(crate) async fn prompts(&self) -> Result<Vec<Prompt>, String> {
+        if !self.can(|can| can.prompts.is_some()) {
+            return Ok(Vec::new());
+        }
+        let listed = self.listed("prompts", |params| async {
+            let page = self.service.list_prompts(params).await?;
+            Ok((page.prompts, page.next_cursor))
+        });
+        Ok(listed.await?.0)
+    }
+
+    fn can(&self, what: impl Fn(&ServerCapabilities) -> bool) -> bool {
+        self.service.peer_info().is_none_or(|info| what(&info.capabilities))
+    }
+
+    /// All pages of a list, as far as anybody looks.
+    async fn listed<T, F>(
+        &self,
+        what: &str,
+        page: impl Fn(Option<PaginatedRequestParams>) -> F,
+    ) -> Result<(Vec<T>, bool), String>
+    where
+        F: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+    {
         let listed = timeout(self.timeout, async {
-            let (mut tools, mut cursor) = (Vec::new(), None);
+            let (mut all, mut cursor) = (Vec::new(), None);
             for _ in 0..MAX_PAGES {
                 self.unasked.store(0, Ordering::Relaxed);
-                let params = PaginatedRequestParams::default().with_cursor(cursor);
-                let page = self.service.list_tools(Some(params)).await?;
-                tools.extend(page.tools);
-                cursor = page.next_cursor;
-                if cursor.is_none() || MAX_LISTED < tools.len() {
+                let (found, next) = page(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
+                all.extend(found);
+                cursor = next;
+                if cursor.is_none() || MAX_LISTED < all.len() {
                     break;
                 }
             }
-            Ok((tools, cursor.is_none()))
+            Ok((all, cursor.is_none()))
         });
         match listed.await {
             Ok(Ok(listed)) => Ok(listed),
             Ok(Err(error)) => Err(self.cause(&error).await),
-            Err(_) => Err(format!("it did not list its tools within {} s", self.timeout.as_secs())),
+            Err(_) => Err(format!("it did not list its {what} within {} s", self.timeout.as_secs())),
         }
+    }
+
+    /// Reads a resource.
+    pub(crate) async fn read(&self, uri: &str) -> Result<Vec<ResourceContents>, String> {
+        let params = ReadResourceRequestParams::new(uri);
+        Ok(self.answer(self.service.peer().read_resource(params)).await?.contents)
+    }
+
+    /// Has it write a prompt.
+    pub(crate) async fn prompt(&self, name: &str, args: JsonObject) -> Result<Vec<PromptMessage>, String> {
+        let params = GetPromptRequestParams::new(name).with_arguments(args);
+        Ok(self.answer(self.service.peer().get_prompt(params)).await?.messages)
     }
 
     /// Calls a tool. Whoever drops the future, and a limit of time, cancels the call with the server.
     pub(crate) async fn call(&self, tool: &str, args: JsonObject) -> Result<CallToolResult, String> {
-        self.unasked.store(0, Ordering::Relaxed);
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
-        match timeout(self.timeout, self.service.peer().call_tool(params)).await {
-            Ok(Ok(result)) => Ok(result),
+        self.answer(self.service.peer().call_tool(params)).await
+    }
+
+    /// What it answers within its time.
+    async fn answer<T>(&self, asked: impl Future<Output = Result<T, ServiceError>>) -> Result<T, String> {
+        self.unasked.store(0, Ordering::Relaxed);
+        match timeout(self.timeout, asked).await {
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.cause(&error).await),
             Err(_) => Err(format!(
                 "it did not answer within {} s, and the call is cancelled",

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::config::ServerConfig;
 use crate::connection::{Changes, Connection};
+use crate::offers::Offers;
 
 /// How often a server is started that does not stay.
 const MAX_STARTS: u32 = 5;
@@ -28,6 +29,8 @@ pub(crate) struct Server {
     pub(crate) changes: Arc<Changes>,
     turns: Mutex<Kept>,
     ahead: Mutex<Ahead>,
+    /// Its resources and prompts, once somebody wanted to know them.
+    offers: Mutex<Option<Arc<Offers>>>,
     closed: AtomicBool,
 }
 
@@ -82,8 +85,32 @@ impl Starts {
 
 impl Server {
     pub(crate) fn new(config: ServerConfig) -> Arc<Self> {
-        let (turns, ahead) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { config, changes: Arc::default(), turns, ahead, closed: AtomicBool::new(false) })
+        let (turns, ahead, offers) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self {
+            config,
+            changes: Arc::default(),
+            turns,
+            ahead,
+            offers,
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// What it offers besides tools. It is asked once, and again where it says that this has changed.
+    pub(crate) async fn offers(&self) -> Result<Arc<Offers>, String> {
+        let mut offers = self.offers.lock().await;
+        if self.changes.take_offers() {
+            *offers = None;
+        }
+        if let Some(known) = &*offers {
+            return Ok(Arc::clone(known));
+        }
+        let connection = self.for_turns().await?;
+        let name = self.config.name.as_str();
+        let (resources, prompts) = (connection.resources().await?, connection.prompts().await?);
+        let found = Arc::new(Offers::of(name, resources, prompts));
+        *offers = Some(Arc::clone(&found));
+        Ok(found)
     }
 
     /// The connection of the user's turns, opened where there is none.

@@ -70,10 +70,19 @@ impl ToolServers {
         &self.tools
     }
 
+    /// The running server of this name.
+    pub(crate) fn server(&self, name: &str) -> Option<&Arc<Server>> {
+        self.servers.iter().find(|server| server.config.name.as_str() == name)
+    }
+
+    pub(crate) fn servers(&self) -> &[Arc<Server>] {
+        &self.servers
+    }
+
     /// What the user has to be told that happened since, each once.
     pub fn notices(&self) -> Vec<String> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = self.servers.iter().filter(|server| server.changes.take());
+        let changed = self.servers.iter().filter(|server| server.changes.take_tools());
         // A server that says so again and again is heard once.
         let new = changed.map(|server| &server.config.name).filter(|name| told.insert((*name).clone()));
         let notice = |name: &ServerName| {

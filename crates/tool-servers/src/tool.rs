@@ -102,6 +102,22 @@ impl Tool for ServerTool {
     }
 }
 
+/// The address of a resource, and what the model reads of it.
+pub(crate) fn resource(contents: &ResourceContents, limit: usize) -> (String, String) {
+    match contents {
+        ResourceContents::TextResourceContents { uri, text, .. } => (clean(uri, 500), clean(text, limit)),
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+            let kind = mime_type.as_deref().unwrap_or("of no known kind");
+            (clean(uri, 500), not_shown("a file", kind, blob))
+        }
+        _ => (String::new(), "[a resource of an unknown kind: not shown]".to_owned()),
+    }
+}
+
+fn not_shown(name: &str, kind: &str, base64: &str) -> String {
+    format!("[{name}, {}, about {} bytes: not shown]", clean(kind, 60), base64.len() / 4 * 3)
+}
+
 /// What the model reads of a result.
 fn text_of(result: &CallToolResult) -> String {
     let mut parts: Vec<String> = result.content.iter().map(part).filter(|part| !part.is_empty()).collect();
@@ -112,27 +128,15 @@ fn text_of(result: &CallToolResult) -> String {
     if text.len() <= MAX_TEXT { text } else { clean(&text, MAX_TEXT) }
 }
 
-fn part(content: &ContentBlock) -> String {
-    let kind = |name: &str, kind: &str, base64: &str| {
-        format!("[{name}, {}, about {} bytes: not shown]", clean(kind, 60), base64.len() / 4 * 3)
-    };
+pub(crate) fn part(content: &ContentBlock) -> String {
     match content {
         ContentBlock::Text(text) => clean(&text.text, MAX_TEXT),
-        ContentBlock::Image(image) => kind("a picture", &image.mime_type, &image.data),
-        ContentBlock::Audio(audio) => kind("sound", &audio.mime_type, &audio.data),
-        ContentBlock::Resource(embedded) => match &embedded.resource {
-            ResourceContents::TextResourceContents { uri, text, .. } => {
-                format!("{}:\n{}", clean(uri, 500), clean(text, MAX_TEXT))
-            }
-            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                format!(
-                    "{}: {}",
-                    clean(uri, 500),
-                    kind("a file", mime_type.as_deref().unwrap_or("of no known kind"), blob)
-                )
-            }
-            _ => "[a resource of an unknown kind: not shown]".to_owned(),
-        },
+        ContentBlock::Image(image) => not_shown("a picture", &image.mime_type, &image.data),
+        ContentBlock::Audio(audio) => not_shown("sound", &audio.mime_type, &audio.data),
+        ContentBlock::Resource(embedded) => {
+            let (uri, text) = resource(&embedded.resource, MAX_TEXT);
+            format!("{uri}:\n{text}")
+        }
         ContentBlock::ResourceLink(link) => {
             format!("[a link to {}, {}: not followed]", clean(&link.uri, 500), clean(&link.name, 100))
         }

@@ -77,6 +77,14 @@ async fn everything_that_the_protocol_has() {
     );
     let wrong = call(&servers, "mcp__everything__echo", true, json!({})).await.unwrap_err().to_string();
     assert!(wrong.contains("message"), "{wrong}");
+    let resources = servers.resources().await;
+    let first = resources.first().unwrap();
+    let said = servers.read_resource("everything", &first.uri).await.unwrap();
+    assert!(said.as_ref().is_ok_and(|said| !said.is_empty()), "{first:?}: {said:?}");
+    let prompts = servers.prompts().await;
+    let simple = prompts.iter().find(|prompt| prompt.arguments.is_empty()).unwrap();
+    let said = servers.prompt("everything", &simple.name, "").await.unwrap().unwrap();
+    assert!(said.contains("prompt"), "{said}");
     servers.close().await;
 }
 

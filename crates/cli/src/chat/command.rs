@@ -42,6 +42,12 @@ pub(super) enum Command {
     Servers,
     /// Starts them anew, and takes on what tools they have now.
     ReloadServers,
+    /// Has a server write a prompt, with the arguments that are written behind its name.
+    ServerPrompt {
+        server: String,
+        name: String,
+        written: String,
+    },
     /// Lists the tools, and what becomes of their calls.
     Tools,
     Quit,
@@ -71,6 +77,12 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         return Some(Err(format!(
             "/{name} {argument} takes no further word, and got {extra:?}; /help lists them"
         )));
+    }
+    if let Some((server, prompt)) = name.split_once(':') {
+        let (server, name) = (server.to_owned(), prompt.to_owned());
+        let written =
+            line.split_once(char::is_whitespace).map_or("", |(_, written)| written.trim()).to_owned();
+        return Some(Ok(Command::ServerPrompt { server, name, written }));
     }
     let command = match (name, argument) {
         ("help", None) => Ok(Command::Help),
@@ -151,6 +163,7 @@ impl Chat {
             Command::Tools => self.show_tools(),
             Command::Servers => self.show_servers(),
             Command::ReloadServers => self.reload_servers(),
+            Command::ServerPrompt { server, name, written } => self.ask_for_prompt(server, name, written),
             Command::Background(mode) => self.change_background(*mode),
             Command::More => self.grant(),
             Command::Clear => match self.agent.clear() {
@@ -316,6 +329,13 @@ mod tests {
         assert_eq!(parse("/mcp"), Some(Ok(Command::Servers)));
         assert_eq!(parse("/mcp reload"), Some(Ok(Command::ReloadServers)));
         assert_eq!(parse("/tools"), Some(Ok(Command::Tools)));
+        // A server called as a command is, shadows none.
+        let of = |server: &str, name: &str, written: &str| {
+            let (server, name, written) = (server.to_owned(), name.to_owned(), written.to_owned());
+            Some(Ok(Command::ServerPrompt { server, name, written }))
+        };
+        assert_eq!(parse("/clear:all  a  b "), of("clear", "all", "a  b"));
+        assert_eq!(parse("/quit:quit"), of("quit", "quit", ""));
         assert_eq!(parse("/quit"), Some(Ok(Command::Quit)));
         assert_eq!(parse("/background"), Some(Ok(Command::Background(None))));
         assert_eq!(parse("/background more"), Some(Ok(Command::More)));

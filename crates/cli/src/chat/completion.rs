@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headstart_context::{
-    MentionStart, Outside, ProjectRules, Rule, ToldByTools, mention_of_path, mention_start,
+    MentionStart, Outside, ProjectRules, Rule, ToldByTools, mention_of_path, mention_of_resource,
+    mention_start,
 };
 use headstart_overlay_fs::{Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
@@ -14,6 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::{Chat, catalog, command};
 use crate::terminal::{Choice, Popup};
+use crate::tool_servers::{ListedPrompt, ListedResource};
 use crate::workspace::unignored;
 
 /// So many files are known by their names.
@@ -28,6 +30,9 @@ pub(super) struct Names {
     found: Found,
     /// A look that is under way.
     look: Option<JoinHandle<Found>>,
+    /// What servers list, by the last look, and a look that is under way.
+    offered: (Vec<ListedResource>, Vec<ListedPrompt>),
+    asking: Option<JoinHandle<(Vec<ListedResource>, Vec<ListedPrompt>)>>,
     /// Whether the list is open: it is looked once for each.
     is_open: bool,
 }
@@ -44,12 +49,19 @@ struct Found {
 impl Names {
     /// Ends when a look that was under way has ended.
     pub(super) async fn news(&mut self) {
-        let Some(look) = &mut self.look else { return std::future::pending().await };
-        if let Ok(found) = look.await {
-            self.found = found;
+        tokio::select! {
+            found = ended(&mut self.look) => self.found = found.unwrap_or_default(),
+            offered = ended(&mut self.asking) => self.offered = offered.unwrap_or_default(),
         }
-        self.look = None;
     }
+}
+
+/// Waits for a look; for ever where there is none.
+async fn ended<T>(look: &mut Option<JoinHandle<T>>) -> Option<T> {
+    let Some(looking) = look else { return std::future::pending().await };
+    let found = looking.await.ok();
+    *look = None;
+    found
 }
 
 impl Chat {
@@ -75,17 +87,23 @@ impl Chat {
         let text = &self.editor.text()[..self.editor.cursor()];
         let is_typed = !self.editor.is_recalled() && self.editor.searches_for().is_none();
         let start = mention_start(text).filter(|_| is_typed);
-        self.names.is_open &= start.is_some();
+        let line = text.strip_prefix('/').filter(|line| is_typed && command::may_be_command(line));
+        let is_name = line.is_some_and(|line| !line.contains(' '));
+        self.names.is_open &= start.is_some() || is_name;
         if let Some(MentionStart { at, word }) = start {
             let (word, is_open) = (word.to_owned(), std::mem::replace(&mut self.names.is_open, true));
-            if !is_open && self.names.look.is_none() {
+            if !is_open {
                 self.look_for_names();
+                self.ask_servers();
             }
             return Popup::new(at, self.mentions(&word));
         }
-        let line = text.strip_prefix('/').filter(|line| is_typed && command::may_be_command(line))?;
+        let line = line?.to_owned();
+        if is_name && !std::mem::replace(&mut self.names.is_open, true) {
+            self.ask_servers();
+        }
         match line.split_once(' ') {
-            None => Popup::new(0, commands(line)),
+            None => Popup::new(0, commands(&line, &self.names.offered.1)),
             Some((name, argument)) => {
                 let choices = catalog::find(name)?.choices;
                 let choice = |word: &str| Choice {
@@ -105,6 +123,9 @@ impl Chat {
 
     /// Looks what there is, beside what goes on.
     fn look_for_names(&mut self) {
+        if self.names.look.is_some() {
+            return;
+        }
         let (workspace, gate) = (self.parts.workspace.clone(), self.parts.gate_context());
         let tree = Arc::clone(&self.parts.engine.workspace) as Arc<dyn Tree>;
         self.names.look = Some(tokio::spawn(async move {
@@ -113,6 +134,14 @@ impl Chat {
             let paths = tokio::task::spawn_blocking(move || paths(&workspace, &gate)).await;
             Found { paths: paths.unwrap_or_default(), rules }
         }));
+    }
+
+    /// Asks the servers what they list, likewise. Each is asked once, unless it says that this has changed.
+    fn ask_servers(&mut self) {
+        if self.names.asking.is_none() && self.parts.server_tools.has_servers() {
+            let servers = Arc::clone(&self.parts.server_tools);
+            self.names.asking = Some(tokio::spawn(async move { servers.offers().await }));
+        }
     }
 
     fn mentions(&self, word: &str) -> Vec<Choice> {
@@ -132,6 +161,11 @@ impl Chat {
             text: format!("@rule:{name} "),
             is_whole: false,
         }));
+        special.extend(self.names.offered.0.iter().filter_map(|resource| {
+            let label = mention_of_resource(&resource.server, &resource.uri)?;
+            let text = format!("{label} ");
+            Some(Choice { label, words: resource.words.clone(), text, is_whole: false })
+        }));
         let special = special.into_iter().map(|choice| (choice.label[1..].to_owned(), choice));
         let special = best(word, special.collect());
         let found = best(word, self.names.found.paths.iter().map(|path| (path.clone(), path)).collect());
@@ -147,15 +181,21 @@ impl Chat {
     }
 }
 
-/// The commands whose name may be meant by the beginning of a line.
-fn commands(typed: &str) -> Vec<Choice> {
+/// The commands whose name may be meant by the beginning of a line, and behind them the prompts of servers.
+fn commands(typed: &str, prompts: &[ListedPrompt]) -> Vec<Choice> {
     let all = catalog::COMMANDS.iter().map(|entry| {
         let is_whole = entry.argument.is_empty();
         let text = if is_whole { format!("/{}", entry.name) } else { format!("/{} ", entry.name) };
         let choice = Choice { label: entry.usage(), words: entry.words.to_owned(), text, is_whole };
         (entry.name.to_owned(), choice)
     });
-    best(typed, all.collect())
+    let prompts = prompts.iter().map(|prompt| {
+        let name = format!("{}:{}", prompt.server, prompt.name);
+        let is_whole = prompt.arguments.is_empty();
+        let text = if is_whole { format!("/{name}") } else { format!("/{name} ") };
+        (name, Choice { label: prompt.usage(), words: prompt.words.clone(), text, is_whole })
+    });
+    best(typed, all.chain(prompts).collect())
 }
 
 /// What fits what is typed, the best first; all of it, in its order, where nothing is typed.
@@ -203,7 +243,7 @@ mod tests {
     #[test]
     fn the_best_of_what_fits_comes_first() {
         let of = |typed: &str| {
-            commands(typed).iter().map(|choice| choice.text.trim().to_owned()).collect::<Vec<_>>()
+            commands(typed, &[]).iter().map(|choice| choice.text.trim().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(of("di"), ["/diff"]);
         assert_eq!(of("prm")[0], "/permissions");

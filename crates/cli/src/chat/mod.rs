@@ -85,6 +85,8 @@ pub(crate) struct Chat {
     own: Option<own_command::OwnCommand>,
     /// Tool servers that are started anew.
     reloading: Option<JoinHandle<()>>,
+    /// A prompt that a server was asked for.
+    prompting: Option<server_tools::AskedPrompt>,
     /// What they said yes to for the rest of the session.
     allowed: Vec<SessionRule>,
     written: Arc<Written>,
@@ -148,6 +150,7 @@ impl Chat {
             allowed: Vec::new(),
             own: None,
             reloading: None,
+            prompting: None,
             written,
             drafted: None,
             last: ExitStatus::Done,
@@ -240,6 +243,7 @@ impl Chat {
                 () = self.status.news() => {}
                 news = own_command::news(&mut self.own), if !self.face.reads() => self.on_own(news)?,
                 () = server_tools::reloaded(&mut self.reloading), if view.phase == Phase::Idle && !self.face.reads() => self.on_reloaded()?,
+                said = server_tools::prompted(&mut self.prompting), if !self.face.reads() => self.on_prompted(said)?,
                 news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
             if input_ended && self.agent.view().phase == Phase::Idle {

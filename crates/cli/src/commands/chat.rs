@@ -32,7 +32,7 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     let opening = args.prompt.map(Opening::with).unwrap_or_default();
     let which = Which::of(args.resume, args.goes_on);
     let choice = ModelChoice::new(&models, &config, &context.environment, args.model.record.as_deref());
-    talk(context, config, &workspace, (&models, choice), opening, which).await
+    Box::pin(talk(context, config, &workspace, (&models, choice), opening, which)).await
 }
 
 /// The bundled recording, about a sample project of its own. Files, configuration and state of the user are left alone.
@@ -59,7 +59,8 @@ async fn with_recording(args: args::Chat, flags: Flags, context: &Context) -> Re
     };
     let opening = demo.opening(args.prompt, config.mode);
     let choice = ModelChoice::new(&demo.models, &config, &context.environment, None);
-    let ended = talk(&apart, config, &demo.workspace()?, (&demo.models, choice), opening, Which::New).await;
+    let workspace = demo.workspace()?;
+    let ended = Box::pin(talk(&apart, config, &workspace, (&demo.models, choice), opening, Which::New)).await;
     drop(demo);
     if ended.is_ok() && context.output.is_terminal() && !context.output.is_json() {
         output::print(&demo::next_steps(After::Chat, context).await)?;

@@ -103,7 +103,11 @@ impl ModelChoice {
             window: window_of(window, &config),
             tariff: config.tariff(),
         });
-        parts.host.set_mentions(Mentions::new(parts.engine.toolbox.clone(), &models));
+        parts.host.set_mentions(Mentions::new(
+            parts.engine.toolbox.clone(),
+            &models,
+            Arc::clone(&parts.server_tools),
+        ));
         parts.tool_refusals = Arc::clone(&models.tool_refusals);
         parts.model_name.clone_from(&models.main_name);
         self.waits = models.waits.clone();

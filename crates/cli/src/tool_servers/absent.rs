@@ -16,6 +16,27 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::output;
 
+/// What no server lists.
+pub(crate) struct ListedResource {
+    pub(crate) server: String,
+    pub(crate) uri: String,
+    pub(crate) words: String,
+}
+
+/// The same.
+pub(crate) struct ListedPrompt {
+    pub(crate) server: String,
+    pub(crate) name: String,
+    pub(crate) words: String,
+    pub(crate) arguments: Vec<String>,
+}
+
+impl ListedPrompt {
+    pub(crate) fn usage(&self) -> String {
+        String::new()
+    }
+}
+
 /// None.
 #[derive(Default)]
 pub(crate) struct ServerTools {
@@ -60,6 +81,27 @@ impl ServerTools {
 
     pub(crate) fn has_servers(&self) -> bool {
         false
+    }
+
+    pub(crate) fn is_running(&self, _server: &str) -> bool {
+        false
+    }
+
+    pub(crate) async fn offers(&self) -> (Vec<ListedResource>, Vec<ListedPrompt>) {
+        (Vec::new(), Vec::new())
+    }
+
+    pub(crate) async fn read_resource(&self, _server: &str, _uri: &str) -> Option<Result<String, String>> {
+        None
+    }
+
+    pub(crate) async fn prompt(
+        &self,
+        _server: &str,
+        _name: &str,
+        _written: &str,
+    ) -> Option<Result<String, String>> {
+        None
     }
 
     pub(crate) async fn reload(&self) {}

@@ -35,6 +35,7 @@ mod recording_formats;
 mod remote;
 mod rules;
 mod scope;
+mod server_mentions;
 mod shadow;
 mod suggest;
 mod text_tools;

@@ -18,6 +18,15 @@ pub enum Mention {
     Rule(String),
     /// `@https://example.org/page`.
     Page(String),
+    /// `@docs:file:///guide.md`: what a server of this name has at this address.
+    Resource {
+        /// The server.
+        server: String,
+        /// The address.
+        uri: String,
+        /// Whether it stands in quotes.
+        is_quoted: bool,
+    },
 }
 
 impl Mention {
@@ -29,6 +38,7 @@ impl Mention {
             Self::Outside(what) => what.name().to_owned(),
             Self::Rule(name) => format!("rule:{name}"),
             Self::Page(address) => address.clone(),
+            Self::Resource { server, uri, .. } => format!("{server}:{uri}"),
         }
     }
 }
@@ -46,9 +56,31 @@ impl Mention {
 pub fn mentions(prompt: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     for part in outside_of_fences(prompt) {
-        find(part, &mut found);
+        for (_, mention) in in_part(part) {
+            if !found.contains(&mention) {
+                found.push(mention);
+            }
+        }
     }
     found
+}
+
+/// The same text with a backslash before each mention: words of others that a user is to send name nothing by themselves.
+///
+/// ```
+/// assert_eq!(headstart_context::escape_mentions("see @src/lib.rs, a@b.c"), "see \\@src/lib.rs, a@b.c");
+/// ```
+pub fn escape_mentions(text: &str) -> String {
+    let mut escaped = text.to_owned();
+    let mut places: Vec<usize> = Vec::new();
+    for part in outside_of_fences(text) {
+        let start = part.as_ptr() as usize - text.as_ptr() as usize;
+        places.extend(in_part(part).into_iter().map(|(at, _)| start + at));
+    }
+    for place in places.into_iter().rev() {
+        escaped.insert(place, '\\');
+    }
+    escaped
 }
 
 /// The parts of a text that are in no fenced block. One that is not closed goes to the end, as in Markdown.
@@ -89,23 +121,20 @@ fn fence(line: &str) -> Option<(char, usize, bool)> {
     is_fence.then_some((sign, length, rest.is_empty()))
 }
 
-/// Adds what a text names that holds no block of code.
-fn find(text: &str, found: &mut Vec<Mention>) {
-    let mut rest = text;
+/// What a text names that holds no block of code, with where each `@` stands.
+fn in_part(text: &str) -> Vec<(usize, Mention)> {
+    let mut found = Vec::new();
     let mut before = None;
-    while let Some(sign) = rest.chars().next() {
-        let behind = &rest[sign.len_utf8()..];
+    for (at, sign) in text.char_indices() {
         let begins_word = may_stand_before(before);
         before = Some(sign);
-        rest = behind;
         if sign != '@' || !begins_word {
             continue;
         }
-        let (word, is_quoted) = word(behind);
-        if let Some(mention) = mention(word, is_quoted).filter(|mention| !found.contains(mention)) {
-            found.push(mention);
-        }
+        let (word, is_quoted) = word(&text[at + 1..]);
+        found.extend(mention(word, is_quoted).map(|mention| (at, mention)));
     }
+    found
 }
 
 /// Whether a mention may begin behind this.
@@ -132,6 +161,10 @@ fn mention(word: &str, is_quoted: bool) -> Option<Mention> {
     if word.is_empty() || word.starts_with('@') || word.contains(char::is_control) {
         return None;
     }
+    if let Some((server, uri)) = resource(word) {
+        let (server, uri) = (server.to_owned(), uri.to_owned());
+        return Some(Mention::Resource { server, uri, is_quoted });
+    }
     if word.contains("://") {
         let is_page = word.starts_with("https://") || word.starts_with("http://");
         return is_page.then(|| Mention::Page(word.to_owned()));
@@ -149,6 +182,17 @@ fn mention(word: &str, is_quoted: bool) -> Option<Mention> {
     let is_sure = is_quoted
         || (path.contains('/') && (folder.starts_with('.') || name.is_empty() || name.contains('.')));
     (!path.is_empty()).then(|| Mention::Path { path: path.to_owned(), lines, is_sure })
+}
+
+/// A server, and an address behind its scheme: `docs:file:///guide.md`.
+fn resource(word: &str) -> Option<(&str, &str)> {
+    let (server, uri) = word.split_once(':')?;
+    let (scheme, behind) = uri.split_once(':')?;
+    let is_name = |name: &str, others: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+    };
+    (is_name(server, "-_") && is_name(scheme, "+-.") && !behind.is_empty()).then_some((server, uri))
 }
 
 /// `10`, `10-20`.
@@ -169,7 +213,7 @@ mod tests {
 
     #[test]
     fn mentions_begin_a_word() {
-        let cases: [(&str, &[&str]); 16] = [
+        let cases: [(&str, &[&str]); 18] = [
             ("look at @src/lib.rs.", &["src/lib.rs"]),
             ("(@src/) and @Makefile, please", &["src/", "Makefile"]),
             ("@\"my notes.txt\" twice @\"my notes.txt\"", &["my notes.txt"]),
@@ -186,9 +230,30 @@ mod tests {
             ("````\n```\n@a.rs\n```\n````\n@b.rs", &["b.rs"]),
             ("~~~\n@a.rs", &[]),
             ("```@a.rs``` and ```", &["a.rs"]),
+            ("as in @docs:file:///a.md, @docs:urn:x:y.", &["docs:file:///a.md", "docs:urn:x:y"]),
+            ("@\"docs:file:///my notes.md\"", &["docs:file:///my notes.md"]),
         ];
         for (prompt, expected) in cases {
             assert_eq!(written(prompt), expected, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_has_is_no_path_and_no_page() {
+        let is_resource = |prompt: &str| matches!(mentions(prompt).as_slice(), [Mention::Resource { .. }]);
+        for resource in ["@docs:file:///a.md", "@\"my-docs:memo://x\"", "@d_1:test://static/1"] {
+            assert!(is_resource(resource), "{resource}");
+        }
+        for other in [
+            "@https://a.b/c:d",
+            "@a.rs:10-20",
+            "@src/a:b:c",
+            "@docs:a.md",
+            "@1:b:c",
+            "@docs:file:",
+            "@ssh://h:22/x",
+        ] {
+            assert!(!is_resource(other), "{other}");
         }
     }
 
@@ -212,6 +277,7 @@ mod tests {
             for mention in mentions(&prompt) {
                 prop_assert!(!mention.words().is_empty());
             }
+            prop_assert_eq!(mentions(&escape_mentions(&prompt)), []);
         }
     }
 }

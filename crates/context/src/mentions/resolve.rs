@@ -75,6 +75,17 @@ pub async fn resolve_mentions(
                 let from = format!("page=\"{}\"", fence_name(address));
                 source.fetch(address).await.map(|text| text.map(|text| Told { from, text, image: None }))
             }
+            Mention::Resource { server, uri, is_quoted } => {
+                match source.resource(server, uri).await {
+                    Ok(Some(text)) => {
+                        let from = format!("resource=\"{}\"", fence_name(&mention.words()));
+                        Ok(Some(Told::text(from, text)))
+                    }
+                    // Nobody has such a server: then it may be the name of a file.
+                    Ok(None) => path_told(&mention.words(), None, *is_quoted, &reader, gate, &mut read).await,
+                    Err(problem) => Err(problem),
+                }
+            }
             Mention::Rule(name) => rule_told(name, tree, gate).await.map(Some),
         };
         match found {

@@ -42,6 +42,15 @@ pub fn mention_of_path(path: &str) -> Option<String> {
     forms.into_iter().map(|form| format!("@{form}")).find(is_read)
 }
 
+/// How what a server has is mentioned, likewise.
+pub fn mention_of_resource(server: &str, uri: &str) -> Option<String> {
+    let forms = [format!("@{server}:{uri}"), format!("@\"{server}:{uri}\"")];
+    forms.into_iter().find(|mention| match mentions(mention).as_slice() {
+        [Mention::Resource { server: read, uri: address, .. }] => read == server && address == uri,
+        _ => false,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -83,6 +92,21 @@ mod tests {
         ];
         for (path, expected) in cases {
             assert_eq!(mention_of_path(path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_resource_is_mentioned_so_that_it_is_read_again() {
+        let cases = [
+            ("file:///a.md", Some("@docs:file:///a.md")),
+            ("memo://my notes", Some("@\"docs:memo://my notes\"")),
+            ("x://end.", Some("@\"docs:x://end.\"")),
+            ("no address", None),
+            ("x://a\"b c", None),
+            ("x://a\nb", None),
+        ];
+        for (uri, expected) in cases {
+            assert_eq!(mention_of_resource("docs", uri).as_deref(), expected, "{uri}");
         }
     }
 

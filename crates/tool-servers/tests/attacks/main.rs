@@ -1,6 +1,7 @@
 //! A server of the worst kind, over standard input and output: whatever it does is an error of one call at most, and no process of it is left.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod offers;
 mod server;
 
 use std::fs;
@@ -55,6 +56,7 @@ fn main() {
         trial("nothing_that_a_server_asks_of_us_is_done", nothing_that_a_server_asks_of_us_is_done),
         trial("a_hint_counts_only_where_the_user_said_so", a_hint_counts_only_where_the_user_said_so),
         trial("work_ahead_has_a_connection_of_its_own", work_ahead_has_a_connection_of_its_own),
+        trial("of_resources_and_prompts_what_can_be_named_is_listed", offers::what_can_be_named_is_listed),
         trial("no_process_is_left", no_process_is_left),
         trial("no_process_is_left_where_nobody_closes", no_process_is_left_where_nobody_closes),
         trial(
