@@ -18,8 +18,8 @@ use headstart_budget::policy::Habits;
 use headstart_context::{SUMMARY_PROMPT, SUMMARY_TOKENS};
 use headstart_followup_state::RequestId;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Guards, Message, Model, ModelError, Query, QueryError, Role, Usage,
-    forked_query, generate_candidates,
+    BackgroundModel, CacheSafeParams, Guards, Message, Model, ModelError, Query, QueryAnswer, QueryError,
+    Role, Usage, forked_query, generate_candidates,
 };
 use headstart_speculation::{
     AcceptError, Acceptance, Beside, Consent, Ending, Engine, Events, Finished, News, PromptOf, Turn,
@@ -62,6 +62,8 @@ pub struct Driver {
     runs: Vec<Run>,
     query: Option<Task<Report>>,
     summary: Option<Task<Report>>,
+    /// One that is written while the user reads. Nobody waits for it.
+    summary_ahead: Option<Task<Report>>,
     looking: Option<BoxFuture<'static, Report>>,
     looking_back: Option<BoxFuture<'static, News>>,
     timer: Option<BoxFuture<'static, ()>>,
@@ -120,6 +122,7 @@ impl Driver {
             runs: Vec::new(),
             query: None,
             summary: None,
+            summary_ahead: None,
             looking: None,
             looking_back: None,
             timer: None,
@@ -219,17 +222,17 @@ impl Driver {
             Effect::UseModels(models) => (self.model, self.engine.background) = *models,
             #[cfg(feature = "native")]
             Effect::UseTools(toolbox) => self.engine.toolbox = toolbox,
-            Effect::DropQuery => {
-                if let Some(query) = self.query.take() {
-                    query.stop();
-                }
+            Effect::DropQuery => give_up(&mut self.query),
+            Effect::SumUp { params, model } => {
+                self.summary =
+                    Some(self.sum_up(*params, model, |answer, work_ms| Report::SummedUp { answer, work_ms }));
             }
-            Effect::SumUp { params, model } => self.summary = Some(self.sum_up(*params, model)),
-            Effect::DropSummary => {
-                if let Some(summary) = self.summary.take() {
-                    summary.stop();
-                }
+            Effect::SumUpAhead { params, model } => {
+                let told = |answer, work_ms| Report::SummedUpAhead { answer, work_ms };
+                self.summary_ahead = Some(self.sum_up(*params, model, told));
             }
+            Effect::DropSummaryAhead => give_up(&mut self.summary_ahead),
+            Effect::DropSummary => give_up(&mut self.summary),
             Effect::StartWork { id, preface, prompt, params, limits } => {
                 let engine = Engine { limits, ..self.engine.clone() };
                 // A slash command is never run ahead; that is no error.
@@ -306,7 +309,15 @@ impl Driver {
             && let Poll::Ready(answer) = summary.poll(context)
         {
             self.summary = None;
-            return Poll::Ready(Some(answer.unwrap_or_else(Into::into)));
+            let none = |broken: Broken| Report::SummedUp { answer: Err(broken.into()), work_ms: 0 };
+            return Poll::Ready(Some(answer.unwrap_or_else(none)));
+        }
+        if let Some(summary) = &mut self.summary_ahead
+            && let Poll::Ready(answer) = summary.poll(context)
+        {
+            self.summary_ahead = None;
+            let none = |broken: Broken| Report::SummedUpAhead { answer: Err(broken.into()), work_ms: 0 };
+            return Poll::Ready(Some(answer.unwrap_or_else(none)));
         }
         if let Poll::Ready(report) = self.poll_ledger(context) {
             return Poll::Ready(report);
@@ -441,7 +452,12 @@ impl Driver {
         })
     }
 
-    fn sum_up(&self, params: CacheSafeParams, model: String) -> Task<Report> {
+    fn sum_up(
+        &self,
+        params: CacheSafeParams,
+        model: String,
+        told: fn(Result<QueryAnswer, QueryError>, u64) -> Report,
+    ) -> Task<Report> {
         let (host, asked) = (Arc::clone(&self.engine.host), Arc::clone(&self.model));
         let began = host.now();
         self.spawn(async move {
@@ -453,7 +469,7 @@ impl Driver {
                 max_output_tokens: u32::try_from(SUMMARY_TOKENS).ok(),
             };
             let answer = forked_query(&model, &params, query).await;
-            Report::SummedUp { answer, work_ms: millis(host.now().saturating_sub(began)) }
+            told(answer, millis(host.now().saturating_sub(began)))
         })
     }
 
@@ -493,11 +509,17 @@ impl From<Broken> for Ending {
 }
 
 /// Nobody wrote a summary.
-impl From<Broken> for Report {
+impl From<Broken> for QueryError {
     fn from(broken: Broken) -> Self {
         let error =
             ModelError::Other { code: "internal".into(), message: broken.to_string(), retry_after: None };
-        Self::SummedUp { answer: Err(QueryError { error, usage: Usage::NOTHING }), work_ms: 0 }
+        Self { error, usage: Usage::NOTHING }
+    }
+}
+
+fn give_up(task: &mut Option<Task<Report>>) {
+    if let Some(task) = task.take() {
+        task.stop();
     }
 }
 

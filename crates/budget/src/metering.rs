@@ -5,7 +5,7 @@ mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headstart_forked_query::ModelError;
+use headstart_forked_query::{ModelError, Usage};
 use headstart_overlay_fs::ContentHash;
 use headstart_speculation::{Cost, Speculation, Status};
 
@@ -195,6 +195,16 @@ impl Metering {
     /// A turn of the user has ended; `interrupted`: by them.
     pub fn turn(&mut self, now: u64, cost: &Cost, interrupted: bool) {
         self.record(self.entries.turn(now, cost, interrupted));
+    }
+
+    /// A summary was written while the user read.
+    pub fn summed_up_ahead(&mut self, now: u64, tokens: Usage, work_ms: u64) {
+        self.record(self.entries.summary(now, tokens, work_ms, false));
+    }
+
+    /// One that is not waited for any longer.
+    pub fn summary_dropped(&mut self, now: u64) {
+        self.record(self.entries.summary(now, Usage::NOTHING, 0, true));
     }
 
     /// The answer to a query, or why there is nothing to show.

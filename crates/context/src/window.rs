@@ -85,6 +85,24 @@ impl Window {
         self.shortest(&count)
     }
 
+    /// The summary that is likely to be wanted before the next request of a conversation: it has more than nine tenths of what a request may have, and
+    /// to cut old outputs will not do.
+    pub fn plan_ahead(&self, request: &ModelRequest, gauge: Gauge) -> Option<Summarising> {
+        let count = Counting { request, next: &[], gauge };
+        let history = &request.messages;
+        if count.tokens(history) <= share(self.most(), 90) {
+            return None;
+        }
+        let (cut, outputs) = cut_old(history, last_answer(history));
+        if 0 < outputs && count.tokens(&cut) <= share(self.most(), 60) {
+            return None;
+        }
+        match self.shortest(&count) {
+            Plan::Summarise(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
     /// The same where its user wants it shorter, however long it is.
     pub fn plan_summary(&self, request: &ModelRequest, gauge: Gauge) -> Plan {
         let count = Counting { request, next: &[], gauge };

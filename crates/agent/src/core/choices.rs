@@ -90,6 +90,7 @@ impl Core {
         self.options.metering.set_mode(mode);
         if mode == Mode::Off {
             self.forget_suggestion();
+            self.drop_summary_ahead();
         }
         self.enable();
     }

@@ -25,9 +25,9 @@ pub(super) struct Shortening {
 
 /// What waits for a summary.
 pub(super) struct Compacting {
-    plan: Summarising,
+    pub(super) plan: Summarising,
     /// The turn that begins or goes on then.
-    turn: Option<(String, Transcript)>,
+    pub(super) turn: Option<(String, Transcript)>,
 }
 
 impl Shortening {
@@ -49,6 +49,10 @@ impl Shortening {
     /// What this request comes to, about.
     pub(super) fn tokens(&self, request: &ModelRequest) -> u64 {
         self.gauge.tokens(request)
+    }
+
+    pub(super) fn gauge(&self) -> Gauge {
+        self.gauge
     }
 
     pub(super) fn window(&self) -> Option<Window> {
@@ -149,8 +153,7 @@ impl Core {
         self.options.metering.turn(self.now.unix_ms, &cost, false);
         match answer {
             Ok(answer) if !answer.text.trim().is_empty() => {
-                let summary = answer.text.trim().to_owned();
-                self.compacted(plan.with(&summary), 0, Some(summary));
+                return self.go_on_with(&plan, answer.text.trim().to_owned(), turn);
             }
             Err(QueryError { error, .. }) if error.code() != ModelError::WINDOW_EXCEEDED => {
                 match turn {
@@ -171,6 +174,7 @@ impl Core {
     pub(super) fn drop_compacting(&mut self) {
         let Doing::Compacting(compacting) = std::mem::take(&mut self.doing) else { return };
         self.effects.push_back(Effect::DropSummary);
+        self.drop_summary_ahead();
         if let Some((prompt, transcript)) = compacting.turn {
             self.end(prompt, transcript, Ending::Aborted);
         }
@@ -193,13 +197,38 @@ impl Core {
         Transcript::default()
     }
 
-    fn sum_up(&mut self, plan: Summarising, turn: Option<(String, Transcript)>) {
+    pub(super) fn sum_up(&mut self, plan: Summarising, turn: Option<(String, Transcript)>) {
+        let (is_asked, summary) = self.take_summary_ahead(plan.messages());
+        if let Some(summary) = summary {
+            return self.go_on_with(&plan, summary, turn);
+        }
+        if !is_asked {
+            let (params, model) = self.to_sum_up(&plan);
+            self.effects.push_back(Effect::SumUp { params, model });
+        }
+        self.doing = Doing::Compacting(Box::new(Compacting { plan, turn }));
+    }
+
+    /// A summary is there.
+    pub(super) fn go_on_with(
+        &mut self,
+        plan: &Summarising,
+        summary: String,
+        turn: Option<(String, Transcript)>,
+    ) {
+        self.compacted(plan.with(&summary), 0, Some(summary));
+        match turn {
+            Some((prompt, transcript)) => self.run_turn(prompt, transcript),
+            None => self.send_queued(),
+        }
+    }
+
+    /// The conversation of which a summary is asked for, and who is asked.
+    pub(super) fn to_sum_up(&self, plan: &Summarising) -> (Box<CacheSafeParams>, String) {
         let params = self.conversation.params();
         let (system, tools) = (params.system().map(str::to_owned), params.tools().to_vec());
         let model = params.model().to_owned();
-        let params = Box::new(CacheSafeParams::new(system, tools, plan.messages(), &model));
-        self.effects.push_back(Effect::SumUp { params, model });
-        self.doing = Doing::Compacting(Box::new(Compacting { plan, turn }));
+        (Box::new(CacheSafeParams::new(system, tools, plan.messages(), &model)), model)
     }
 
     /// The conversation is this from now on.

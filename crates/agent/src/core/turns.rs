@@ -102,6 +102,8 @@ impl Core {
 
     /// Runs a turn, or its next part.
     pub(super) fn run_turn(&mut self, prompt: String, transcript: Transcript) {
+        // It grows now: what was summed up is not all of it any more.
+        self.drop_summary_ahead();
         self.doing = Doing::Turn { prompt };
         let (request, limits) = (Box::new(self.conversation.request()), self.foreground_limits());
         self.effects.push_back(Effect::StartTurn { request, transcript, limits });
@@ -140,7 +142,11 @@ impl Core {
             return;
         }
         if is_completed && !was_interrupted {
-            return self.send_queued();
+            self.send_queued();
+            if !self.is_busy() {
+                self.prepare_summary();
+            }
+            return;
         }
         if !is_answered {
             // Nothing came of it: it can go again as it is.

@@ -6,6 +6,7 @@ mod ports;
 mod random;
 mod sessions;
 mod stories;
+mod summary_ahead;
 mod turns;
 mod window;
 mod world;

@@ -9,7 +9,7 @@ pub struct Costs {
     pub turns: Part,
     /// Queries for suggestions.
     pub suggestions: Part,
-    /// Prompts that ran ahead, taken or not.
+    /// Prompts that ran ahead, taken or not, and summaries that were written ahead.
     pub ahead: Part,
 }
 
@@ -35,6 +35,7 @@ impl Costs {
                     costs.suggestions.add(&suggested.work);
                 }
                 Entry::Speculation(speculated) => costs.ahead.add(&speculated.work),
+                Entry::Summary(work) => costs.ahead.add(work),
                 _ => {}
             }
         }

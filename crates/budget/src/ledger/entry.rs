@@ -22,6 +22,8 @@ pub enum Entry {
     Outcome(Decision),
     /// What answers of another model had given for that model alone is left out of requests to this one.
     LeftOut(LeftOut),
+    /// A summary of a long conversation that was written while its user read, needed or not.
+    Summary(Work),
 }
 
 /// What a model is asked without.
@@ -250,7 +252,7 @@ impl Entry {
     /// When: milliseconds since the Unix epoch.
     pub fn at(&self) -> u64 {
         match self {
-            Self::Turn(work) => work.at,
+            Self::Turn(work) | Self::Summary(work) => work.at,
             Self::Suggestion(suggested) => suggested.work.at,
             Self::Speculation(speculated) => speculated.work.at,
             Self::Outcome(decision) => decision.at,

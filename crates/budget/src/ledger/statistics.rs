@@ -106,7 +106,7 @@ impl Statistics {
         let mut statistics = Self::default();
         for entry in entries {
             let (work, shares_cache) = match entry {
-                Entry::Turn(work) => (work, true),
+                Entry::Turn(work) | Entry::Summary(work) => (work, true),
                 Entry::Suggestion(suggested) => (&suggested.work, suggested.shares_cache),
                 Entry::Speculation(speculated) => (&speculated.work, speculated.shares_cache),
                 Entry::LeftOut(_) => continue,
@@ -242,6 +242,10 @@ impl Figures {
                 } else {
                     self.waste(&speculated.work, costs);
                 }
+            }
+            Entry::Summary(work) => {
+                self.spend(work);
+                self.waste(work, costs);
             }
             Entry::Outcome(_) | Entry::LeftOut(_) => {}
         }

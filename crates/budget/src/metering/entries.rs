@@ -80,6 +80,11 @@ impl EntryBuilder {
         Entry::Turn(self.work(at, self.tariff.main(), cost.tokens, cost.work_ms, dropped))
     }
 
+    /// A summary that was written ahead, by the model of turns, whose cache has the conversation; `dropped`: it was given up half-way.
+    pub fn summary(&self, at: u64, tokens: Usage, work_ms: u64, dropped: bool) -> Entry {
+        Entry::Summary(self.work(at, self.tariff.main(), tokens, work_ms, dropped))
+    }
+
     /// A query for a suggestion: its best answer, or why that is not shown.
     pub fn suggestion(
         &self,

@@ -157,6 +157,10 @@ impl Experience {
             }
             Entry::Speculation(speculated) => self.take_in_run(speculated),
             Entry::Outcome(decision) => return (self.take_in_outcome(decision), false),
+            Entry::Summary(work) => {
+                let cost = self.cost(work);
+                self.spend(work, cost);
+            }
             Entry::LeftOut(_) => {}
         }
         (None, false)

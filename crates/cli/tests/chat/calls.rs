@@ -59,8 +59,7 @@ fn a_sub_task_is_one_line_with_what_its_calls_came_to() {
         .says(0, "All done.")
         .chat("default");
     chat.send("begin\r");
-    chat.wait_for("notes.txt\n");
-    chat.wait_for("[y]es");
+    chat.wait_for("run this? [y]es / [a]lways edits in the top folder");
     chat.answer("y");
     chat.wait_for("command: while");
     chat.answer("y");

@@ -106,7 +106,7 @@ impl Kept {
             }
         };
         match entry {
-            Entry::Turn(work) => pay(work.money),
+            Entry::Turn(work) | Entry::Summary(work) => pay(work.money),
             Entry::Suggestion(suggested) => pay(suggested.work.money),
             Entry::Speculation(run) => pay(run.work.money),
             _ => {}
@@ -119,6 +119,10 @@ impl Kept {
             Entry::Suggestion(suggested) => {
                 costs.suggestions += suggested.work.tokens;
                 costs.unmeasured += u64::from(suggested.work.unmeasured);
+            }
+            Entry::Summary(work) => {
+                costs.ahead += work.tokens;
+                costs.unmeasured += u64::from(work.unmeasured);
             }
             Entry::Speculation(run) => {
                 costs.unmeasured += u64::from(run.work.unmeasured);

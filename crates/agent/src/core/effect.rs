@@ -1,0 +1,173 @@
+//! What the rules of a conversation have done, and what comes back of it.
+
+use std::sync::Arc;
+
+use headstart_budget::Unwritten;
+use headstart_budget::policy::Habits;
+use headstart_followup_state::{RequestId, Suggestions};
+use headstart_forked_query::{
+    BackgroundModel, CacheSafeParams, Gauge, Generated, Guards, Model, ModelRequest, QueryAnswer, QueryError,
+    Suppressed, SuppressionReason, ToolCall,
+};
+use headstart_speculation::{
+    Acceptance, Answers, Beside, Consent, Cost, Ending, Event, Finished, Limits, News, Prepared, Speculation,
+    Transcript,
+};
+use headstart_tool_gate::Verdict;
+#[cfg(feature = "native")]
+use headstart_toolbox::Toolbox;
+
+/// What is to be done.
+pub(crate) enum Effect {
+    /// Looks what the user has undone, and what the model reads with a prompt that is to run now: [`Report::Opened`].
+    Open { prompt: Option<(String, Box<CacheSafeParams>)> },
+    /// Runs a turn in the foreground: [`Report::TurnEvent`], [`Report::Asked`], and at last [`Report::TurnEnded`].
+    StartTurn { request: Box<ModelRequest>, transcript: Transcript, limits: Limits },
+    /// Interrupts it; its end is reported.
+    StopTurn,
+    /// Answers what was asked with this number.
+    Reply { ask: u64, consent: Consent },
+    /// Asks what the user may want next: [`Report::QueryAnswered`].
+    AskSuggestion {
+        request: RequestId,
+        params: Box<CacheSafeParams>,
+        /// What the model has to know first, beside what its user has undone, which is looked at.
+        note: Option<String>,
+        guards: Guards,
+        candidates: usize,
+    },
+    /// Waits for what accepted work asks by itself: [`Report::NextKnown`].
+    AwaitNext { request: RequestId, accepted: Speculation },
+    /// Gives up either.
+    DropQuery,
+    /// Looks what the user has undone: [`Report::UndoFound`].
+    LookUndone,
+    /// What the ports ask is this one from now on.
+    UseModel(String),
+    /// These are asked from now on, in the user's turns and in background work.
+    UseModels(Box<(Arc<dyn Model>, BackgroundModel)>),
+    /// These are the tools from now on.
+    #[cfg(feature = "native")]
+    UseTools(Toolbox),
+    /// Asks for a summary of this conversation: [`Report::SummedUp`].
+    SumUp { params: Box<CacheSafeParams>, model: String },
+    /// Gives it up.
+    DropSummary,
+    /// The same while the user reads, for the turn that will need it: [`Report::SummedUpAhead`].
+    SumUpAhead { params: Box<CacheSafeParams>, model: String },
+    /// Gives that up.
+    DropSummaryAhead,
+    /// Runs a prompt ahead: [`Report::WorkStarted`], then [`Report::WorkEvent`], [`Report::StepStarted`], [`Report::WorkEnded`].
+    StartWork {
+        id: String,
+        /// What the model is told before the prompt.
+        preface: String,
+        prompt: String,
+        params: Box<CacheSafeParams>,
+        limits: Limits,
+    },
+    /// Accepts work: [`Report::Accepted`].
+    Accept { work: Speculation, answers: Answers },
+    /// Gives work up, and the steps above it.
+    Abort(Speculation),
+    /// Keeps what was metered.
+    Keep(Unwritten),
+    /// Keeps these lines of the conversation.
+    KeepSession(String),
+    /// Looks what other conversations have learned: [`Report::HabitsRead`].
+    ReadHabits,
+    /// Comes back at this time of the clock ([`Report::Wake`]); a later one takes its place.
+    WakeAt(u64),
+}
+
+impl Effect {
+    /// Its name in a log.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "open",
+            Self::StartTurn { .. } => "start_turn",
+            Self::StopTurn => "stop_turn",
+            Self::Reply { .. } => "reply",
+            Self::AskSuggestion { .. } => "ask_suggestion",
+            Self::AwaitNext { .. } => "await_next",
+            Self::DropQuery => "drop_query",
+            Self::SumUp { .. } => "sum_up",
+            Self::DropSummary => "drop_summary",
+            Self::SumUpAhead { .. } => "sum_up_ahead",
+            Self::DropSummaryAhead => "drop_summary_ahead",
+            Self::StartWork { .. } => "start_work",
+            Self::Accept { .. } => "accept",
+            Self::Abort(_) => "abort",
+            Self::Keep(_) => "keep",
+            Self::KeepSession(_) => "keep_session",
+            Self::ReadHabits => "read_habits",
+            Self::LookUndone => "look_undone",
+            Self::UseModel(_) => "use_model",
+            Self::UseModels(_) => "use_models",
+            #[cfg(feature = "native")]
+            Self::UseTools(_) => "use_tools",
+            Self::WakeAt(_) => "wake_at",
+        }
+    }
+}
+
+/// What has come of it.
+pub(crate) enum Report {
+    Opened {
+        news: News,
+        /// What goes with the prompt, or why it is not sent.
+        beside: Result<Beside, String>,
+    },
+    TurnEvent(Event),
+    Asked {
+        ask: u64,
+        call: ToolCall,
+        verdict: Verdict,
+        prepared: Prepared,
+    },
+    TurnEnded {
+        ending: Ending,
+        transcript: Transcript,
+        cost: Cost,
+        gauge: Option<Gauge>,
+    },
+    SummedUp {
+        answer: Result<QueryAnswer, QueryError>,
+        work_ms: u64,
+    },
+    SummedUpAhead {
+        answer: Result<QueryAnswer, QueryError>,
+        work_ms: u64,
+    },
+    QueryAnswered {
+        request: RequestId,
+        /// What the model was told that its user has undone.
+        news: News,
+        answer: Result<Generated, Suppressed>,
+        work_ms: u64,
+    },
+    NextKnown {
+        request: RequestId,
+        next: Option<Suggestions>,
+        why_none: Option<SuppressionReason>,
+        above: Option<Speculation>,
+    },
+    WorkStarted(Speculation),
+    WorkEvent {
+        id: String,
+        event: Event,
+    },
+    WorkEnded {
+        id: String,
+        finished: Arc<Finished>,
+    },
+    StepStarted {
+        below: String,
+        step: Speculation,
+    },
+    UndoFound(News),
+    Accepted(Box<Result<Acceptance, String>>),
+    HabitsRead(Habits),
+    Trouble(String),
+    Wake,
+}

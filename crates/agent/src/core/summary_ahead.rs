@@ -1,0 +1,80 @@
+//! The summary that is written while the user reads, because the next turn will need it.
+
+use headstart_forked_query::{Message, QueryAnswer, QueryError};
+
+use super::{Core, Doing, Effect};
+
+/// See the module. It is of these messages and no others: a conversation that went another way has it written anew.
+pub(super) struct SummaryAhead {
+    of: Vec<Message>,
+    /// `None` while it is being written.
+    summary: Option<String>,
+}
+
+impl Core {
+    /// Has the summary written that the next turn is likely to need, where background work may be done; one for what the conversation is not any
+    /// more is thrown away.
+    pub(super) fn prepare_summary(&mut self) {
+        let window = self.shortening.window();
+        let plan = window
+            .and_then(|window| window.plan_ahead(&self.conversation.request(), self.shortening.gauge()))
+            .filter(|plan| !plan.messages().is_empty());
+        let Some(plan) = plan else { return self.drop_summary_ahead() };
+        if self.summary_ahead.as_ref().is_some_and(|ahead| ahead.of == plan.messages()) {
+            return;
+        }
+        self.drop_summary_ahead();
+        self.look_at_machine();
+        if self.options.metering.may_ask(self.now.unix_ms).is_err() {
+            return;
+        }
+        let (params, model) = self.to_sum_up(&plan);
+        self.summary_ahead = Some(SummaryAhead { of: plan.messages().to_vec(), summary: None });
+        self.effects.push_back(Effect::SumUpAhead { params, model });
+    }
+
+    /// Whether the summary of these messages is on its way, or the summary; any other is thrown away.
+    pub(super) fn take_summary_ahead(&mut self, of: &[Message]) -> (bool, Option<String>) {
+        match &mut self.summary_ahead {
+            Some(ahead) if ahead.of == of => match ahead.summary.take() {
+                Some(summary) => {
+                    self.summary_ahead = None;
+                    (false, Some(summary))
+                }
+                None => (true, None),
+            },
+            _ => {
+                self.drop_summary_ahead();
+                (false, None)
+            }
+        }
+    }
+
+    pub(super) fn summed_up_ahead(&mut self, answer: Result<QueryAnswer, QueryError>, work_ms: u64) {
+        let Some(ahead) = self.summary_ahead.take_if(|ahead| ahead.summary.is_none()) else { return };
+        let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
+        self.options.metering.summed_up_ahead(self.now.unix_ms, usage, work_ms);
+        let summary =
+            answer.ok().map(|answer| answer.text.trim().to_owned()).filter(|summary| !summary.is_empty());
+        match (std::mem::take(&mut self.doing), summary) {
+            // A turn waits for it.
+            (Doing::Compacting(compacting), Some(summary)) => {
+                self.go_on_with(&compacting.plan, summary, compacting.turn);
+            }
+            (Doing::Compacting(compacting), None) => self.sum_up(compacting.plan, compacting.turn),
+            (doing, summary) => {
+                self.doing = doing;
+                self.summary_ahead =
+                    summary.map(|summary| SummaryAhead { of: ahead.of, summary: Some(summary) });
+            }
+        }
+    }
+
+    /// Throws it away. One that was being written has cost something that nobody says.
+    pub(super) fn drop_summary_ahead(&mut self) {
+        if self.summary_ahead.take().is_some_and(|ahead| ahead.summary.is_none()) {
+            self.effects.push_back(Effect::DropSummaryAhead);
+            self.options.metering.summary_dropped(self.now.unix_ms);
+        }
+    }
+}
