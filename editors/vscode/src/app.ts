@@ -1,10 +1,11 @@
 import * as vscode from "vscode";
-import type { Model } from "headstart";
+import type { ChangeSet, Model } from "headstart";
 import { ContextKeys } from "./context.js";
 import { Conversations } from "./conversations.js";
 import { load, treeError } from "./engine.js";
 import { openLedger } from "./ledger.js";
 import { onPathsChanged } from "./files/changes.js";
+import { applyCode } from "./files/apply.js";
 import { WorkspaceFiles } from "./files/workspace.js";
 import { type Chosen, chooseModel } from "./models/choose.js";
 import { mentionsOf } from "./mentions.js";
@@ -51,6 +52,9 @@ export class App implements vscode.Disposable {
   #notes: Item[] = [];
   #changes: vscode.Disposable | undefined;
   #search: ProjectSearch | undefined;
+  /** The code of an answer that is shown as a diff, and how often there was one. */
+  #applying: { id: string; changes: ChangeSet } | undefined;
+  #applied = 0;
 
   constructor(context: vscode.ExtensionContext) {
     this.#extension = context.extensionUri;
@@ -58,7 +62,7 @@ export class App implements vscode.Disposable {
     this.#storage = { workspace: context.storageUri, user: context.globalStorageUri };
     this.keys = new Keys(context.secrets);
     this.view = new ChatView(this.#extension, { state: () => this.#state(), items: () => this.#items() }, (message) => void this.#heard(message));
-    this.staged = new StagedDocuments((id) => this.#session?.changes(id));
+    this.staged = new StagedDocuments((id) => (id === this.#applying?.id ? this.#applying.changes : this.#session?.changes(id)));
     this.#changed();
   }
 
@@ -317,6 +321,14 @@ export class App implements vscode.Disposable {
         return this.#open(action.path, action.line);
       case "insert":
         return insertIntoEditor(action.text);
+      case "apply": {
+        const headstart = await load(this.#extension);
+        const show = (changes: ChangeSet): Promise<void> => {
+          this.#applying = { id: `code ${++this.#applied}`, changes };
+          return this.staged.open(this.#applying.id);
+        };
+        return applyCode(action, { headstart, root: this.#root(), deny: settings().deny, show });
+      }
       case "copy":
         return vscode.env.clipboard.writeText(action.text);
       case "command":

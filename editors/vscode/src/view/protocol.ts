@@ -29,7 +29,9 @@ export type ItemAction =
   /** A path of the workspace, as the model wrote it. */
   | { title: string; action: "open"; path: string; line?: number }
   /** Into the editor, or the clipboard. */
-  | { title: string; action: "insert" | "copy"; text: string };
+  | { title: string; action: "insert" | "copy"; text: string }
+  /** Into the file that the code is of, by its path or the one in the editor, after a look at what changes. */
+  | { title: string; action: "apply"; text: string; path?: string };
 
 /** The suggestion on screen. */
 export interface Ghost {

@@ -46,6 +46,42 @@ test("code of an answer is copied and inserted, a path opens, and the arrows cal
   }
 });
 
+test("code of an answer goes into its file after a look at what changes, and nowhere where that is not certain", { timeout: 120_000 }, async () => {
+  const code = "```python wordcount/counter.py\n%\n```";
+  const answers = ["def count(text: str) -> Counter[str]:\n    # Words are the same in capital letters.\n    return Counter(word.lower() for word in WORD.findall(text))", "def nothing():\n    pass", "x = 1"];
+  const fences = [answers[0], answers[1]].map((text) => code.replace("%", text ?? ""));
+  const text = `${fences.join("\n\n")}\n\n\`\`\`sh .git/hooks/post.sh\n${answers[2]}\n\`\`\`\n\n\`\`\`python wordcount/fresh.py\n${answers[2]}\n\`\`\``;
+  const workbench = await Workbench.open({ recording: { turns: [{ text }], suggestions: [] } });
+  const apply = (number: number) => workbench.chat.getByRole("button", { name: "Apply" }).nth(number).click();
+  const told = (words: string) => workbench.page.locator(".notification-list-item-message", { hasText: words }).waitFor();
+  try {
+    await workbench.send("where is top?");
+    await workbench.chat.locator("figure.code").nth(3).waitFor();
+    await apply(1);
+    await told("It is not certain what of wordcount/counter.py");
+    await apply(2);
+    await told("Nothing is applied to .git/hooks/post.sh");
+    await apply(3);
+    const yes = workbench.page.locator(".notification-list-item", { hasText: "Apply the code to wordcount/fresh.py?" }).getByRole("button", { name: "Apply" });
+    await yes.waitFor();
+    await workbench.picture("apply-new");
+    await yes.click();
+    await workbench.page.locator(".tab.active", { hasText: "fresh.py" }).waitFor();
+    await workbench.editorShows("x = 1");
+    await apply(0);
+    const replaces = workbench.page.locator(".notification-list-item", { hasText: "Apply the code to wordcount/counter.py?" });
+    await replaces.getByRole("button", { name: "Apply" }).waitFor();
+    await workbench.page.locator(".tab.active", { hasText: "counter.py (staged by headstart)" }).waitFor();
+    await workbench.picture("apply");
+    await replaces.getByRole("button", { name: "Apply" }).click();
+    await workbench.page.locator(".tab.active", { hasText: /^counter\.py/ }).waitFor();
+    await workbench.editorShows("# Words are the same in capital letters.");
+  } finally {
+    await workbench.picture("apply-last");
+    await workbench.close();
+  }
+});
+
 test("from nothing to an answer: a server of one's own is chosen in the chat, and what may be done without a question", { timeout: 120_000 }, async () => {
   const { asked, handlers } = openAi((one) => (wantsSuggestion(one) ? says(JSON.stringify({ suggestion: "" })) : says("Here I am.")));
   handlers?.set("/v1/models", (_request, _body, response) => {

@@ -1,9 +1,10 @@
 import type { FromPage } from "../protocol.js";
+import { namedIn } from "../../files/placing.js";
 import { element } from "./dom.js";
 
 type Post = (message: FromPage) => void;
 
-/** Paragraphs, fenced and inline code of a model's text. Code can be copied and put into the editor, a path opens. */
+/** Paragraphs, fenced and inline code of a model's text. Code can be copied, put into the editor or into its file, a path opens. */
 export function prose(text: string, post: Post): Node[] {
   const nodes: Node[] = [];
   const blocks = text.split(/^(?:```|~~~)(.*)$/m);
@@ -21,13 +22,17 @@ export function prose(text: string, post: Post): Node[] {
   return nodes;
 }
 
-function codeElement(code: string, language: string, post: Post): HTMLElement {
+function codeElement(code: string, fence: string, post: Post): HTMLElement {
   const button = (title: string, action: "copy" | "insert") =>
     element("button", { type: "button", class: "quiet", click: () => post({ type: "act", action: { title, action, text: code } }) }, title);
+  const path = namedIn(fence);
+  const apply = { title: "Apply", action: "apply", text: code, ...(path !== undefined && { path }) } as const;
+  const into = path === undefined ? "Into the file in the editor, where its first and last line are; you see it before" : `Into ${path}; you see it before`;
   return element(
     "figure",
     { class: "code" },
-    element("figcaption", {}, element("span", {}, language), button("Copy", "copy"), button("Insert", "insert")),
+    element("figcaption", {}, element("span", {}, fence), button("Copy", "copy"), button("Insert", "insert"),
+      element("button", { type: "button", class: "quiet", title: into, click: () => post({ type: "act", action: apply }) }, apply.title)),
     element("pre", { tabindex: "0" }, element("code", {}, code)),
   );
 }
