@@ -31,6 +31,7 @@ pub(crate) struct Client {
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     next: i64,
+    patience: Duration,
     /// Every message, the client's own with `true`.
     pub(crate) log: Vec<(bool, Value)>,
 }
@@ -55,7 +56,7 @@ impl Client {
             }
         });
         let input = child.stdin.take();
-        Self { child, input, lines, next: 0, log: Vec::new() }
+        Self { child, input, lines, next: 0, patience: PATIENCE, log: Vec::new() }
     }
 
     /// The same, once it has said what it can.
@@ -64,6 +65,11 @@ impl Client {
         let answer = client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": can }));
         assert_eq!(answer["result"]["protocolVersion"], 1, "{answer}");
         client
+    }
+
+    /// For a program that takes longer than ours do.
+    pub(crate) fn wait_longer(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     pub(crate) fn write(&mut self, line: &str) {
@@ -106,7 +112,7 @@ impl Client {
 
     /// Reads until a message fits.
     pub(crate) fn until(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.patience;
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
             match self.next_within(left) {
                 Some(message) if fits(&message) => return message,

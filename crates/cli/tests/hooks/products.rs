@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{LOOP, session};
 use crate::pty::Pty;
-use crate::support::server::{Answer, Request, Server, Step, calls, says};
+use crate::support::server::{Answer, Request, Server, calls, messages_call, messages_say, says};
 use crate::support::{Session, installed};
 
 /// A product that has to start and to ask a model twice.
@@ -46,41 +46,10 @@ fn model(tool: &'static str, command: &str) -> Server {
         match (request.head.contains("/messages"), begins) {
             (false, true) => calls(&[(tool, args.clone())]),
             (false, false) => says("Done."),
-            (true, begins) => messages_answer(begins.then_some((tool, &args))),
+            (true, true) => messages_call("toolu_1", tool, &args),
+            (true, false) => messages_say("Done."),
         }
     })
-}
-
-/// An answer of the messages API: a call, or a word.
-fn messages_answer(call: Option<(&str, &Value)>) -> Answer {
-    let (block, delta, reason) = match call {
-        Some((tool, args)) => (
-            json!({ "type": "tool_use", "id": "toolu_1", "name": tool, "input": {} }),
-            json!({ "type": "input_json_delta", "partial_json": args.to_string() }),
-            "tool_use",
-        ),
-        None => (
-            json!({ "type": "text", "text": "" }),
-            json!({ "type": "text_delta", "text": "Done." }),
-            "end_turn",
-        ),
-    };
-    let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
-    let message = json!({
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted", "content": [],
-        "stop_reason": null, "stop_sequence": null, "usage": usage,
-    });
-    let events = [
-        json!({ "type": "message_start", "message": message }),
-        json!({ "type": "content_block_start", "index": 0, "content_block": block }),
-        json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
-        json!({ "type": "content_block_stop", "index": 0 }),
-        json!({ "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": usage }),
-        json!({ "type": "message_stop" }),
-    ];
-    let raw =
-        |event: &Value| Step::Raw(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
-    Answer::Stream(events.iter().map(raw).collect())
 }
 
 /// A user with a file, and with the hook or without.

@@ -6,6 +6,7 @@
 mod client;
 mod endings;
 mod forwarding;
+mod products;
 #[path = "../support/mod.rs"]
 mod support;
 mod taking;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -263,4 +264,41 @@ fn write_chunk(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     chunk.extend_from_slice(b"\r\n");
     stream.write_all(&chunk)?;
     stream.flush()
+}
+
+/// An answer of the messages API that calls a tool.
+pub(crate) fn messages_call(id: &str, tool: &str, args: &Value) -> Answer {
+    messages_answer(
+        &json!({ "type": "tool_use", "id": id, "name": tool, "input": {} }),
+        &json!({ "type": "input_json_delta", "partial_json": args.to_string() }),
+        "tool_use",
+    )
+}
+
+/// An answer of the messages API in words.
+pub(crate) fn messages_say(text: &str) -> Answer {
+    let block = json!({ "type": "text", "text": "" });
+    messages_answer(&block, &json!({ "type": "text_delta", "text": text }), "end_turn")
+}
+
+fn messages_answer(block: &Value, delta: &Value, reason: &str) -> Answer {
+    // Pieces with the same id would be taken for one answer.
+    static ANSWERS: AtomicUsize = AtomicUsize::new(1);
+    let id = format!("msg_{}", ANSWERS.fetch_add(1, Ordering::Relaxed));
+    let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
+    let message = json!({
+        "id": id, "type": "message", "role": "assistant", "model": "scripted", "content": [],
+        "stop_reason": null, "stop_sequence": null, "usage": usage,
+    });
+    let events = [
+        json!({ "type": "message_start", "message": message }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": block }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": usage }),
+        json!({ "type": "message_stop" }),
+    ];
+    let raw =
+        |event: &Value| Step::Raw(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
+    Answer::Stream(events.iter().map(raw).collect())
 }

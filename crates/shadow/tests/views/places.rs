@@ -247,7 +247,7 @@ fn what_is_shared() {
     options.copied.extend([".tool.json", ".link.json", ".gone.json"].map(|name| home.join(name)));
     let mut view = View::start(&options).unwrap();
     let line = format!(
-        "cd {}; echo kept > .tool/kept/new; echo pwned > .tool/settings; echo pwned > .tool/kept/../other; \
+        "exec 2>/dev/null; cd {}; echo kept > .tool/kept/new; echo pwned > .tool/settings; echo pwned > .tool/kept/../other; \
          cat .tool.json; echo; echo pwned > .tool.json; echo pwned > .other; ls -A",
         home.display()
     );

@@ -18,6 +18,9 @@ use super::table::Row;
 /// Our own ids begin so; no editor's and no agent's does.
 const OURS: &str = "headstart:";
 
+/// What agents add to the title of a fork.
+const FORK: &str = " (fork)";
+
 /// What the proxy wants done.
 #[derive(Debug)]
 pub(super) enum Effect {
@@ -434,6 +437,14 @@ impl Proxy {
         if self.is_hidden(message) {
             return;
         }
+        // Its user knows nothing of a fork.
+        let stands = message::session(message).is_some_and(|id| self.editors_names.contains_key(id));
+        if stands && message["params"]["update"]["title"].as_str().is_some_and(|title| title.ends_with(FORK))
+        {
+            let mut message = message.clone();
+            message["params"]["update"]["title"] = without_fork(&message["params"]["update"]["title"]);
+            return self.pass_to_editor(&message::line(&message));
+        }
         let name = message::session(message).map(|id| self.editors_name(id));
         let update = &message["params"]["update"];
         match (message::method(message), name) {
@@ -495,6 +506,11 @@ impl Proxy {
             return false;
         };
         sessions.retain(|session| !session["sessionId"].as_str().is_some_and(|id| self.kept.hides(id)));
+        for session in sessions.iter_mut().filter(|session| session.get("title").is_some()) {
+            if session["sessionId"].as_str().is_some_and(|id| self.editors_names.contains_key(id)) {
+                session["title"] = without_fork(&session["title"]);
+            }
+        }
         self.pass_to_editor(&message::line(&message));
         true
     }
@@ -560,4 +576,9 @@ impl Proxy {
         let line = message::renamed(line, &self.editors_names).into_owned();
         self.effects.push(Effect::ToEditor(line));
     }
+}
+
+/// The title of the session for which a fork stands.
+fn without_fork(title: &Value) -> Value {
+    title.as_str().map_or_else(|| title.clone(), |title| title.trim_end_matches(FORK).into())
 }
