@@ -11,8 +11,8 @@ use super::show::Line;
 use crate::error::CliError;
 use crate::output::{Output, note, print, print_json};
 use crate::terminal::{
-    Consent, Diff, LineEditor, LiveRow, Markdown, Palette, Passage, Reader, Screen, Size, StatusLine, Style,
-    TerminalGuard, View, render, sanitize,
+    ASKS_BACKGROUND, Consent, Diff, LineEditor, LiveRow, Markdown, Palette, Passage, Reader, Screen, Size,
+    StatusLine, Style, TerminalGuard, Theme, View, render, sanitize,
 };
 
 /// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
@@ -50,6 +50,21 @@ impl Face {
         let guard = TerminalGuard::new(is_titled)?;
         let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette, markdown);
         Ok(Self::Terminal(Box::new(Terminal { screen, palette, guard, markdown, reader: None })))
+    }
+
+    /// Asks the terminal for the colour of its background.
+    pub(crate) fn ask_background(&mut self) -> Result<(), CliError> {
+        self.send(ASKS_BACKGROUND)
+    }
+
+    /// From now on there are these colours; what is printed already keeps its own.
+    pub(super) fn set_theme(&mut self, theme: Theme) {
+        let Self::Terminal(terminal) = self else { return };
+        terminal.palette.theme = Some(theme);
+        terminal.screen.set_palette(terminal.palette);
+        if let Some(reader) = &mut terminal.reader {
+            reader.set_palette(terminal.palette);
+        }
     }
 
     /// Lines that are read aloud to the person at the terminal.

@@ -14,7 +14,7 @@ use crate::conversation::words;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::one_line;
-use crate::terminal::{Diff, LiveRow, Style};
+use crate::terminal::{DiffForm, LiveRow, Style};
 
 /// So many lines of an edit are shown at most when it is made.
 const MOST_DIFF_LINES: usize = 30;
@@ -183,10 +183,11 @@ impl Chat {
         if reads.is_empty() {
             let written = (call.origin == Origin::Turn).then(|| self.written.take(&call.call)).flatten();
             self.face.say_of_turn(&calls::ended(call, written.as_ref()))?;
+            let tells_lines = self.settings.screen.diff != DiffForm::Names;
             let is_known = self.shown.judged.as_ref() == Some(&call.call.id);
-            if let Some(written) = written.filter(|_| !is_known) {
+            if let Some(written) = written.filter(|_| !is_known && tells_lines) {
                 let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
-                self.face.say_diff(&Diff::parse(&written.diff()).unnamed(), room, "")?;
+                self.face.say_diff(&self.diff(&written.diff()).unnamed(), room, "")?;
             }
             return Ok(1);
         }
@@ -306,8 +307,9 @@ impl Chat {
             self.parts.warm_views();
             self.face.say(&words::changes(changes, merged, git.as_deref()), Style::Added)?;
             let written = self.written.take_all(changes).filter(|_| self.face.has_person());
-            if let Some(written) = written.filter(|_| !self.shown.diff) {
-                let diff = Diff::parse(&written.diff());
+            let tells_lines = self.settings.screen.diff != DiffForm::Names;
+            if let Some(written) = written.filter(|_| !self.shown.diff && tells_lines) {
+                let diff = self.diff(&written.diff());
                 let diff = if changes.len() == 1 { diff.unnamed() } else { diff };
                 self.face.say_diff(&diff, MOST_DIFF_LINES.min(self.face.rows() / 2), "")?;
             }

@@ -314,10 +314,18 @@ impl Chat {
                 self.notices.on_focus(event == Event::FocusGained);
                 return Ok(());
             }
+            InputEvent::Background(theme) => {
+                self.face.set_theme(theme);
+                return Ok(());
+            }
             InputEvent::Terminal(event) => event,
         };
         if self.face.reads() {
-            return self.face.on_key_of_reader(&event);
+            self.face.on_key_of_reader(&event)?;
+            if let Some(question) = self.question.as_mut().filter(|_| !self.face.reads()) {
+                question.consent.came_back(Instant::now());
+            }
+            return Ok(());
         }
         if self.question.is_some() {
             return self.on_key_of_question(&event);

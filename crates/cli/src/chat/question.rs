@@ -92,6 +92,9 @@ impl Chat {
         if question.why.is_some() && !is_interrupt(event) {
             return self.on_key_of_why(event);
         }
+        if self.editor.is_read_all(event) {
+            return self.read_conversation();
+        }
         match question.consent.handle(Instant::now(), event) {
             Some(answer) => self.on_answer(answer, is_interrupt(event)),
             None => Ok(()),
@@ -167,7 +170,7 @@ impl Chat {
                 Ok(())
             }
             (Subject::Changes(asks), _) => {
-                self.say_diff(asks.changes(), usize::MAX, "")?;
+                self.show_changes(asks.changes())?;
                 self.question = Some(question.asking(Consent::about_changes("write this?", Instant::now())));
                 Ok(())
             }

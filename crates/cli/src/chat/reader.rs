@@ -6,7 +6,7 @@ use headstart_forked_query::ToolOutcome;
 use super::{Chat, calls, show};
 use crate::conversation::words;
 use crate::error::CliError;
-use crate::terminal::{Diff, Passage, Style};
+use crate::terminal::{Passage, Style};
 
 impl Chat {
     /// Opens the whole conversation, at its end.
@@ -24,7 +24,7 @@ impl Chat {
         if let Some(diff) = staged {
             return self.face.read(
                 "what the work ahead would change",
-                vec![Passage::Diff(Diff::parse(&diff))],
+                vec![Passage::Diff(self.diff(&diff))],
                 false,
             );
         }

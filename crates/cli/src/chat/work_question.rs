@@ -14,7 +14,7 @@ use super::question::Question;
 use crate::conversation::words;
 use crate::error::CliError;
 use crate::output::{call_title, conflict_line, one_line};
-use crate::terminal::{Answer, Consent, Diff, Style};
+use crate::terminal::{Answer, Consent, Diff, DiffForm, Passage, Style};
 
 /// Rows that the question itself, its files and the prompt above it take.
 const ROWS_BESIDE_THE_DIFF: usize = 8;
@@ -22,6 +22,7 @@ const ROWS_BESIDE_THE_DIFF: usize = 8;
 const LEAST_DIFF_ROWS: usize = 6;
 /// What is said where something is left out.
 const D_SHOWS_ALL: &str = ": d shows all";
+const NO_FILE: &str = "  (no file)";
 /// Lines of each side that are shown unasked.
 const SIDE_ROWS: usize = 8;
 
@@ -37,7 +38,9 @@ impl Chat {
         self.face.say(&format!("Take what ran ahead?  {counts}"), Style::Strong)?;
         self.face.say(&words::changes(&changes.summary(), &[], asks.git()), Style::Plain)?;
         let room = self.face.rows().saturating_sub(ROWS_BESIDE_THE_DIFF + changes.changes.len());
-        self.say_diff(changes, room.max(LEAST_DIFF_ROWS), D_SHOWS_ALL)?;
+        if self.settings.screen.diff != DiffForm::Names {
+            self.say_diff(changes, room.max(LEAST_DIFF_ROWS), D_SHOWS_ALL)?;
+        }
         if let Some(call) = asks.pending_call() {
             self.face.say(&format!("After that it asks: {}", call_title(call)), Style::Dim)?;
         }
@@ -89,7 +92,7 @@ impl Chat {
             Answer::Both => (Keep::Markers, false),
             Answer::Again => return self.run_anew(question.id),
             _ => {
-                self.say_sides(&question, &conflict.path, usize::MAX)?;
+                self.show_sides(&question, &conflict.path)?;
                 self.question = Some(question.asking(consent_to(&conflict)));
                 return Ok(());
             }
@@ -161,29 +164,64 @@ impl Chat {
 
     /// What each side made of a file.
     fn say_sides(&mut self, question: &Question, path: &WorkspacePath, room: usize) -> Result<(), CliError> {
-        let Subject::Conflicts { changes, .. } = &*question.about else { return Ok(()) };
-        let Some(change) = changes.changes.iter().find(|change| change.path == *path) else { return Ok(()) };
+        for (whose, diff) in self.sides(question, path) {
+            self.face.say(&format!("  {whose}"), Style::Plain)?;
+            match diff {
+                Some(diff) => self.face.say_diff(&diff, room, D_SHOWS_ALL)?,
+                None => self.face.say(NO_FILE, Style::Dim)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The same whole, on a screen of its own where there is one.
+    fn show_sides(&mut self, question: &Question, path: &WorkspacePath) -> Result<(), CliError> {
+        if !self.face.has_keys() {
+            return self.say_sides(question, path, usize::MAX);
+        }
+        let passages = self.sides(question, path).into_iter().flat_map(|(whose, diff)| {
+            let diff = diff.map_or_else(|| Passage::Text(NO_FILE.to_owned(), Style::Dim), Passage::Diff);
+            [Passage::Text(whose.to_owned(), Style::Strong), diff]
+        });
+        self.face.read(&one_line(&path.to_string()), passages.collect(), false)
+    }
+
+    /// All that is asked about, on a screen of its own where there is one.
+    pub(super) fn show_changes(&mut self, changes: &ChangeSet) -> Result<(), CliError> {
+        if !self.face.has_keys() {
+            return self.say_diff(changes, usize::MAX, "");
+        }
+        let diff = Passage::Diff(self.diff(&changes.diff()));
+        self.face.read("what would be written", vec![diff], false)
+    }
+
+    /// Whose a text of the file is, and what it is.
+    fn sides(&self, question: &Question, path: &WorkspacePath) -> Vec<(&'static str, Option<Diff>)> {
+        let Subject::Conflicts { changes, .. } = &*question.about else { return Vec::new() };
+        let Some(change) = changes.changes.iter().find(|change| change.path == *path) else {
+            return Vec::new();
+        };
         let yours = self.parts.read(path).map(|content| Change {
             kind: ChangeKind::Write { content: content.into(), executable: false, moved_from: None },
             ..change.clone()
         });
-        for (whose, change) in [("yours", yours), ("the work's", Some(change.clone()))] {
-            self.face.say(&format!("  {whose}:"), Style::Plain)?;
-            let Some(change) = change else {
-                self.face.say("  (no file)", Style::Dim)?;
-                continue;
-            };
+        let diff = |change| {
             let diff = ChangeSet { changes: vec![change], reads: Vec::new() }.diff();
-            self.face.say_diff(&Diff::parse(&diff).unnamed(), room, D_SHOWS_ALL)?;
-        }
-        Ok(())
+            self.diff(&diff).unnamed()
+        };
+        vec![("yours:", yours.map(diff)), ("the work's:", Some(diff(change.clone())))]
+    }
+
+    /// A patch as the user wants to see it.
+    pub(super) fn diff(&self, patch: &str) -> Diff {
+        Diff::parse(patch).shown_as(self.settings.screen.diff)
     }
 
     /// As many lines of the diff as there is room for, and how many more there are.
     pub(super) fn say_diff(&mut self, changes: &ChangeSet, room: usize, hint: &str) -> Result<(), CliError> {
         let diff = changes.diff();
         if self.face.has_person() {
-            return self.face.say_diff(&Diff::parse(&diff), room, hint);
+            return self.face.say_diff(&self.diff(&diff), room, hint);
         }
         diff.lines().try_for_each(|line| self.face.say(line, Style::Plain))
     }

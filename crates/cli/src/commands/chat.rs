@@ -13,7 +13,7 @@ use crate::model_spec::ModelSpec;
 use crate::models::Models;
 use crate::output::{self, Style};
 use crate::seen::{self, Seen, Way};
-use crate::terminal::{Input, Known, Palette};
+use crate::terminal::{Input, Known, Palette, ThemeChoice};
 use crate::workspace;
 
 /// Talks to a model in this project.
@@ -95,12 +95,18 @@ fn terminal(config: &Config, context: &Context) -> Result<(Face, Input), CliErro
     if screen.read_aloud.is_some() {
         return Ok((Face::aloud(), Input::of_pipe()));
     }
-    let theme = (context.output.style() == Style::Colored).then_some(screen.theme);
+    let theme = (context.output.style() == Style::Colored).then_some(screen.theme.first());
     let variable = |name: &str| context.environment.text(name).ok().flatten().map(str::to_owned);
     let palette = Palette::of(theme, variable);
-    let is_titled = screen.title && Known::of(variable).has_title();
-    let face = Face::terminal(palette, screen.markdown, is_titled).map_err(CliError::Output)?;
-    Ok((face, Input::of_terminal()))
+    let has_title = Known::of(variable).has_title();
+    let mut face =
+        Face::terminal(palette, screen.markdown, screen.title && has_title).map_err(CliError::Output)?;
+    // What has no title takes no code of this kind.
+    if screen.theme != ThemeChoice::Auto || theme.is_none() || !has_title {
+        return Ok((face, Input::of_terminal()));
+    }
+    face.ask_background()?;
+    Ok((face, Input::of_terminal().awaiting_background()))
 }
 
 /// What somebody who begins may not know: what there is to choose from here.

@@ -24,7 +24,7 @@ use super::web::WebTable;
 use super::{TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
-use crate::terminal::{Markdown, Theme};
+use crate::terminal::{DiffForm, Markdown, ThemeChoice};
 
 /// A configuration file is small; a larger one is a mistake or an attack.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -61,6 +61,7 @@ struct Fields {
     tab: Option<Spanned<String>>,
     markdown: Option<Spanned<String>>,
     theme: Option<Spanned<String>>,
+    diff: Option<Spanned<String>>,
     notify: Option<Spanned<bool>>,
     title: Option<Spanned<bool>>,
     screen_reader: Option<Spanned<bool>>,
@@ -200,8 +201,12 @@ impl File {
         self.parsed("markdown", self.fields.markdown.as_ref(), Markdown::parse)
     }
 
-    pub(super) fn theme(&self) -> Result<Option<Placed<Theme>>, CliError> {
-        self.parsed("theme", self.fields.theme.as_ref(), Theme::parse)
+    pub(super) fn theme(&self) -> Result<Option<Placed<ThemeChoice>>, CliError> {
+        self.parsed("theme", self.fields.theme.as_ref(), ThemeChoice::parse)
+    }
+
+    pub(super) fn diff(&self) -> Result<Option<Placed<DiffForm>>, CliError> {
+        self.parsed("diff", self.fields.diff.as_ref(), DiffForm::parse)
     }
 
     /// The switches of the screen, by their names.

@@ -5,7 +5,7 @@ use toml::Spanned;
 use super::file::File;
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::terminal::{Key, KeyMap, Markdown, Theme};
+use crate::terminal::{DiffForm, Key, KeyMap, Markdown, ThemeChoice};
 
 /// How a chat looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,9 @@ pub(crate) struct Screen {
     /// How answers look.
     pub(crate) markdown: Markdown,
     /// Which colours there are.
-    pub(crate) theme: Theme,
+    pub(crate) theme: ThemeChoice,
+    /// How diffs are told.
+    pub(crate) diff: DiffForm,
     /// Whether the terminal is told when a question waits or a long turn has ended.
     pub(crate) notify: bool,
     /// Whether the terminal's title says what goes on.
@@ -66,7 +68,8 @@ impl Default for Screen {
     fn default() -> Self {
         Self {
             markdown: Markdown::default(),
-            theme: Theme::default(),
+            theme: ThemeChoice::default(),
+            diff: DiffForm::default(),
             notify: true,
             title: true,
             read_aloud: None,
@@ -89,6 +92,7 @@ impl Screen {
         self.keys = keys(file)?;
         self.markdown = file.markdown()?.map_or(self.markdown, |choice| choice.value);
         self.theme = file.theme()?.map_or(self.theme, |choice| choice.value);
+        self.diff = file.diff()?.map_or(self.diff, |choice| choice.value);
         for (name, value) in file.screen_switches() {
             let Some(value) = value.map(Spanned::get_ref) else { continue };
             match name {
@@ -133,6 +137,7 @@ pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
     let placed = [
         ("markdown", file.markdown()?.map(|choice| choice.line)),
         ("theme", file.theme()?.map(|choice| choice.line)),
+        ("diff", file.diff()?.map(|choice| choice.line)),
         ("status", file.status().map(|status| file.line(&status.span()))),
     ];
     let switches =

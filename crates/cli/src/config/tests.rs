@@ -9,7 +9,7 @@ use headstart_providers::openai::OutputLimit;
 use headstart_providers::{KeyHeader, Priority, RetryPolicy, Timeouts};
 
 use super::*;
-use crate::terminal::{Markdown, Theme};
+use crate::terminal::{DiffForm, Markdown, Theme, ThemeChoice};
 
 /// Loads with a user's file, a project's file and variables; errors with their folders cut off.
 struct Case {
@@ -113,10 +113,17 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
     assert!(markdown("markdown = 'html'", "").unwrap_err().contains("none of rendered and raw"));
     let screen = |user: &str| Case::new(user, "").load().map(|config| config.screen);
     let chosen = screen("theme = 'light'\nnotify = false\ntitle = false\nscreen_reader = true").unwrap();
-    assert_eq!((chosen.theme, chosen.notify, chosen.title), (Theme::Light, false, false));
+    assert_eq!((chosen.theme, chosen.notify, chosen.title), (ThemeChoice::Fixed(Theme::Light), false, false));
     assert!(chosen.read_aloud.is_some_and(|by| by.contains("config.toml")));
-    assert!(screen("theme = 'pink'").unwrap_err().contains("none of terminal, dark, light, blue-orange"));
-    for line in ["theme = 'dark'", "notify = false", "title = false", "screen_reader = true"] {
+    assert_eq!(screen("theme = 'auto'").unwrap().theme, ThemeChoice::Auto);
+    assert!(
+        screen("theme = 'pink'").unwrap_err().contains("none of terminal, dark, light, blue-orange and auto")
+    );
+    assert_eq!(screen("diff = 'words'").unwrap().diff, DiffForm::Words);
+    assert!(screen("diff = 'side'").unwrap_err().contains("none of unified, words and names"));
+    for line in
+        ["theme = 'dark'", "diff = 'names'", "notify = false", "title = false", "screen_reader = true"]
+    {
         let refused = Case::new("", line).load().unwrap_err();
         assert!(refused.contains("a project cannot say what your screen looks like"), "{refused}");
     }

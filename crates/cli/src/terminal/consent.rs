@@ -126,6 +126,11 @@ impl Consent {
         Self { question: question.to_owned(), always: None, answers, quiet_from: now }
     }
 
+    /// Whoever asked was away: a letter on its way was meant for something else.
+    pub(crate) fn came_back(&mut self, now: Instant) {
+        self.quiet_from = now;
+    }
+
     /// The answer, if the event is one.
     pub(crate) fn handle(&mut self, now: Instant, event: &Event) -> Option<Answer> {
         let Event::Key(key) = event else { return None };

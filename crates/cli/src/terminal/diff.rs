@@ -1,6 +1,6 @@
 //! A patch as somebody reads it: one column of numbers, `+` and `-` always there, the words that changed marked.
 
-use similar::{ChangeTag, TextDiff};
+use similar::ChangeTag;
 
 use super::frame::{Row, Span, Style};
 use super::highlight::Highlighter;
@@ -13,8 +13,6 @@ const SHOWN_HUNKS: usize = 2;
 /// A longer line is one that a program wrote.
 const READABLE_CHARS: usize = 400;
 const NUMBER_COLUMNS: usize = 5;
-/// Lines that have less in common are others, not changed ones.
-const LEAST_RATIO: f32 = 0.5;
 /// So many lines of a diff have the colours of code: each is laid out anew with the screen.
 const MOST_HIGHLIGHTED: usize = 1_000;
 /// What tools write that nobody reads.
@@ -29,6 +27,30 @@ const LOCK_FILES: [&str; 9] = [
     "uv.lock",
     "yarn.lock",
 ];
+
+/// How a diff is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum DiffForm {
+    /// Lines that went and lines that came.
+    #[default]
+    Unified,
+    /// A line that changed stands once, with the words that went and that came.
+    Words,
+    /// The files alone. What somebody asks to see, and what they are asked about, is unified.
+    Names,
+}
+
+impl DiffForm {
+    /// By its name.
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        Ok(match name {
+            "unified" => Self::Unified,
+            "words" => Self::Words,
+            "names" => Self::Names,
+            _ => return Err(format!("{name:?} is none of unified, words and names")),
+        })
+    }
+}
 
 /// A line whose rows after the first stand behind its margin.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,7 +90,12 @@ struct Line {
     number: usize,
     text: String,
     is_unended: bool,
+    /// The words that stayed, went and came, of a line that stands for two.
+    words: Vec<(ChangeTag, String)>,
 }
+
+/// The sign of such a line.
+const CHANGED: char = '~';
 
 impl Diff {
     /// Reads a patch as [`ChangeSet::diff`](headstart_overlay_fs::ChangeSet::diff) writes it.
@@ -114,8 +141,18 @@ impl Diff {
             line.margin.iter().chain(&line.text).map(|span| span.text.as_str()).collect::<String>()
         };
         // Nobody hears a colour.
-        let palette = Palette { theme: None, utf8: true };
+        let palette = Palette { theme: None, utf8: true, links: false };
         self.lines(room, hint, palette).iter().map(text).collect()
+    }
+
+    /// The same as somebody wants to see it.
+    pub(crate) fn shown_as(mut self, form: DiffForm) -> Self {
+        if form == DiffForm::Words {
+            for hunk in self.files.iter_mut().flat_map(|file| &mut file.hunks) {
+                *hunk = words::merged(std::mem::take(hunk));
+            }
+        }
+        self
     }
 
     /// Its lines, with no more than `room` of the files' own: how many are left out is said, and `hint` after it.
@@ -191,14 +228,15 @@ impl File {
     }
 
     fn header(&self) -> HangingLine {
-        let count = |sign| self.hunks.iter().flatten().filter(|line| line.sign == sign).count();
+        let is_of = |line: &&Line, sign| line.sign == sign || line.sign == CHANGED;
+        let count = |sign| self.hunks.iter().flatten().filter(|line| is_of(line, sign)).count();
         let counts = [('+', count('+')), ('-', count('-'))].into_iter().filter(|(_, count)| 0 < *count);
         let counts: Vec<_> = counts.map(|(sign, count)| format!("{sign}{count}")).collect();
         let counts = if counts.is_empty() { String::new() } else { format!("  {}", counts.join(" ")) };
         let mut line = plain(&format!("{} {}{counts}", self.verb, self.path), Style::Strong);
         if !self.notes.is_empty() {
             let text = format!("  {}", self.notes.join(" · "));
-            line.text.push(Span { text, style: Style::Dim });
+            line.text.push(Span::new(text, Style::Dim));
         }
         line
     }
@@ -227,7 +265,7 @@ impl File {
             if 0 < taken && 0 < index {
                 lines.push(plain(&format!("{:>columns$}", "…"), Style::Dim));
             }
-            let marks = changed_words(hunk);
+            let marks = words::changed(hunk);
             // What stands before a hunk is not known, so each is read by itself, as it is after the change.
             let mut code = Highlighter::of_path(&self.path, palette);
             for (place, (line, words)) in hunk[..taken].iter().zip(marks).enumerate() {
@@ -266,7 +304,10 @@ impl Line {
             '-' => (Style::Removed, Style::RemovedWord),
             _ => (Style::Plain, Style::Plain),
         };
-        let margin = Span { text: format!("{:>columns$} {} ", self.number, self.sign), style };
+        let margin = Span::new(format!("{:>columns$} {} ", self.number, self.sign), style);
+        if self.sign == CHANGED {
+            return HangingLine { margin: vec![margin], text: words::spans(&self.words) };
+        }
         if self.sign == ' ' && !code.is_empty() {
             return HangingLine { margin: vec![margin], text: code };
         }
@@ -278,10 +319,10 @@ impl Line {
             let taken = word.len().min(left);
             left -= taken;
             let style = if is_changed { changed } else { style };
-            text.push(Span { text: word[..taken].to_owned(), style });
+            text.push(Span::new(&word[..taken], style));
         }
         // Nobody sees blanks at the end of a line that is new.
-        text.push(Span { text: "·".repeat(self.text[end..].chars().count()), style: Style::Dim });
+        text.push(Span::new("·".repeat(self.text[end..].chars().count()), Style::Dim));
         text.retain(|span| !span.text.is_empty());
         HangingLine { margin: vec![margin], text }
     }
@@ -318,39 +359,13 @@ fn read_line(line: &str, old: &mut Side, new: &mut Side) -> Line {
             new.step()
         }
     };
-    Line { sign, number, text: line.get(1..).unwrap_or_default().to_owned(), is_unended: false }
-}
-
-/// For each line of a hunk its words, and which of them changed: where lines that went are like those that came in their place.
-fn changed_words(hunk: &[Line]) -> Vec<Option<Vec<(bool, String)>>> {
-    let mut words = vec![None; hunk.len()];
-    let mut start = 0;
-    while start < hunk.len() {
-        let run = |from: usize, sign| hunk[from..].iter().take_while(|line| line.sign == sign).count();
-        let removed = run(start, '-');
-        let added = run(start + removed, '+');
-        for pair in 0..removed.min(added) {
-            let (old, new) = (start + pair, start + removed + pair);
-            if READABLE_CHARS < hunk[old].text.len().max(hunk[new].text.len()) {
-                continue;
-            }
-            let diff = TextDiff::from_words(hunk[old].text.as_str(), hunk[new].text.as_str());
-            if diff.ratio() < LEAST_RATIO {
-                continue;
-            }
-            let side = |left_out: ChangeTag| {
-                let changes = diff.iter_all_changes().filter(|change| change.tag() != left_out);
-                Some(
-                    changes
-                        .map(|change| (change.tag() != ChangeTag::Equal, change.value().to_owned()))
-                        .collect(),
-                )
-            };
-            (words[old], words[new]) = (side(ChangeTag::Insert), side(ChangeTag::Delete));
-        }
-        start += (removed + added).max(1);
+    Line {
+        sign,
+        number,
+        text: line.get(1..).unwrap_or_default().to_owned(),
+        is_unended: false,
+        words: Vec::new(),
     }
-    words
 }
 
 /// The path of `a/PATH b/PATH`, with or without quotes: both halves are as long.
@@ -363,7 +378,7 @@ fn path_of(names: &str) -> String {
 }
 
 fn plain(text: &str, style: Style) -> HangingLine {
-    HangingLine { margin: Vec::new(), text: vec![Span { text: text.to_owned(), style }] }
+    HangingLine { margin: Vec::new(), text: vec![Span::new(text, style)] }
 }
 
 fn counted(number: usize, noun: &str) -> String {
@@ -372,3 +387,4 @@ fn counted(number: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests;
+mod words;

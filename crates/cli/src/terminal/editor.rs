@@ -120,6 +120,11 @@ impl LineEditor {
         matches!(event, Event::Key(key) if self.keys.command(*key) == Some(Command::Interrupt))
     }
 
+    /// Whether this is the key that opens the whole conversation.
+    pub(crate) fn is_read_all(&self, event: &Event) -> bool {
+        matches!(event, Event::Key(key) if self.keys.command(*key) == Some(Command::ReadAll))
+    }
+
     /// What is typed so far, with a sign for each long text that was pasted.
     pub(crate) fn text(&self) -> &str {
         self.buffer.text()

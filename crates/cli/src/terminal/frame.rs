@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::editor::LineEditor;
 use super::highlight::CodePart;
 use super::layout::{Wrapper, one_row};
+use super::link::Link;
 use super::palette::Palette;
 use super::status_line::StatusLine;
 
@@ -39,6 +40,15 @@ pub(crate) struct Row {
 pub(crate) struct Span {
     pub(crate) text: String,
     pub(crate) style: Style,
+    /// Where it leads, where the terminal is told.
+    pub(crate) link: Option<Link>,
+}
+
+impl Span {
+    /// Text that leads nowhere.
+    pub(super) fn new(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style, link: None }
+    }
 }
 
 /// How text looks, where the palette has styles.
@@ -176,10 +186,21 @@ impl LiveRow {
 
 impl Row {
     pub(super) fn push(&mut self, text: &str, width: usize, style: Style) {
+        self.push_linked(text, width, style, None);
+    }
+
+    pub(super) fn push_linked(&mut self, text: &str, width: usize, style: Style, link: Option<&Link>) {
         self.width += width;
         match self.spans.last_mut() {
-            Some(span) if span.style == style => span.text.push_str(text),
-            _ => self.spans.push(Span { text: text.to_owned(), style }),
+            Some(span) if span.style == style && span.link.as_ref() == link => span.text.push_str(text),
+            _ => self.spans.push(Span { text: text.to_owned(), style, link: link.cloned() }),
+        }
+    }
+
+    /// Takes a part of a span whose text is harmless already.
+    pub(super) fn push_part(&mut self, text: &str, of: &Span) {
+        if !text.is_empty() {
+            self.push_linked(text, text.width(), of.style, of.link.as_ref());
         }
     }
 

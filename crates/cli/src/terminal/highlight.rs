@@ -81,5 +81,5 @@ impl Highlighter {
 }
 
 fn plain(line: &str) -> Vec<Span> {
-    vec![Span { text: line.to_owned(), style: Style::Plain }]
+    vec![Span::new(line, Style::Plain)]
 }

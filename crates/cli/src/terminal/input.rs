@@ -1,23 +1,43 @@
+use std::collections::VecDeque;
 use std::io;
+use std::time::Duration;
 
 use crossterm::event::{Event, EventStream};
 use futures::StreamExt;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Stdin};
 
+use super::background::{Awaited, Sifted};
+use super::palette::Theme;
+
+/// The signs of an answer of the terminal come together; a key that could begin one waits no longer.
+const HOLD: Duration = Duration::from_millis(100);
 /// A longer line of a pipe is an error.
 const MOST_LINE_BYTES: usize = 1024 * 1024;
 
 /// Where the user's words come from.
 pub(crate) enum Input {
     /// A terminal in raw mode: keys, pastes, sizes.
-    Terminal(Option<EventStream>),
+    Terminal(Keys),
     /// Anything else: whole lines.
     Lines(Lines<BufReader<Stdin>>),
+}
+
+/// The events of a terminal.
+#[derive(Default)]
+pub(crate) struct Keys {
+    /// None while somebody else has the keys.
+    stream: Option<EventStream>,
+    /// The answer to what the terminal was asked.
+    awaited: Option<Awaited>,
+    /// What was taken for the answer, and is none.
+    released: VecDeque<Event>,
 }
 
 /// What came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InputEvent {
+    /// The terminal's background is one for this theme.
+    Background(Theme),
     /// For [`LineEditor::handle`](super::LineEditor::handle).
     Terminal(Event),
     /// A line without its end.
@@ -27,7 +47,15 @@ pub(crate) enum InputEvent {
 impl Input {
     /// The keys of the terminal; there should be a [`TerminalGuard`](super::TerminalGuard).
     pub(crate) fn of_terminal() -> Self {
-        Self::Terminal(Some(EventStream::new()))
+        Self::Terminal(Keys { stream: Some(EventStream::new()), ..Keys::default() })
+    }
+
+    /// The same where the terminal is asked for its background: no part of the answer is typed, whenever it comes.
+    pub(crate) fn awaiting_background(mut self) -> Self {
+        if let Self::Terminal(keys) = &mut self {
+            keys.awaited = Some(Awaited::default());
+        }
+        self
     }
 
     /// The lines of standard input.
@@ -41,13 +69,12 @@ impl Input {
     /// Leaves the keys to somebody else while `run` lasts.
     pub(crate) fn pause<T>(&mut self, run: impl FnOnce() -> T) -> T {
         // A stream that waits would take the first key.
-        let is_terminal = matches!(self, Self::Terminal(_));
-        if let Self::Terminal(events) = self {
-            *events = None;
+        if let Self::Terminal(keys) = self {
+            keys.stream = None;
         }
         let done = run();
-        if is_terminal {
-            *self = Self::of_terminal();
+        if let Self::Terminal(keys) = self {
+            keys.stream = Some(EventStream::new());
         }
         done
     }
@@ -55,9 +82,40 @@ impl Input {
     /// What comes next; `None` at the end of input. Nothing is lost when the future is dropped early.
     pub(crate) async fn next(&mut self) -> io::Result<Option<InputEvent>> {
         match self {
-            Self::Terminal(None) => std::future::pending().await,
-            Self::Terminal(Some(events)) => Ok(events.next().await.transpose()?.map(InputEvent::Terminal)),
+            Self::Terminal(keys) => keys.next().await,
             Self::Lines(lines) => Ok(lines.next().await?.map(InputEvent::Line)),
+        }
+    }
+}
+
+impl Keys {
+    async fn next(&mut self) -> io::Result<Option<InputEvent>> {
+        loop {
+            if let Some(event) = self.released.pop_front() {
+                return Ok(Some(InputEvent::Terminal(event)));
+            }
+            let Some(stream) = &mut self.stream else { return std::future::pending().await };
+            let holds = self.awaited.as_ref().is_some_and(Awaited::holds);
+            let next =
+                if holds { tokio::time::timeout(HOLD, stream.next()).await } else { Ok(stream.next().await) };
+            let event = match next {
+                Ok(event) => event.transpose()?,
+                Err(_) => {
+                    self.released.extend(self.awaited.as_mut().map(Awaited::release).unwrap_or_default());
+                    continue;
+                }
+            };
+            let (Some(event), Some(awaited)) = (event.clone(), &mut self.awaited) else {
+                return Ok(event.map(InputEvent::Terminal));
+            };
+            match awaited.push(event) {
+                Sifted::Held => {}
+                Sifted::Events(events) => self.released.extend(events),
+                Sifted::Answer(theme) => {
+                    self.awaited = None;
+                    return Ok(Some(InputEvent::Background(theme)));
+                }
+            }
         }
     }
 }

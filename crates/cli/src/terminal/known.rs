@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 pub(crate) struct Known {
     /// Whether tmux stands between: codes for the terminal are wrapped for it.
     is_in_tmux: bool,
+    /// Whether text of OSC 8 leads to an address for it.
+    pub(crate) takes_links: bool,
     /// Whether it puts text of OSC 52 into the clipboard.
     pub(crate) takes_clipboard: bool,
     /// Whether it has a title, as all have but the barest.
@@ -51,6 +53,7 @@ impl Known {
         };
         Self {
             is_in_tmux: is_set("TMUX"),
+            takes_links: takes_links(takes_clipboard, &variable),
             takes_clipboard,
             has_title: !matches!(term.as_str(), "" | "dumb" | "linux"),
             takes_progress: shows_progress && !is_set("TMUX"),
@@ -109,6 +112,26 @@ impl Known {
     }
 }
 
+/// A terminal that takes the clipboard takes links, and so do those of VTE. GNU screen passes on none, and tmux those of others since 3.4.
+fn takes_links(takes_clipboard: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
+    let version = |text: &str| {
+        let mut parts = text.split('.').map(|part| {
+            part.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u32>().unwrap_or(0)
+        });
+        (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+    };
+    let is_vte =
+        variable("VTE_VERSION").and_then(|text| text.parse().ok()).is_some_and(|of: u32| 5_202 <= of);
+    let passes = if variable("TMUX").is_some() {
+        let of_tmux = variable("TERM_PROGRAM").is_some_and(|program| program == "tmux");
+        let its_version = variable("TERM_PROGRAM_VERSION").filter(|_| of_tmux);
+        its_version.is_some_and(|text| (3, 4) <= version(&text))
+    } else {
+        variable("STY").is_none() && !variable("TERM").is_some_and(|term| term.starts_with("screen"))
+    };
+    passes && (takes_clipboard || is_vte)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +156,32 @@ mod tests {
             (&[], false),
         ] {
             assert_eq!(known(variables).takes_clipboard, expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn links_are_those_of_a_terminal_that_is_known_with_nothing_between_that_drops_them() {
+        let tmux = |version| {
+            [("TERM", "tmux-256color"), ("TMUX", "x"), ("WT_SESSION", "1"), ("TERM_PROGRAM", "tmux")]
+                .into_iter()
+                .chain([("TERM_PROGRAM_VERSION", version)])
+                .collect::<Vec<_>>()
+        };
+        for (variables, expected) in [
+            (vec![("TERM", "xterm-256color")], false),
+            (vec![("TERM", "xterm-kitty")], true),
+            (vec![("TERM", "xterm-256color"), ("TERM_PROGRAM", "vscode")], true),
+            (vec![("TERM", "xterm-256color"), ("TERM_PROGRAM", "Apple_Terminal")], false),
+            (vec![("TERM", "xterm-256color"), ("VTE_VERSION", "7600")], true),
+            (vec![("TERM", "xterm-256color"), ("VTE_VERSION", "4601")], false),
+            (vec![("TERM", "screen-256color"), ("STY", "x"), ("WT_SESSION", "1")], false),
+            (vec![("TERM", "tmux-256color"), ("TMUX", "x"), ("WT_SESSION", "1")], false),
+            (tmux("3.3a"), false),
+            (tmux("3.4"), true),
+            (tmux("3.5a"), true),
+            (tmux("next"), false),
+        ] {
+            assert_eq!(known(&variables).takes_links, expected, "{variables:?}");
         }
     }
 

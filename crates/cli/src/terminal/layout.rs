@@ -4,6 +4,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::frame::{Position, Row, Span, Style};
+use super::link::Link;
 use super::sanitize::sanitize;
 
 /// Narrower terminals get rows of this width.
@@ -29,17 +30,17 @@ pub(super) fn fold(line: &str, columns: u16) -> Vec<String> {
 pub(super) fn fold_spans(line: &[Span], columns: u16) -> Vec<Row> {
     let text: String = line.iter().map(|span| span.text.as_str()).collect();
     let words: Vec<_> = WordSeparator::AsciiSpace.find_words(&text).collect();
-    let mut spans = line.iter().map(|span| (span.text.as_str(), span.style));
-    let mut rest: Option<(&str, Style)> = None;
+    let mut spans = line.iter().map(|span| (span.text.as_str(), span));
+    let mut rest: Option<(&str, &Span)> = None;
     let rows = wrap_first_fit(&words, &[f64::from(columns.max(LEAST_COLUMNS))]).into_iter().map(|words| {
         let mut length: usize = words.iter().map(|word| word.len() + word.whitespace.len()).sum();
         let mut row = Row::default();
         while 0 < length {
-            let Some((part, style)) = rest.take().or_else(|| spans.next()) else { break };
+            let Some((part, span)) = rest.take().or_else(|| spans.next()) else { break };
             let (part, left) = part.split_at(length.min(part.len()));
-            rest = Some((left, style)).filter(|_| !left.is_empty());
+            rest = Some((left, span)).filter(|_| !left.is_empty());
             length -= part.len();
-            row.push_span(part, style);
+            row.push_part(part, span);
         }
         row.trim_end();
         row
@@ -51,6 +52,7 @@ pub(super) fn fold_spans(line: &[Span], columns: u16) -> Vec<Row> {
 pub(super) fn broken(row: &Row, columns: u16) -> Vec<Row> {
     let mut wrapper = Wrapper::new(columns, 0);
     for span in &row.spans {
+        wrapper.link.clone_from(&span.link);
         wrapper.push(&span.text, span.style);
     }
     wrapper.into_rows()
@@ -100,12 +102,14 @@ pub(super) struct Wrapper {
     /// Blanks before each row but the first.
     indent: usize,
     rows: Vec<Row>,
+    /// Where what is pushed leads.
+    link: Option<Link>,
 }
 
 impl Wrapper {
     pub(super) fn new(columns: u16, indent: usize) -> Self {
         let columns = usize::from(columns.max(LEAST_COLUMNS));
-        Self { columns, indent: indent.min(columns - 2), rows: vec![Row::default()] }
+        Self { columns, indent: indent.min(columns - 2), rows: vec![Row::default()], link: None }
     }
 
     pub(super) fn push(&mut self, text: &str, style: Style) {
@@ -139,7 +143,8 @@ impl Wrapper {
         }
         for (piece, width) in pieces(cluster, self.room()) {
             self.position(width);
-            self.row().push(&piece, width, style);
+            let link = self.link.clone();
+            self.row().push_linked(&piece, width, style, link.as_ref());
         }
     }
 

@@ -15,6 +15,7 @@
 //! the end is shown until it ends. Text is laid out from left to right with the widths of Unicode; a terminal that draws a joined emoji wider puts
 //! the cursor a few columns off. A terminal without bracketed paste submits at each pasted new line.
 
+mod background;
 mod buffer;
 mod consent;
 mod diff;
@@ -27,6 +28,7 @@ mod input;
 mod keymap;
 mod known;
 mod layout;
+mod link;
 mod markdown;
 mod palette;
 mod pastes;
@@ -40,8 +42,9 @@ mod status_line;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use background::QUESTION as ASKS_BACKGROUND;
 pub(crate) use consent::{Answer, Consent};
-pub(crate) use diff::Diff;
+pub(crate) use diff::{Diff, DiffForm};
 pub(crate) use editor::{Action, Ghost, LineEditor, Turn};
 pub(crate) use frame::{LiveRow, Size, Style, View, render};
 pub(crate) use guard::TerminalGuard;
@@ -49,7 +52,7 @@ pub(crate) use input::{Input, InputEvent};
 pub(crate) use keymap::{Key, KeyMap};
 pub(crate) use known::Known;
 pub(crate) use markdown::Markdown;
-pub(crate) use palette::{Palette, Theme};
+pub(crate) use palette::{Palette, Theme, ThemeChoice};
 pub(crate) use popup::{Choice, Popup};
 pub(crate) use reader::{Passage, Reader};
 pub(crate) use sanitize::sanitize;

@@ -4,6 +4,7 @@ use crossterm::style::Color;
 
 use super::frame::Style;
 use super::highlight::CodePart;
+use super::known::Known;
 
 /// What the terminal shows beside letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub(crate) struct Palette {
     pub(crate) theme: Option<Theme>,
     /// Whether it has more signs than those of ASCII.
     pub(crate) utf8: bool,
+    /// Whether text may be told to lead somewhere.
+    pub(crate) links: bool,
 }
 
 /// Which colours styles have. No theme gives the background a colour, so what is plain is as its user set it.
@@ -28,13 +31,42 @@ pub(crate) enum Theme {
     BlueOrange,
 }
 
+/// Which theme there is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThemeChoice {
+    /// The one for the terminal's background, which is asked for; until it answers, the one that is right on each.
+    Auto,
+    Fixed(Theme),
+}
+
+impl Default for ThemeChoice {
+    fn default() -> Self {
+        Self::Fixed(Theme::default())
+    }
+}
+
+impl ThemeChoice {
+    /// By its name.
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        if name == "auto" { Ok(Self::Auto) } else { Theme::parse(name).map(Self::Fixed) }
+    }
+
+    /// Which it is before anybody has answered.
+    pub(crate) fn first(self) -> Theme {
+        match self {
+            Self::Auto => Theme::default(),
+            Self::Fixed(theme) => theme,
+        }
+    }
+}
+
 impl Palette {
     /// A terminal that shows all.
     #[cfg(test)]
-    pub(crate) const STYLED: Self = Self { theme: Some(Theme::Terminal), utf8: true };
+    pub(crate) const STYLED: Self = Self { theme: Some(Theme::Terminal), utf8: true, links: false };
     /// One that shows letters and no styles.
     #[cfg(test)]
-    pub(crate) const PLAIN: Self = Self { theme: None, utf8: true };
+    pub(crate) const PLAIN: Self = Self { theme: None, utf8: true, links: false };
 
     /// Of a terminal whose locale and kind the variables tell.
     pub(crate) fn of(theme: Option<Theme>, variable: impl Fn(&str) -> Option<String>) -> Self {
@@ -48,7 +80,9 @@ impl Palette {
         });
         // The console of Linux has few signs in its font.
         let is_console = variable("TERM").is_some_and(|term| term == "linux");
-        Self { theme, utf8: !is_other && !is_console }
+        // Without styles nothing but text is sent.
+        let links = theme.is_some() && Known::of(variable).takes_links;
+        Self { theme, utf8: !is_other && !is_console, links }
     }
 
     pub(crate) fn is_plain(self) -> bool {
@@ -91,11 +125,11 @@ impl Theme {
     ];
 
     /// By its name.
-    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+    fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, theme)| *theme).ok_or_else(|| {
             let known: Vec<_> = Self::ALL.iter().map(|(name, _)| *name).collect();
-            format!("{name:?} is none of {}", known.join(", "))
+            format!("{name:?} is none of {} and auto", known.join(", "))
         })
     }
 
@@ -182,7 +216,7 @@ mod tests {
             let ascii = ascii_sign(sign);
             assert!(ascii.is_ascii() && ascii.width() == sign.width(), "{sign} {ascii}");
         }
-        let plain = Palette { theme: None, utf8: false };
+        let plain = Palette { theme: None, utf8: false, links: false };
         assert_eq!(plain.signs("✓ read a.rs · grün"), "+ read a.rs - grün");
     }
 

@@ -78,6 +78,11 @@ impl Reader {
         self.top = (share.0 * self.rows.len() / share.1).min(self.last_top());
     }
 
+    /// The same text has other styles: those are chosen where it is drawn.
+    pub(crate) fn set_palette(&mut self, palette: Palette) {
+        self.palette = palette;
+    }
+
     /// Takes one event; tells whether the reader wants to leave.
     pub(crate) fn handle(&mut self, event: &Event) -> bool {
         let Event::Key(key) = event else { return false };

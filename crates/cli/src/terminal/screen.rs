@@ -11,6 +11,7 @@ use super::diff::{Diff, hanging_rows};
 use super::frame::{Frame, Position, Row, Size, Style};
 use super::highlight::CodePart;
 use super::layout::{broken, fold, text_row};
+use super::link;
 use super::markdown::{Answer, Look, Markdown};
 use super::palette::Palette;
 
@@ -55,6 +56,11 @@ impl<W: Write> Screen<W> {
     /// The terminal has another size; the next [`draw`](Self::draw) uses it.
     pub(crate) fn resize(&mut self, size: Size) {
         self.size = size;
+    }
+
+    /// The next frame, and what is printed from now on, has these styles.
+    pub(crate) fn set_palette(&mut self, palette: Palette) {
+        self.palette = palette;
     }
 
     /// Sends the terminal a code that changes nothing on the screen.
@@ -213,7 +219,17 @@ impl<W: Write> Drop for Screen<W> {
 }
 
 fn write_row(codes: &mut Vec<u8>, row: &Row, palette: Palette) -> io::Result<()> {
-    row.spans.iter().try_for_each(|span| write_styled(codes, &span.text, span.style, palette))
+    for span in &row.spans {
+        match span.link.as_ref().filter(|_| palette.links) {
+            Some(link) => {
+                codes.extend_from_slice(link.code().as_bytes());
+                write_styled(codes, &span.text, span.style, palette)?;
+                codes.extend_from_slice(link::END.as_bytes());
+            }
+            None => write_styled(codes, &span.text, span.style, palette)?,
+        }
+    }
+    Ok(())
 }
 
 fn write_styled(codes: &mut Vec<u8>, text: &str, style: Style, palette: Palette) -> io::Result<()> {

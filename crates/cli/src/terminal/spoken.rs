@@ -20,7 +20,7 @@ impl Spoken {
 
 /// Styles are not shown, but with them no mark stands in the text in their place.
 fn look() -> Look {
-    let palette = Palette { theme: Some(super::Theme::default()), utf8: true };
+    let palette = Palette { theme: Some(super::Theme::default()), utf8: true, links: false };
     Look { columns: u16::MAX, palette, markdown: Markdown::ReadAloud, highlights: false }
 }
 

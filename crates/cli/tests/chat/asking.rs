@@ -105,7 +105,19 @@ fn a_long_diff_is_shown_as_far_as_it_fits_and_d_shows_all() {
     chat.wait_for("… 48 more lines in 1 hunk: d shows all");
     assert_eq!(chat.count("+ line 59"), 0);
     chat.answer_about_changes("d");
+    chat.wait_for("what would be written · ");
+    // Keys are those of the reader, and a letter right behind the one that leaves it is none for the question.
+    chat.send("yG");
     chat.wait_for("60 + line 59\n");
+    chat.send("qy");
+    chat.wait_until_gone("what would be written · ");
+    chat.wait_for(QUESTION);
+    chat.settle();
+    chat.send("\x14");
+    chat.wait_for("conversation · ");
+    chat.wait_for("First answer.");
+    chat.send("q");
+    chat.wait_until_gone("conversation · ");
     chat.wait_for(QUESTION);
     assert_eq!(chat.project.session.tree(), before);
     chat.answer_about_changes("y");

@@ -67,15 +67,60 @@ fn code_of_an_answer_and_lines_of_a_diff_that_did_not_change_have_colours() {
     chat = chat.calls(0, "read_file", json!({ "file_path": "lib.rs" })).calls(0, "edit", edit);
     let mut chat = chat.says(0, "So:\n\n```rust\nfn main() {}\n```\n").chat("auto-edit");
     chat.send("begin\r");
-    let color_of = |screen: &vt100::Screen, text: &str, column: u16| {
-        let rows = screen.rows(0, screen.size().1.get());
-        let row = rows.enumerate().find(|(_, row)| row.contains(text)).map(|(row, _)| row);
-        row.and_then(|row| screen.cell(u16::try_from(row).unwrap(), column)).map(vt100::Cell::fgcolor)
-    };
     let magenta = Some(vt100::Color::Idx(5));
     chat.wait_until("a keyword in code", |screen| color_of(screen, "fn main() {}", 0) == magenta);
     chat.wait_until("a keyword in a diff", |screen| color_of(screen, "1   fn add() {}", 8) == magenta);
     chat.leave();
+}
+
+#[test]
+fn the_answer_of_the_terminal_chooses_the_theme_and_is_not_typed() {
+    let project = project().says(0, "It is `code`.");
+    project.session.write("home/.config/headstart/config.toml", "theme = 'auto'\n");
+    let mut chat = project.chat("plan");
+    chat.send("be");
+    chat.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\");
+    chat.send("gin");
+    chat.wait_for_row("> begin");
+    chat.send("\r");
+    let accent = Some(vt100::Color::Idx(24));
+    chat.wait_until("the colour for a light background", |screen| {
+        color_of(screen, "It is code.", 6) == accent
+    });
+    // A second one was not asked for. Ctrl-G and Alt-] of somebody else are keys.
+    chat.send("\x1b]x");
+    chat.wait_for_row("> x");
+    chat.empty_the_prompt();
+    chat.leave();
+}
+
+/// The colour in a column of the first row that holds a text.
+fn color_of(screen: &vt100::Screen, text: &str, column: u16) -> Option<vt100::Color> {
+    let rows = screen.rows(0, screen.size().1.get());
+    let row = rows.enumerate().find(|(_, row)| row.contains(text)).map(|(row, _)| row);
+    row.and_then(|row| screen.cell(u16::try_from(row).unwrap(), column)).map(vt100::Cell::fgcolor)
+}
+
+#[test]
+fn a_diff_is_told_as_its_reader_wants_it() {
+    for (form, told, not_told) in [
+        ("words", "    1 ~ the [-first-]{+only+} line\n", "1 + the"),
+        ("names", "✓ edit lib.txt  +1 -1\n", "line"),
+    ] {
+        let project = project();
+        project.session.write("project/lib.txt", "the first line\n");
+        let settings = format!("diff = '{form}'\n");
+        project.session.write("home/.config/headstart/config.toml", settings);
+        let edit = json!({ "file_path": "lib.txt", "old_string": "first", "new_string": "only" });
+        let look = json!({ "file_path": "lib.txt" });
+        let project = project.calls(0, "read_file", look).calls(0, "edit", edit).says(0, "It is edited.");
+        let mut chat = project.chat("auto-edit");
+        chat.send("begin\r");
+        chat.wait_for("It is edited.");
+        chat.wait_for(told);
+        assert_eq!(chat.count(not_told), 0, "{form}: {}", chat.contents());
+        chat.leave();
+    }
 }
 
 #[test]

@@ -68,6 +68,8 @@ fn shown(lines: &[HangingLine]) -> String {
 #[test]
 fn each_kind_of_change_has_its_lines() {
     insta::assert_snapshot!("diff_whole", shown(&Diff::parse(PATCH).lines(usize::MAX, "", Palette::PLAIN)));
+    let words = Diff::parse(PATCH).shown_as(DiffForm::Words);
+    insta::assert_snapshot!("diff_words", shown(&words.lines(usize::MAX, "", Palette::PLAIN)));
     insta::assert_snapshot!(
         "diff_folded",
         shown(&Diff::parse(PATCH).lines(10, ": d shows all", Palette::PLAIN))
@@ -89,6 +91,30 @@ fn rows_after_the_first_stand_behind_the_numbers_in_three_widths() {
 }
 
 proptest! {
+    #[test]
+    fn words_that_went_and_came_are_those_of_both_sides(
+        hunk in proptest::collection::vec(("[-+ ]", "[ab]{1,2}( [abc]{1,2}){0,3}"), 1..12),
+    ) {
+        let of = |sign: &str| hunk.iter().filter(|(of, _)| of == sign || of == " ").count();
+        let lines: String = hunk.iter().map(|(sign, text)| format!("{sign}{text}\n")).collect();
+        let patch = format!("diff --git a/a b/a\n@@ -1,{} +1,{} @@\n{lines}", of("-"), of("+"));
+        let merged = Diff::parse(&patch).shown_as(DiffForm::Words);
+        let side = |left_out: ChangeTag, sign: char| {
+            let lines = merged.files[0].hunks[0].iter().filter(move |line| [' ', CHANGED, sign].contains(&line.sign));
+            let text = move |line: &Line| match line.sign {
+                CHANGED => line.words.iter().filter(|(tag, _)| *tag != left_out).map(|(_, word)| word.as_str()).collect(),
+                _ => line.text.clone(),
+            };
+            lines.map(text).collect::<Vec<_>>()
+        };
+        // In a hunk what went and what came may stand in turns; what is parted by nothing that stayed may change places.
+        let whole = |sign: &str| {
+            hunk.iter().filter(|(of, _)| of == sign || of == " ").map(|(_, text)| text.clone()).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(side(ChangeTag::Insert, '-'), whole("-"));
+        prop_assert_eq!(side(ChangeTag::Delete, '+'), whole("+"));
+    }
+
     #[test]
     fn what_is_shown_and_what_is_counted_is_all_there_is(
         files in proptest::collection::vec(proptest::collection::vec(1_usize..40, 0..5), 1..6),

@@ -118,6 +118,6 @@ fn push(parts: &mut Vec<Span>, text: &str, style: Style) {
     match parts.last_mut() {
         _ if text.is_empty() => {}
         Some(last) if last.style == style => last.text.push_str(text),
-        _ => parts.push(Span { text: text.to_owned(), style }),
+        _ => parts.push(Span::new(text, style)),
     }
 }

@@ -127,7 +127,7 @@ impl Answer {
                 (Block::Code(line), Some(code)) => {
                     // The terminal breaks it, so that whoever copies it gets it whole.
                     let mut row = Row::default();
-                    code.line(line).iter().for_each(|part| row.push_span(&part.text, part.style));
+                    code.line(line).iter().for_each(|part| row.push_part(&part.text, part));
                     rows.push(row);
                     continue;
                 }

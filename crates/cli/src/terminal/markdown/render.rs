@@ -5,6 +5,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use super::super::frame::{Row, Span, Style};
 use super::super::highlight::Highlighter;
 use super::super::layout::fold_spans;
+use super::super::link::Link;
 use super::super::sanitize::sanitize;
 use super::Look;
 use super::table::Table;
@@ -189,7 +190,7 @@ impl Page<'_> {
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push((self.text.len(), dest_url.into_string()));
                 // What follows begins a span of its own.
-                self.text.push(Span { text: String::new(), style: self.style() });
+                self.text.push(Span::new("", self.style()));
             }
             _ => {}
         }
@@ -264,11 +265,19 @@ impl Page<'_> {
     /// Nobody follows an address that they have not read.
     fn end_link(&mut self) {
         let Some((start, address)) = self.links.pop() else { return };
-        let text: String =
-            self.text[start.min(self.text.len())..].iter().map(|span| span.text.as_str()).collect();
-        let is_same = text == *sanitize(&address) || address.strip_prefix("mailto:") == Some(text.as_str());
-        if !is_same && !address.is_empty() {
+        let start = start.min(self.text.len());
+        let text: String = self.text[start..].iter().map(|span| span.text.as_str()).collect();
+        let link = if self.look.palette.links { Link::of(&address) } else { None };
+        let is_said = match &link {
+            Some(link) => link.is_said_by(&text),
+            None => text == *sanitize(&address) || address.strip_prefix("mailto:") == Some(text.as_str()),
+        };
+        let address = link.as_ref().map_or(address.as_str(), Link::address);
+        if !is_said && !address.is_empty() {
             self.push_text(&format!(" ({address})"), Style::Dim);
+        }
+        for span in &mut self.text[start..] {
+            span.link.clone_from(&link);
         }
     }
 
@@ -292,7 +301,7 @@ impl Page<'_> {
     }
 
     fn push_span(&mut self, text: &str, style: Style) {
-        self.text.push(Span { text: text.to_owned(), style });
+        self.text.push(Span::new(text, style));
     }
 
     /// Keeps the blank line that the source has before a block.
@@ -331,7 +340,7 @@ impl Page<'_> {
     }
 
     fn push_fence(&mut self, line: &str) {
-        self.push_code(vec![Span { text: sanitize(line).into_owned(), style: Style::Dim }]);
+        self.push_code(vec![Span::new(sanitize(line), Style::Dim)]);
     }
 
     /// A line of code, and the fence around it, begins in the first column, but for the mark of a quote.
@@ -344,7 +353,7 @@ impl Page<'_> {
             row.push_span(QUOTE, Style::Dim);
         }
         for part in parts {
-            row.push_span(&part.text, part.style);
+            row.push_part(&part.text, &part);
         }
         self.rows.push(row);
     }
@@ -361,7 +370,7 @@ impl Page<'_> {
             }
         }
         for span in row.spans {
-            shown.push_span(&span.text, span.style);
+            shown.push_part(&span.text, &span);
         }
         shown.trim_end();
         self.rows.push(shown);

@@ -62,7 +62,7 @@ impl Table {
             };
             row.push_span(&" ".repeat(GAP + before), Style::Plain);
             for span in cell {
-                row.push_span(&span.text, span.style);
+                row.push_part(&span.text, span);
             }
             row.push_span(&" ".repeat(blanks - before), Style::Plain);
         }
@@ -81,7 +81,7 @@ impl Table {
                 rows.push(Row::default());
             }
             for (name, value) in head.iter().zip(record) {
-                let colon = Span { text: ": ".to_owned(), style: Style::Plain };
+                let colon = Span::new(": ", Style::Plain);
                 let line = if std::ptr::eq(name, value) {
                     name.clone()
                 } else {

@@ -93,6 +93,71 @@ fn every_construct_has_its_rows_in_four_widths_and_without_styles() {
 }
 
 #[test]
+fn nobody_is_led_to_an_address_that_they_cannot_read() {
+    let linked = Palette { links: true, ..Palette::STYLED };
+    let shown = |source: &str, palette, columns| {
+        let span = |span: &super::super::frame::Span| match &span.link {
+            Some(link) => format!("<{}|{}>", span.text, link.address()),
+            None => span.text.clone(),
+        };
+        let rows = all_rows(source, look(columns, palette));
+        rows.iter().map(|row| row.spans.iter().map(span).collect::<String>()).collect::<Vec<_>>().join("\n")
+    };
+    for (source, unlinked, expected) in [
+        (
+            "<https://example.org/a>.",
+            "https://example.org/a.",
+            "<https://example.org/a|https://example.org/a>.",
+        ),
+        (
+            "[example.org](https://example.org/a)",
+            "example.org (https://example.org/a)",
+            "<example.org|https://example.org/a>",
+        ),
+        (
+            "[good.com](https://evil.com/)",
+            "good.com (https://evil.com/)",
+            "<good.com|https://evil.com/>< (https://evil.com/)|https://evil.com/>",
+        ),
+        (
+            "[the **docs**](https://docs.rs)",
+            "the docs (https://docs.rs)",
+            "<the |https://docs.rs/><docs|https://docs.rs/>< (https://docs.rs/)|https://docs.rs/>",
+        ),
+        // Letters of other scripts: what is shown is what is opened.
+        (
+            "<https://\u{430}pple.com/>",
+            "https://\u{430}pple.com/",
+            "<https://\u{430}pple.com/|https://xn--pple-43d.com/>< (https://xn--pple-43d.com/)|https://xn--pple-43d.com/>",
+        ),
+        ("[run](javascript:alert)", "run (javascript:alert)", "run (javascript:alert)"),
+        ("[key](file://evil.com/a)", "key (file://evil.com/a)", "key (file://evil.com/a)"),
+        ("[a.rs](src/a.rs)", "a.rs (src/a.rs)", "a.rs (src/a.rs)"),
+        (
+            "[x](https://a.org/\u{1b}]8;;https://evil.com\u{7})",
+            "x (https://a.org/\\u{1b}]8;;https://evil.com\\u{7})",
+            "x (https://a.org/\\u{1b}]8;;https://evil.com\\u{7})",
+        ),
+        (
+            "[x](https://a.org/&#27;]8;;https://evil.com&#7;)",
+            "x (https://a.org/\\u{1b}]8;;https://evil.com\\u{7})",
+            "x (https://a.org/\\u{1b}]8;;https://evil.com\\u{7})",
+        ),
+    ] {
+        assert_eq!(shown(source, Palette::STYLED, 120), unlinked, "{source:?}");
+        assert_eq!(shown(source, linked, 120), expected, "{source:?}");
+    }
+    // A text that is folded leads there in each row, and in a table.
+    let folded = shown("See [example.org/a b](https://example.org/)", linked, 20);
+    assert_eq!(
+        folded,
+        "See <example.org/a b|https://example.org/>\n<(https://example.org/)|https://example.org/>"
+    );
+    let table = shown("|a|\n|-|\n|<https://a.org>|", linked, 40);
+    assert!(table.ends_with("<https://a.org|https://a.org/>"), "{table}");
+}
+
+#[test]
 fn a_block_is_above_the_frame_as_soon_as_its_end_is_certain() {
     let look = look(40, Palette::STYLED);
     // What came, what is above the frame then, and what is in it.

@@ -204,6 +204,22 @@ fn a_screen_that_got_narrower_finds_its_first_row() {
 }
 
 #[test]
+fn a_link_is_told_to_a_terminal_that_takes_them_and_ends_with_its_text() {
+    let text = "<https://example.org/a>\n\n[x](https://a.org/\u{1b}]8;;https://evil.com\u{7})\n";
+    let sent = |palette| {
+        let mut terminal = Terminal::new(palette);
+        terminal.screen.stream_above(text).unwrap();
+        terminal.screen.end_answer().unwrap();
+        String::from_utf8(terminal.wire.0.borrow().1.clone()).unwrap()
+    };
+    let linked = sent(Palette { links: true, ..Palette::STYLED });
+    let link = "\u{1b}]8;;https://example.org/a\u{1b}\\https://example.org/a\u{1b}]8;;\u{1b}\\";
+    assert!(linked.contains(link), "{linked:?}");
+    assert_eq!(linked.matches("\u{1b}]8;").count(), 2 * linked.matches(link).count(), "{linked:?}");
+    assert!(!sent(Palette::STYLED).contains("\u{1b}]8;"));
+}
+
+#[test]
 fn no_code_of_a_text_reaches_the_terminal() {
     let mut terminal = Terminal::new(Palette::PLAIN);
     let _ = terminal.editor.set_ghost(Some(Ghost::only("\x1b[2Jghost")));

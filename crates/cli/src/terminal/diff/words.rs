@@ -1,0 +1,119 @@
+//! The words of lines that changed.
+
+use std::collections::BTreeMap;
+
+use similar::{ChangeTag, TextDiff};
+
+use super::super::frame::{Span, Style};
+use super::{CHANGED, Line, READABLE_CHARS};
+
+/// Lines that have less in common are others, not changed ones.
+const LEAST_RATIO: f32 = 0.5;
+
+/// What stayed, went and came in a line, in order.
+type Words = Vec<(ChangeTag, String)>;
+
+/// For each line of a hunk its words, and which of them changed: where lines that went are like those that came in their place.
+pub(super) fn changed(hunk: &[Line]) -> Vec<Option<Vec<(bool, String)>>> {
+    let mut words = vec![None; hunk.len()];
+    for (old, new, changes) in pairs(hunk) {
+        let side = |left_out: ChangeTag| {
+            let kept = changes.iter().filter(|(tag, _)| *tag != left_out);
+            Some(kept.map(|(tag, word)| (*tag != ChangeTag::Equal, word.clone())).collect())
+        };
+        (words[old], words[new]) = (side(ChangeTag::Insert), side(ChangeTag::Delete));
+    }
+    words
+}
+
+/// The lines of a hunk, with one in place of two that are alike.
+pub(super) fn merged(hunk: Vec<Line>) -> Vec<Line> {
+    // How a line ends is said of each.
+    let is_ended = |place: usize| !hunk[place].is_unended;
+    let mut pairs: BTreeMap<usize, Words> = pairs(&hunk)
+        .into_iter()
+        .filter(|(old, new, _)| is_ended(*old) && is_ended(*new))
+        .map(|(old, _, words)| (old, words))
+        .collect();
+    let runs = runs(&hunk);
+    let mut left: Vec<Option<Line>> = hunk.into_iter().map(Some).collect();
+    let mut lines = Vec::with_capacity(left.len());
+    for Run { start, removed, added } in runs {
+        if removed + added == 0 {
+            lines.extend(left[start].take());
+        }
+        // Between two lines that stand for both, what went is before what came.
+        let (mut went, mut came) = (Vec::new(), Vec::new());
+        for place in 0..removed.max(added) {
+            let old = if place < removed { left[start + place].take() } else { None };
+            let new = if place < added { left[start + removed + place].take() } else { None };
+            match (pairs.remove(&(start + place)), new) {
+                (Some(words), Some(new)) => {
+                    lines.append(&mut went);
+                    lines.append(&mut came);
+                    lines.push(Line { sign: CHANGED, words, ..new });
+                }
+                (_, new) => {
+                    went.extend(old);
+                    came.extend(new);
+                }
+            }
+        }
+        lines.append(&mut went);
+        lines.append(&mut came);
+    }
+    lines
+}
+
+/// The words of a line that stands for two. Marks say what went and what came, for colours are not to be the only thing that does.
+pub(super) fn spans(words: &[(ChangeTag, String)]) -> Vec<Span> {
+    let same = words.chunk_by(|(before, _), (after, _)| before == after);
+    let words =
+        same.map(|words| (words[0].0, words.iter().map(|(_, word)| word.as_str()).collect::<String>()));
+    let span = |(tag, word)| match tag {
+        ChangeTag::Equal => Span::new(word, Style::Plain),
+        ChangeTag::Delete => Span::new(format!("[-{word}-]"), Style::RemovedWord),
+        ChangeTag::Insert => Span::new(format!("{{+{word}+}}"), Style::AddedWord),
+    };
+    words.map(span).collect()
+}
+
+/// Lines that went with those in their place that are like them, by their places in the hunk.
+fn pairs(hunk: &[Line]) -> Vec<(usize, usize, Words)> {
+    let mut pairs = Vec::new();
+    for Run { start, removed, added } in runs(hunk) {
+        for pair in 0..removed.min(added) {
+            let (old, new) = (start + pair, start + removed + pair);
+            if READABLE_CHARS < hunk[old].text.len().max(hunk[new].text.len()) {
+                continue;
+            }
+            let diff = TextDiff::from_words(hunk[old].text.as_str(), hunk[new].text.as_str());
+            if diff.ratio() < LEAST_RATIO {
+                continue;
+            }
+            let changes = diff.iter_all_changes().map(|change| (change.tag(), change.value().to_owned()));
+            pairs.push((old, new, changes.collect()));
+        }
+    }
+    pairs
+}
+
+/// Lines that went and those that came in their place; or a line that stayed, where there are neither.
+struct Run {
+    start: usize,
+    removed: usize,
+    added: usize,
+}
+
+fn runs(hunk: &[Line]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let mut start = 0;
+    while start < hunk.len() {
+        let run = |from: usize, sign| hunk[from..].iter().take_while(|line| line.sign == sign).count();
+        let removed = run(start, '-');
+        let added = run(start + removed, '+');
+        runs.push(Run { start, removed, added });
+        start += (removed + added).max(1);
+    }
+    runs
+}
