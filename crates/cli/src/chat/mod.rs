@@ -134,6 +134,7 @@ impl Chat {
         let known = Known::of(|name| models.variable(name));
         let notices = notices::Notices::new(known, &settings.screen, &folder);
         let editor = LineEditor::new(prompts).with_keys(settings.screen.keys.clone());
+        let editor = if settings.screen.vi { editor.with_vi() } else { editor };
         Self {
             agent,
             driver,

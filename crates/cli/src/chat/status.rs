@@ -69,7 +69,10 @@ impl Chat {
         let is_kept =
             |part: &&StatusPart| NARROW <= columns || matches!(part, StatusPart::Mode | StatusPart::Context);
         let parts = self.settings.screen.status.iter().filter(is_kept);
-        let items: Vec<_> = parts.filter_map(|part| self.status_item(*part, columns)).collect();
+        let mode = self.editor.vi_mode();
+        let mode = mode.map(|mode| StatusItem { text: mode.to_owned(), is_marked: mode == "NORMAL" });
+        let items = parts.filter_map(|part| self.status_item(*part, columns));
+        let items = mode.into_iter().chain(items).collect();
         StatusLine { items, hint: "/help" }
     }
 

@@ -62,6 +62,7 @@ struct Fields {
     markdown: Option<Spanned<String>>,
     theme: Option<Spanned<String>>,
     diff: Option<Spanned<String>>,
+    editing: Option<Spanned<String>>,
     notify: Option<Spanned<bool>>,
     title: Option<Spanned<bool>>,
     screen_reader: Option<Spanned<bool>>,
@@ -207,6 +208,15 @@ impl File {
 
     pub(super) fn diff(&self) -> Result<Option<Placed<DiffForm>>, CliError> {
         self.parsed("diff", self.fields.diff.as_ref(), DiffForm::parse)
+    }
+
+    /// Whether the prompt has the modes of vi.
+    pub(super) fn vi(&self) -> Result<Option<Placed<bool>>, CliError> {
+        self.parsed("editing", self.fields.editing.as_ref(), |name| match name {
+            "emacs" => Ok(false),
+            "vi" => Ok(true),
+            _ => Err(format!("{name:?} is none of emacs and vi")),
+        })
     }
 
     /// The switches of the screen, by their names.

@@ -24,6 +24,8 @@ pub(crate) struct Screen {
     pub(crate) read_aloud: Option<String>,
     /// What the last row says, the most important first.
     pub(crate) status: Vec<StatusPart>,
+    /// Whether the prompt has the modes of vi.
+    pub(crate) vi: bool,
     /// What keys do in the prompt.
     pub(crate) keys: KeyMap,
 }
@@ -74,6 +76,7 @@ impl Default for Screen {
             title: true,
             read_aloud: None,
             status: StatusPart::ALL.iter().map(|(_, part)| *part).collect(),
+            vi: false,
             keys: KeyMap::default(),
         }
     }
@@ -93,6 +96,7 @@ impl Screen {
         self.markdown = file.markdown()?.map_or(self.markdown, |choice| choice.value);
         self.theme = file.theme()?.map_or(self.theme, |choice| choice.value);
         self.diff = file.diff()?.map_or(self.diff, |choice| choice.value);
+        self.vi = file.vi()?.map_or(self.vi, |choice| choice.value);
         for (name, value) in file.screen_switches() {
             let Some(value) = value.map(Spanned::get_ref) else { continue };
             match name {
@@ -138,6 +142,7 @@ pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
         ("markdown", file.markdown()?.map(|choice| choice.line)),
         ("theme", file.theme()?.map(|choice| choice.line)),
         ("diff", file.diff()?.map(|choice| choice.line)),
+        ("editing", file.vi()?.map(|choice| choice.line)),
         ("status", file.status().map(|status| file.line(&status.span()))),
     ];
     let switches =

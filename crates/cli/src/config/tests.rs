@@ -121,9 +121,16 @@ fn a_project_can_only_have_less_staged_ahead_and_says_nothing_of_keys() {
     );
     assert_eq!(screen("diff = 'words'").unwrap().diff, DiffForm::Words);
     assert!(screen("diff = 'side'").unwrap_err().contains("none of unified, words and names"));
-    for line in
-        ["theme = 'dark'", "diff = 'names'", "notify = false", "title = false", "screen_reader = true"]
-    {
+    assert!(screen("editing = 'vi'").unwrap().vi && !screen("").unwrap().vi);
+    assert!(screen("editing = 'ed'").unwrap_err().contains("none of emacs and vi"));
+    for line in [
+        "theme = 'dark'",
+        "editing = 'vi'",
+        "diff = 'names'",
+        "notify = false",
+        "title = false",
+        "screen_reader = true",
+    ] {
         let refused = Case::new("", line).load().unwrap_err();
         assert!(refused.contains("a project cannot say what your screen looks like"), "{refused}");
     }

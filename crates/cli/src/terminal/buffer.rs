@@ -2,6 +2,8 @@ use std::ops::Range;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
+use super::vi::Motion;
+
 /// The text that is edited and the cursor in it, which is always between two grapheme clusters.
 ///
 /// Every method that moves or edits says whether it changed anything.
@@ -56,6 +58,70 @@ impl Buffer {
         GraphemeCursor::new(self.text.len(), joined.len(), true)
             .is_boundary(&joined, 0)
             .expect("works because the whole text is given")
+    }
+
+    /// To where a letter of vi leads; it stays in its line, but for words.
+    pub(super) fn go(&mut self, motion: Motion) -> bool {
+        let to = self.target(motion);
+        // The end of a word is its last character, and not what is behind it.
+        let behind = motion == Motion::WordEnd && self.cursor < to;
+        let changed = self.place(to);
+        if behind {
+            self.place(self.previous());
+        }
+        changed
+    }
+
+    /// Removes what is between the cursor and there.
+    pub(super) fn cut(&mut self, motion: Motion) -> bool {
+        let to = self.target(motion);
+        // The last word of a line goes without the line's end.
+        let to = if motion == Motion::NextWord { to.min(self.line().end) } else { to };
+        self.remove(self.cursor.min(to)..self.cursor.max(to))
+    }
+
+    /// Removes the line that the cursor is in, with a line feed.
+    pub(super) fn cut_line(&mut self) -> bool {
+        let Range { start, end } = self.line();
+        let changed = match (self.text.get(end..=end), start.checked_sub(1)) {
+            (Some(_), _) => self.remove(start..end + 1),
+            (None, Some(feed)) => self.remove(feed..end),
+            (None, None) => self.remove(start..end),
+        };
+        self.place(self.line().start);
+        changed
+    }
+
+    /// From behind the last character of a line to that character.
+    pub(super) fn stay_in_line(&mut self) {
+        let Range { start, end } = self.line();
+        if start < end && self.cursor == end {
+            self.place(self.previous());
+        }
+    }
+
+    fn target(&self, motion: Motion) -> usize {
+        let Range { start, end } = self.line();
+        let rest = &self.text[self.cursor..];
+        let blanks = |text: &str| text.find(|c: char| !c.is_whitespace()).unwrap_or(text.len());
+        let word = |text: &str| text.find(char::is_whitespace).unwrap_or(text.len());
+        match motion {
+            Motion::Left => self.previous().max(start),
+            Motion::Right => self.next().min(end),
+            Motion::LineStart => start,
+            Motion::LineEnd => end,
+            Motion::PreviousWord => self.word_start(),
+            Motion::NextWord => {
+                let behind = word(rest);
+                self.cursor + behind + blanks(&rest[behind..])
+            }
+            Motion::WordEnd => {
+                let next = self.next();
+                let rest = &self.text[next..];
+                let begin = blanks(rest);
+                next + begin + word(&rest[begin..])
+            }
+        }
     }
 
     pub(super) fn left(&mut self) -> bool {

@@ -9,6 +9,7 @@ use super::keymap::{Command, KeyMap};
 use super::pastes::{Pastes, without_signs};
 use super::popup::Popup;
 use super::revisions::Revisions;
+use super::vi::{Motion, Step, Vi};
 
 /// What an event meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +85,7 @@ pub(crate) struct LineEditor {
     popup: Option<Popup>,
     revisions: Revisions,
     keys: KeyMap,
+    vi: Vi,
     pastes: Pastes,
 }
 
@@ -113,6 +115,16 @@ impl LineEditor {
     /// The same with these keys.
     pub(crate) fn with_keys(self, keys: KeyMap) -> Self {
         Self { keys, ..self }
+    }
+
+    /// The same, with the modes of vi.
+    pub(crate) fn with_vi(self) -> Self {
+        Self { vi: Vi::Insert, ..self }
+    }
+
+    /// The mode of vi that holds, where there are any.
+    pub(crate) fn vi_mode(&self) -> Option<&'static str> {
+        self.vi.name()
     }
 
     /// Whether this is the key that interrupts.
@@ -197,10 +209,12 @@ impl LineEditor {
     pub(crate) fn handle(&mut self, event: &Event) -> Action {
         match event {
             Event::Key(key) => {
-                self.keys.command(*key).map_or(Action::None, |command| match self.search.take() {
-                    Some(search) => self.go_on_searching(search, command),
-                    None => self.apply(command),
-                })
+                let Some(command) = self.keys.command(*key) else { return Action::None };
+                match (self.search.take(), self.vi) {
+                    (Some(search), _) => self.go_on_searching(search, command),
+                    (None, Vi::Off) => self.apply(command),
+                    (None, _) => self.apply_in_vi(command),
+                }
             }
             Event::Paste(text) => {
                 let text = self.pastes.take(text);
@@ -270,6 +284,60 @@ impl LineEditor {
             }
             _ => None,
         }
+    }
+
+    /// Esc leads to normal mode, in which letters are commands; all other keys do what they do without modes.
+    fn apply_in_vi(&mut self, command: Command) -> Action {
+        let action = match (self.vi, command) {
+            (Vi::Insert, Command::Escape) => {
+                self.vi = Vi::Normal { operator: None };
+                self.buffer.go(Motion::Left);
+                self.revisions.part();
+                let had_popup = self.popup.take().is_some();
+                return if had_popup { Action::ClosePopup } else { Action::None };
+            }
+            (Vi::Normal { .. }, Command::Insert(letter)) => self.steps_of(letter),
+            // The first of two letters is forgotten, and does not interrupt anything.
+            (Vi::Normal { operator: Some(_) }, Command::Escape) => {
+                self.vi = Vi::Normal { operator: None };
+                Action::None
+            }
+            (_, command) => self.apply(command),
+        };
+        match (&action, self.vi) {
+            (Action::Submit(_), _) => self.vi = Vi::Insert,
+            (_, Vi::Normal { .. }) => self.buffer.stay_in_line(),
+            _ => {}
+        }
+        action
+    }
+
+    fn steps_of(&mut self, letter: char) -> Action {
+        let mut last = Action::None;
+        for step in self.vi.steps(letter) {
+            let changed = match step {
+                Step::Move(motion) => {
+                    self.revisions.part();
+                    self.buffer.go(motion)
+                }
+                Step::Cut(motion) => self.killed(|buffer| buffer.cut(motion)),
+                Step::CutLine => self.killed(Buffer::cut_line),
+                Step::Do(command) => {
+                    let action = self.apply(command);
+                    last = if action == Action::None { last } else { action };
+                    false
+                }
+                Step::Insert => {
+                    self.vi = Vi::Insert;
+                    false
+                }
+            };
+            if changed {
+                self.popup = None;
+                last = Action::Edited;
+            }
+        }
+        last
     }
 
     fn apply(&mut self, command: Command) -> Action {

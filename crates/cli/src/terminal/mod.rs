@@ -41,6 +41,7 @@ mod spoken;
 mod status_line;
 #[cfg(test)]
 mod tests;
+mod vi;
 
 pub(crate) use background::QUESTION as ASKS_BACKGROUND;
 pub(crate) use consent::{Answer, Consent};

@@ -96,6 +96,31 @@ fn keys_do_what_their_user_says() {
 }
 
 #[test]
+fn the_modes_of_vi_are_told_and_leave_esc_to_interrupt() {
+    let mut chat = configured("editing = 'vi'\n").says(60_000, "never").chat("plan");
+    chat.wait_for("INSERT · plan · ");
+    chat.send("one two\x1b");
+    chat.wait_for("NORMAL · plan · ");
+    chat.send("cwsix");
+    chat.wait_for_row("> one twsix");
+    chat.wait_for("INSERT · plan · ");
+    chat.send("\x1b");
+    chat.wait_for("NORMAL · plan · ");
+    chat.send("bdd");
+    chat.wait_for_row(">");
+    chat.send("ibegin\r");
+    chat.wait_for("working (Ctrl-C interrupts)");
+    chat.send("\x1b");
+    chat.wait_for("NORMAL · plan · ");
+    chat.wait_for("working (Ctrl-C interrupts)");
+    chat.send("\x1b");
+    chat.wait_for("interrupted");
+    chat.wait_for_row("> begin");
+    chat.empty_the_prompt();
+    chat.leave();
+}
+
+#[test]
 fn a_key_for_two_things_is_an_error_that_names_both_and_its_line() {
     let refused = |text: &str, words: &[&str]| {
         let project = configured(text);

@@ -9,6 +9,86 @@ fn submitted(text: &str) -> Action {
     Action::Submit(text.to_owned())
 }
 
+/// Typed text, then letters of the normal mode.
+#[test]
+fn letters_are_commands_in_the_normal_mode_of_vi() {
+    for (typed, script, expected) in [
+        // Esc goes back to the character that was typed last, and stays on it.
+        ("one", "", "on‸e"),
+        ("", "", "‸"),
+        ("one", "h", "o‸ne"),
+        ("one", "h h h h", "‸one"),
+        ("one", "l l", "on‸e"),
+        ("one_two_three", "0 w", "one ‸two three"),
+        ("one_two_three", "0 w w w", "one two thre‸e"),
+        ("one_two_three", "b", "one two ‸three"),
+        ("one_two_three", "b b", "one ‸two three"),
+        ("one_two_three", "0 e", "on‸e two three"),
+        ("one_two_three", "0 e e", "one tw‸o three"),
+        ("one|two", "0 $", "one\ntw‸o"),
+        ("one|two", "k", "on‸e\ntwo"),
+        ("one|two", "k j", "one\ntw‸o"),
+        ("one|two", "0 h", "one\n‸two"),
+        ("one|two", "k $ w", "one\n‸two"),
+        ("one", "i x", "onx‸e"),
+        ("one", "a x", "onex‸"),
+        ("one", "I x", "x‸one"),
+        ("one", "0 A x", "onex‸"),
+        ("one|two", "k o x", "one\nx‸\ntwo"),
+        ("one|two", "O x", "one\nx‸\ntwo"),
+        ("one", "O x", "x‸\none"),
+        ("one", "x", "o‸n"),
+        ("one", "0 x x", "‸e"),
+        ("one", "X", "o‸e"),
+        ("one", "s x", "onx‸"),
+        ("one|two|six", "k d d", "one\n‸six"),
+        ("one|two", "d d", "‸one"),
+        ("one", "d d", "‸"),
+        ("one_two", "0 D", "‸"),
+        ("one_two", "0 w D", "one‸ "),
+        ("one_two", "0 w C x", "one x‸"),
+        ("one_two_three", "0 d w", "‸two three"),
+        ("one|two", "k 0 d w", "‸\ntwo"),
+        ("one_two_three", "0 d e", "‸ two three"),
+        ("one_two_three", "b d b", "one ‸three"),
+        ("one_two_three", "0 w d $", "one‸ "),
+        ("one_two_three", "0 w d 0", "‸two three"),
+        ("one_two_three", "0 c w x", "x‸ two three"),
+        ("one_two|six", "k c c x", "x‸\nsix"),
+        ("one_two", "S x", "x‸"),
+        ("one_two", "d z x", "one t‸w"),
+        ("one_two_three", "0 d w p", "tone ‸wo three"),
+        ("one_two", "0 d w u", "‸one two"),
+        ("one_two", "0 d w d d u u", "‸one two"),
+        // A cluster is one character.
+        ("e\u{301}漢", "h x", "‸漢"),
+        ("one", "q z Z", "on‸e"),
+    ] {
+        let mut editor = LineEditor::default().with_vi();
+        let _ = play(&mut editor, &format!("{typed} Esc {script}"));
+        assert_eq!(shown(&editor), expected, "{typed} {script}");
+    }
+}
+
+#[test]
+fn esc_leaves_a_mode_of_vi_and_only_then_does_what_it_does_without() {
+    let mut editor = LineEditor::default().with_vi();
+    assert_eq!(editor.vi_mode(), Some("INSERT"));
+    editor.set_ghost(Some(Ghost::only("run the tests")));
+    assert_eq!(play(&mut editor, "Esc"), Action::None);
+    assert_eq!((editor.vi_mode(), editor.ghost().is_some()), (Some("NORMAL"), true));
+    assert_eq!(play(&mut editor, "Tab"), Action::Tab);
+    assert_eq!(play(&mut editor, "Esc"), Action::DismissGhost);
+    assert_eq!(play(&mut editor, "d Esc"), Action::None);
+    assert_eq!(play(&mut editor, "Esc"), Action::Escape);
+    // What is pasted is text in each mode, and a prompt that is sent ends the mode.
+    assert_eq!(play(&mut editor, "paste:dd"), Action::Inserted);
+    assert_eq!(play(&mut editor, "Enter"), Action::Submit("dd".to_owned()));
+    assert_eq!(editor.vi_mode(), Some("INSERT"));
+    assert_eq!(play(&mut editor, "Esc k ^R d Esc ^C"), Action::Edited);
+    assert_eq!(LineEditor::default().vi_mode(), None);
+}
+
 #[test]
 fn keys_edit_the_buffer() {
     let cases = [

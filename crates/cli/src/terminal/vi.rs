@@ -1,0 +1,110 @@
+//! What letters do in the prompt in the normal mode of vi.
+
+use super::keymap::Command;
+
+/// Whether the prompt takes keys as vi does, and in which mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Vi {
+    #[default]
+    Off,
+    /// Letters are typed.
+    Insert,
+    /// Letters are commands; `operator`: d or c, which waits for what it is to cut.
+    Normal { operator: Option<char> },
+}
+
+/// Where a letter leads from the cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Motion {
+    Left,
+    Right,
+    NextWord,
+    PreviousWord,
+    WordEnd,
+    LineStart,
+    LineEnd,
+}
+
+/// A part of what a letter does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Move(Motion),
+    /// Cuts what is between the cursor and there.
+    Cut(Motion),
+    /// Cuts the line with its end.
+    CutLine,
+    /// What a key does outside of this mode.
+    Do(Command),
+    /// From here on letters are typed.
+    Insert,
+}
+
+use Motion::{Left, LineEnd, LineStart, NextWord, PreviousWord, Right, WordEnd};
+use Step::{Cut, CutLine, Do, Insert, Move};
+
+const MOTIONS: [(char, Motion); 8] = [
+    ('h', Left),
+    ('l', Right),
+    ('w', NextWord),
+    ('b', PreviousWord),
+    ('e', WordEnd),
+    ('0', LineStart),
+    ('^', LineStart),
+    ('$', LineEnd),
+];
+
+const COMMANDS: [(char, &[Step]); 17] = [
+    ('i', &[Insert]),
+    ('a', &[Move(Right), Insert]),
+    ('I', &[Move(LineStart), Insert]),
+    ('A', &[Move(LineEnd), Insert]),
+    ('o', &[Move(LineEnd), Do(Command::NewLine), Insert]),
+    ('O', &[Move(LineStart), Do(Command::NewLine), Do(Command::Up), Insert]),
+    ('x', &[Cut(Right)]),
+    ('X', &[Cut(Left)]),
+    ('s', &[Cut(Right), Insert]),
+    ('D', &[Cut(LineEnd)]),
+    ('C', &[Cut(LineEnd), Insert]),
+    ('S', &[Move(LineStart), Cut(LineEnd), Insert]),
+    ('p', &[Move(Right), Do(Command::Yank)]),
+    ('P', &[Do(Command::Yank)]),
+    ('u', &[Do(Command::Undo)]),
+    // As with the arrows: a line, then what was sent before.
+    ('j', &[Do(Command::Down)]),
+    ('k', &[Do(Command::Up)]),
+];
+
+impl Vi {
+    /// What a letter does in normal mode; nothing where it does nothing, or is the first of two.
+    pub(super) fn steps(&mut self, letter: char) -> Vec<Step> {
+        let Self::Normal { operator } = self else { return Vec::new() };
+        let motion = MOTIONS.iter().find(|(known, _)| *known == letter).map(|(_, motion)| *motion);
+        match (operator.take(), letter, motion) {
+            (None, 'd' | 'c', _) => {
+                *operator = Some(letter);
+                Vec::new()
+            }
+            (None, _, Some(motion)) => vec![Move(motion)],
+            (None, ..) => {
+                let found = COMMANDS.iter().find(|(known, _)| *known == letter);
+                found.map_or_else(Vec::new, |(_, steps)| steps.to_vec())
+            }
+            (Some('d'), 'd', _) => vec![CutLine],
+            (Some('d'), _, Some(motion)) => vec![Cut(motion)],
+            (Some(_), 'c', _) => vec![Move(LineStart), Cut(LineEnd), Insert],
+            // A word that is replaced leaves the blanks behind it.
+            (Some(_), _, Some(NextWord)) => vec![Cut(WordEnd), Insert],
+            (Some(_), _, Some(motion)) => vec![Cut(motion), Insert],
+            (Some(_), _, None) => Vec::new(),
+        }
+    }
+
+    /// The mode's name.
+    pub(super) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Off => None,
+            Self::Insert => Some("INSERT"),
+            Self::Normal { .. } => Some("NORMAL"),
+        }
+    }
+}
