@@ -57,9 +57,12 @@ impl Face {
         self.send(ASKS_BACKGROUND)
     }
 
-    /// From now on there are these colours; what is printed already keeps its own.
+    /// From now on there are these colours, where there are any; what is printed already keeps its own.
     pub(super) fn set_theme(&mut self, theme: Theme) {
         let Self::Terminal(terminal) = self else { return };
+        if terminal.palette.is_plain() {
+            return;
+        }
         terminal.palette.theme = Some(theme);
         terminal.screen.set_palette(terminal.palette);
         if let Some(reader) = &mut terminal.reader {

@@ -48,7 +48,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::parts::Parts;
 use crate::signals::Signals;
-use crate::terminal::{Action, Ghost, Input, InputEvent, Known, LineEditor, Style, Turn};
+use crate::terminal::{Action, Ghost, Input, InputEvent, Known, LineEditor, Style, ThemeChoice, Turn};
 pub(crate) use command::WHEN_SUGGESTED;
 #[cfg(feature = "acp")]
 pub(crate) use costs::statistics_line;
@@ -316,7 +316,9 @@ impl Chat {
                 return Ok(());
             }
             InputEvent::Background(theme) => {
-                self.face.set_theme(theme);
+                if self.settings.screen.theme == ThemeChoice::Auto {
+                    self.face.set_theme(theme);
+                }
                 return Ok(());
             }
             InputEvent::Terminal(event) => event,

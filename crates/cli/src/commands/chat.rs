@@ -102,11 +102,10 @@ fn terminal(config: &Config, context: &Context) -> Result<(Face, Input), CliErro
     let mut face =
         Face::terminal(palette, screen.markdown, screen.title && has_title).map_err(CliError::Output)?;
     // What has no title takes no code of this kind.
-    if screen.theme != ThemeChoice::Auto || theme.is_none() || !has_title {
-        return Ok((face, Input::of_terminal()));
+    if screen.theme == ThemeChoice::Auto && theme.is_some() && has_title {
+        face.ask_background()?;
     }
-    face.ask_background()?;
-    Ok((face, Input::of_terminal().awaiting_background()))
+    Ok((face, Input::of_terminal()))
 }
 
 /// What somebody who begins may not know: what there is to choose from here.

@@ -12,9 +12,9 @@ const MOST_SIGNS: usize = 40;
 const DARKEST_UNCERTAIN: f64 = 0.35;
 const LIGHTEST_UNCERTAIN: f64 = 0.65;
 
-/// Takes the answer out of what is typed, whenever it comes. What could be its beginning is held back until more is known.
+/// Takes such an answer out of what is typed, whenever it comes and whoever asked. What could be its beginning is held back until more is known.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Awaited {
+pub(super) struct Answers {
     held: Vec<Event>,
     /// What is held, as the terminal sent it.
     signs: String,
@@ -31,7 +31,7 @@ pub(super) enum Sifted {
     Answer(Theme),
 }
 
-impl Awaited {
+impl Answers {
     pub(super) fn push(&mut self, event: Event) -> Sifted {
         let Some(signs) = signs(&event) else {
             // A new size or focus is no part of anything.
@@ -165,16 +165,16 @@ mod tests {
     }
 
     fn sift(all: Vec<Event>) -> (Vec<Event>, Vec<Theme>) {
-        let mut awaited = Awaited::default();
+        let mut answers = Answers::default();
         let (mut passed, mut themes) = (Vec::new(), Vec::new());
         for event in all {
-            match awaited.push(event) {
+            match answers.push(event) {
                 Sifted::Held => {}
                 Sifted::Events(events) => passed.extend(events),
                 Sifted::Answer(theme) => themes.push(theme),
             }
         }
-        passed.extend(awaited.release());
+        passed.extend(answers.release());
         (passed, themes)
     }
 

@@ -2,7 +2,7 @@ use std::io;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::editor::LineEditor;
+use super::editor::{Ghost, LineEditor};
 use super::highlight::CodePart;
 use super::layout::{Wrapper, one_row};
 use super::link::Link;
@@ -10,6 +10,7 @@ use super::palette::Palette;
 use super::status_line::StatusLine;
 
 const PROMPT: &str = "> ";
+const MOST_GHOST_ROWS: usize = 3;
 
 /// What is drawn at the bottom of the terminal, and redrawn in place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -121,19 +122,34 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
     let (text, cursor) = editor.shown_text();
     let cursor = wrapper.push_around(&text, cursor, Style::Plain);
     if let Some(ghost) = editor.ghost() {
-        let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
-        let rest = ghost.rest.split_whitespace().collect::<Vec<_>>().join(" ");
-        let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
-        if view.palette.is_plain() {
-            wrapper.push(&format!("{gap}[{rest}]  [Tab]{place}"), Style::Plain);
-        } else {
-            wrapper.push(&format!("{gap}{rest}  [Tab]{place}"), Style::Dim);
-        }
+        wrapper = with_ghost(&wrapper, ghost, view.palette.is_plain());
     }
     let frame = Frame { rows: wrapper.into_rows(), cursor };
     frame.within(view, |room| {
         editor.popup().map(|popup| popup.rows(view.size.columns, room)).unwrap_or_default()
     })
+}
+
+/// The ghost text behind what is typed, in no more rows than a glance takes in; `…` says that there is more.
+fn with_ghost(typed: &Wrapper, ghost: &Ghost, is_plain: bool) -> Wrapper {
+    let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
+    let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
+    let words: Vec<&str> = ghost.rest.split_whitespace().collect();
+    let mut count = words.len();
+    loop {
+        let more = if count < words.len() { "…" } else { "" };
+        let rest = words[..count].join(" ");
+        let mut wrapper = typed.clone();
+        if is_plain {
+            wrapper.push(&format!("{gap}[{rest}{more}]  [Tab]{place}"), Style::Plain);
+        } else {
+            wrapper.push(&format!("{gap}{rest}{more}  [Tab]{place}"), Style::Dim);
+        }
+        if count <= 1 || wrapper.height() < typed.height() + MOST_GHOST_ROWS {
+            return wrapper;
+        }
+        count -= 1;
+    }
 }
 
 impl Frame {

@@ -6,7 +6,7 @@ use crossterm::event::{Event, EventStream};
 use futures::StreamExt;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Stdin};
 
-use super::background::{Awaited, Sifted};
+use super::background::{Answers, Sifted};
 use super::palette::Theme;
 
 /// The signs of an answer of the terminal come together; a key that could begin one waits no longer.
@@ -27,8 +27,8 @@ pub(crate) enum Input {
 pub(crate) struct Keys {
     /// None while somebody else has the keys.
     stream: Option<EventStream>,
-    /// The answer to what the terminal was asked.
-    awaited: Option<Awaited>,
+    /// Takes out what the terminal answers to somebody, perhaps to a program that has ended.
+    answers: Answers,
     /// What was taken for the answer, and is none.
     released: VecDeque<Event>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Keys {
 /// What came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InputEvent {
-    /// The terminal's background is one for this theme.
+    /// The terminal's background is one for this theme: its answer to whoever asked.
     Background(Theme),
     /// For [`LineEditor::handle`](super::LineEditor::handle).
     Terminal(Event),
@@ -48,14 +48,6 @@ impl Input {
     /// The keys of the terminal; there should be a [`TerminalGuard`](super::TerminalGuard).
     pub(crate) fn of_terminal() -> Self {
         Self::Terminal(Keys { stream: Some(EventStream::new()), ..Keys::default() })
-    }
-
-    /// The same where the terminal is asked for its background: no part of the answer is typed, whenever it comes.
-    pub(crate) fn awaiting_background(mut self) -> Self {
-        if let Self::Terminal(keys) = &mut self {
-            keys.awaited = Some(Awaited::default());
-        }
-        self
     }
 
     /// The lines of standard input.
@@ -95,26 +87,20 @@ impl Keys {
                 return Ok(Some(InputEvent::Terminal(event)));
             }
             let Some(stream) = &mut self.stream else { return std::future::pending().await };
-            let holds = self.awaited.as_ref().is_some_and(Awaited::holds);
-            let next =
-                if holds { tokio::time::timeout(HOLD, stream.next()).await } else { Ok(stream.next().await) };
-            let event = match next {
-                Ok(event) => event.transpose()?,
-                Err(_) => {
-                    self.released.extend(self.awaited.as_mut().map(Awaited::release).unwrap_or_default());
-                    continue;
-                }
+            let next = if self.answers.holds() {
+                tokio::time::timeout(HOLD, stream.next()).await
+            } else {
+                Ok(stream.next().await)
             };
-            let (Some(event), Some(awaited)) = (event.clone(), &mut self.awaited) else {
-                return Ok(event.map(InputEvent::Terminal));
+            let Ok(event) = next else {
+                self.released.extend(self.answers.release());
+                continue;
             };
-            match awaited.push(event) {
+            let Some(event) = event.transpose()? else { return Ok(None) };
+            match self.answers.push(event) {
                 Sifted::Held => {}
                 Sifted::Events(events) => self.released.extend(events),
-                Sifted::Answer(theme) => {
-                    self.awaited = None;
-                    return Ok(Some(InputEvent::Background(theme)));
-                }
+                Sifted::Answer(theme) => return Ok(Some(InputEvent::Background(theme))),
             }
         }
     }

@@ -97,6 +97,7 @@ fn hanging(line: &str) -> usize {
 }
 
 /// Breaks text into rows of limited width, between grapheme clusters. What it takes it makes harmless.
+#[derive(Debug, Clone)]
 pub(super) struct Wrapper {
     columns: usize,
     /// Blanks before each row but the first.
@@ -131,6 +132,11 @@ impl Wrapper {
     /// The columns that are left of the last row.
     pub(super) fn left(&self) -> usize {
         self.columns.saturating_sub(self.rows.last().map_or(0, |row| row.width))
+    }
+
+    /// How many rows there are by now.
+    pub(super) fn height(&self) -> usize {
+        self.rows.len()
     }
 
     pub(super) fn into_rows(self) -> Vec<Row> {

@@ -87,18 +87,36 @@ fn the_answer_of_the_terminal_chooses_the_theme_and_is_not_typed() {
     chat.wait_until("the colour for a light background", |screen| {
         color_of(screen, "It is code.", 6) == accent
     });
-    // A second one was not asked for. Ctrl-G and Alt-] of somebody else are keys.
+    // What begins like one is a key.
     chat.send("\x1b]x");
     chat.wait_for_row("> x");
     chat.empty_the_prompt();
     chat.leave();
 }
 
+#[test]
+fn what_a_terminal_answers_to_somebody_else_is_not_typed() {
+    let mut chat = project().says(0, "It is `code`.").chat("plan");
+    for answer in ["\x1b[?62;22c", "\x1b[12;40R", "\x1b]11;rgb:ffff/ffff/ffff\x07"] {
+        chat.send("be");
+        chat.send(answer);
+        chat.send("gin");
+        chat.wait_for_row("> begin");
+        chat.settle();
+        chat.wait_for_row("> begin");
+        chat.empty_the_prompt();
+    }
+    chat.send("begin\r");
+    let accent = Some(vt100::Color::Idx(6));
+    chat.wait_until("the colour of the theme", |screen| color_of(screen, "It is code.", 6) == accent);
+    chat.leave();
+}
+
 /// The colour in a column of the first row that holds a text.
 fn color_of(screen: &vt100::Screen, text: &str, column: u16) -> Option<vt100::Color> {
     let rows = screen.rows(0, screen.size().1.get());
-    let row = rows.enumerate().find(|(_, row)| row.contains(text)).map(|(row, _)| row);
-    row.and_then(|row| screen.cell(u16::try_from(row).unwrap(), column)).map(vt100::Cell::fgcolor)
+    let (row, _) = rows.enumerate().find(|(_, row)| row.contains(text))?;
+    screen.cell(u16::try_from(row).ok()?, column).map(vt100::Cell::fgcolor)
 }
 
 #[test]

@@ -96,7 +96,7 @@ proptest! {
         hunk in proptest::collection::vec(("[-+ ]", "[ab]{1,2}( [abc]{1,2}){0,3}"), 1..12),
     ) {
         let of = |sign: &str| hunk.iter().filter(|(of, _)| of == sign || of == " ").count();
-        let lines: String = hunk.iter().map(|(sign, text)| format!("{sign}{text}\n")).collect();
+        let lines: String = hunk.iter().flat_map(|(sign, text)| [sign, text, "\n"]).collect();
         let patch = format!("diff --git a/a b/a\n@@ -1,{} +1,{} @@\n{lines}", of("-"), of("+"));
         let merged = Diff::parse(&patch).shown_as(DiffForm::Words);
         let side = |left_out: ChangeTag, sign: char| {

@@ -91,6 +91,8 @@ fn ghost_text() {
         ("without styles", with_ghost("run the tests", &plain)),
         ("long", with_ghost("add a test for the parser of the header", &STYLED)),
         ("long, in one row", with_ghost("add a test for the parser of the header", &low)),
+        ("of more than three rows", with_ghost(&"a long one ".repeat(20), &STYLED)),
+        ("behind two rows", with_rest("typed|text", &" and more".repeat(20), &STYLED)),
         ("harmful", with_ghost("run\n\x1b[31m\u{202e}", &STYLED)),
         ("one of three", with_rest("", "run the tests", &STYLED)),
         ("one of three, without styles", with_rest("", "run the tests", &plain)),
