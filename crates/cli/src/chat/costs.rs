@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use headstart_agent::AgentHandle;
-use headstart_budget::ledger::{Costs, Part, Statistics};
+use headstart_budget::ledger::{Costs, Part};
 
 use super::Chat;
-use super::status::{cost_words, duration_words, short_count};
+use super::status::short_count;
+use crate::conversation::costs::{cost_words, statistics_line};
 use crate::error::CliError;
 use crate::terminal::Style;
 
@@ -22,15 +22,6 @@ impl Chat {
     pub(super) fn say_statistics(&mut self) -> Result<(), CliError> {
         self.face.say(&statistics_line(&self.agent), Style::Plain)
     }
-}
-
-/// What work ahead was good for in a conversation.
-pub(crate) fn statistics_line(agent: &AgentHandle) -> String {
-    let (statistics, is_free) = agent.metering(|metering| {
-        let tariff = metering.experience().tariff();
-        (Statistics::of(metering.session(), tariff), tariff.is_free())
-    });
-    line(&statistics, is_free)
 }
 
 /// A row for each kind of request.
@@ -62,26 +53,9 @@ fn table(costs: &Costs, is_free: bool) -> String {
     text
 }
 
-/// What work ahead was good for in this chat.
-fn line(statistics: &Statistics, is_free: bool) -> String {
-    let total = &statistics.total;
-    let mut parts = vec![format!("{} offered", total.shown), format!("{} taken", total.taken)];
-    parts.push(format!("{} saved", duration_words(total.saved_ms / 1_000)));
-    if 0 < total.speculations + total.suggestions {
-        parts.push(format!(
-            "{} spent ahead, {} of it unused",
-            cost_words(total.money, is_free),
-            cost_words(total.wasted_money, is_free)
-        ));
-    }
-    parts.join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use headstart_budget::ledger::read;
-    use headstart_budget::policy::Tariff;
-    use headstart_forked_query::Prices;
 
     use super::*;
 
@@ -95,7 +69,6 @@ mod tests {
 
     #[test]
     fn what_is_known_is_told_and_what_is_not_is_a_dash() {
-        let tariff = Tariff::new("m", Prices::default());
         let of = |lines: &[&str]| read((lines.join("\n") + "\n").as_bytes()).entries;
         let (known, unknown) = (of(&LINES[..4]), of(&LINES));
         let expected = "\
@@ -107,14 +80,5 @@ together                                                $0.39";
         assert!(table(&Costs::of(&unknown), false).ends_with("–"), "{}", table(&Costs::of(&unknown), false));
         let none = table(&Costs::default(), false);
         assert!(!none.contains('$') && !none.contains("together"), "{none}");
-        assert_eq!(
-            line(&Statistics::of(&known, &tariff), false),
-            "1 offered, 1 taken, 41 s saved, $0.31 spent ahead, $0.01 of it unused"
-        );
-        assert_eq!(
-            line(&Statistics::of(&unknown, &tariff), false),
-            "2 offered, 1 taken, 41 s saved, – spent ahead, – of it unused"
-        );
-        assert_eq!(line(&Statistics::default(), true), "0 offered, 0 taken, 0 s saved");
     }
 }

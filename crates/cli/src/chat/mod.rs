@@ -50,8 +50,6 @@ use crate::parts::Parts;
 use crate::signals::Signals;
 use crate::terminal::{Action, Ghost, Input, InputEvent, Known, LineEditor, Style, ThemeChoice, Turn};
 pub(crate) use command::WHEN_SUGGESTED;
-#[cfg(feature = "acp")]
-pub(crate) use costs::statistics_line;
 pub(crate) use face::Face;
 pub(crate) use held_back::amount;
 use items::Shown;

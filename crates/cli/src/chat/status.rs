@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use headstart_agent::WindowUse;
-use headstart_budget::ledger::{Bill, Costs};
-use headstart_forked_query::Money;
+use headstart_budget::ledger::Costs;
 use headstart_overlay_fs::Tree;
 use headstart_tool_gate::ApprovalMode;
 use tokio::task::JoinHandle;
 
 use super::Chat;
 use crate::config::StatusPart;
+use crate::conversation::costs::{cost_words, duration_words};
 use crate::conversation::mode_name;
 use crate::rules;
 use crate::terminal::{StatusItem, StatusLine};
@@ -115,16 +115,6 @@ impl Chat {
     }
 }
 
-/// What something cost; a dash where no price is known. What costs nothing is free, and not 0.
-pub(super) fn cost_words(bill: Bill, is_free: bool) -> String {
-    match bill.amount() {
-        None => "–".to_owned(),
-        Some(Money::ZERO) if is_free => "free".to_owned(),
-        Some(money) if money.units() < 0.005 => "<$0.01".to_owned(),
-        Some(money) => format!("${:.2}", money.units()),
-    }
-}
-
 /// A model's name without its provider, a recording's without its folder.
 fn short_name(name: &str) -> &str {
     let name = name.split_once(':').map_or(name, |(_, name)| name);
@@ -140,36 +130,9 @@ pub(super) fn short_count(count: u64) -> String {
     }
 }
 
-/// `41 s`, `4 min 10 s`.
-pub(super) fn duration_words(seconds: u64) -> String {
-    match (seconds / 60, seconds % 60) {
-        (0, seconds) => format!("{seconds} s"),
-        (minutes, 0) => format!("{minutes} min"),
-        (minutes, seconds) => format!("{minutes} min {seconds} s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use headstart_budget::ledger::read;
-
     use super::*;
-
-    #[test]
-    fn what_nobody_knows_the_price_of_costs_a_dash_and_never_0() {
-        let bill = |lines: &str| Costs::of(&read(lines.as_bytes()).entries).total();
-        let turn = |money: &str| format!(r#"{{"type":"turn","model":"m","inputTokens":9{money}}}"#) + "\n";
-        for (money, is_free, expected) in [
-            ("", false, "–"),
-            ("", true, "–"),
-            (r#","money":0"#, true, "free"),
-            (r#","money":0.0001"#, false, "<$0.01"),
-            (r#","money":0.084"#, false, "$0.08"),
-            (r#","money":12.5"#, false, "$12.50"),
-        ] {
-            assert_eq!(cost_words(bill(&turn(money)), is_free), expected, "{money}");
-        }
-    }
 
     #[test]
     fn figures_are_short() {
@@ -184,6 +147,5 @@ mod tests {
         }
         let counts = [0, 999, 1_000, 24_999, 200_000, 1_000_000, 1_250_000].map(short_count);
         assert_eq!(counts, ["0", "999", "1k", "24k", "200k", "1.0M", "1.2M"]);
-        assert_eq!([1, 59, 60, 250].map(duration_words), ["1 s", "59 s", "1 min", "4 min 10 s"]);
     }
 }

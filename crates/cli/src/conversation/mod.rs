@@ -2,6 +2,7 @@
 //! an editor, draws from `headstart_agent`, and holds nothing of this itself.
 
 mod accounts;
+pub(crate) mod costs;
 mod edits;
 mod kept;
 mod models;

@@ -24,6 +24,7 @@ use super::offer::{self, Command, Offer};
 use super::options::{self, Settings};
 use super::questions::{Asking, Said};
 use super::{rpc, updates};
+use crate::conversation::costs::statistics_line;
 use crate::conversation::words;
 use crate::conversation::{Conversation, ModelChoice, Undone, take_back_last_turn};
 use crate::models::Models;
@@ -299,7 +300,7 @@ impl Session {
                 Undone::Part { files, left } => format!("{files}\n{left}"),
                 Undone::Whole { files, told } => format!("{files}\n\n{told}"),
             },
-            Command::Stats => crate::chat::statistics_line(agent),
+            Command::Stats => statistics_line(agent),
             Command::Ahead(on) => {
                 self.set_ahead(*on);
                 let now = if *on { "on" } else { "off" };
