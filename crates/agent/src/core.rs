@@ -28,7 +28,7 @@ use headstart_tool_gate::ApprovalMode;
 
 use self::compacting::{Compacting, Shortening};
 pub(crate) use self::effect::{Effect, Report};
-use self::keeping::Header;
+use self::keeping::{Header, Keeping};
 use self::questions::Asking;
 use self::suggesting::SuggestionQuery;
 use self::summary_ahead::SummaryAhead;
@@ -102,7 +102,7 @@ pub(crate) struct Core {
     /// Whether the user stopped what goes on.
     interrupted: bool,
     is_over: bool,
-    header: Header,
+    keeping: Keeping,
     /// The work that was taken last, applied or not, for whoever wants to look at what it changed, or would have.
     applied: VecDeque<Arc<Finished>>,
     /// What the user has undone and the model does not know yet, as of the last look.
@@ -149,7 +149,7 @@ impl Core {
             draft: None,
             interrupted: false,
             is_over: false,
-            header: Header::default(),
+            keeping: Keeping::default(),
             applied: VecDeque::new(),
             undone: News::default(),
             made: Made::default(),
@@ -161,7 +161,7 @@ impl Core {
         };
         if let Some(session) = &core.options.restore {
             core.log.restore(session.items.clone());
-            core.header = Header::Written;
+            core.keeping.header = Header::Written;
         }
         core.enable();
         core
@@ -313,7 +313,7 @@ impl Core {
         self.conversation.clear();
         self.shortening = Shortening::new(self.options.window);
         self.log.clear();
-        if matches!(self.header, Header::Written) {
+        if matches!(self.keeping.header, Header::Written) {
             self.effects.push_back(Effect::KeepSession(session::cleared()));
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! {"type":"session","version":1,"id":"k3v9","title":"fix the parser","model":"m","created":1700000000000}
-//! {"type":"prompt","text":"fix the parser","at":1700000000000}
+//! {"type":"prompt","text":"fix the parser","at":1700000000000,"ended":1700000042000}
 //! {"type":"message","message":{"role":"user","parts":[{"type":"text","text":"fix the parser"}]}}
 //! {"type":"message","message":{"role":"model","parts":[{"type":"text","text":"It is fixed."}]}}
 //! {"type":"title","text":"the parser"}
@@ -84,7 +84,11 @@ enum Line {
     },
     Prompt {
         text: String,
+        /// When it was sent. Lines without `ended` have the end of its turn here.
         at: u64,
+        /// When its turn had ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ended: Option<u64>,
     },
     Message {
         message: Message,
@@ -148,7 +152,7 @@ impl Session {
 
     fn take_in(&mut self, line: Line) {
         match line {
-            Line::Prompt { text, at } => {
+            Line::Prompt { text, at, .. } => {
                 self.last = at;
                 self.prompts.push(text.clone());
                 self.items.push(Item::Prompt { text });
@@ -217,9 +221,9 @@ pub(crate) fn header(id: &str, title: &str, model: &str, created: u64) -> String
     })
 }
 
-/// The lines of a turn.
-pub(crate) fn turn(prompt: &str, at: u64, messages: &[Message]) -> String {
-    let prompt = line(&Line::Prompt { text: prompt.to_owned(), at });
+/// The lines of a turn that was asked for and ended at these times.
+pub(crate) fn turn(prompt: &str, (at, ended): (u64, u64), messages: &[Message]) -> String {
+    let prompt = line(&Line::Prompt { text: prompt.to_owned(), at, ended: Some(ended) });
     let messages = messages.iter().map(|message| line(&Line::Message { message: message.clone() }));
     std::iter::once(prompt).chain(messages).collect()
 }

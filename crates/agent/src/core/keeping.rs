@@ -5,6 +5,14 @@ use headstart_forked_query::Message;
 use super::{Core, Effect};
 use crate::session::{self, Session};
 
+/// What is known of the file of the conversation.
+#[derive(Default)]
+pub(super) struct Keeping {
+    pub(super) header: Header,
+    /// When the prompt that is worked on was sent, in milliseconds since the Unix epoch.
+    pub(super) sent_at: u64,
+}
+
 /// The first line of what is kept of the conversation.
 pub(super) enum Header {
     /// It is written with the first turn; until then the title may change.
@@ -23,7 +31,7 @@ impl Default for Header {
 impl Core {
     /// Calls the conversation so from now on.
     pub(crate) fn set_title(&mut self, title: &str) {
-        match &mut self.header {
+        match &mut self.keeping.header {
             Header::Written => self.effects.push_back(Effect::KeepSession(Session::title_line(title))),
             Header::ToCome { title: known } => *known = Some(title.to_owned()),
         }
@@ -31,9 +39,9 @@ impl Core {
 
     /// Keeps a turn that is part of the conversation from now on.
     pub(super) fn keep_turn(&mut self, prompt: &str, messages: &[Message]) {
-        let at = self.now.unix_ms;
-        let mut lines = session::turn(prompt, at, messages);
-        if let Header::ToCome { title } = std::mem::replace(&mut self.header, Header::Written) {
+        let at = self.keeping.sent_at;
+        let mut lines = session::turn(prompt, (at, self.now.unix_ms), messages);
+        if let Header::ToCome { title } = std::mem::replace(&mut self.keeping.header, Header::Written) {
             let title = title.unwrap_or_else(|| prompt.to_owned());
             lines.insert_str(0, &session::header(&self.options.id, &title, &self.options.model, at));
         }

@@ -14,6 +14,7 @@ use crate::work::WorkAhead;
 impl Core {
     /// A prompt runs: the work ahead for it is taken, or a turn begins. Everything else that was suggested is gone.
     pub(super) fn send(&mut self, prompt: &str) {
+        self.keeping.sent_at = self.now.unix_ms;
         self.log.push(Item::Prompt { text: prompt.to_owned() });
         self.made.begin(prompt, &self.conversation.workspace());
         self.keep_only(prompt);

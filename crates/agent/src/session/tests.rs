@@ -20,7 +20,8 @@ fn kept() -> (String, Vec<Message>) {
     let first = [Message::text(Role::User, "[Note: x]\n\nhello"), Message::text(Role::Model, "Hello.")];
     let second =
         [Message::text(Role::User, "look"), call("1"), result("1"), Message::text(Role::Model, "Found.")];
-    let text = header("k3v9", "hello", "m", 5) + &turn("hello", 6, &first) + &turn("look", 7, &second);
+    let text =
+        header("k3v9", "hello", "m", 5) + &turn("hello", (6, 7), &first) + &turn("look", (8, 9), &second);
     (text, [first.to_vec(), second.to_vec()].concat())
 }
 
@@ -31,7 +32,7 @@ fn what_was_kept_is_what_is_read() {
     assert_eq!(session.history, history);
     let told =
         (session.id.as_str(), session.title.as_str(), session.model.as_str(), session.created, session.last);
-    assert_eq!(told, ("k3v9", "hello", "m", 5, 7));
+    assert_eq!(told, ("k3v9", "hello", "m", 5, 8));
     assert_eq!(session.prompts, ["hello", "look"]);
     let [
         Item::Prompt { text },
