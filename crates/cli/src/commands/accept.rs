@@ -8,6 +8,7 @@ use headstart_overlay_fs::{ChangeSummary, Conflict, TreeError, WorkspacePath};
 use headstart_providers::Recording;
 use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Status};
 use headstart_tool_gate::{Reason, Verdict};
+use headstart_toolbox::Toolbox;
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
@@ -20,7 +21,6 @@ use crate::host::NativeHost;
 use crate::index;
 use crate::models::Models;
 use crate::offered::{Commits, Way};
-use crate::remote::Places;
 use crate::setup::AcceptedBy;
 use crate::store::{Held, Record, State};
 use crate::{accounts, output, setup, workspace};
@@ -167,9 +167,8 @@ async fn accept(
     let silent = Models::of_recording(Recording::default(), 1.0).background;
     let tree =
         setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
-    let toolbox =
-        setup::toolbox(&config, Path::new(&workspace), &context.environment, Places::default(), None);
-    let engine = setup::engine(Arc::new(tree), toolbox, silent, host, config.limits, None);
+    // Nothing runs here: an accept judges what ran, and commits.
+    let engine = setup::engine(Arc::new(tree), Toolbox::standard(None), silent, host, config.limits, None);
     let accepted = match engine.accept(finished).await {
         // Whoever names the work on a command line means it: the command is their yes.
         Ok(Acceptance::AsksFirst(asks)) => engine.accept_with(finished, &asks.agreed()).await,

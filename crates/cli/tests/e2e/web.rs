@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::codebase::{call, recording};
+use crate::support::project::farewell;
 use crate::support::server::{Answer, Server, calls, says};
 use crate::support::{Outcome, Session};
 
@@ -91,7 +92,7 @@ fn a_search_asks_the_service_that_the_users_file_names() {
 
 #[test]
 fn a_search_is_offered_where_it_is_configured_and_has_its_key() {
-    let session = session();
+    let mut session = session();
     let tools = |session: &Session| {
         let outcome = session.run(&["tools", "--json"]);
         let named = outcome.json().iter().any(|row| row["tool"] == "search_web");
@@ -104,6 +105,11 @@ fn a_search_is_offered_where_it_is_configured_and_has_its_key() {
     );
     let (named, said) = tools(&session);
     assert!(!named && said.contains("search_web is not offered: the variable NO_KEY is not set"), "{said}");
+    // An accept offers nobody a tool.
+    let (_, id) = session.speculate(&farewell(), "auto-edit");
+    let accepted = session.run(&["accept", &id, "--mode", "auto-edit"]);
+    assert_eq!(accepted.code, Some(0), "{accepted}");
+    assert!(!accepted.stderr.contains("search_web"), "{accepted}");
     assert!(tools(&session.variable("NO_KEY", "k")).0);
 }
 
