@@ -19,6 +19,7 @@ mod conversation;
 mod demo;
 mod environment;
 mod error;
+mod evaluate;
 mod exit;
 mod file_lock;
 mod habits;

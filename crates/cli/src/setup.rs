@@ -153,6 +153,17 @@ pub(crate) fn toolbox(
     more.fold(Toolbox::standard(Some(runner)), Toolbox::with)
 }
 
+/// The tools that a model is offered where no work runs ahead: for a question, or to be listed.
+pub(crate) fn offered_toolbox(
+    config: &Config,
+    workspace: &str,
+    environment: &Environment,
+    state: Option<&Path>,
+) -> Result<Toolbox, CliError> {
+    let index = index(config, workspace, environment, state)?;
+    Ok(toolbox(config, Path::new(workspace), environment, Places::default(), index.as_ref()))
+}
+
 /// The index of a workspace, where it is switched on and there is a place for it. Nothing of it is opened yet.
 pub(crate) fn index(
     config: &Config,

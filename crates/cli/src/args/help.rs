@@ -186,6 +186,19 @@ Examples:
   headstart stats
   headstart stats --json | jq 'select(.type == \"kind\") | {kind, runs, why}'";
 
+pub(super) const EVALUATE: &str = "\
+For each prompt that follows a finished turn, your own model is asked what you would type, with the conversation up to there, and its suggestions are \
+compared with what you did type. The files are only read; what is in them goes to that model and nowhere else, without keys that are known by \
+their shape. Before anything is sent you are told how many requests that is and what they cost at most. Where the sessions are:
+  ~/.claude/projects  ~/.qwen/projects  ~/.codex/sessions  ~/.gemini/tmp  ~/.local/state/headstart/sessions
+docs/evaluate.md tells what the columns mean.
+
+Examples:
+  headstart evaluate ~/.claude/projects --dry-run
+  headstart evaluate ~/.claude/projects ~/.codex/sessions --model ollama:NAME
+  headstart evaluate session.jsonl --limit 10 --show
+  headstart evaluate ~/.qwen/projects --yes --json | jq 'select(.type == \"total\")'";
+
 pub(super) const KEYS: &str = "\
 Each line names an action, its keys and what it does. [keys] in your own configuration file gives an action other keys; docs/chat.md
 tells how they are written. A key that does two things is an error that names both.

@@ -89,6 +89,9 @@ pub(crate) enum Command {
     /// Show what work done ahead cost and saved, and whether it pays off now
     #[command(after_help = help::STATS)]
     Stats(Stats),
+    /// See how often a suggestion would have been your next prompt, in conversations that you had already
+    #[command(after_help = help::EVALUATE)]
+    Evaluate(Evaluate),
     /// List what keys do in the prompt of a chat
     #[command(after_help = help::KEYS)]
     Keys,
@@ -338,6 +341,27 @@ pub(crate) struct Sweep {
 pub(crate) struct Stats {
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Evaluate {
+    /// Session files, or folders that are searched for them: of Claude Code, Qwen Code, Codex, Gemini CLI and headstart
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Ask about at most so many prompts, evenly taken from all that there are
+    #[arg(long, value_name = "COUNT", default_value_t = 50)]
+    pub(crate) limit: usize,
+    /// Count the prompts and say what asking would cost, and ask nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Ask without being asked first
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) yes: bool,
+    /// Print the prompts and the suggestions, too
+    #[arg(long)]
+    pub(crate) show: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
 }
 
 #[derive(Debug, Args)]

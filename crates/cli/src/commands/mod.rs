@@ -11,6 +11,7 @@ mod completions;
 mod demo;
 mod diff;
 mod doctor;
+mod evaluate;
 mod filter;
 mod gate;
 mod hook;
@@ -36,6 +37,7 @@ mod tools;
 mod undo;
 
 use std::future::Future;
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use crate::args::Command;
 use crate::context::Context;
@@ -64,6 +66,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Undo(args) => undo::run(args, context),
         Command::Sweep(args) => sweep::run(&args, context),
         Command::Stats(args) => stats::run(&args, context),
+        Command::Evaluate(args) => block_on(evaluate::run(args, context)),
         Command::Keys => keys::run(context),
         Command::Tools(args) => tools::run(&args, context),
         #[cfg(feature = "mcp")]
@@ -92,4 +95,17 @@ fn block_on(command: impl Future<Output = Result<ExitStatus, CliError>>) -> Resu
     // A thread that still waits for a key press must not keep the process.
     runtime.shutdown_background();
     ended
+}
+
+/// What whoever is at the terminal says to a question that ends in `[y/N] `. `None`: nobody is there.
+fn says_yes(question: &str, context: &Context) -> Result<Option<bool>, CliError> {
+    let attended = io::stdin().is_terminal() && io::stderr().is_terminal() && !context.output.is_json();
+    if !attended {
+        return Ok(None);
+    }
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush()).map_err(CliError::Output)?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(CliError::Input)?;
+    Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
 }

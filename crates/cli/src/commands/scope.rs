@@ -1,5 +1,3 @@
-use std::io::{self, BufRead, IsTerminal, Write};
-
 use crate::args::{OfId, Scope};
 use crate::context::Context;
 use crate::error::CliError;
@@ -54,15 +52,7 @@ pub(super) fn find(store: &Store, of: &OfId, purpose: Purpose) -> Result<Specula
 
 /// Asks whoever is at the terminal. Without one nobody agrees.
 fn agrees(verb: &str, id: &SpeculationId, workspace: &str, context: &Context) -> Result<bool, CliError> {
-    let attended = io::stdin().is_terminal() && io::stderr().is_terminal() && !context.output.is_json();
-    if !attended {
-        return Ok(false);
-    }
     let workspace = output::one_line(workspace);
     let question = format!("speculation {id} is of another workspace, {workspace}; {verb} it there? [y/N] ");
-    let mut stderr = io::stderr().lock();
-    stderr.write_all(question.as_bytes()).and_then(|()| stderr.flush()).map_err(CliError::Output)?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).map_err(CliError::Input)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(super::says_yes(&question, context)?.unwrap_or(false))
 }

@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliErro
     if context.output.is_json() {
         report.lines().iter().try_for_each(output::print_json)?;
     } else {
-        output::print(&page::page(&report, page::Look::of(context)))?;
+        output::print(&page::page(&report, output::Look::of(context)))?;
     }
     Ok(ExitStatus::Done)
 }

@@ -21,7 +21,6 @@ use crate::exit::ExitStatus;
 use crate::ledger::Ledger;
 use crate::models::Models;
 use crate::output::{self, Spinner};
-use crate::remote::Places;
 use crate::rules::Rules;
 use crate::store::SpeculationId;
 use crate::{history, setup, workspace};
@@ -52,14 +51,7 @@ pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, 
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     // The same system instruction and tools as in chat and speculate: one prefix for the provider's cache.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
-    let index = setup::index(&config, &workspace, &context.environment, state.as_deref())?;
-    let toolbox = setup::toolbox(
-        &config,
-        Path::new(&workspace),
-        &context.environment,
-        Places::default(),
-        index.as_ref(),
-    );
+    let toolbox = setup::offered_toolbox(&config, &workspace, &context.environment, state.as_deref())?;
     let gate = config.gate_context(workspace.clone())?;
     let toolbox = toolbox.keeping(|name| !gate.tool_policies.excludes(name));
     let rules = setup::rules(&config, &workspace, state.as_deref());

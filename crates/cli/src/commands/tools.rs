@@ -9,7 +9,6 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output;
-use crate::remote::Places;
 use crate::{setup, tool_servers, workspace};
 
 /// A tool, and what becomes of its calls.
@@ -26,14 +25,7 @@ pub(crate) fn run(args: &Tools, context: &Context) -> Result<ExitStatus, CliErro
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let config = context.config(&Flags::default(), Path::new(&workspace))?;
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
-    let index = setup::index(&config, &workspace, &context.environment, state.as_deref())?;
-    let toolbox = setup::toolbox(
-        &config,
-        Path::new(&workspace),
-        &context.environment,
-        Places::default(),
-        index.as_ref(),
-    );
+    let toolbox = setup::offered_toolbox(&config, &workspace, &context.environment, state.as_deref())?;
     let gate = config.gate_context(workspace)?;
     let names = toolbox.schemas().into_iter().map(|schema| schema.name);
     let rows: Vec<_> = names.map(|tool| row(tool, &gate)).collect();

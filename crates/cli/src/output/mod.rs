@@ -1,5 +1,6 @@
 //! What a command says: results on standard output, everything else on standard error.
 
+mod page;
 mod spinner;
 mod text;
 
@@ -7,6 +8,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
+pub(crate) use self::page::{Look, grouped, percent, seconds, table};
 pub(crate) use self::spinner::Spinner;
 pub(crate) use self::text::{
     Style, age, call_in_full, call_title, change_line, checked_line, conflict_line, days, git_lines,

@@ -6,6 +6,7 @@ mod support;
 mod configuration;
 mod doctor;
 mod embeddings;
+mod evaluate;
 mod gate;
 mod gate_lines;
 mod models;

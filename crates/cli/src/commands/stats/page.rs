@@ -8,30 +8,12 @@ use unicode_width::UnicodeWidthStr;
 use super::{Report, is_free, outcomes, whole};
 use crate::chat::{WHEN_SUGGESTED, amount};
 use crate::config::background_name;
-use crate::context::Context;
-use crate::output::{self, Style};
-use crate::terminal::Size;
+use crate::output::{self, Look, grouped, percent, seconds, table};
 
 /// Days in the chart: two weeks of work.
 const DAYS: usize = 14;
 /// How wide the chart is where there is no edge.
 const CHART_WIDTH: usize = 80;
-
-/// How the page may look.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
-    /// Columns of the terminal. In a pipe no line is broken.
-    width: Option<usize>,
-    style: Style,
-}
-
-impl Look {
-    pub(super) fn of(context: &Context) -> Self {
-        let terminal = context.output.is_terminal().then(|| Size::of_terminal().ok()).flatten();
-        let width = terminal.map(|size| usize::from(size.columns).max(20));
-        Self { width, style: context.output.style() }
-    }
-}
 
 /// The report for a person.
 pub(super) fn page(report: &Report, look: Look) -> String {
@@ -46,9 +28,7 @@ pub(super) fn page(report: &Report, look: Look) -> String {
     }
     sections.push(policy(report, look));
     sections.extend(hooks(report));
-    let text = sections.join("\n");
-    let lines: Vec<_> = text.lines().map(|line| broken(line, look)).collect();
-    lines.join("\n") + "\n"
+    look.fit(&sections.join("\n"))
 }
 
 fn summary(total: &Figures) -> String {
@@ -218,50 +198,6 @@ fn kinds(report: &Report, look: Look) -> String {
     "\n".to_owned() + &table(&head, &rows, look)
 }
 
-/// Columns as wide as their widest cell; the first and the last to the left, the others to the right.
-fn table<const N: usize>(head: &[String; N], rows: &[[String; N]], look: Look) -> String {
-    let width =
-        |column: usize| rows.iter().chain([head]).map(|row| row[column].width()).max().unwrap_or_default();
-    let line = |row: &[String; N]| {
-        let cells = row.iter().enumerate().map(|(column, cell)| {
-            let room = " ".repeat(width(column).saturating_sub(cell.width()));
-            if column == 0 || column + 1 == N { format!("{cell}{room}") } else { format!("{room}{cell}") }
-        });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    let mut lines = vec![look.style.dim(&line(head))];
-    lines.extend(rows.iter().map(line));
-    lines.join("\n") + "\n"
-}
-
-/// A line that does not fit goes on in the next one, after a blank if there is any. One with colors is shorter than it
-/// seems and left alone.
-fn broken(line: &str, look: Look) -> String {
-    let Some(width) = look.width.filter(|width| !line.contains('\x1b') && *width < line.width()) else {
-        return line.to_owned();
-    };
-    let (mut rows, mut row) = (Vec::new(), String::new());
-    for word in line.split(' ') {
-        if !row.is_empty() && width < row.width() + 1 + word.width() {
-            rows.push(std::mem::replace(&mut row, "  ".to_owned()));
-        } else if !row.is_empty() || !rows.is_empty() {
-            row.push(' ');
-        }
-        row += word;
-    }
-    rows.push(row);
-    rows.join("\n")
-}
-
-fn percent(part: f64) -> String {
-    format!("{:.0} %", part * 100.0)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-fn seconds(ms: u64) -> String {
-    format!("{:.1} s", ms as f64 / 1_000.0)
-}
-
 fn money(bill: Bill) -> String {
     match bill.amount() {
         Some(Money::ZERO) => String::new(),
@@ -272,45 +208,4 @@ fn money(bill: Bill) -> String {
 
 fn dollars(bill: Bill) -> String {
     bill.amount().map_or_else(|| "unknown".to_owned(), |amount| format!("${amount}"))
-}
-
-/// Thousands apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index != 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_apart() {
-        for (number, expected) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
-            assert_eq!(grouped(number), expected);
-        }
-    }
-
-    #[test]
-    fn a_line_goes_on_after_the_edge() {
-        let look = Look { width: Some(8), style: Style::Plain };
-        for (line, expected) in [
-            ("12345678", "12345678"),
-            ("1234 56 789", "1234 56\n  789"),
-            ("123456789 1", "123456789\n  1"),
-            ("日本語 文", "日本語\n  文"),
-            ("a  b", "a  b"),
-        ] {
-            assert_eq!(broken(line, look), expected);
-        }
-        let pipe = Look { width: None, ..look };
-        assert_eq!(broken("1234 56 789", pipe), "1234 56 789");
-    }
 }

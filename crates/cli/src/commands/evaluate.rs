@@ -1,0 +1,200 @@
+//! `headstart evaluate`: how often a suggestion would have been what the user typed next, in conversations that are over.
+
+mod lines;
+mod page;
+
+use std::path::Path;
+
+use headstart_budget::policy::Tariff;
+use headstart_context::{Surroundings, system_text};
+use headstart_forked_query::{BackgroundModel, ModelError, Money, Usage};
+
+use crate::args::Evaluate;
+use crate::config::{Config, Flags};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::evaluate::{Answered, Opening, Question, Report, Scan, ask, evenly, questions, scan};
+use crate::exit::ExitStatus;
+use crate::models::Models;
+use crate::output::{self, Look, Spinner};
+use crate::{secrets, setup, workspace};
+
+/// After so many questions in a row that failed the next one would, too.
+const FAILURES: usize = 3;
+
+/// What is about to be asked.
+struct Plan {
+    questions: Vec<Question>,
+    /// Of the prompts that were taken, those whose conversation has too few answers for a question.
+    too_young: usize,
+    model: String,
+    candidates: usize,
+    /// What all of it comes to at most, about.
+    most: Usage,
+    cost: Cost,
+}
+
+/// What something costs in money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cost {
+    Free,
+    Money(Money),
+    /// The price table has no price of the model.
+    Unknown,
+}
+
+impl Cost {
+    fn of(usage: Usage, tariff: &Tariff) -> Self {
+        match tariff.price_of(tariff.background(), usage) {
+            _ if tariff.is_free() => Self::Free,
+            Some(money) => Self::Money(money),
+            None => Self::Unknown,
+        }
+    }
+}
+
+/// Reads the files, asks the model, and tells what came of it.
+pub(crate) async fn run(args: Evaluate, context: &Context) -> Result<ExitStatus, CliError> {
+    let look = Look::of(context);
+    let spinner = Spinner::start("reading the files");
+    let found = scan(&args.files)?;
+    drop(spinner);
+    if context.output.is_json() {
+        lines::found(&found)?;
+    } else {
+        output::print(&look.fit(&page::found(&found)))?;
+        for trouble in page::troubles(&found) {
+            output::note(&trouble);
+        }
+    }
+    if found.files.is_empty() {
+        let message = "there is no session in these files that could be read; `headstart help evaluate` tells where products keep them";
+        return Err(CliError::Unavailable(message.to_owned()));
+    }
+    let flags = Flags { cache_seconds: None, ..args.model.flags(&crate::args::ModeArg { mode: None }) };
+    let workspace = workspace::resolve(None)?;
+    let config = context.config(&flags, Path::new(&workspace))?;
+    if args.dry_run && config.model.is_none() {
+        output::note("no model is chosen, so what asking would cost is not known");
+        return Ok(ExitStatus::Done);
+    }
+    let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
+    let told = with_models(&args, context, &config, &workspace, &models, found).await;
+    models.notices().iter().for_each(|notice| output::note(notice));
+    models.close_after(told).await
+}
+
+async fn with_models(
+    args: &Evaluate,
+    context: &Context,
+    config: &Config,
+    workspace: &str,
+    models: &Models,
+    found: Scan,
+) -> Result<ExitStatus, CliError> {
+    let plan = plan(args, context, config, workspace, models, &found)?;
+    if context.output.is_json() {
+        lines::plan(&plan)?;
+    } else {
+        output::print(&Look::of(context).fit(&page::plan(&plan)))?;
+    }
+    if args.dry_run || plan.questions.is_empty() {
+        return Ok(ExitStatus::Done);
+    }
+    if !args.yes {
+        match super::says_yes("send these conversations to that model? [y/N] ", context)? {
+            Some(true) => {}
+            Some(false) => {
+                output::note("nothing was sent");
+                return Ok(ExitStatus::Done);
+            }
+            None => {
+                let message = "nothing was sent: nobody is at a terminal to agree to it; --yes agrees, --dry-run only counts";
+                return Err(CliError::Unavailable(message.to_owned()));
+            }
+        }
+    }
+    let (Plan { questions, candidates, .. }, tariff) = (plan, config.tariff());
+    let (report, failed) = ask_all(questions, candidates, &models.background).await;
+    if report.answered.is_empty() {
+        return failed.map_or(Ok(ExitStatus::Done), |error| Err(CliError::Model(error)));
+    }
+    if context.output.is_json() {
+        lines::report(&report, &found, &tariff, args.show)?;
+    } else {
+        let look = Look::of(context);
+        if args.show {
+            output::print(&page::shown(&report))?;
+        }
+        output::print(&look.fit(&page::page(&report, &tariff, look)))?;
+    }
+    match failed {
+        None => Ok(ExitStatus::Done),
+        Some(error) => {
+            output::note(&format!("not all could be asked; the last question failed: {error}"));
+            Ok(ExitStatus::Failed)
+        }
+    }
+}
+
+/// Makes the questions and adds up what they come to.
+fn plan(
+    args: &Evaluate,
+    context: &Context,
+    config: &Config,
+    workspace: &str,
+    models: &Models,
+    found: &Scan,
+) -> Result<Plan, CliError> {
+    let state = context.store().ok().map(|store| store.state_folder().to_owned());
+    let toolbox = setup::offered_toolbox(config, workspace, &context.environment, state.as_deref())?;
+    let tools = if config.mode.offers_tools() { toolbox.schemas() } else { Vec::new() };
+    // Where the conversations were had nobody works now: of this folder, its files and its rules the model is told nothing.
+    let system = system_text(&tools, None, &Surroundings::default());
+    let scrubber = secrets::scrubber(&context.environment);
+    let opening = Opening { system: &system, tools: &tools, model: &models.main_name, scrubber: &scrubber };
+    let questions = questions(found, &evenly(&found.prompts, args.limit), &opening);
+    let all = questions.len();
+    let questions: Vec<_> = questions.into_iter().flatten().collect();
+    let mut most = Usage::default();
+    for question in &questions {
+        most += question.at_most(&models.background);
+    }
+    Ok(Plan {
+        too_young: all - questions.len(),
+        questions,
+        model: config.background_model(),
+        candidates: config.candidates,
+        most,
+        cost: Cost::of(most, &config.tariff()),
+    })
+}
+
+/// Asks one question after the other, as in a chat no two are asked at the same time. With what came of them the error of the last one, if it failed.
+async fn ask_all(
+    questions: Vec<Question>,
+    candidates: usize,
+    background: &BackgroundModel,
+) -> (Report, Option<ModelError>) {
+    let (mut report, mut failures) = (Report::default(), Vec::new());
+    let all = questions.len();
+    for (number, question) in questions.into_iter().enumerate() {
+        let spinner = Spinner::start(&format!("asking {} of {all}", number + 1));
+        let asked = ask(&question, background, candidates).await;
+        drop(spinner);
+        match asked.error() {
+            Some(error) => failures.push(error.clone()),
+            None => failures.clear(),
+        }
+        if asked.error().is_none() {
+            report.answered.push(Answered::new(question, &asked, background));
+        } else {
+            report.failed += 1;
+            report.failed_usage += asked.usage();
+        }
+        if failures.len() == FAILURES {
+            return (report, failures.pop());
+        }
+    }
+    (report, failures.pop())
+}

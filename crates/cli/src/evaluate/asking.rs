@@ -1,0 +1,119 @@
+use std::time::Instant;
+
+use headstart_forked_query::{
+    BackgroundModel, CacheSafeParams, Gauge, Generated, Guards, Message, ModelError, Part, Suppressed,
+    SuppressionReason, ToolSchema, Usage, generate_candidates,
+};
+use headstart_providers::Scrubber;
+
+use super::files::{Place, Scan};
+use super::recorded::Prompt;
+
+/// What the question and its answer come to besides the conversation, at most, in tokens.
+const QUESTION: u64 = 600;
+const ANSWER: u64 = 300;
+
+/// A prompt that a model is asked to guess.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) file: usize,
+    pub(crate) prompt: Prompt,
+    /// The conversation before it.
+    pub(crate) params: CacheSafeParams,
+}
+
+/// What came of a question.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) answer: Result<Generated, Suppressed>,
+    pub(crate) took_ms: u64,
+}
+
+/// What a question begins with: as in a chat, and without secrets that are known by their shape or from the environment.
+pub(crate) struct Opening<'a> {
+    pub(crate) system: &'a str,
+    pub(crate) tools: &'a [ToolSchema],
+    pub(crate) model: &'a str,
+    pub(crate) scrubber: &'a Scrubber,
+}
+
+/// The questions about these prompts, those of one conversation together. `None` in place of one whose conversation is too young for a question.
+pub(crate) fn questions(scan: &Scan, places: &[Place], opening: &Opening<'_>) -> Vec<Option<Question>> {
+    let mut places = places.to_vec();
+    places.sort_unstable();
+    let files = places.chunk_by(|one, other| one.file == other.file);
+    let of_file = |places: &[Place]| {
+        let recorded = places.first().and_then(|place| scan.recorded(place.file));
+        let question = |place: &Place| {
+            let recorded = recorded.as_ref()?;
+            let prompt = recorded.prompts.get(place.prompt)?;
+            let history: Vec<_> =
+                recorded.before(prompt).iter().map(|message| scrubbed(message, opening.scrubber)).collect();
+            let params = CacheSafeParams::new(
+                Some(opening.system.to_owned()),
+                opening.tools.to_vec(),
+                &history,
+                opening.model,
+            );
+            let is_too_young = Guards::default().against(&params, &[]).is_some();
+            (!is_too_young).then(|| Question { file: place.file, prompt: prompt.clone(), params })
+        };
+        places.iter().map(question).collect::<Vec<_>>()
+    };
+    files.flat_map(of_file).collect()
+}
+
+impl Question {
+    /// How many tokens it comes to at most, about. Nothing is counted as cached.
+    pub(crate) fn at_most(&self, background: &BackgroundModel) -> Usage {
+        let mut request = self.params.fork(background);
+        if !background.shares_cache(&self.params) {
+            request.tools.clear();
+        }
+        let input_tokens = Gauge::default().tokens(&request) + QUESTION;
+        // What a provider charges most for is what goes into its cache.
+        Usage { input_tokens, cache_creation_tokens: input_tokens, output_tokens: ANSWER, ..Usage::default() }
+    }
+
+    /// What it costs where the conversation is in the provider's cache, as it is after a turn of a chat.
+    pub(crate) fn if_cached(&self, background: &BackgroundModel, usage: Usage) -> Usage {
+        if !background.shares_cache(&self.params) {
+            return usage;
+        }
+        let cached = usage.input_tokens.saturating_sub(QUESTION).max(usage.cached_input_tokens);
+        Usage { cached_input_tokens: cached, cache_creation_tokens: 0, ..usage }
+    }
+}
+
+/// Asks for up to so many suggestions, as a chat does.
+pub(crate) async fn ask(question: &Question, background: &BackgroundModel, candidates: usize) -> Asked {
+    let began = Instant::now();
+    let answer = generate_candidates(background, &question.params, &[], Guards::default(), candidates).await;
+    Asked { answer, took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) }
+}
+
+impl Asked {
+    pub(crate) fn usage(&self) -> Usage {
+        match &self.answer {
+            Ok(generated) => generated.usage,
+            Err(suppressed) => suppressed.usage,
+        }
+    }
+
+    /// Why the model gave no answer at all.
+    pub(crate) fn error(&self) -> Option<&ModelError> {
+        match &self.answer {
+            Err(Suppressed { reason: SuppressionReason::QueryFailed(error), .. }) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// A message without secrets: another provider than this model's may have been told them.
+fn scrubbed(message: &Message, scrubber: &Scrubber) -> Message {
+    let part = |part: &Part| {
+        let value = serde_json::to_value(part).ok()?;
+        serde_json::from_value(scrubber.value(&value)).ok()
+    };
+    Message { role: message.role, parts: message.parts.iter().filter_map(part).collect() }
+}

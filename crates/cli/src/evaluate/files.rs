@@ -1,0 +1,226 @@
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use headstart_forked_query::Message;
+use serde_json::Value;
+
+use super::formats::{Line, Product};
+use super::recorded::Recorded;
+use crate::error::CliError;
+
+/// Longer files than this are no conversation that a model could be asked about.
+const LONGEST: u64 = 512 * 1024 * 1024;
+/// Folders within folders: deeper than any product nests its sessions.
+const DEEPEST: usize = 12;
+
+/// What was found in files.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    /// The files that hold conversations.
+    pub(crate) files: Vec<Found>,
+    /// The prompts that a suggestion could have been for, the oldest first.
+    pub(crate) prompts: Vec<Place>,
+    /// How many prompts were sent in all.
+    pub(crate) sent: usize,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) damaged: Vec<Damaged>,
+}
+
+/// A file with a conversation.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) path: PathBuf,
+    pub(crate) product: Product,
+}
+
+/// Where a prompt is: the file, and which of its prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) file: usize,
+    pub(crate) prompt: usize,
+}
+
+/// A file that is not read, and why.
+#[derive(Debug)]
+pub(crate) struct Skipped {
+    pub(crate) path: PathBuf,
+    pub(crate) reason: String,
+}
+
+/// A line that cannot be read. The others of its file count.
+#[derive(Debug)]
+pub(crate) struct Damaged {
+    pub(crate) path: PathBuf,
+    pub(crate) line: usize,
+    pub(crate) problem: String,
+}
+
+/// Reads all files, and those below all folders.
+pub(crate) fn scan(named: &[PathBuf]) -> Result<Scan, CliError> {
+    let mut scan = Scan::default();
+    let mut paths = Vec::new();
+    for path in named {
+        // What somebody names has to be there.
+        let metadata = fs::metadata(path).map_err(CliError::io("read", path))?;
+        if metadata.is_dir() {
+            below(path, DEEPEST, &mut paths, &mut scan.skipped);
+        } else {
+            paths.push(path.clone());
+        }
+    }
+    let mut seen = HashSet::new();
+    // Whoever goes on with a session in another file has the same prompts in both, in one of them without their times.
+    let mut prompts = HashSet::new();
+    let mut contexts = HashSet::new();
+    let mut found = BTreeSet::new();
+    for path in paths {
+        if !seen.insert(fs::canonicalize(&path).unwrap_or_else(|_| path.clone())) {
+            continue;
+        }
+        let (product, recorded) = match read(&path) {
+            Ok(Read { product, recorded, damaged }) => {
+                scan.damaged.extend(damaged);
+                (product, recorded)
+            }
+            Err(reason) => {
+                scan.skipped.push(Skipped { path, reason });
+                continue;
+            }
+        };
+        let file = scan.files.len();
+        scan.files.push(Found { path, product });
+        for (number, prompt) in recorded.prompts.iter().enumerate() {
+            let answer = recorded.before(prompt).last().map(Message::to_text);
+            let is_new = contexts.insert((prompt.typed.clone(), answer));
+            let is_known = if prompt.at.is_some() {
+                !prompts.insert((prompt.at, prompt.typed.clone()))
+            } else {
+                !is_new
+            };
+            if is_known {
+                continue;
+            }
+            scan.sent += 1;
+            if Recorded::follows_a_turn(prompt) {
+                found.insert((prompt.at, Place { file, prompt: number }));
+            }
+        }
+    }
+    scan.prompts = found.into_iter().map(|(_, place)| place).collect();
+    Ok(scan)
+}
+
+/// So many of them, evenly from the first to the last.
+pub(crate) fn evenly(prompts: &[Place], limit: usize) -> Vec<Place> {
+    let number = prompts.len();
+    if number <= limit {
+        return prompts.to_vec();
+    }
+    (0..limit).filter_map(|nth| prompts.get(nth * number / limit)).copied().collect()
+}
+
+impl Scan {
+    /// The conversation of a file, once more.
+    pub(crate) fn recorded(&self, file: usize) -> Option<Recorded> {
+        // One that is gone or changed by now has none of what was found in it.
+        read(&self.files.get(file)?.path).ok().map(|read| read.recorded)
+    }
+
+    /// How many files there are of each product.
+    pub(crate) fn products(&self) -> BTreeMap<Product, usize> {
+        self.files.iter().fold(BTreeMap::new(), |mut products, file| {
+            *products.entry(file.product).or_default() += 1;
+            products
+        })
+    }
+}
+
+/// The files below a folder whose names end as those of sessions do, in the order of their names. No link is followed.
+fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, skipped: &mut Vec<Skipped>) {
+    let mut skip = |reason: String| skipped.push(Skipped { path: folder.to_owned(), reason });
+    let Some(deeper) = depth.checked_sub(1) else { return skip("folders are too deep here".to_owned()) };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return skip(format!("cannot be read: {error}")),
+    };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        let is_session = path.extension().is_some_and(|end| end == "jsonl" || end == "json");
+        if kind.is_dir() {
+            below(&path, deeper, found, skipped);
+        } else if kind.is_file() && is_session {
+            found.push(path);
+        }
+    }
+}
+
+struct Read {
+    product: Product,
+    recorded: Recorded,
+    damaged: Vec<Damaged>,
+}
+
+/// Reads a file, or says why it is none that can be read.
+fn read(path: &Path) -> Result<Read, String> {
+    let cannot = |error: std::io::Error| match error.kind() {
+        ErrorKind::InvalidData => "is not text".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    };
+    let metadata = fs::metadata(path).map_err(cannot)?;
+    if !metadata.is_file() {
+        return Err("is no file".to_owned());
+    }
+    if LONGEST < metadata.len() {
+        return Err(format!("is longer than {} MiB", LONGEST / 1024 / 1024));
+    }
+    let text = fs::read_to_string(path).map_err(cannot)?;
+    let (mut lines, mut damaged) = (Vec::new(), Vec::new());
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str::<Value>(line) {
+            Ok(value) if value.is_object() => lines.push(Line { number: index + 1, value }),
+            Ok(_) => damaged.push((index + 1, "is no object".to_owned())),
+            Err(error) => damaged.push((index + 1, error.to_string())),
+        }
+    }
+    // One object over several lines.
+    if !damaged.is_empty()
+        && let Ok(value) = serde_json::from_str::<Value>(&text)
+        && value.is_object()
+    {
+        (lines, damaged) = (vec![Line { number: 1, value }], Vec::new());
+    }
+    let product = Product::of(&lines).ok_or("holds no session of a format that is known here")?;
+    let is_cut = !text.ends_with('\n');
+    let last = text.lines().count();
+    let damaged = damaged.into_iter().map(|(line, problem)| {
+        let problem = if is_cut && line == last {
+            "has no end: whoever wrote it was stopped".to_owned()
+        } else {
+            // Where in the line, which is one.
+            problem.replace(" at line 1 column", " at column")
+        };
+        Damaged { path: path.to_owned(), line, problem }
+    });
+    Ok(Read { product, damaged: damaged.collect(), recorded: Recorded::of(product.events(lines)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_spread_over_all_of_it() {
+        let place = |prompt| Place { file: 0, prompt };
+        let all: Vec<_> = (0..10).map(place).collect();
+        let numbers = |limit| evenly(&all, limit).iter().map(|place| place.prompt).collect::<Vec<_>>();
+        assert_eq!(numbers(3), [0, 3, 6]);
+        assert_eq!(numbers(10), numbers(99));
+        assert_eq!(numbers(9).len(), 9);
+        assert_eq!(numbers(0), [0; 0]);
+    }
+}

@@ -1,0 +1,130 @@
+//! `~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl`: each line has `timestamp`, `type` and `payload`. `response_item`s are what goes to the model and
+//! what it answers, in the words of the Responses API; `event_msg`s are what the product shows.
+
+use headstart_forked_query::{ToolOutcome, Usage};
+use serde_json::{Map, Value, json};
+
+use super::super::recorded::{Answered, Event, Said};
+use super::{Line, is_tagged, outcome, text, texts, time, tokens, typed};
+
+/// What stands before the project's own rules.
+const RULES: &str = "# AGENTS.md instructions";
+
+pub(super) fn wrote(lines: &[Line]) -> bool {
+    let is_meta = |line: &Line| line.value["type"] == "session_meta" && line.value["payload"].is_object();
+    lines.iter().take(3).any(is_meta)
+}
+
+pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
+    let of_agent = |line: &Line| {
+        line.value["type"] == "session_meta" && line.value["payload"]["source"].get("subagent").is_some()
+    };
+    if lines.iter().take(3).any(of_agent) {
+        return Vec::new();
+    }
+    let (mut events, mut prompts): (Vec<Event>, Vec<usize>) = (Vec::new(), Vec::new());
+    for Line { number: place, value } in lines {
+        let (at, payload) = (time(&value), &value["payload"]);
+        match (text(&value, "type"), text(payload, "type")) {
+            ("response_item", kind) => {
+                let event = item(kind, payload, place, at);
+                if matches!(event, Some(Event::Prompt { .. })) {
+                    prompts.push(place);
+                }
+                events.extend(event);
+            }
+            ("event_msg", "token_count") => {
+                let usage =
+                    usage(&payload["info"]["last_token_usage"]).map(|usage| (place.to_string(), usage));
+                events.push(Event::Answer { parts: Vec::new(), at: None, usage });
+            }
+            ("event_msg", "turn_aborted" | "error") => events.push(Event::Broken),
+            ("event_msg", "thread_rolled_back") => {
+                let turns = usize::try_from(tokens(payload, "num_turns")).unwrap_or(usize::MAX);
+                let kept = prompts.len().saturating_sub(turns);
+                events.extend(prompts.get(kept).map(|place| Event::BackBefore(*place)));
+                prompts.truncate(kept);
+            }
+            ("compacted", _) => events.push(compacted(payload)),
+            _ => {}
+        }
+    }
+    events
+}
+
+fn item(kind: &str, payload: &Value, place: usize, at: Option<u64>) -> Option<Event> {
+    match kind {
+        "message" => message(payload, place, at),
+        "function_call" => {
+            let args = serde_json::from_str::<Value>(text(payload, "arguments")).ok();
+            let args = args.and_then(|args| args.as_object().cloned());
+            Some(call(payload, args.unwrap_or_default(), at))
+        }
+        "custom_tool_call" => {
+            let input = json!({ "input": payload["input"] });
+            Some(call(payload, input.as_object().cloned().unwrap_or_default(), at))
+        }
+        "local_shell_call" => {
+            let action = payload["action"].as_object().cloned().unwrap_or_default();
+            Some(call(&json!({ "call_id": payload["call_id"], "name": "shell" }), action, at))
+        }
+        "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
+            let results = vec![Answered {
+                id: text(payload, "call_id").to_owned(),
+                outcome: result(&payload["output"]),
+            }];
+            Some(Event::Results { results, at })
+        }
+        _ => None,
+    }
+}
+
+fn message(payload: &Value, place: usize, at: Option<u64>) -> Option<Event> {
+    let sent = texts(&payload["content"]);
+    let whole = sent.join("\n");
+    match text(payload, "role") {
+        "assistant" => Some(Event::Answer { parts: vec![Said::Words(whole)], at, usage: None }),
+        "user" => {
+            let typed = typed(&sent);
+            let is_beside = typed.is_empty() || is_tagged(&whole) || whole.trim_start().starts_with(RULES);
+            Some(if is_beside {
+                Event::Beside(whole)
+            } else {
+                Event::Prompt { place, typed, text: whole, at }
+            })
+        }
+        _ => None,
+    }
+}
+
+fn call(payload: &Value, args: Map<String, Value>, at: Option<u64>) -> Event {
+    let (id, name) = (text(payload, "call_id").to_owned(), text(payload, "name").to_owned());
+    Event::Answer { parts: vec![Said::Call { id, name, args }], at, usage: None }
+}
+
+/// A text, blocks of text, or an object with either and whether it went well.
+fn result(output: &Value) -> ToolOutcome {
+    let failed = output["success"] == false;
+    let content = output.get("content").unwrap_or(output);
+    outcome(texts(content).join("\n"), failed)
+}
+
+/// What the model knows after the conversation was made shorter: the list that stands in its place, or a summary.
+fn compacted(payload: &Value) -> Event {
+    let Some(history) = payload["replacement_history"].as_array() else {
+        return Event::Replaced(vec![Event::Beside(text(payload, "message").to_owned())]);
+    };
+    let items = history.iter().filter_map(|one| item(text(one, "type"), one, 0, None));
+    Event::Replaced(items.collect())
+}
+
+fn usage(counted: &Value) -> Option<Usage> {
+    let usage = Usage {
+        input_tokens: tokens(counted, "input_tokens"),
+        cached_input_tokens: tokens(counted, "cached_input_tokens"),
+        cache_creation_tokens: tokens(counted, "cache_write_input_tokens"),
+        output_tokens: tokens(counted, "output_tokens"),
+        ..Usage::default()
+    };
+    (usage != Usage::default()).then_some(usage)
+}

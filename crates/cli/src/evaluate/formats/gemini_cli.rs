@@ -1,0 +1,187 @@
+//! `~/.gemini/tmp/PROJECT/chats/session-*.jsonl`: a line for each message, again whenever there is more of it; `{"$set": …}` changes the session, its
+//! messages, too, and `{"$rewindTo": …}` takes back. Before that, `session-*.json` was one object with all `messages`.
+
+use std::collections::HashSet;
+
+use headstart_forked_query::Usage;
+use serde_json::{Value, json};
+
+use super::super::recorded::{Answered, Event, Said};
+use super::{Line, is_tagged, outcome, text, texts, time, tokens, typed};
+
+/// Where a first line names a session of an agent's agent.
+const SUBAGENT: &str = "subagent";
+
+pub(super) fn wrote(lines: &[Line]) -> bool {
+    lines
+        .first()
+        .is_some_and(|line| line.value["sessionId"].is_string() && line.value["projectHash"].is_string())
+}
+
+pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
+    if lines.first().is_some_and(|line| line.value["kind"] == SUBAGENT) {
+        return Vec::new();
+    }
+    let mut messages = Messages::default();
+    for Line { value, .. } in lines {
+        if let Some(all) = value["messages"].as_array() {
+            messages.0.clone_from(all);
+        } else if let Some(all) = value["$set"]["messages"].as_array() {
+            messages.replace(all);
+        } else if let Some(id) = value["$rewindTo"].as_str() {
+            messages.rewind(id);
+        } else if value["id"].is_string() {
+            messages.put(value);
+        }
+    }
+    let mut answered = HashSet::new();
+    let messages = messages.0.iter().enumerate();
+    messages.flat_map(|(place, message)| of_message(message, place + 1, &mut answered)).collect()
+}
+
+/// The messages as they are in the end.
+#[derive(Default)]
+struct Messages(Vec<Value>);
+
+impl Messages {
+    fn put(&mut self, message: Value) {
+        match self.0.iter_mut().find(|known| known["id"] == message["id"]) {
+            Some(known) => *known = with_time_of(message, known),
+            None => self.0.push(message),
+        }
+    }
+
+    /// Whoever goes on with a session writes all of it anew, with the time of that, in this file or in another one: a message has the time that
+    /// it had before, or none.
+    fn replace(&mut self, all: &[Value]) {
+        let known = std::mem::take(&mut self.0);
+        let one = |message: &Value| {
+            let known = known.iter().find(|known| known["id"] == message["id"]);
+            with_time_of(message.clone(), known.unwrap_or(&json!({ "timestamp": null })))
+        };
+        self.0 = all.iter().map(one).collect();
+    }
+
+    fn rewind(&mut self, id: &str) {
+        // As the product does: what is not found takes all back.
+        let first = self.0.iter().position(|message| message["id"] == id).unwrap_or_default();
+        self.0.truncate(first);
+    }
+}
+
+fn with_time_of(mut message: Value, known: &Value) -> Value {
+    for field in ["timestamp", "tokens"] {
+        if let Some(known) = known.get(field) {
+            message[field] = known.clone();
+        }
+    }
+    message
+}
+
+fn of_message(message: &Value, place: usize, answered: &mut HashSet<String>) -> Vec<Event> {
+    let (at, content) = (time(message), &message["content"]);
+    match text(message, "type") {
+        "user" => {
+            let mut events = Vec::new();
+            let mut results = results(content);
+            results.retain(|result| answered.insert(result.id.clone()));
+            if !results.is_empty() {
+                events.push(Event::Results { results, at });
+            }
+            let sent = sent(content);
+            let (typed, whole) = (typed(&sent), sent.join("\n"));
+            if typed.is_empty() || is_tagged(&whole) {
+                events.extend((!whole.is_empty()).then_some(Event::Beside(whole)));
+            } else {
+                events.push(Event::Prompt { place, typed, text: whole, at });
+            }
+            events
+        }
+        "gemini" => answer(message, at, answered),
+        "error" => vec![Event::Broken],
+        "info" if text(message, "content").to_lowercase().contains("cancelled") => vec![Event::Broken],
+        _ => Vec::new(),
+    }
+}
+
+fn answer(message: &Value, at: Option<u64>, answered: &mut HashSet<String>) -> Vec<Event> {
+    let mut parts = said(&message["content"]);
+    let calls: Vec<_> = message["toolCalls"].as_array().into_iter().flatten().collect();
+    for call in &calls {
+        let id = text(call, "id").to_owned();
+        let is_known = parts.iter().any(|part| matches!(part, Said::Call { id: known, .. } if *known == id));
+        if !is_known {
+            let args = call["args"].as_object().cloned().unwrap_or_default();
+            parts.push(Said::Call { id, name: text(call, "name").to_owned(), args });
+        }
+    }
+    let counted = &message["tokens"];
+    let usage = Usage {
+        input_tokens: tokens(counted, "input"),
+        cached_input_tokens: tokens(counted, "cached"),
+        output_tokens: tokens(counted, "output") + tokens(counted, "thoughts"),
+        ..Usage::default()
+    };
+    let usage = (usage != Usage::default()).then(|| (text(message, "id").to_owned(), usage));
+    let mut results: Vec<_> = calls.iter().flat_map(|call| results(&call["result"])).collect();
+    results.retain(|result| answered.insert(result.id.clone()));
+    // The call has its own time, which is that of its end.
+    let ended = calls.iter().filter_map(|call| time(call)).max().or(at);
+    let results = (!results.is_empty()).then_some(Event::Results { results, at: ended });
+    [Event::Answer { parts, at, usage }].into_iter().chain(results).collect()
+}
+
+/// A message of the Gemini API.
+pub(super) fn of_content(content: &Value) -> Vec<Event> {
+    let parts = &content["parts"];
+    if content["role"] == "model" {
+        return vec![Event::Answer { parts: said(parts), at: None, usage: None }];
+    }
+    let (results, sent) = (results(parts), sent(parts).join("\n"));
+    let results = (!results.is_empty()).then_some(Event::Results { results, at: None });
+    let sent = (!sent.is_empty()).then_some(Event::Beside(sent));
+    results.into_iter().chain(sent).collect()
+}
+
+/// The texts of the user's parts.
+pub(super) fn sent(parts: &Value) -> Vec<&str> {
+    texts(parts)
+}
+
+/// What the model's parts say; its thoughts are not told to another one.
+pub(super) fn said(parts: &Value) -> Vec<Said> {
+    if let Value::String(text) = parts {
+        return (!text.is_empty()).then(|| Said::Words(text.clone())).into_iter().collect();
+    }
+    let part = |part: &Value| {
+        if part["thought"] == true {
+            return None;
+        }
+        let call = &part["functionCall"];
+        if call.is_object() {
+            let args = call["args"].as_object().cloned().unwrap_or_default();
+            return Some(Said::Call {
+                id: text(call, "id").to_owned(),
+                name: text(call, "name").to_owned(),
+                args,
+            });
+        }
+        Some(Said::Words(part["text"].as_str().filter(|text| !text.is_empty())?.to_owned()))
+    };
+    parts.as_array().into_iter().flatten().filter_map(part).collect()
+}
+
+/// What tools answered.
+pub(super) fn results(parts: &Value) -> Vec<Answered> {
+    let answers = parts.as_array().into_iter().flatten().map(|part| &part["functionResponse"]);
+    answers
+        .filter(|answer| answer.is_object())
+        .map(|answer| {
+            let response = &answer["response"];
+            let error = response["error"].as_str();
+            let output = error.or_else(|| response["output"].as_str()).map(str::to_owned);
+            let output = output.unwrap_or_else(|| response.to_string());
+            Answered { id: text(answer, "id").to_owned(), outcome: outcome(output, error.is_some()) }
+        })
+        .collect()
+}

@@ -1,0 +1,19 @@
+//! How often a suggestion would have been what the user typed next, in conversations that they had with agents already: with this program, or with
+//! another one that keeps its sessions as files.
+//!
+//! `files` finds them, `formats` makes [`Event`](recorded::Event)s of their lines, [`recorded`] makes prompts of these, each with the conversation
+//! before it; `asking` has a model guess, `measure` compares, `report` adds up. Files are only read, and what is in them goes to the user's own model
+//! and nowhere else.
+
+mod asking;
+mod files;
+mod formats;
+mod measure;
+mod recorded;
+mod report;
+
+pub(crate) use self::asking::{Opening, Question, ask, questions};
+pub(crate) use self::files::{Scan, evenly, scan};
+pub(crate) use self::formats::Product;
+pub(crate) use self::measure::Match;
+pub(crate) use self::report::{Answered, Report, Sums};

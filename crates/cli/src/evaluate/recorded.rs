@@ -1,0 +1,364 @@
+use std::collections::{BTreeMap, HashMap};
+
+use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult, Usage};
+use serde_json::{Map, Value};
+
+/// What a line of a file tells, whatever its format. Times are in milliseconds since the Unix epoch.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Event {
+    /// A person sent a prompt.
+    Prompt {
+        /// Names it in its file: the line, or which message of the file it is.
+        place: usize,
+        /// What they typed. What a product put beside it is no part of it.
+        typed: String,
+        /// All that the model was sent.
+        text: String,
+        at: Option<u64>,
+    },
+    /// The model was sent this on the user's side, and nobody typed it.
+    Beside(String),
+    Answer {
+        parts: Vec<Said>,
+        at: Option<u64>,
+        /// The request that it answers, and what that cost: a request may be told by several lines, of which the last one counts.
+        usage: Option<(String, Usage)>,
+    },
+    Results {
+        results: Vec<Answered>,
+        at: Option<u64>,
+    },
+    /// The user stopped the turn, or it failed.
+    Broken,
+    /// What was said before is this for the model, from here on.
+    Replaced(Vec<Event>),
+    /// Everything from the prompt of this place on was taken back.
+    BackBefore(usize),
+}
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Said {
+    Words(String),
+    Call { id: String, name: String, args: Map<String, Value> },
+}
+
+/// The result of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Answered {
+    pub(super) id: String,
+    pub(super) outcome: ToolOutcome,
+}
+
+/// A prompt, and what came before and after it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Prompt {
+    /// See [`Event::Prompt`].
+    pub(crate) place: usize,
+    pub(crate) typed: String,
+    pub(crate) at: Option<u64>,
+    /// How much time went by since the turn before had ended.
+    pub(crate) waited_ms: Option<u64>,
+    /// How long its own turn took, where that ended well.
+    pub(crate) turn_ms: Option<u64>,
+    /// What its turn cost, where the file says so.
+    pub(crate) turn_usage: Option<Usage>,
+    /// Where the conversation before it is; `None` where no finished turn is before it.
+    before: Option<Before>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Before {
+    history: usize,
+    messages: usize,
+}
+
+/// A conversation of one file.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub(crate) prompts: Vec<Prompt>,
+    /// What the model knew, one after the other: a summary or a step back begins a new one.
+    histories: Vec<Vec<Message>>,
+}
+
+impl Recorded {
+    /// Reads a conversation from what its lines tell.
+    pub(super) fn of(events: Vec<Event>) -> Self {
+        let mut reader = Reader { histories: vec![Vec::new()], ..Reader::default() };
+        for event in events {
+            reader.take(event);
+        }
+        reader.end_turn();
+        Self { prompts: reader.prompts, histories: reader.histories }
+    }
+
+    /// Whether a finished turn came before a prompt.
+    pub(crate) fn follows_a_turn(prompt: &Prompt) -> bool {
+        prompt.before.is_some()
+    }
+
+    /// The conversation before a prompt, up to the answer that its user had read.
+    pub(crate) fn before(&self, prompt: &Prompt) -> &[Message] {
+        let messages = |before: Before| self.histories.get(before.history)?.get(..before.messages);
+        prompt.before.and_then(messages).unwrap_or_default()
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    prompts: Vec<Prompt>,
+    histories: Vec<Vec<Message>>,
+    /// The places of the prompts that stand, each with the number of messages up to the answer before it.
+    standing: Vec<(usize, usize)>,
+    /// The calls by the ids that the file gives them: the name of each, and the id that it has here.
+    calls: HashMap<String, (String, String)>,
+    numbers: usize,
+    turn: Turn,
+}
+
+/// The turn that is being read.
+#[derive(Default)]
+struct Turn {
+    /// The number of the prompt that it began with: what came before the first one belongs to none.
+    prompt: Option<usize>,
+    /// Whether it was read before, and what followed it was taken back.
+    stands_after: bool,
+    is_broken: bool,
+    ended: Option<u64>,
+    usage: BTreeMap<String, Usage>,
+}
+
+impl Reader {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Prompt { place, typed, text, at } => self.prompt(place, typed, text, at),
+            Event::Beside(text) => self.say(Role::User, vec![Part::Text { text }]),
+            Event::Answer { parts, at, usage } => {
+                let parts: Vec<_> = parts.into_iter().map(|said| self.part(said)).collect();
+                self.say(Role::Model, parts);
+                self.turn.ended = at.or(self.turn.ended);
+                self.turn.usage.extend(usage);
+            }
+            Event::Results { results, at } => {
+                let results: Vec<_> = results.into_iter().filter_map(|result| self.result(result)).collect();
+                self.say(Role::Tool, results);
+                self.turn.ended = at.or(self.turn.ended);
+            }
+            Event::Broken => self.turn.is_broken = true,
+            Event::Replaced(events) => {
+                self.histories.push(Vec::new());
+                // How far back a step goes from here is not known any more.
+                self.standing.clear();
+                for event in events {
+                    match event {
+                        Event::Prompt { text, .. } => self.say(Role::User, vec![Part::Text { text }]),
+                        event => self.take(event),
+                    }
+                }
+            }
+            Event::BackBefore(number) => self.go_back(number),
+        }
+    }
+
+    fn prompt(&mut self, place: usize, typed: String, text: String, at: Option<u64>) {
+        let ended = self.turn.ended;
+        let before = self.end_turn();
+        self.standing.push((place, self.answered().map_or(0, |answered| answered + 1)));
+        let waited_ms = before.and(ended).zip(at).and_then(|(ended, at)| at.checked_sub(ended));
+        self.turn = Turn { prompt: Some(self.prompts.len()), ..Turn::default() };
+        self.prompts.push(Prompt { place, typed, at, waited_ms, turn_ms: None, turn_usage: None, before });
+        self.say(Role::User, vec![Part::Text { text }]);
+    }
+
+    /// What is known of the turn once it is over, and where the conversation is then: nowhere if it did not end well.
+    fn end_turn(&mut self) -> Option<Before> {
+        let turn = std::mem::take(&mut self.turn);
+        let history = self.histories.len().saturating_sub(1);
+        let answered = self.answered()?;
+        let last = self.now().get(answered)?;
+        let is_well = !turn.is_broken && last.role == Role::Model && last.tool_calls().next().is_none();
+        let messages = answered + 1;
+        if turn.stands_after {
+            return is_well.then_some(Before { history, messages });
+        }
+        let prompt = turn.prompt.filter(|_| is_well)?;
+        // Nothing was answered: the last answer is that of a turn before.
+        if self.standing.last().is_some_and(|(_, before)| messages <= *before) {
+            return None;
+        }
+        let prompt = self.prompts.get_mut(prompt)?;
+        prompt.turn_ms = prompt.at.zip(turn.ended).and_then(|(at, ended)| ended.checked_sub(at));
+        prompt.turn_usage = turn.usage.into_values().reduce(|mut sum, usage| {
+            sum += usage;
+            sum
+        });
+        Some(Before { history, messages })
+    }
+
+    fn go_back(&mut self, place: usize) {
+        self.end_turn();
+        let Some(number) = self.standing.iter().position(|(prompt, _)| *prompt == place) else { return };
+        let (_, messages) = self.standing[number];
+        let kept = self.now().get(..messages).unwrap_or_default().to_vec();
+        self.histories.push(kept);
+        self.standing.truncate(number);
+        // The turn whose answer the user sees now is over for long, so nobody knows how long they thought.
+        let shown = number.checked_sub(1).and_then(|shown| self.standing.get(shown)).map(|(place, _)| *place);
+        self.turn = Turn { stands_after: shown.is_some(), ..Turn::default() };
+    }
+
+    /// Where the last answer is. Words that came in after it are part of what the user sends next.
+    fn answered(&self) -> Option<usize> {
+        self.now().iter().rposition(|message| message.role != Role::User)
+    }
+
+    fn now(&self) -> &[Message] {
+        self.histories.last().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Adds to the conversation: to its last message, if that is of the same side, for there are servers that refuse two of them in a row.
+    fn say(&mut self, role: Role, parts: Vec<Part>) {
+        let Some(messages) = self.histories.last_mut().filter(|_| !parts.is_empty()) else { return };
+        match messages.last_mut() {
+            Some(last) if last.role == role => last.parts.extend(parts),
+            _ => messages.push(Message { role, parts }),
+        }
+    }
+
+    fn part(&mut self, said: Said) -> Part {
+        match said {
+            Said::Words(text) => Part::Text { text },
+            Said::Call { id, name, args } => {
+                self.numbers += 1;
+                let call = ToolCall { id: format!("call-{}", self.numbers), name: plain_name(&name), args };
+                self.calls.insert(id, (call.name.clone(), call.id.clone()));
+                Part::ToolCall(call)
+            }
+        }
+    }
+
+    /// The first result of a call counts.
+    fn result(&mut self, Answered { id, outcome }: Answered) -> Option<Part> {
+        let (name, id) = self.calls.remove(&id)?;
+        Some(Part::ToolResult(ToolResult { id, name, outcome }))
+    }
+}
+
+/// A name that every provider takes: 64 ASCII letters, digits, `_` and `-`.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let name: String = name.chars().take(64).map(plain).collect();
+    if name.is_empty() { "tool".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(place: usize, typed: &str) -> Event {
+        let at = Some(place as u64 * 1_000);
+        Event::Prompt { place, typed: typed.to_owned(), text: typed.to_owned(), at }
+    }
+
+    fn answer(text: &str, at: u64) -> Event {
+        Event::Answer { parts: vec![Said::Words(text.to_owned())], at: Some(at), usage: None }
+    }
+
+    fn call(id: &str) -> Event {
+        let parts = vec![Said::Call { id: id.to_owned(), name: "mcp: x".to_owned(), args: Map::new() }];
+        Event::Answer { parts, at: None, usage: None }
+    }
+
+    /// What is before each prompt, its messages as `role: text`; nothing where no finished turn is.
+    fn before(events: Vec<Event>) -> Vec<Vec<String>> {
+        let recorded = Recorded::of(events);
+        let told = |message: &Message| format!("{:?}: {}", message.role, message.to_text());
+        let prompts = recorded.prompts.iter();
+        prompts.map(|prompt| recorded.before(prompt).iter().map(told).collect()).collect()
+    }
+
+    #[test]
+    fn only_a_turn_that_ended_well_is_followed_by_a_suggestion() {
+        let none: Vec<String> = Vec::new();
+        let of_first = ["User: a", "Model: 1"].map(str::to_owned).to_vec();
+        let after = |events: Vec<Event>| {
+            let events = [vec![prompt(1, "a")], events, vec![prompt(9, "b")]].concat();
+            before(events).pop().unwrap()
+        };
+        assert_eq!(after(vec![answer("1", 2_000)]), of_first);
+        assert_eq!(after(vec![]), none);
+        assert_eq!(after(vec![answer("1", 2_000), Event::Broken]), none);
+        assert_eq!(after(vec![answer("1", 2_000), call("x")]), none, "a call waits");
+        let result = |id: &str| {
+            let outcome = ToolOutcome::Output("out".into());
+            Event::Results { results: vec![Answered { id: id.to_owned(), outcome }], at: None }
+        };
+        assert_eq!(after(vec![call("x"), result("x")]), none, "nothing was said after the call");
+        // Words of the product that come after the answer go with the next prompt.
+        assert_eq!(after(vec![answer("1", 2_000), Event::Beside("note".to_owned())]), of_first);
+        // A prompt that nobody answered is not the turn before.
+        let twice = vec![prompt(1, "a"), answer("1", 2_000), prompt(3, "b"), prompt(4, "c")];
+        assert_eq!(before(twice), [none.clone(), of_first, none]);
+    }
+
+    #[test]
+    fn times_are_those_between_the_answer_and_the_prompts_around_it() {
+        let recorded =
+            Recorded::of(vec![prompt(1, "a"), answer("1", 5_000), prompt(9, "b"), answer("2", 19_000)]);
+        let times: Vec<_> =
+            recorded.prompts.iter().map(|prompt| (prompt.waited_ms, prompt.turn_ms)).collect();
+        assert_eq!(times, [(None, Some(4_000)), (Some(4_000), Some(10_000))]);
+        // A clock that was put back tells nothing.
+        let recorded =
+            Recorded::of(vec![prompt(5, "a"), answer("1", 2_000), prompt(1, "b"), answer("2", 500)]);
+        assert!(recorded.prompts.iter().all(|prompt| prompt.waited_ms.is_none() && prompt.turn_ms.is_none()));
+    }
+
+    #[test]
+    fn a_summary_and_a_step_back_change_what_the_model_knows() {
+        let summary = Event::Replaced(vec![Event::Beside("so far".to_owned())]);
+        let events = vec![
+            prompt(1, "a"),
+            answer("1", 2_000),
+            summary,
+            prompt(3, "b"),
+            answer("2", 4_000),
+            prompt(5, "c"),
+        ];
+        let last = before(events).pop().unwrap();
+        assert_eq!(last, ["User: so farb", "Model: 2"]);
+        let events = vec![
+            prompt(1, "a"),
+            answer("1", 2_000),
+            prompt(3, "b"),
+            answer("2", 4_000),
+            Event::BackBefore(3),
+            prompt(5, "c"),
+            answer("3", 6_000),
+            Event::BackBefore(1),
+            prompt(7, "d"),
+        ];
+        let told = before(events.clone());
+        assert_eq!(told[2], ["User: a", "Model: 1"]);
+        assert_eq!(told[3], [""; 0], "all of it was taken back");
+        let waited: Vec<_> = Recorded::of(events).prompts.iter().map(|prompt| prompt.waited_ms).collect();
+        assert_eq!(waited, [None, Some(1_000), None, None], "nobody knows how long they thought");
+    }
+
+    #[test]
+    fn any_provider_takes_names_and_ids() {
+        let long = "long".repeat(40);
+        let result = |id: &str| Answered { id: id.to_owned(), outcome: ToolOutcome::Output("out".into()) };
+        let results = vec![result("\u{e9}"), result(&long), result(&long), result("nobody's")];
+        let results = Event::Results { results, at: None };
+        let events =
+            vec![prompt(1, "a"), call(&long), call("\u{e9}"), results, answer("1", 2_000), prompt(3, "b")];
+        let recorded = Recorded::of(events);
+        let before = recorded.before(&recorded.prompts[1]);
+        let calls: Vec<_> = before.iter().flat_map(Message::tool_calls).collect();
+        let told: Vec<_> = calls.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();
+        assert_eq!(told, [("call-1", "mcp__x"), ("call-2", "mcp__x")]);
+        // One result for each call; the order is mended by whoever asks.
+        assert_eq!(before[2].parts.len(), 2, "{before:?}");
+    }
+}

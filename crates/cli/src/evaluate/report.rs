@@ -1,0 +1,143 @@
+use std::collections::BTreeMap;
+
+use headstart_budget::ledger::Kind;
+use headstart_followup_state::Suggestions;
+use headstart_forked_query::{BackgroundModel, Usage};
+
+use super::asking::{Asked, Question};
+use super::measure::Match;
+
+/// A question with its answer.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) question: Question,
+    pub(crate) kind: Kind,
+    /// What would have been shown.
+    pub(crate) suggestions: Option<Suggestions>,
+    /// Why nothing would have been, by its code.
+    pub(crate) suppressed: Option<&'static str>,
+    /// How near the nearest of them is, and which it is, counted from 0.
+    pub(crate) best: (Match, usize),
+    pub(crate) usage: Usage,
+    pub(crate) in_chat: Usage,
+    pub(crate) took_ms: u64,
+    /// How much of the turn would have been over when the prompt was sent, had the suggestion run ahead; `None` where the file does not say.
+    pub(crate) ahead_ms: Option<u64>,
+}
+
+/// What came of several questions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sums {
+    pub(crate) prompts: u64,
+    /// How many had a suggestion that would have been shown.
+    pub(crate) shown: u64,
+    pub(crate) matches: BTreeMap<Match, u64>,
+    /// Of turns whose prompt was suggested: the prompt itself, and also where it began so or asked for the same.
+    pub(crate) saved_ms: u64,
+    pub(crate) saved_at_most_ms: u64,
+    /// How long these turns took, and of how many that is known.
+    pub(crate) turns_ms: u64,
+    pub(crate) timed: u64,
+    pub(crate) usage: Usage,
+    pub(crate) in_chat: Usage,
+    /// What the turns cost whose prompts were not suggested although something was, as what a run for nothing would: of how many it is known.
+    pub(crate) in_vain: Usage,
+    pub(crate) in_vain_known: u64,
+    pub(crate) in_vain_runs: u64,
+    /// Why nothing would have been shown, by the code.
+    pub(crate) suppressed: BTreeMap<&'static str, u64>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) answered: Vec<Answered>,
+    /// Questions that got no answer, and what they cost all the same.
+    pub(crate) failed: usize,
+    pub(crate) failed_usage: Usage,
+}
+
+impl Answered {
+    pub(crate) fn new(question: Question, asked: &Asked, background: &BackgroundModel) -> Self {
+        let prompt = &question.prompt;
+        let (suggestions, suppressed) = match &asked.answer {
+            Ok(generated) => (Some(generated.suggestions.clone()), None),
+            Err(suppressed) => (None, Some(suppressed.reason.as_str())),
+        };
+        let matches = suggestions.iter().flat_map(|all| all.iter()).enumerate();
+        let matches = matches.map(|(number, suggestion)| (Match::of(suggestion, &prompt.typed), number));
+        // Of two that are as near the first one counts, which is the one that is shown.
+        let best = matches.fold((Match::None, 0), |best, next| if best.0 < next.0 { next } else { best });
+        let run_for = prompt.waited_ms.map(|waited| waited.saturating_sub(asked.took_ms));
+        let usage = asked.usage();
+        Self {
+            kind: Kind::of(&prompt.typed),
+            ahead_ms: run_for.zip(prompt.turn_ms).map(|(run_for, turn)| run_for.min(turn)),
+            in_chat: question.if_cached(background, usage),
+            suggestions,
+            suppressed,
+            best,
+            usage,
+            took_ms: asked.took_ms,
+            question,
+        }
+    }
+}
+
+impl Report {
+    /// The figures of each kind of prompt that there was.
+    pub(crate) fn by_kind(&self) -> BTreeMap<Kind, Sums> {
+        self.answered.iter().fold(BTreeMap::new(), |mut kinds, answered| {
+            kinds.entry(answered.kind).or_insert_with(Sums::default).add(answered);
+            kinds
+        })
+    }
+
+    pub(crate) fn total(&self) -> Sums {
+        let mut total = Sums::default();
+        for answered in &self.answered {
+            total.add(answered);
+        }
+        total
+    }
+}
+
+impl Sums {
+    fn add(&mut self, answered: &Answered) {
+        let prompt = &answered.question.prompt;
+        let (best, _) = answered.best;
+        self.prompts += 1;
+        self.shown += u64::from(answered.suggestions.is_some());
+        *self.matches.entry(best).or_default() += 1;
+        self.turns_ms += prompt.turn_ms.unwrap_or_default();
+        self.timed += u64::from(answered.ahead_ms.is_some());
+        let ahead = answered.ahead_ms.unwrap_or_default();
+        self.saved_ms += if best.is_hit() { ahead } else { 0 };
+        self.saved_at_most_ms += if best == Match::None { 0 } else { ahead };
+        self.usage += answered.usage;
+        self.in_chat += answered.in_chat;
+        if let Some(code) = answered.suppressed {
+            *self.suppressed.entry(code).or_default() += 1;
+        }
+        if answered.suggestions.is_some() && !best.is_hit() {
+            self.in_vain_runs += 1;
+            self.in_vain_known += u64::from(prompt.turn_usage.is_some());
+            self.in_vain += prompt.turn_usage.unwrap_or_default();
+        }
+    }
+
+    /// So many of them were at least as near.
+    pub(crate) fn at_least(&self, least: Match) -> u64 {
+        self.matches.range(least..).map(|(_, count)| count).sum()
+    }
+
+    pub(crate) fn of(&self, one: Match) -> u64 {
+        self.matches.get(&one).copied().unwrap_or_default()
+    }
+
+    /// A part of the prompts; nothing where there were none.
+    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+    pub(crate) fn share(&self, part: u64) -> Option<f64> {
+        (self.prompts != 0).then(|| part as f64 / self.prompts as f64)
+    }
+}

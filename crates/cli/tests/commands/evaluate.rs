@@ -1,0 +1,306 @@
+//! `headstart evaluate`: sessions of five products, and a model that guesses what a script says.
+
+#![expect(clippy::unwrap_used, reason = "what a helper cannot do stops the test")]
+
+mod products;
+mod story;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::support::server::{Answer, Server, says};
+use crate::support::{Outcome, Session, transcript};
+use story::{Format, STORY, lines};
+
+/// A user with the story as a file of a product, at the place where that product keeps it.
+fn user(format: Format) -> Session {
+    let session = Session::new();
+    session.write(format.place(), lines(format, &STORY));
+    session
+}
+
+/// The arguments of an evaluation of all that there is, with a model that gives these guesses, one after the other.
+fn evaluate(session: &Session, suggestions: &[Value], more: &[&str]) -> Outcome {
+    let model = session.recording(&json!({ "suggestions": suggestions }));
+    let folder = session.home().display().to_string();
+    session.run(&[&["evaluate", &folder, "--model", &model], more].concat())
+}
+
+fn of_type<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    lines.iter().filter(|line| line["type"] == kind).collect()
+}
+
+/// A guess for each prompt of the story that is asked about.
+fn guesses() -> Vec<Value> {
+    let usage = json!({ "inputTokens": 9_000, "cachedInputTokens": 3_000, "outputTokens": 12 });
+    let guess = |text: &str| json!({ "text": text, "usage": usage });
+    ["run the tests", "Commit this!", "push it", "yes, go on"].map(guess).to_vec()
+}
+
+#[test]
+fn one_story_has_the_same_figures_in_the_files_of_every_product() {
+    let mut all = Vec::new();
+    for format in Format::ALL {
+        let session = user(format);
+        let outcome = evaluate(&session, &guesses(), &["--yes", "--json", "--show"]);
+        assert_eq!(outcome.code, Some(0), "{format:?} {outcome}");
+        let lines = outcome.json();
+        assert_eq!(of_type(&lines, "file")[0]["product"], format.name(), "{outcome}");
+        assert_eq!(of_type(&lines, "damaged").len() + of_type(&lines, "skipped").len(), 0, "{outcome}");
+        let told: Vec<_> = of_type(&lines, "prompt")
+            .into_iter()
+            .map(|line| {
+                let mut line = line.clone();
+                assert!(line["tookMs"].is_u64() && line["place"].as_u64() > Some(0), "{line}");
+                for of_file in ["file", "place", "tookMs"] {
+                    line.as_object_mut().unwrap().remove(of_file);
+                }
+                line
+            })
+            .collect();
+        let total = of_type(&lines, "total")[0];
+        // The questions are the same, so only what a turn cost, which not all of them tell, may differ.
+        assert_eq!(total["runsInVainKnown"], if format.tells_costs() { 2 } else { 0 }, "{format:?} {total}");
+        all.push((format, told));
+    }
+    insta::assert_json_snapshot!(all[0].1);
+    for (format, told) in &all[1..] {
+        assert_eq!(told, &all[0].1, "{format:?}");
+    }
+}
+
+#[test]
+fn a_person_reads_how_often_and_what_for() {
+    let session = user(Format::ClaudeCode);
+    session.write("home/.claude/settings.json", "{\"theme\":\"dark\"}");
+    let model = session.recording(&json!({ "suggestions": [] }));
+    session.write(
+        "home/.config/headstart/config.toml",
+        format!("[models.{model:?}.prices]\ninput = 3.0\ncached = 0.3\noutput = 15.0\n"),
+    );
+    let told = [
+        evaluate(&session, &guesses(), &["--yes"]),
+        evaluate(&session, &guesses(), &["--yes", "--show", "--limit", "2"]),
+        evaluate(&session, &guesses(), &["--dry-run"]),
+    ];
+    for outcome in &told {
+        let words = outcome.stdout.lines().filter(|line| !line.contains("replay:"));
+        for line in words {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+    insta::assert_snapshot!(without_estimate(&transcript(&told)));
+}
+
+/// The text without what a question comes to at most, which is more with each word of a tool's description.
+fn without_estimate(text: &str) -> String {
+    let number = |text: &str| text.chars().take_while(|c| c.is_ascii_digit() || ",.$".contains(*c)).count();
+    let mut pieces = text.split("at most about ");
+    let mut shown = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        shown += "at most about [N]";
+        shown += &piece[number(piece)..];
+    }
+    shown
+}
+
+#[test]
+fn a_program_reads_every_figure() {
+    let session = user(Format::Codex);
+    session.write(
+        "home/.codex/sessions/torn.jsonl",
+        "{\"type\":\"session_meta\",\"payload\":{}}\n{\"type\":\n{\"ty",
+    );
+    session.write("home/.codex/other.json", "{\"a\":1}");
+    let outcome = evaluate(&session, &guesses(), &["--yes", "--json"]);
+    let text: Vec<_> = outcome.json().iter().map(without_machine).collect();
+    insta::assert_snapshot!(session.redact(&text.join("\n")));
+}
+
+/// A line without the time that the question took, and without what it comes to at most.
+fn without_machine(line: &Value) -> String {
+    let mut line = line.clone();
+    for field in ["tookMs", "mostInputTokens"] {
+        if let Some(number) = line.get_mut(field) {
+            *number = 0.into();
+        }
+    }
+    line.to_string()
+}
+
+#[test]
+fn nothing_is_sent_without_a_yes_and_nothing_of_the_contents_is_printed() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let server = Server::answering(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        says("{\"suggestion\":\"frobnicate it\"}")
+    });
+    let session = user(Format::ClaudeCode).variable("OPENAI_API_KEY", "none");
+    let folder = session.home().display().to_string();
+    let with = |more: &[&str]| {
+        let model = ["evaluate", &folder, "--model", "openai:m", "--base-url", &server.base_url];
+        session.run(&[&model[..], more].concat())
+    };
+    with(&[]).assert_refused(1, &["--yes"]);
+    with(&["--json"]).assert_refused(1, &["--yes"]);
+    let counted = with(&["--dry-run"]);
+    assert!(counted.stdout.contains("4 requests to openai:m"), "{counted}");
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+    let told = [with(&["--yes"]), with(&["--yes", "--json"])];
+    assert_eq!(asked.load(Ordering::SeqCst), 8);
+    for outcome in &told {
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        for word in ["frobnicate", "run the tests", "commit this", "Two files", "cat a.txt"] {
+            assert!(!outcome.stdout.contains(word) && !outcome.stderr.contains(word), "{word}: {outcome}");
+        }
+    }
+    assert!(
+        !session.home().join(".local/state/headstart/ledgers").exists(),
+        "it is no work ahead of this project's"
+    );
+    // What the model is asked is the conversation up to the answer that its user had read, and no secret is in it.
+    let requests = server.requests();
+    let first = requests[0].json();
+    let messages = first["messages"].as_array().unwrap();
+    let text = first.to_string();
+    assert!(text.contains("Two files are there.") && text.contains("cat a.txt"), "{text}");
+    let of_tools: Vec<_> = messages.iter().filter(|message| message["role"] == "tool").collect();
+    assert!(of_tools[1]["content"] == "[scrubbed]", "{of_tools:?}");
+    assert!(!messages[1..6].iter().any(|message| message.to_string().contains("run the tests")), "{text}");
+    let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "tool", "assistant", "user"], "{text}");
+    let ids: Vec<_> = messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    assert_eq!(ids, ["call-1", "call-2"], "{text}");
+}
+
+#[test]
+fn prices_say_what_it_costs_at_most_and_what_it_did() {
+    let server = Server::answering(|_| says("{\"suggestion\":\"run the tests\"}"));
+    let session = user(Format::ClaudeCode).variable("OPENAI_API_KEY", "none");
+    session.write(
+        "home/.config/headstart/config.toml",
+        "[models.\"openai:m\".prices]\ninput = 1000.0\ncached = 100.0\noutput = 5000.0\n",
+    );
+    let folder = session.home().display().to_string();
+    let outcome = session.run(&[
+        "evaluate",
+        &folder,
+        "--model",
+        "openai:m",
+        "--base-url",
+        &server.base_url,
+        "--yes",
+        "--json",
+    ]);
+    let lines = outcome.json();
+    let (plan, total) = (of_type(&lines, "plan")[0], of_type(&lines, "total")[0]);
+    // Of each answer 100 tokens are read, 80 of them cached, and 10 written.
+    assert_eq!(total["asking"]["inputTokens"], 400, "{total}");
+    assert_eq!(total["asking"]["money"].as_f64(), Some(4.0 * (0.02 + 0.008 + 0.05)), "{total}");
+    let (most, spent) = (plan["mostMoney"].as_f64().unwrap(), total["asking"]["money"].as_f64().unwrap());
+    assert!(spent < most, "{plan} {total}");
+}
+
+#[test]
+fn a_model_that_fails_again_and_again_is_left_alone() {
+    let refuses = || Answer::Whole {
+        status: "400 Bad Request",
+        headers: "",
+        body: r#"{"error":{"message":"no such model"}}"#.to_owned(),
+    };
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let server = Server::answering(move |_| match count.fetch_add(1, Ordering::SeqCst) {
+        0 => says("{\"suggestion\":\"run the tests\"}"),
+        _ => refuses(),
+    });
+    let session = user(Format::Codex).variable("OPENAI_API_KEY", "none");
+    let folder = session.home().display().to_string();
+    let arguments = ["evaluate", &folder, "--model", "openai:m", "--base-url", &server.base_url, "--yes"];
+    // What came of the first is told.
+    let partly = session.run(&arguments);
+    partly.assert_refused(1, &["not all could be asked", "no such model"]);
+    assert!(partly.stdout.contains("1 of 1 suggested"), "{partly}");
+    assert_eq!(asked.load(Ordering::SeqCst), 4, "three failures in a row are enough");
+    session.run(&arguments).assert_refused(1, &["no such model"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_costs_nothing_else() {
+    let session = user(Format::QwenCode);
+    let text = lines(Format::QwenCode, &STORY);
+    // A line in the middle, and the last one without its end.
+    let mut torn: Vec<_> = text.lines().map(str::to_owned).collect();
+    torn[1] = "{\"uuid\":".to_owned();
+    let last = torn.pop().unwrap();
+    torn.push(last[..last.len() / 2].to_owned());
+    session.write(Format::QwenCode.place(), torn.join("\n"));
+    session.write("home/.qwen/projects/p/chats/empty.jsonl", "");
+    session.write("home/.qwen/projects/p/chats/bytes.jsonl", [0xff, 0xfe, b'{']);
+    session.write("home/.qwen/projects/p/chats/list.json", "[1, 2]");
+    session.write("home/.qwen/projects/p/chats/notes.md", "no session by its name");
+    std::os::unix::fs::symlink("..", session.home().join(".qwen/projects/p/up")).unwrap();
+    let outcome = evaluate(&session, &guesses(), &["--dry-run"]);
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    insta::assert_snapshot!(without_estimate(&outcome.to_string()));
+    let folder = session.home().join(".qwen/projects/p/chats/list.json").display().to_string();
+    session.run(&["evaluate", &folder]).assert_refused(1, &["list.json", "there is no session"]);
+    session.run(&["evaluate", "nowhere"]).assert_refused(1, &["cannot read nowhere"]);
+    session.run(&["evaluate"]).assert_refused(2, &["FILE"]);
+}
+
+#[test]
+fn what_a_user_took_back_is_not_in_the_conversation_that_the_model_is_asked_about() {
+    let server = Server::answering(|_| says("{\"suggestion\":\"run the tests\"}"));
+    for format in [Format::ClaudeCode, Format::QwenCode, Format::Codex, Format::GeminiCli] {
+        let session = Session::new().variable("OPENAI_API_KEY", "none");
+        session.write(format.place(), story::taken_back(format));
+        let folder = session.home().display().to_string();
+        let before = server.requests().len();
+        let outcome = session.run(&[
+            "evaluate",
+            &folder,
+            "--model",
+            "openai:m",
+            "--base-url",
+            &server.base_url,
+            "--yes",
+        ]);
+        assert_eq!(outcome.code, Some(0), "{format:?} {outcome}");
+        let last = server.requests().split_off(before).pop().unwrap().body;
+        assert!(last.contains("look at the files") && !last.contains("a slip of mine"), "{format:?} {last}");
+    }
+}
+
+#[test]
+fn nobody_saves_more_than_the_time_for_which_they_thought() {
+    let session = Session::new();
+    session.write(
+        Format::Codex.place(),
+        lines(Format::Codex, &[("look at the files", 0, 5), ("run the tests", 10, 40)]),
+    );
+    let outcome = evaluate(&session, &guesses(), &["--yes", "--json"]);
+    let total = of_type(&outcome.json(), "total")[0].clone();
+    assert_eq!(total["turnsMs"], 40_000, "{outcome}");
+    // Less the time that the suggestion took.
+    let saved = total["savedMs"].as_u64().unwrap();
+    assert!(0 < saved && saved <= 10_000, "{outcome}");
+}
+
+#[test]
+fn a_chat_of_ours_is_read_with_its_times() {
+    let session = Session::with_project();
+    let turn = |text: &str| json!({ "text": text, "delayMs": 30 });
+    let model = session.recording(&json!({ "turns": [turn("Hello."), turn("It is."), turn("Done.")] }));
+    let said = session.run_with_input(&["chat", "--model", &model], "hello\nis it there?\nrun the tests\n");
+    assert_eq!(said.code, Some(0), "{said}");
+    let outcome = evaluate(&session, &["run the tests".into()], &["--yes", "--json"]);
+    let lines = outcome.json();
+    let prompts = of_type(&lines, "prompt");
+    assert_eq!(prompts.len(), 1, "the second one comes too early: {outcome}");
+    assert_eq!((&prompts[0]["match"], &prompts[0]["kind"]), (&json!("exact"), &json!("verify")), "{outcome}");
+    assert!(prompts[0]["turnMs"].as_u64() >= Some(30) && prompts[0]["waitedMs"].is_u64(), "{outcome}");
+}

@@ -1,0 +1,201 @@
+//! Session files that the products themselves write, in a home of the test's own, against a model that says what it is told.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::{evaluate, of_type};
+use crate::support::server::{Answer, Server, Step, calls, messages_call, messages_say, says};
+use crate::support::{Session, installed};
+
+/// What the user says, one after the other.
+const PROMPTS: [&str; 3] = ["look at the files", "run the tests", "commit this"];
+
+/// A model that answers the first prompt by a command, and then has done.
+fn model(tool: &'static str) -> Server {
+    let asked = Mutex::new(false);
+    Server::answering(move |request| {
+        let head = &request.head;
+        let known = ["/messages", "/chat/completions", "/responses", "GenerateContent"];
+        if !known.iter().any(|part| head.contains(part)) || head.contains("count_tokens") {
+            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+        }
+        let body = request.json();
+        let offers = body["tools"].to_string().contains(&format!("\"{tool}\""));
+        let mut asked = asked.lock().unwrap();
+        let begins = offers && !*asked && request.body.contains(PROMPTS[0]);
+        *asked |= begins;
+        let args = json!({ "command": "cat a.txt", "cmd": "cat a.txt", "description": "to see" });
+        match (begins, head) {
+            (true, head) if head.contains("/messages") => messages_call("toolu_1", tool, &args),
+            (false, head) if head.contains("/messages") => messages_say("Done."),
+            (begins, head) if head.contains("/responses") => {
+                responses_answer(begins.then_some((tool, &args)))
+            }
+            (begins, head) if head.contains("GenerateContent") => {
+                gemini_answer(begins.then_some((tool, &args)))
+            }
+            (true, _) => calls(&[(tool, args)]),
+            (false, _) => says("Done."),
+        }
+    })
+}
+
+/// An answer of the Responses API: a call, or a word.
+fn responses_answer(call: Option<(&str, &Value)>) -> Answer {
+    let item = match call {
+        Some((tool, args)) => json!({ "type": "function_call", "id": "f1", "call_id": "call_1", "name": tool,
+            "arguments": args.to_string(), "status": "completed" }),
+        None => json!({ "type": "message", "id": "m1", "role": "assistant", "status": "completed",
+            "content": [{ "type": "output_text", "text": "Done.", "annotations": [] }] }),
+    };
+    let usage = json!({ "input_tokens": 100, "input_tokens_details": { "cached_tokens": 80 }, "output_tokens": 10,
+        "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 110 });
+    let events = [
+        json!({ "type": "response.created", "response": { "id": "r1" } }),
+        json!({ "type": "response.output_item.added", "output_index": 0, "item": item }),
+        json!({ "type": "response.output_item.done", "output_index": 0, "item": item }),
+        json!({ "type": "response.completed", "response": { "id": "r1", "usage": usage } }),
+    ];
+    let raw =
+        |event: &Value| Step::Raw(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
+    Answer::Stream(events.iter().map(raw).collect())
+}
+
+/// An answer of the Gemini API: a call, or a word.
+fn gemini_answer(call: Option<(&str, &Value)>) -> Answer {
+    let part = match call {
+        Some((tool, args)) => json!({ "functionCall": { "name": tool, "args": args } }),
+        None => json!({ "text": "Done." }),
+    };
+    let answer = json!({
+        "candidates": [{ "content": { "role": "model", "parts": [part] }, "finishReason": "STOP", "index": 0 }],
+        "usageMetadata": { "promptTokenCount": 100, "cachedContentTokenCount": 80, "candidatesTokenCount": 10, "totalTokenCount": 110 },
+        "modelVersion": "scripted",
+    });
+    Answer::Stream(vec![Step::Data(answer.to_string())])
+}
+
+fn run(session: &Session, command: &mut Command) {
+    let node = installed("node/bin");
+    std::fs::create_dir_all(session.home().join("tmp")).unwrap();
+    command.current_dir(session.workspace()).stdin(Stdio::null());
+    command.env("HOME", session.home()).env("TMPDIR", session.home().join("tmp"));
+    command
+        .env("PATH", format!("{}:/usr/bin:/bin", node.display()))
+        .env("SHELL", "/bin/bash")
+        .env("LANG", "C.UTF-8");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+}
+
+/// A command of one of them, which has no environment yet.
+fn product(program: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(program.as_ref());
+    command.env_clear();
+    command
+}
+
+/// What was written is read: two prompts that a suggestion could have been for, with their times and costs.
+fn check(session: &Session, name: &str) {
+    let outcome =
+        evaluate(session, &["run the tests".into(), "push it".into()], &["--yes", "--json", "--show"]);
+    let lines = outcome.json();
+    let files = of_type(&lines, "file");
+    // Who goes on with a session may do so in another file.
+    assert!(!files.is_empty() && files.iter().all(|file| file["product"] == name), "{outcome}");
+    assert!(of_type(&lines, "damaged").is_empty(), "{outcome}");
+    let prompts = of_type(&lines, "prompt");
+    let typed: Vec<_> = prompts.iter().map(|prompt| prompt["typed"].as_str().unwrap()).collect();
+    assert_eq!(typed, PROMPTS[1..], "{outcome}");
+    let matches: Vec<_> = prompts.iter().map(|prompt| prompt["match"].as_str().unwrap()).collect();
+    assert_eq!(matches, ["exact", "none"], "{outcome}");
+    for prompt in prompts {
+        // Gemini CLI goes on in another file where the minute is another one, and writes what was said before with the time of that.
+        let has_waited = prompt["waitedMs"].is_u64() || name == "gemini-cli";
+        assert!(prompt["turnMs"].is_u64() && has_waited, "{outcome}");
+    }
+    let total = of_type(&lines, "total")[0];
+    assert_eq!(total["runsInVainKnown"], 1, "{outcome}");
+}
+
+fn session() -> Session {
+    let session = Session::new();
+    session.write("project/a.txt", "one\n");
+    session
+}
+
+#[test]
+#[ignore = "needs Claude Code; .ci/long installs it"]
+fn files_of_claude_code() {
+    let (session, model) = (session(), model("Bash"));
+    for (number, prompt) in PROMPTS.iter().enumerate() {
+        let mut claude = product(installed(".bin/claude"));
+        claude.args((0 < number).then_some("--continue")).args(["-p", prompt, "--allowedTools", "Bash"]);
+        claude
+            .env("ANTHROPIC_BASE_URL", model.base_url.trim_end_matches("/v1"))
+            .env("ANTHROPIC_API_KEY", "none");
+        claude.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
+        run(&session, &mut claude);
+    }
+    check(&session, "claude-code");
+}
+
+#[test]
+#[ignore = "needs Qwen Code; .ci/long installs it"]
+fn files_of_qwen_code() {
+    let (session, model) = (session(), model("run_shell_command"));
+    for (number, prompt) in PROMPTS.iter().enumerate() {
+        let mut qwen = product(installed("node/bin/node"));
+        qwen.arg(installed("@qwen-code/qwen-code/cli-entry.js")).args(["--auth-type", "openai", "--yolo"]);
+        qwen.args((0 < number).then_some("--continue")).args(["-p", prompt]);
+        qwen.env("OPENAI_BASE_URL", &model.base_url)
+            .env("OPENAI_API_KEY", "none")
+            .env("OPENAI_MODEL", "scripted");
+        run(&session, &mut qwen);
+    }
+    check(&session, "qwen-code");
+}
+
+#[test]
+#[ignore = "needs Codex; .ci/long installs it"]
+fn files_of_codex() {
+    let (session, model) = (session(), model("exec_command"));
+    session.write(
+        "home/.codex/config.toml",
+        format!(
+            "model = \"scripted\"\nmodel_provider = \"local\"\n[model_providers.local]\nname = \"local\"\nbase_url = {:?}\nwire_api = \"responses\"\n",
+            model.base_url
+        ),
+    );
+    for (number, prompt) in PROMPTS.iter().enumerate() {
+        let mut codex = product(installed(".bin/codex"));
+        codex.args(["exec", "--skip-git-repo-check"]);
+        if 0 < number {
+            codex.args(["resume", "--last"]);
+        }
+        run(&session, codex.arg(prompt));
+    }
+    check(&session, "codex");
+}
+
+#[test]
+#[ignore = "needs Gemini CLI; .ci/long installs it"]
+fn files_of_gemini_cli() {
+    let (session, model) = (session(), model("run_shell_command"));
+    let settings = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } }, "model": { "name": "gemini-2.5-pro" } });
+    session.write("home/.gemini/settings.json", settings.to_string());
+    for (number, prompt) in PROMPTS.iter().enumerate() {
+        let mut gemini = product(installed("node/bin/node"));
+        gemini.arg(installed("@google/gemini-cli/bundle/gemini.js")).args(["--yolo", "--skip-trust"]);
+        if 0 < number {
+            gemini.args(["--resume", "latest"]);
+        }
+        gemini.args(["-p", prompt]).env("GEMINI_API_KEY", "none");
+        gemini.env("GOOGLE_GEMINI_BASE_URL", model.base_url.trim_end_matches("/v1"));
+        run(&session, &mut gemini);
+    }
+    check(&session, "gemini-cli");
+}
