@@ -4,6 +4,7 @@ mod approval;
 mod begin;
 mod environment;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use headstart_tool_gate::{Declaration, Does};
@@ -17,7 +18,6 @@ pub(crate) use self::approval::{Approvals, Approved, Asked};
 pub(crate) use self::begin::begin;
 use crate::config::{Config, HttpToolSetting, Reach, ServerSetting, TrustSetting};
 use crate::environment::Environment;
-use crate::error::CliError;
 
 /// What the name of every tool of a server begins with.
 const PREFIX: &str = "mcp__";
@@ -27,6 +27,8 @@ const PREFIX: &str = "mcp__";
 pub(crate) struct ServerTools {
     configs: Vec<ServerConfig>,
     running: Mutex<Arc<ToolServers>>,
+    /// Whether they were started.
+    started: AtomicBool,
     http: Vec<Arc<HttpTool>>,
     /// Those that the files name and that are not there, and why.
     absent: Vec<(String, Absent)>,
@@ -56,13 +58,13 @@ impl Absent {
 }
 
 impl ServerTools {
-    /// Starts the servers that the files name, but for those of the project that its user has not agreed to.
-    pub(crate) async fn start(
+    /// What the files name, but for those of the project that its user has not agreed to. None of them is started.
+    pub(crate) fn named(
         config: &Config,
         workspace: &str,
         environment: &Environment,
         approvals: &Approvals,
-    ) -> Result<Self, CliError> {
+    ) -> Self {
         let mut tools = Self::default();
         for setting in &config.tools_of_others.servers {
             match server_config(setting, workspace, environment, approvals) {
@@ -76,10 +78,21 @@ impl ServerTools {
                 Err(why) => tools.absent.push((setting.name.clone(), why)),
             }
         }
-        if !tools.configs.is_empty() {
-            *tools.lock() = Arc::new(ToolServers::start(tools.configs.clone()).await);
+        tools
+    }
+
+    /// Starts the servers, all at the same time, and waits until each is there or has not come in its time.
+    pub(crate) async fn start_all(&self) {
+        self.started.store(true, Ordering::Release);
+        if !self.configs.is_empty() {
+            let started = ToolServers::start(self.configs.clone()).await;
+            *self.lock() = Arc::new(started);
         }
-        Ok(tools)
+    }
+
+    /// Whether there are servers, and nobody has started them.
+    pub(crate) fn is_to_start(&self) -> bool {
+        !self.configs.is_empty() && !self.started.load(Ordering::Acquire)
     }
 
     /// What the gate is told of them: whatever a tool says of itself, it is one of a server.
@@ -172,6 +185,11 @@ impl ServerTools {
             Absent::Wanted(_) => None,
             Absent::Trouble(why) => Some(format!("tool server {name}: {why}")),
         });
+        absent.chain(self.start_troubles()).collect()
+    }
+
+    /// The same of those that were started.
+    pub(crate) fn start_troubles(&self) -> Vec<String> {
         let servers = self.running();
         let started = servers.started().iter().flat_map(|started| {
             let cause =
@@ -181,7 +199,7 @@ impl ServerTools {
             });
             cause.into_iter().chain(left_out).collect::<Vec<_>>()
         });
-        absent.chain(started).collect()
+        started.collect()
     }
 
     /// What has happened since, each once.
@@ -198,8 +216,7 @@ impl ServerTools {
     pub(crate) async fn reload(&self) {
         let before = self.running();
         before.close().await;
-        let started = ToolServers::start(self.configs.clone()).await;
-        *self.lock() = Arc::new(started);
+        self.start_all().await;
     }
 
     /// Ends them; when this returns no process of theirs is left.

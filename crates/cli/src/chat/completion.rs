@@ -144,6 +144,15 @@ impl Chat {
         }
     }
 
+    /// The servers are others than those that were asked: a list that is open learns of what they have.
+    pub(super) fn servers_changed(&mut self) {
+        self.names.asking = None;
+        self.names.offered = <_>::default();
+        if self.names.is_open {
+            self.ask_servers();
+        }
+    }
+
     fn mentions(&self, word: &str) -> Vec<Choice> {
         let toolbox = &self.parts.engine.toolbox;
         let outside = Outside::ALL.into_iter().filter(|what| ToldByTools::tells(toolbox, *what));

@@ -83,6 +83,8 @@ pub(crate) struct Chat {
     own: Option<own_command::OwnCommand>,
     /// Tool servers that are started anew.
     reloading: Option<JoinHandle<()>>,
+    /// The prompts that wait for the first start of the servers.
+    waiting: server_tools::Waiting,
     /// A prompt that a server was asked for.
     prompting: Option<server_tools::AskedPrompt>,
     /// What they said yes to for the rest of the session.
@@ -149,6 +151,7 @@ impl Chat {
             allowed: Vec::new(),
             own: None,
             reloading: None,
+            waiting: server_tools::Waiting::default(),
             prompting: None,
             written,
             drafted: None,
@@ -207,6 +210,7 @@ impl Chat {
         }
         self.refresh_status();
         self.say_restored()?;
+        self.start_servers();
         self.open()?;
         while !self.over {
             if let Some(lent) = self.lends.take() {
@@ -242,6 +246,7 @@ impl Chat {
                 () = self.status.news() => {}
                 news = own_command::news(&mut self.own), if !self.face.reads() => self.on_own(news)?,
                 () = server_tools::reloaded(&mut self.reloading), if view.phase == Phase::Idle && !self.face.reads() => self.on_reloaded()?,
+                () = self.waiting.too_long() => self.on_late_servers()?,
                 said = server_tools::prompted(&mut self.prompting), if !self.face.reads() => self.on_prompted(said)?,
                 news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }
@@ -271,6 +276,9 @@ impl Chat {
         let status = match view.phase {
             // The keys of the question are other ones.
             _ if self.question.is_some() => None,
+            Phase::Idle if self.waiting.has_prompts() => {
+                Some("waiting for the tool servers to start (Ctrl-C interrupts)".to_owned())
+            }
             Phase::Idle | Phase::Ended => view.ahead.as_ref().map(card::row),
             phase => Some(self.waits(phase == Phase::Accepting).unwrap_or_else(|| {
                 match phase {
@@ -384,7 +392,7 @@ impl Chat {
 
     /// Ends what goes on: a command of the user's own, else the turn. Tells whether there was something.
     fn stop(&mut self) -> Result<bool, CliError> {
-        Ok(self.end_own()? || self.agent.interrupt().is_ok())
+        Ok(self.end_own()? || self.take_back_waiting() || self.agent.interrupt().is_ok())
     }
 
     fn on_edited(&mut self, edit: Edit) {
@@ -438,6 +446,14 @@ impl Chat {
                 Err(message) => self.face.say(&message, Style::Removed),
             };
         }
+        if self.waiting.takes(text) {
+            self.agent.edited("", Edit::Changed);
+            return Ok(());
+        }
+        self.submit(text)
+    }
+
+    fn submit(&mut self, text: &str) -> Result<(), CliError> {
         match self.agent.submit(text) {
             Ok(Submitted::Queued) => self.face.say(&format!("next: {text}"), Style::Dim),
             _ => Ok(()),

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use headstart_agent::{Edit, Phase};
 use headstart_context::escape_mentions;
@@ -16,6 +17,48 @@ pub(super) async fn reloaded(reloading: &mut Option<JoinHandle<()>>) {
         // A start that broke off leaves the servers that there are.
         Some(running) => drop(running.await),
         None => std::future::pending().await,
+    }
+}
+
+/// A prompt waits no longer than this for servers that are slow to start.
+const LATE: Duration = Duration::from_secs(5);
+
+/// The first prompts of a chat, until its servers are there: which tools there are is part of every request's beginning.
+#[derive(Default)]
+pub(super) struct Waiting {
+    /// Whether the servers start for the first time.
+    for_start: bool,
+    /// Whether the user wants to know how they stand.
+    is_asked: bool,
+    prompts: Vec<String>,
+    since: Option<Instant>,
+}
+
+impl Waiting {
+    /// Keeps a prompt that has to wait.
+    pub(super) fn takes(&mut self, prompt: &str) -> bool {
+        if self.for_start {
+            self.prompts.push(prompt.to_owned());
+            self.since.get_or_insert_with(Instant::now);
+        }
+        self.for_start
+    }
+
+    pub(super) fn has_prompts(&self) -> bool {
+        !self.prompts.is_empty()
+    }
+
+    /// Ends when a prompt has waited long enough; never, where none waits.
+    pub(super) async fn too_long(&self) {
+        match self.since {
+            Some(since) => tokio::time::sleep_until((since + LATE).into()).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Nobody waits any more.
+    fn end(&mut self) -> Vec<String> {
+        std::mem::take(self).prompts
     }
 }
 
@@ -48,6 +91,37 @@ fn harmless(name: &str, text: &str) -> String {
 }
 
 impl Chat {
+    /// Starts the servers while the user has their prompt already.
+    pub(super) fn start_servers(&mut self) {
+        if self.parts.server_tools.is_to_start() {
+            let servers = Arc::clone(&self.parts.server_tools);
+            self.waiting.for_start = true;
+            self.reloading = Some(tokio::spawn(async move { servers.start_all().await }));
+        }
+    }
+
+    /// The servers are too slow: the conversation begins without them.
+    pub(super) fn on_late_servers(&mut self) -> Result<(), CliError> {
+        let late = "the tool servers are late, and this turn goes without their tools; they are taken on when it is over";
+        self.face.say(late, Style::Removed)?;
+        self.send_waiting()
+    }
+
+    fn send_waiting(&mut self) -> Result<(), CliError> {
+        self.waiting.end().iter().try_for_each(|prompt| self.submit(prompt))
+    }
+
+    /// The user does not want to wait: what they sent is in the prompt again.
+    pub(super) fn take_back_waiting(&mut self) -> bool {
+        self.waiting.since = None;
+        let prompts = std::mem::take(&mut self.waiting.prompts);
+        if prompts.is_empty() {
+            return false;
+        }
+        self.editor.replace(&prompts.join("\n"));
+        true
+    }
+
     /// Asks a server for a prompt. What it says is shown, and waits in the prompt for the user to send it.
     pub(super) fn ask_for_prompt(&mut self, server: &str, name: &str, written: &str) -> Result<(), CliError> {
         if !self.face.has_person() {
@@ -92,6 +166,10 @@ impl Chat {
     }
 
     pub(super) fn show_servers(&mut self) -> Result<(), CliError> {
+        if self.waiting.for_start {
+            self.waiting.is_asked = true;
+            return self.face.say("the tool servers are being started", Style::Dim);
+        }
         let lines = self.parts.server_tools.lines();
         if lines.is_empty() {
             return self.face.say("no tool servers: [mcp.NAME] in your configuration names one", Style::Dim);
@@ -119,16 +197,26 @@ impl Chat {
     /// The servers are there again: the model is offered what tools they have now.
     pub(super) fn on_reloaded(&mut self) -> Result<(), CliError> {
         self.reloading = None;
+        self.servers_changed();
+        let is_first = self.waiting.for_start;
         let toolbox = self.parts.with_tools_of_servers();
         let before = self.parts.engine.toolbox.schemas();
-        if before != toolbox.schemas() {
+        if !is_first && before != toolbox.schemas() {
             self.face.say("the model is offered other tools from now on; its provider's cache of this conversation is lost", Style::Dim)?;
         }
         self.parts.engine.toolbox = toolbox.clone();
         // It is idle: nothing was begun since that was looked at.
         let _ = self.agent.set_toolbox(toolbox);
         self.agent.rules_changed();
-        self.show_servers()
+        if !is_first {
+            return self.show_servers();
+        }
+        for trouble in self.parts.server_tools.start_troubles() {
+            self.face.say(&trouble, Style::Removed)?;
+        }
+        let is_asked = self.waiting.is_asked;
+        self.send_waiting()?;
+        if is_asked { self.show_servers() } else { Ok(()) }
     }
 
     /// Ends the servers with the chat, also those that are only starting.

@@ -166,8 +166,8 @@ async fn test(one: &OfToolServer, context: &Context) -> Result<ExitStatus, CliEr
     let server = server.clone();
     here.config.tools_of_others.servers = vec![server];
     here.config.tools_of_others.http_tools.clear();
-    let tools =
-        ServerTools::start(&here.config, &here.workspace, &context.environment, &here.approvals).await?;
+    let tools = ServerTools::named(&here.config, &here.workspace, &context.environment, &here.approvals);
+    tools.start_all().await;
     let told = tell(one, &tools, context);
     tools.close().await;
     told

@@ -75,6 +75,10 @@ impl ServerTools {
         (0 < self.named).then(|| why.to_owned()).into_iter().collect()
     }
 
+    pub(crate) fn start_troubles(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     pub(crate) fn notices(&self) -> Vec<String> {
         Vec::new()
     }
@@ -82,6 +86,12 @@ impl ServerTools {
     pub(crate) fn has_servers(&self) -> bool {
         false
     }
+
+    pub(crate) fn is_to_start(&self) -> bool {
+        false
+    }
+
+    pub(crate) async fn start_all(&self) {}
 
     pub(crate) fn is_running(&self, _server: &str) -> bool {
         false

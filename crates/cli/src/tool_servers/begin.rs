@@ -15,7 +15,8 @@ use crate::output::{self, one_line};
 /// Whoever waits longer than this is told what for.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// The tools of others that a conversation here has. Whoever sits at a terminal is asked about those of the project.
+/// The tools of others that a conversation here has. Whoever sits at a terminal is asked about those of the project, and has a prompt before the
+/// servers are started ([`ServerTools::is_to_start`]).
 pub(crate) async fn begin(
     config: &Config,
     workspace: &str,
@@ -30,25 +31,24 @@ pub(crate) async fn begin(
             approvals.keep(&asked, yes)?;
         }
     }
-    let tools = start(config, workspace, environment, &approvals).await?;
+    let tools = ServerTools::named(config, workspace, environment, &approvals);
+    if !interactive {
+        start(&tools).await;
+    }
     tools.troubles().iter().for_each(|trouble| output::note(trouble));
     Ok(tools)
 }
 
-async fn start(
-    config: &Config,
-    workspace: &str,
-    environment: &Environment,
-    approvals: &Approvals,
-) -> Result<ServerTools, CliError> {
-    let starting = ServerTools::start(config, workspace, environment, approvals);
+/// Waits until the servers are there, or have not come in time.
+async fn start(tools: &ServerTools) {
+    let starting = tools.start_all();
     tokio::pin!(starting);
     tokio::select! {
-        started = &mut starting => return started,
+        () = &mut starting => return,
         () = tokio::time::sleep(SILENT) => {}
     }
     output::note("waiting for the tool servers to start");
-    starting.await
+    starting.await;
 }
 
 /// Asks whether what a project names may start; what is not a yes is a no.

@@ -239,3 +239,48 @@ fn a_prompt_of_a_server_is_seen_before_it_is_sent() {
     assert_eq!(chat.read("owned.txt"), None);
     chat.leave();
 }
+
+/// A server that starts once somebody lets it.
+fn with_slow_server(project: Project) -> Project {
+    let text = server(&project, "").replace(
+        "['bash', '",
+        "['bash', '-c', 'while [[ ! -e go ]]; do sleep 0.05; done; exec bash \"$0\"', '",
+    );
+    project.session.write("home/.config/headstart/config.toml", text);
+    project
+}
+
+#[test]
+fn a_slow_server_keeps_nobody_from_typing_and_the_first_prompt_waits_for_its_tools() {
+    let project = project().calls(0, "mcp__t__look", json!({})).says(0, "It looked.");
+    let mut chat = with_slow_server(project).chat("auto-edit");
+    chat.send("begin");
+    chat.wait_for("> begin");
+    chat.send("\r");
+    chat.wait_for("waiting for the tool servers to start (Ctrl-C interrupts)");
+    // Taken back, it is in the prompt again.
+    chat.send("\u{1b}");
+    chat.wait_for("> begin");
+    chat.send("\r");
+    chat.wait_for("waiting for the tool servers to start");
+    chat.project.session.write("project/go", "");
+    chat.wait_for("mcp__t__look wants to run");
+    chat.answer_to(QUESTION, "y");
+    chat.wait_for("It looked.");
+    assert_eq!(chat.count("is offered other tools"), 0, "{}", chat.contents());
+    chat.leave();
+}
+
+#[test]
+fn a_server_that_is_late_is_told_and_taken_on_after_the_turn() {
+    let project = project().says(0, "Without.").calls(0, "mcp__t__look", json!({})).says(0, "It looked.");
+    let mut chat = with_slow_server(project).chat("yolo");
+    chat.send("begin\r");
+    chat.wait_for("the tool servers are late, and this turn goes without");
+    chat.wait_for("Without.");
+    chat.project.session.write("project/go", "");
+    chat.wait_for("the model is offered other tools from now on");
+    chat.send("again\r");
+    chat.wait_for("It looked.");
+    chat.leave();
+}
