@@ -147,3 +147,26 @@ fn what_is_switched_off_is_off() {
         assert!(!client.log.iter().any(|(_, message)| message.to_string().contains("promptSuggestions")));
     }
 }
+
+/// Prints how fast they come; that all of them do is what has to hold.
+#[test]
+fn thirty_thousand_updates_come_through() {
+    let user = User::with_agent("some-agent", json!({ "go": [{ "many": 30_000 }] }));
+    let mut client = user.start(&["--suggestions", "off"], &["some-agent"]);
+    client.request("initialize", json!({ "protocolVersion": 1 }));
+    let session = client.open(&user.session);
+    let started = std::time::Instant::now();
+    let from = client.log.len();
+    assert_eq!(client.said(&session, "go"), "end_turn");
+    let rate = 30_000.0 / started.elapsed().as_secs_f64();
+    assert_eq!(super::words(&client, from).len(), 30_000 * "word ".len());
+    let mut trips: Vec<_> = (0..200)
+        .map(|_| {
+            let started = std::time::Instant::now();
+            client.request("_echo", json!({}));
+            started.elapsed()
+        })
+        .collect();
+    trips.sort();
+    println!("{rate:.0} updates a second; a request and its answer: median {:?}", trips[100]);
+}
