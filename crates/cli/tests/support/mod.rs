@@ -147,6 +147,8 @@ impl Session {
         for (secret, label) in &self.names {
             text = text.replace(secret, label);
         }
+        // Only a build with Amazon's models has that form of a model.
+        text = text.replace("dashscope:NAME, bedrock:NAME or", "dashscope:NAME or");
         for field in ["createdAt", "workMs", "modelMs", "toolMs", "timeSavedMs", "at"] {
             text = without_number(&text, &format!("\"{field}\":"));
         }
