@@ -4,6 +4,7 @@
 
 mod archive;
 mod assemble;
+mod notices;
 mod npm;
 mod registry;
 mod version;
@@ -58,6 +59,10 @@ pub(crate) enum ReleaseError {
     Start { program: String, source: std::io::Error },
     #[error("{command} failed")]
     Failed { command: String },
+    #[error("what the binary is made of: {source}")]
+    Metadata { source: cargo_metadata::Error },
+    #[error("the workspace has no package headstart")]
+    NoPackage,
 }
 
 impl Target {

@@ -6,10 +6,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
-use super::{ReleaseError, Target, at, version};
+use super::{ReleaseError, Target, at, notices, version};
 
-/// What stands beside the binary.
+/// What stands beside the binary, from the repository.
 const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+/// The licences of others, beside the binary.
+pub(super) const NOTICES: &str = "THIRD-PARTY.md";
 
 /// Packs a binary for a target into `folder`; gives the archive. The same files make the same bytes.
 pub(crate) fn archive(
@@ -25,9 +27,12 @@ pub(crate) fn archive(
     let file = at(&archive, File::create(&archive))?;
     let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::best()));
     let top = name.trim_end_matches(".tar.gz");
-    let files = BESIDE.iter().map(|beside| (repository.join(beside), *beside, 0o644));
-    for (path, name, mode) in files.chain([(binary.to_owned(), "headstart", 0o755)]) {
-        let content = at(&path, std::fs::read(&path))?;
+    let mut files = vec![(notices::notices(repository, target.triple)?.into_bytes(), NOTICES, 0o644)];
+    let read = BESIDE.iter().map(|beside| (repository.join(beside), *beside, 0o644));
+    for (path, name, mode) in read.chain([(binary.to_owned(), "headstart", 0o755)]) {
+        files.push((at(&path, std::fs::read(&path))?, name, mode));
+    }
+    for (content, name, mode) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
         header.set_mode(mode);

@@ -6,6 +6,7 @@ use std::process::Command;
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
 
+use super::archive::NOTICES;
 use super::{ReleaseError, Target, at, write};
 
 /// The launcher's name, and the beginning of the others'. `headstart` itself is the package of the crates.
@@ -31,7 +32,8 @@ pub(super) fn packages(
     for (target, archive) in archives {
         let name = target.package();
         let package = folder.join(&name);
-        unpack(archive, &package.join("bin"))?;
+        unpack(archive, "headstart", &package.join("bin"))?;
+        unpack(archive, NOTICES, &package)?;
         let mut manifest = json!({
             "name": name,
             "version": version,
@@ -39,7 +41,7 @@ pub(super) fn packages(
             "license": "MIT OR Apache-2.0",
             "os": [target.os],
             "cpu": [target.cpu],
-            "files": ["bin", "LICENSE-*"],
+            "files": ["bin", "LICENSE-*", NOTICES],
             "preferUnplugged": true,
         });
         if let Some(libc) = target.libc {
@@ -80,18 +82,18 @@ impl Target {
     }
 }
 
-/// The binary out of an archive.
-fn unpack(archive: &Path, folder: &Path) -> Result<(), ReleaseError> {
+/// A file out of an archive.
+fn unpack(archive: &Path, wanted: &str, folder: &Path) -> Result<(), ReleaseError> {
     at(folder, std::fs::create_dir_all(folder))?;
     let file = at(archive, std::fs::File::open(archive))?;
     let mut tar = tar::Archive::new(GzDecoder::new(file));
     for entry in at(archive, tar.entries())? {
         let mut entry = at(archive, entry)?;
-        if at(archive, entry.path())?.file_name().is_some_and(|name| name == "headstart") {
-            return at(archive, entry.unpack(folder.join("headstart")).map(drop));
+        if at(archive, entry.path())?.file_name().is_some_and(|name| name == wanted) {
+            return at(archive, entry.unpack(folder.join(wanted)).map(drop));
         }
     }
-    let missing = std::io::Error::new(std::io::ErrorKind::NotFound, "holds no headstart");
+    let missing = std::io::Error::new(std::io::ErrorKind::NotFound, format!("holds no {wanted}"));
     at(archive, Err(missing))
 }
 

@@ -97,6 +97,35 @@ fn the_installer_installs_what_was_released() {
 }
 
 #[test]
+fn the_licences_of_others_go_along() {
+    let notices = notices::notices(&repository(), here().triple).unwrap();
+    // A package of every kind: one that is always there, one of a feature that is on, and none that only tests.
+    for (name, is_in) in [
+        ("serde_json ", true),
+        ("syntect ", true),
+        ("rmcp ", true),
+        ("insta ", false),
+        ("headstart-agent ", false),
+    ] {
+        let listed = notices
+            .lines()
+            .any(|line| line.split(", ").any(|one| one.starts_with(name)) && line.len() < 10_000);
+        assert_eq!(listed, is_in, "{name}");
+    }
+    for text in ["Permission is hereby granted", "Apache License", "Mozilla Public License"] {
+        assert!(notices.contains(text), "{text}");
+    }
+    let release = Release::new();
+    let archive = release.files.join(here().archive_name(&version::of_workspace(&repository()).unwrap()));
+    let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(fs::File::open(archive).unwrap()));
+    let mut packed = tar.entries().unwrap().map(Result::unwrap);
+    let mut packed = packed.find(|entry| entry.path().unwrap().ends_with(archive::NOTICES)).unwrap();
+    let mut text = String::new();
+    packed.read_to_string(&mut text).unwrap();
+    assert_eq!(text, notices);
+}
+
+#[test]
 fn the_installer_refuses_what_is_not_the_release() {
     let release = Release::new();
     let archive = fs::read_dir(&release.files).unwrap().map(|entry| entry.unwrap().path());

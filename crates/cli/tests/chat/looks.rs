@@ -30,6 +30,9 @@ fn a_resize_breaks_nothing() {
         .writes(0, "tests.txt", "tests\n")
         .says(0, "Tests are written.")
         .chat_with_ghost("auto-edit");
+    // What is drawn for one size and arrives when the terminal has another stays as it is: no program can know.
+    chat.wait_for("ready");
+    chat.settle();
     // As wide as what is redrawn or wider: this test's terminal does not break rows anew, as others do.
     for columns in [32, 100, 40, 72] {
         chat.resize(columns, 30);
