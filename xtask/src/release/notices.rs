@@ -1,6 +1,7 @@
 //! The licences of what is compiled into the binary, which ask to go along with it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::Path;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
@@ -41,7 +42,7 @@ pub(super) fn notices(repository: &Path, triple: &str) -> Result<String, Release
     texts.sort();
     for (names, text) in texts {
         let line = "=".repeat(80);
-        notices.push_str(&format!("\n{line}\n{}\n{line}\n\n{}\n", names.join(", "), text.trim()));
+        let _ = writeln!(notices, "\n{line}\n{}\n{line}\n\n{}", names.join(", "), text.trim());
     }
     if !without.is_empty() {
         notices.push_str("\nThese name their licence and bring no text of it:\n\n");
