@@ -8,7 +8,7 @@ mod plan;
 mod root;
 mod serve;
 
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::ExitCode;
 
 use self::plan::Plan;
@@ -18,9 +18,9 @@ use super::{outer, refused};
 use crate::{Network, Refusal};
 pub(super) use plan::{Apart, encode};
 
-/// Serves until the other side of the socket is gone.
-pub(super) fn enter(mut channel: Channel, network: Network) -> ExitCode {
-    match start(&mut channel, network) {
+/// Serves until the other side of the socket is gone, or `parent` has ended.
+pub(super) fn enter(mut channel: Channel, network: Network, parent: OwnedFd) -> ExitCode {
+    match start(&mut channel, network, parent) {
         Ok(Some(limits)) => serve::serve(&mut channel, limits),
         // It was never told what to show.
         Ok(None) => ExitCode::SUCCESS,
@@ -33,8 +33,8 @@ pub(super) fn enter(mut channel: Channel, network: Network) -> ExitCode {
 }
 
 /// What no plan changes comes before it, for a view may be prepared long before it is known what it shows.
-fn start(channel: &mut Channel, network: Network) -> Result<Option<crate::Limits>, Refusal> {
-    outer::die_with_parent()?;
+fn start(channel: &mut Channel, network: Network, parent: OwnedFd) -> Result<Option<crate::Limits>, Refusal> {
+    outer::die_with_parent(&parent)?;
     let parts = Parts::new()?;
     if network == Network::Own {
         network::loopback_up()?;
@@ -48,8 +48,10 @@ fn start(channel: &mut Channel, network: Network) -> Result<Option<crate::Limits
     })?;
     let built = root::build(&plan, parts, network)?;
     lock::limit(&plan.limits)?;
+    // Which takes the signal back.
     lock::give_up_capabilities()?;
-    outer::die_with_parent()?;
+    outer::die_with_parent(&parent)?;
+    drop(parent);
     lock::close_all_but(&[channel.as_fd(), built.written.as_fd(), built.view.as_fd()])?;
     // The filter comes last, for the calls of the others are on its list.
     lock::landlock(&built.writable);

@@ -1,12 +1,16 @@
 //! The process that makes the namespaces of a view, and waits for the first process in them.
 
 use std::fs;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::ExitCode;
 
 use fork::{Fork, fork};
 use nix::sched::{CloneFlags, unshare};
-use rustix::process::{Pid, Signal, WaitOptions, getgid, getuid, set_parent_process_death_signal, waitpid};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getgid, getpid, getuid, pidfd_open,
+    set_parent_process_death_signal, waitpid,
+};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::channel::Channel;
@@ -27,8 +31,8 @@ const NEEDED: [CapabilitySet; 6] = [
 pub(super) fn enter(network: Network) -> ExitCode {
     let Ok(socket) = std::io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     match start(network) {
-        Ok(Fork::Child) => init::enter(Channel::new(socket), network),
-        Ok(Fork::Parent(child)) => {
+        Ok((Fork::Child, parent)) => init::enter(Channel::new(socket), network, parent),
+        Ok((Fork::Parent(child), _)) => {
             drop(socket);
             // It only waits from here on.
             let _ = set_capabilities(None, sets(CapabilitySet::empty()));
@@ -44,8 +48,8 @@ pub(super) fn enter(network: Network) -> ExitCode {
 }
 
 /// Comes back twice: in this process and in the first one of the namespaces, which is a copy of it. To start the program again for that would take as long
-/// as half of all the rest.
-fn start(network: Network) -> Result<Fork, Refusal> {
+/// as half of all the rest. The first process knows this one by the handle.
+fn start(network: Network) -> Result<(Fork, OwnedFd), Refusal> {
     // The thread that started this process may end while the view lives on, so it is the socket that tells of the caller's death.
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let own_network = match network {
@@ -68,8 +72,10 @@ fn start(network: Network) -> Result<Fork, Refusal> {
     write("/proc/self/gid_map", format!("{group} {group} 1"))?;
     set_capabilities(None, sets(NEEDED.into_iter().collect()))
         .map_err(|error| refused("capset", "", error))?;
+    let this = pidfd_open(getpid(), PidfdFlags::empty()).map_err(|error| refused("pidfd_open", "", error))?;
     // The copy may do anything, for there is no other thread: with one, no user namespace would have been made.
-    fork().map_err(|error| refused("fork", "the first process of the view", error))
+    let fork = fork().map_err(|error| refused("fork", "the first process of the view", error))?;
+    Ok((fork, this))
 }
 
 fn sets(capabilities: CapabilitySet) -> CapabilitySets {
@@ -78,7 +84,18 @@ fn sets(capabilities: CapabilitySet) -> CapabilitySets {
 }
 
 /// For the first process: it does not outlive the one that waits for it.
-pub(super) fn die_with_parent() -> Result<(), Refusal> {
+pub(super) fn die_with_parent(parent: &OwnedFd) -> Result<(), Refusal> {
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| refused("prctl", "PR_SET_PDEATHSIG", error))
+        .map_err(|error| refused("prctl", "PR_SET_PDEATHSIG", error))?;
+    // One that has ended before sends no signal any more.
+    let mut ended = [PollFd::new(parent, PollFlags::IN)];
+    match again(|| poll(&mut ended, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(Refusal {
+            call: "poll".to_owned(),
+            about: "the process that made the namespaces".to_owned(),
+            message: "it has ended".to_owned(),
+        }),
+        Err(error) => Err(refused("poll", "the process that made the namespaces", error)),
+    }
 }

@@ -68,11 +68,12 @@ impl Prepared {
     /// These if they fit, or others.
     pub(super) fn fitting(prepared: Option<Self>, options: &Options) -> Result<Self, ShadowError> {
         let (program, network) = (&*options.program, options.network);
-        let fits = |prepared: &Self| {
+        let fits = |prepared: &mut Self| {
             let is_same = prepared.program == program && prepared.network == network;
             is_same && prepared.starting.waits() && !prepared.mounts.have_changed()
         };
-        prepared.filter(fits).map_or_else(|| Self::on(program, network), Ok)
+        let mut prepared = prepared;
+        prepared.take_if(fits).map_or_else(|| Self::on(program, network), Ok)
     }
 }
 
@@ -84,9 +85,14 @@ pub(super) struct Starting {
 }
 
 impl Starting {
-    /// Whether its first process has said nothing: neither that something was refused, nor by its end.
-    fn waits(&self) -> bool {
+    /// Whether its first process has said nothing: neither that something was refused, nor by its end. Of its end the channel may tell late, because a program
+    /// that another thread has just started shares the other side until it is that program.
+    fn waits(&mut self) -> bool {
+        let has_ended = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
         let Some(channel) = &self.channel else { return false };
+        if self.child.as_mut().is_none_or(has_ended) {
+            return false;
+        }
         let mut said = [PollFd::new(channel, PollFlags::IN)];
         again(|| poll(&mut said, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))) == Ok(0)
     }
