@@ -189,6 +189,8 @@ fn a_command_of_the_users_own_runs_unasked_and_the_model_is_told_with_the_next_p
     chat.wait_for_processes(1);
     chat.send("what now?\r");
     chat.wait_for("I see it.");
+    // The turn ends a moment after its last words.
+    chat.settle();
     chat.send("/retry\r");
     chat.wait_for("> what now?\nOnce more.");
     let asked = |number: usize| server.requests()[number].json()["messages"].to_string();
