@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { type Plugin, defineConfig } from "vite";
 
 /** The module begins to be fetched with the page, and not when its code has come. */
@@ -14,8 +14,16 @@ const preloadModule: Plugin = {
   },
 };
 
+/** The licences of what the module is made of; those of the code beside it are written by `build.license`. */
+const licences: Plugin = {
+  name: "licences",
+  generateBundle() {
+    this.emitFile({ type: "asset", fileName: "licences-module.md", source: readFileSync("node_modules/headstart/THIRD-PARTY.md") });
+  },
+};
+
 export default defineConfig({
-  plugins: [preloadModule],
+  plugins: [preloadModule, licences],
   // Relative addresses: the built page can lie in any folder of a server.
   base: "./",
   build: {
@@ -23,6 +31,7 @@ export default defineConfig({
     // One module for a page that needs all of it at once: mostly the editor.
     chunkSizeWarningLimit: 700,
     modulePreload: { polyfill: false },
+    license: { fileName: "licences-code.md" },
     rolldownOptions: { input: ["index.html", "connect.html"] },
   },
   // The package is a link to where `cargo xtask wasm` puts it.

@@ -10,6 +10,13 @@ after(() => site.close());
 /** A time as the page shows it. */
 const shown = (ms) => (ms < 95 ? `${ms < 9.95 ? ms.toFixed(1) : Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
+test("the licences of others go along with the page", async () => {
+  for (const [file, part] of [["licences-module.md", "tree-sitter-bash "], ["licences-code.md", "lit-html"]]) {
+    const answer = await fetch(new URL(file, site.origin));
+    assert.ok(answer.ok && (await answer.text()).includes(part), file);
+  }
+});
+
 test("the whole flow goes by keyboard: suggestion, diff, Tab, a boundary with consent, and real tests", async () => {
   const visitor = await site.open({});
   const { page } = visitor;

@@ -16,6 +16,7 @@
 //! ```
 
 mod fuzz;
+mod notices;
 mod release;
 mod rules;
 mod screenshot;

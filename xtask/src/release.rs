@@ -4,7 +4,6 @@
 
 mod archive;
 mod assemble;
-mod notices;
 mod npm;
 mod registry;
 mod version;
@@ -14,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub(crate) use archive::archive;
 pub(crate) use assemble::assemble;
 pub(crate) use version::check;
+
+use crate::notices::NoticesError;
 
 /// Where the files of a release are put together, in the target folder.
 pub(crate) const FOLDER: &str = "release-files";
@@ -59,10 +60,8 @@ pub(crate) enum ReleaseError {
     Start { program: String, source: std::io::Error },
     #[error("{command} failed")]
     Failed { command: String },
-    #[error("what the binary is made of: {source}")]
-    Metadata { source: cargo_metadata::Error },
-    #[error("the workspace has no package headstart")]
-    NoPackage,
+    #[error(transparent)]
+    Notices(#[from] NoticesError),
 }
 
 impl Target {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use self::toolchain::{TARGET, Toolchain};
+use crate::notices::NoticesError;
 use crate::rules::PURE_CRATES;
 
 pub(crate) use package::build;
@@ -57,6 +58,8 @@ pub(crate) enum WasmError {
     Failed { command: String },
     #[error("cargo metadata: {0}")]
     Metadata(#[from] cargo_metadata::Error),
+    #[error(transparent)]
+    Notices(#[from] NoticesError),
     #[error("{package} is not among the dependencies, so the C headers for {TARGET} are not found")]
     NoHeaders { package: &'static str },
     #[error("{path}: {source}")]

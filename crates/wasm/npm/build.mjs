@@ -167,6 +167,7 @@ function writeRest() {
   writeFileSync(join(output, "package.json"), `${JSON.stringify(published(manifest, entries, plain, home), null, 2)}\n`);
   copyFileSync(join(here, "README.md"), join(output, "README.md"));
   for (const licence of ["LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(repository, licence), join(output, licence));
+  copyFileSync(join(modules, "THIRD-PARTY.md"), join(output, "THIRD-PARTY.md"));
 }
 
 function tool(name) {

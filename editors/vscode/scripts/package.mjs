@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
@@ -12,6 +13,9 @@ const FILES = ["README.md", "package.nls.json", "dist/extension.js", "dist/heads
 await rm(stage, { recursive: true, force: true });
 for (const file of FILES) await cp(root + file, stage + file);
 const licences = await Promise.all(["LICENSE-MIT", "LICENSE-APACHE"].map((name) => readFile(`${root}../../${name}`, "utf8")));
+// All of others that the extension brings is in the module of its npm package.
+const { resolve } = createRequire(import.meta.url);
+await cp(join(dirname(resolve("headstart/package.json")), "THIRD-PARTY.md"), `${stage}THIRD-PARTY.md`);
 await writeFile(`${stage}LICENSE.txt`, `headstart is licensed under either of the two licences below, as you like.\n\n${licences.join("\n\n")}`);
 const { scripts: _scripts, devDependencies: _dev, dependencies: _dependencies, private: _private, ...manifest } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
 await writeFile(`${stage}package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
@@ -20,6 +24,6 @@ await writeFile(`${stage}.vscodeignore`, "");
 
 const out = `${root}out/headstart-${manifest.version}.vsix`;
 await mkdir(`${root}out`, { recursive: true });
-const vsce = createRequire(import.meta.url).resolve("@vscode/vsce/vsce");
+const vsce = resolve("@vscode/vsce/vsce");
 const { stdout, stderr } = await promisify(execFile)(process.execPath, [vsce, "package", "--no-dependencies", "--skip-license", "--allow-missing-repository", "--out", out], { cwd: stage });
 process.stdout.write(stdout + stderr);

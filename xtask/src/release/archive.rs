@@ -6,12 +6,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
-use super::{ReleaseError, Target, at, notices, version};
+use super::{ReleaseError, Target, at, version};
+use crate::notices::{Compiled, FILE, notices};
 
 /// What stands beside the binary, from the repository.
 const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
-/// The licences of others, beside the binary.
-pub(super) const NOTICES: &str = "THIRD-PARTY.md";
 
 /// Packs a binary for a target into `folder`; gives the archive. The same files make the same bytes.
 pub(crate) fn archive(
@@ -27,7 +26,7 @@ pub(crate) fn archive(
     let file = at(&archive, File::create(&archive))?;
     let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::best()));
     let top = name.trim_end_matches(".tar.gz");
-    let mut files = vec![(notices::notices(repository, target.triple)?.into_bytes(), NOTICES, 0o644)];
+    let mut files = vec![(licences(repository, target)?.into_bytes(), FILE, 0o644)];
     let read = BESIDE.iter().map(|beside| (repository.join(beside), *beside, 0o644));
     for (path, name, mode) in read.chain([(binary.to_owned(), "headstart", 0o755)]) {
         files.push((at(&path, std::fs::read(&path))?, name, mode));
@@ -46,6 +45,15 @@ pub(crate) fn archive(
     let mut file = at(&beside, File::create(&beside))?;
     at(&beside, writeln!(file, "{sum}  {name}"))?;
     Ok(archive)
+}
+
+/// The licences of what the binary for a target is made of.
+pub(super) fn licences(repository: &Path, target: Target) -> Result<String, ReleaseError> {
+    let binary = Compiled { package: "headstart", triple: target.triple, options: &[] };
+    let mut text = notices(repository, binary)?;
+    text.push_str("\nThe syntaxes by which code is coloured:\n\n");
+    text.push_str(&two_face::acknowledgement::listing().to_md());
+    Ok(text)
 }
 
 /// A file's SHA-256, in hexadecimal.

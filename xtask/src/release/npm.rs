@@ -6,8 +6,8 @@ use std::process::Command;
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
 
-use super::archive::NOTICES;
 use super::{ReleaseError, Target, at, write};
+use crate::notices::FILE;
 
 /// The launcher's name, and the beginning of the others'. `headstart` itself is the package of the crates.
 const NAME: &str = "headstart-cli";
@@ -33,7 +33,7 @@ pub(super) fn packages(
         let name = target.package();
         let package = folder.join(&name);
         unpack(archive, "headstart", &package.join("bin"))?;
-        unpack(archive, NOTICES, &package)?;
+        unpack(archive, FILE, &package)?;
         let mut manifest = json!({
             "name": name,
             "version": version,
@@ -41,7 +41,7 @@ pub(super) fn packages(
             "license": "MIT OR Apache-2.0",
             "os": [target.os],
             "cpu": [target.cpu],
-            "files": ["bin", "LICENSE-*", NOTICES],
+            "files": ["bin", "LICENSE-*", FILE],
             "preferUnplugged": true,
         });
         if let Some(libc) = target.libc {

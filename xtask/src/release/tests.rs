@@ -98,7 +98,7 @@ fn the_installer_installs_what_was_released() {
 
 #[test]
 fn the_licences_of_others_go_along() {
-    let notices = notices::notices(&repository(), here().triple).unwrap();
+    let notices = archive::licences(&repository(), here()).unwrap();
     // A package of every kind: one that is always there, one of a feature that is on, and none that only tests.
     for (name, is_in) in [
         ("serde_json ", true),
@@ -119,7 +119,7 @@ fn the_licences_of_others_go_along() {
     let archive = release.files.join(here().archive_name(&version::of_workspace(&repository()).unwrap()));
     let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(fs::File::open(archive).unwrap()));
     let mut packed = tar.entries().unwrap().map(Result::unwrap);
-    let mut packed = packed.find(|entry| entry.path().unwrap().ends_with(archive::NOTICES)).unwrap();
+    let mut packed = packed.find(|entry| entry.path().unwrap().ends_with(crate::notices::FILE)).unwrap();
     let mut text = String::new();
     packed.read_to_string(&mut text).unwrap();
     assert_eq!(text, notices);

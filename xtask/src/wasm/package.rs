@@ -9,8 +9,9 @@ use ignore::WalkBuilder;
 use wasmparser::{Parser, Payload};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::toolchain::Toolchain;
+use super::toolchain::{TARGET, Toolchain};
 use super::{Profile, WasmError, complete, npm, read, replace_folder};
+use crate::notices::{self, Compiled};
 
 /// The one module whose functions ours may import: what wasm-bindgen writes beside it.
 const GLUE: &str = "./glue_bg.js";
@@ -75,6 +76,7 @@ pub(crate) fn build(
             front_end.map_or(Ok(()), npm::install)
         });
         build_modules(&toolchain, profile, &modules)?;
+        write_licences(repository, &modules)?;
         installed.join().expect("works because nothing in it panics")
     })?;
     let seen = seen(repository, &source, &modules, profile)?;
@@ -89,6 +91,14 @@ fn build_modules(toolchain: &Toolchain, profile: Profile, folder: &Path) -> Resu
         bind(&bindgen, &module, &folder.join(name))?;
     }
     Ok(())
+}
+
+/// The licences of what the modules are made of, beside them.
+fn write_licences(repository: &Path, modules: &Path) -> Result<(), WasmError> {
+    let package = Compiled { package: "headstart-wasm", triple: TARGET, options: &["--all-features"] };
+    let path = modules.join(notices::FILE);
+    std::fs::write(&path, notices::notices(repository, package)?)
+        .map_err(|source| WasmError::File { path, source })
 }
 
 /// Where the project lives, as the manifest of the workspace says.
@@ -133,6 +143,7 @@ fn seen(repository: &Path, source: &Path, modules: &Path, profile: Profile) -> R
         .map(ignore::DirEntry::into_path)
         .collect();
     paths.extend(profile.modules().iter().map(|(name, _)| modules.join(name).join("seen")));
+    paths.push(modules.join(notices::FILE));
     paths.extend(["LICENSE-APACHE", "LICENSE-MIT", "Cargo.toml"].map(|name| repository.join(name)));
     paths.sort();
     let mut all = format!("{profile:?}").into_bytes();

@@ -35,6 +35,12 @@ test("whoever finds the package finds the project", () => {
   assert.ok(!("repository" in published({ name: "headstart" }, entries, [], undefined)));
 });
 
+test("the licences of what the modules are made of go along", () => {
+  const text = readFileSync(join(root, "THIRD-PARTY.md"), "utf8");
+  for (const part of ["serde_json ", "tree-sitter-bash ", "wasm-bindgen ", "Permission is hereby granted", "Apache License"]) assert.ok(text.includes(part), part);
+  for (const absent of ["insta ", "reqwest ", "headstart-agent "]) assert.ok(!text.includes(`\n${absent}`) && !text.includes(`, ${absent}`), absent);
+});
+
 test("declarations of CommonJS name each other as such", () => {
   assert.ok(10 < ofKind(".d.cts").length);
   for (const file of ofKind(".d.cts")) {
