@@ -82,7 +82,32 @@ fn some_texts() -> Vec<Value> {
         1 => a_text(),
     ];
     texts.extend(drawn(&made, some(1_500)).into_iter().filter(|text| is_old(text)));
+    texts.extend(edges());
     texts.into_iter().map(Value::from).collect()
+}
+
+/// Texts on both sides of each number of words or letters that a rule counts to.
+fn edges() -> Vec<String> {
+    let around = |before: &str, part: &str, after: &str| {
+        (0..=10).map(|count| format!("{before}{}{after}", part.repeat(count))).collect::<Vec<_>>()
+    };
+    [
+        around("fix &", "a", "; in it"),
+        around("the", " parser", " is great"),
+        around("the", " parser", " works well"),
+        around("rm", " build", " -rf"),
+        around("rimraf", " build", ""),
+        around("delete", " the", " repository"),
+        around("drop", " the", " production database"),
+        around("wipe", " old", " database"),
+        around("git", " push", " origin main --force"),
+        around("git", " -C x", " push --force"),
+        around("flyctl", " apps", " destroy"),
+        around("kubectl", " prod", " delete namespace"),
+        around("", "run ", "it"),
+        around("add ", "test", ""),
+    ]
+    .concat()
 }
 
 /// The entries of all word lists, and the marks that rules look at.
