@@ -55,10 +55,12 @@ use settings::Settings;
 pub(crate) struct AgentNeeds {
     /// Folders that it reads; what it writes to them is forgotten.
     pub(crate) tools: Vec<PathBuf>,
-    /// Folders that are the machine's own.
+    /// Folders and files that are the machine's own.
     pub(crate) shared: Vec<PathBuf>,
     /// Files of which it has a copy.
     pub(crate) copied: Vec<PathBuf>,
+    /// Folders that are shown empty.
+    pub(crate) emptied: Vec<PathBuf>,
     /// Folders that it only reads.
     pub(crate) show: Vec<PathBuf>,
     pub(crate) network: Network,
@@ -145,10 +147,10 @@ impl Views {
 
     /// The same for an agent of the user's, which needs more than a command does.
     pub(crate) fn for_agent(mut self, needs: AgentNeeds) -> Self {
-        let AgentNeeds { tools, shared, copied, show, network, address_space } = needs;
+        let AgentNeeds { tools, shared, copied, emptied, show, network, address_space } = needs;
         self.options.tools.extend(tools);
         self.options.show.extend(show);
-        (self.options.shared, self.options.copied) = (shared, copied);
+        (self.options.shared, self.options.copied, self.options.emptied) = (shared, copied, emptied);
         self.options.network = network;
         self.options.limits.address_space = address_space;
         self

@@ -29,7 +29,7 @@ pub enum Shown {
         /// Files in it that are not shown.
         masked: Vec<PathBuf>,
     },
-    /// The machine's folder, as it is: what is written in it stays.
+    /// The machine's folder or file, as it is: what is written in it stays.
     Shared,
     /// A copy of the machine's file; what is written to it is forgotten.
     Copy,
@@ -54,6 +54,8 @@ pub enum Standing {
     Nothing,
     /// A folder.
     Folder,
+    /// A regular file.
+    File,
     /// A symbolic link with this target.
     Link(PathBuf),
 }
@@ -75,7 +77,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
     };
     for path in SYSTEM_FOLDERS.map(Path::new) {
         match look(path) {
-            Standing::Nothing => {}
+            Standing::Nothing | Standing::File => {}
             Standing::Folder => drop(places.insert(path.to_owned(), Shown::ReadOnly)),
             Standing::Link(target) => drop(places.insert(path.to_owned(), Shown::Link(target))),
         }
@@ -115,8 +117,22 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
     let of_system = |path: &Path| SYSTEM_FOLDERS.iter().any(|system| path.starts_with(system));
     for path in options.shared.iter().filter(|path| is_plain(path)) {
         let is_in_home = home.is_some_and(|home| path.starts_with(home) && path != home);
-        if is_in_home && look(path) == Standing::Folder && !holds_more(path) && !of_system(path) {
+        let is_there = match look(path) {
+            Standing::Folder => true,
+            // It is mounted over what is shown of it there.
+            Standing::File => places
+                .iter()
+                .any(|(place, shown)| matches!(shown, Shown::Tool { .. }) && path.starts_with(place)),
+            Standing::Nothing | Standing::Link(_) => false,
+        };
+        if is_in_home && is_there && !holds_more(path) && !of_system(path) {
             places.insert(path.clone(), Shown::Shared);
+        }
+    }
+    for path in options.emptied.iter().filter(|path| is_plain(path)) {
+        let is_in_home = home.is_some_and(|home| path.starts_with(home) && path != home);
+        if is_in_home && look(path) == Standing::Folder && !holds_more(path) {
+            places.insert(path.clone(), Shown::Empty);
         }
     }
     for path in options.copied.iter().filter(|path| is_plain(path)) {
@@ -133,8 +149,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         let on_disk = options.workspace.join(path);
         let mut above = on_disk.ancestors().skip(1).take_while(|above| *above != options.workspace);
         // A link on the way to it would lead elsewhere.
-        if above.all(|above| look(above) == Standing::Folder)
-            && matches!(look(&on_disk), Standing::Folder | Standing::Nothing)
+        if above.all(|above| look(above) == Standing::Folder) && !matches!(look(&on_disk), Standing::Link(_))
         {
             let below = if options.tier.copies() { Vec::new() } else { layer.below.clone() };
             places.insert(workspace.join(path), Shown::Build { room, below });
@@ -199,6 +214,9 @@ mod tests {
             | "/usr/bin"
             | "/home/ada/p/bin"
             | "/home/ada/.cargo/bin" => Standing::Folder,
+            "/etc/passwd" | "/home/ada/.cargo/index.db" | "/home/ada/.bashrc" | "/home/ada/p/a" => {
+                Standing::File
+            }
             _ => Standing::Nothing,
         }
     }
@@ -270,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_folder_of_the_home_is_shared() {
+    fn only_what_is_in_the_home_is_shared_or_emptied() {
         let before = shown(&options("/home/ada/p"));
         for path in [
             "/",
@@ -284,10 +302,22 @@ mod tests {
             "/gone",
             "bin",
             "/home/ada/../bob",
+            "/etc/passwd",
+            "/home/ada/p/a",
+            "/home/ada/.bashrc",
         ] {
             let with = Options { shared: vec![path.into()], ..options("/home/ada/p") };
             assert_eq!(shown(&with), before, "{path}");
         }
+        for path in ["/", "/home", "/home/ada", "/home/ada/p", "/home/ada/p/bin", "/etc", "/home/ada/.bashrc"]
+        {
+            let with = Options { emptied: vec![path.into()], ..options("/home/ada/p") };
+            assert_eq!(shown(&with), before, "{path}");
+        }
+        let with = Options { emptied: vec!["/home/ada/.cargo/bin".into()], ..options("/home/ada/p") };
+        assert!(shown(&with).contains(&("/home/ada/.cargo/bin".to_owned(), "empty".to_owned())));
+        let with = Options { shared: vec!["/home/ada/.cargo/index.db".into()], ..options("/home/ada/p") };
+        assert!(shown(&with).contains(&("/home/ada/.cargo/index.db".to_owned(), "the machine's".to_owned())));
         let with = Options { shared: vec!["/home/ada/.cargo/bin".into()], ..options("/home/ada/p") };
         assert!(shown(&with).contains(&("/home/ada/.cargo/bin".to_owned(), "the machine's".to_owned())));
         // A workspace in it would be written as it is.

@@ -23,10 +23,13 @@ pub struct Options {
     /// Further folders of tools, absolute: shown copy-on-write, what is written there is forgotten.
     pub tools: Vec<PathBuf>,
     /// Folders of the home that are the machine's own, absolute: what is written there stays. For a program that keeps in them what others are to find; all that
-    /// is in them counts as given to it. One that holds the workspace, the home or a folder of the system, or lies in the workspace, is not shown.
+    /// is in them counts as given to it. One that holds the workspace, the home or a folder of the system, or lies in the workspace, is not shown. A file is
+    /// shared where it lies in one of the [`tools`](Self::tools).
     pub shared: Vec<PathBuf>,
     /// Files of the home, absolute, of which the view has a copy, forgotten with it. One that is not there, is no regular file or has more than 16 MiB is left out.
     pub copied: Vec<PathBuf>,
+    /// Folders of the home, absolute, that are shown empty.
+    pub emptied: Vec<PathBuf>,
     /// Which network is reached.
     pub network: Network,
     /// Folders of build output that are kept on a disk; what is written to others is kept in memory.
@@ -64,6 +67,7 @@ impl Options {
             tools: Vec::new(),
             shared: Vec::new(),
             copied: Vec::new(),
+            emptied: Vec::new(),
             network: Network::Own,
             build: None,
             tier: Tier::Kernel,

@@ -4,8 +4,10 @@
 
 #[path = "../acp/client.rs"]
 mod client;
+mod codex;
 mod endings;
 mod forwarding;
+mod opencode;
 mod products;
 #[path = "../support/mod.rs"]
 mod support;

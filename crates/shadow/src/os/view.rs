@@ -447,6 +447,7 @@ fn standing(path: &Path) -> Standing {
     match path.symlink_metadata() {
         Ok(found) if found.is_symlink() => path.read_link().map_or(Standing::Nothing, Standing::Link),
         Ok(found) if found.is_dir() => Standing::Folder,
+        Ok(found) if found.is_file() => Standing::File,
         _ => Standing::Nothing,
     }
 }

@@ -238,16 +238,21 @@ fn what_is_shared() {
     let home = place.home().canonicalize().unwrap();
     fs::create_dir_all(home.join(".tool/kept")).unwrap();
     fs::write(home.join(".tool/settings"), "theirs").unwrap();
+    fs::write(home.join(".tool/data.db"), "theirs\n").unwrap();
+    fs::create_dir_all(home.join(".tool/rules")).unwrap();
+    fs::write(home.join(".tool/rules/allow"), "theirs").unwrap();
     fs::write(home.join(".tool.json"), "theirs").unwrap();
     std::os::unix::fs::symlink("/etc/passwd", home.join(".link.json")).unwrap();
     let mut options = place.options();
     options.home = Some(home.clone());
     options.tools.push(home.join(".tool"));
-    options.shared.push(home.join(".tool/kept"));
+    options.shared.extend([".tool/kept", ".tool/data.db"].map(|name| home.join(name)));
+    options.emptied.push(home.join(".tool/rules"));
     options.copied.extend([".tool.json", ".link.json", ".gone.json"].map(|name| home.join(name)));
     let mut view = View::start(&options).unwrap();
     let line = format!(
         "exec 2>/dev/null; cd {}; echo kept > .tool/kept/new; echo pwned > .tool/settings; echo pwned > .tool/kept/../other; \
+         cat .tool/rules/allow; echo pwned > .tool/rules/allow; echo more >> .tool/data.db; rm -f .tool/data.db; \
          cat .tool.json; echo; echo pwned > .tool.json; echo pwned > .other; ls -A",
         home.display()
     );
@@ -259,6 +264,8 @@ fn what_is_shared() {
     assert_eq!(fs::read_to_string(home.join(".tool/kept/new")).unwrap(), "kept\n");
     for (path, expected) in [
         (".tool/settings", Some("theirs")),
+        (".tool/data.db", Some("theirs\nmore\n")),
+        (".tool/rules/allow", Some("theirs")),
         (".tool.json", Some("theirs")),
         (".tool/other", None),
         (".other", None),

@@ -13,6 +13,7 @@ use super::kept::Change;
 use super::message::{self, Kind};
 use super::permission::{Boundary, Judged, allows_once};
 use super::relay::{Effect, Own, Proxy};
+use super::table::Asks;
 use super::taking::Taken;
 
 /// A question waits so long for its user, in milliseconds.
@@ -33,7 +34,7 @@ enum Step {
     Initialize,
     Fork,
     Setting { method: String, params: Value },
-    Mode(&'static str),
+    Mode(String),
     Prompt,
     Close,
 }
@@ -143,7 +144,7 @@ impl Proxy {
         self.plan_fork();
     }
 
-    /// A fork of the conversation with the settings of its session, asked in the mode that asks.
+    /// A fork of the conversation with the settings of its session, asked in the mode that asks; where the agent asks in every mode, in that of the session.
     pub(super) fn plan_fork(&mut self) {
         let Some(ahead) = &mut self.ahead else { return };
         let Some(session) = self.sessions.get(&ahead.session) else { return };
@@ -153,7 +154,11 @@ impl Proxy {
                 ahead.steps.push_back(Step::Setting { method: method.clone(), params: params.clone() });
             }
         }
-        ahead.steps.extend(self.row.map(|row| Step::Mode(row.asks_in)));
+        let mode = self.row.and_then(|row| match &row.asks {
+            Asks::InMode(mode) => Some((*mode).to_owned()),
+            Asks::BySettings(_) => session.mode.clone(),
+        });
+        ahead.steps.extend(mode.map(Step::Mode));
         ahead.steps.push_back(Step::Prompt);
     }
 
@@ -245,12 +250,14 @@ impl Proxy {
         let Some(ahead) = &mut self.ahead else { return };
         let Some((_, step)) = ahead.waits_for.take_if(|(id, _)| message["id"] == *id) else { return };
         if let Some(error) = message.get("error") {
-            let said = error["message"].as_str().unwrap_or_default();
+            let said = &message::why(error);
             return match step {
                 // It has said its last word, so that it cannot be closed is no harm.
                 Step::Close => self.freeze(),
                 Step::Mode(mode) => {
-                    self.is_unfit(&format!("the agent does not know the mode {mode:?}, in which it would ask before it acts: {said}"));
+                    self.is_unfit(&format!(
+                        "the second agent does not know the mode {mode:?}, in which it would ask before it acts: {said}"
+                    ));
                     self.drop_work(said);
                 }
                 _ => self.drop_work(said),
@@ -427,7 +434,7 @@ impl Proxy {
             return;
         }
         if let Err(error) = result {
-            return self.drop_work(error["message"].as_str().unwrap_or_default());
+            return self.drop_work(&message::why(error));
         }
         let Some(ahead) = &mut self.ahead else { return };
         ahead.phase = Phase::Ready;

@@ -76,6 +76,13 @@ pub(super) fn error(id: &Value, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 
+/// What an error says; some say only in its data what it is about.
+pub(super) fn why(error: &Value) -> String {
+    let said = error["message"].as_str().unwrap_or_default();
+    let more = error["data"]["details"].as_str().or(error["data"].as_str());
+    more.map_or_else(|| said.to_owned(), |more| format!("{said}: {more}"))
+}
+
 /// A message as a line without its end.
 pub(super) fn line(message: &Value) -> Vec<u8> {
     message.to_string().into_bytes()
@@ -111,6 +118,18 @@ pub(super) fn renamed<'a>(line: &'a [u8], names: &SessionNames) -> Cow<'a, [u8]>
     }
     new.extend_from_slice(&line[copied..]);
     Cow::Owned(new)
+}
+
+/// The title of the session for which a fork stands: without what agents add to that of a fork, ` (fork)` or ` (fork #2)`.
+pub(super) fn without_fork(title: &Value) -> Value {
+    let Some(mut own) = title.as_str() else { return title.clone() };
+    while let Some((before, number)) = own.strip_suffix(')').and_then(|title| title.rsplit_once(" (fork"))
+        && (number.is_empty()
+            || number.strip_prefix(" #").is_some_and(|number| number.parse::<u32>().is_ok()))
+    {
+        own = before;
+    }
+    own.into()
 }
 
 fn quote(line: &[u8], from: usize) -> Option<usize> {
@@ -167,5 +186,21 @@ mod tests {
         assert_eq!(words(&prompt(json!([text("run "), text("it")]))).as_deref(), Some("run it"));
         assert_eq!(words(&prompt(json!([text("run"), { "type": "image", "data": "" }]))), None);
         assert_eq!(words(&json!({})), None);
+    }
+
+    #[test]
+    fn a_title_is_that_of_the_session_for_which_a_fork_stands() {
+        for (title, own) in [
+            ("A title (fork)", "A title"),
+            ("A title (fork) (fork)", "A title"),
+            ("A title (fork #12)", "A title"),
+            ("A title (fork #1) (fork #2)", "A title"),
+            ("A (fork #x)", "A (fork #x)"),
+            ("How to (fork) it", "How to (fork) it"),
+            ("A title", "A title"),
+        ] {
+            assert_eq!(without_fork(&title.into()), *own, "{title}");
+        }
+        assert_eq!(without_fork(&Value::Null), Value::Null);
     }
 }

@@ -76,6 +76,9 @@ pub(crate) async fn serve(
         proxy
             .is_unfit("this agent is none of those whose work can be taken over; its messages are passed on");
     }
+    if let Some(why) = row.and_then(|row| row.only_suggests).filter(|_| suggestions == Suggestions::Own) {
+        output::note(&format!("headstart: prompts are suggested, and nothing runs ahead: {why}"));
+    }
     let (happens, mut happened) = mpsc::unbounded_channel();
     let mut desk = Desk { editor: editor.clone(), agent: None, second: None, happens, projects, file };
     let ended = match Agent::start(&command) {

@@ -49,14 +49,20 @@ const PATHS: [&str; 14] = [
     "destination",
     "directory",
 ];
+/// Fields in which agents say that a command is to reach an address, or what lies outside the project.
+const MORE: [&str; 2] = ["url", "additionalPermissions"];
 /// Fields in which agents name the folder of a command.
 const FOLDERS: [&str; 4] = ["cwd", "workdir", "working_directory", "directory"];
 
 impl Rules {
     /// Judges a call, as it is told with its question. `asked`: the call waits for the answer; else it runs already, because the agent takes it for harmless.
     pub(super) fn judge(&self, call: &Value, asked: bool) -> Judged {
-        let input = call["rawInput"].as_object().filter(|input| !input.is_empty());
-        let Some(input) = input else { return boundary("the agent does not tell what the call is", false) };
+        let nothing = Map::new();
+        let input = call["rawInput"].as_object().unwrap_or(&nothing);
+        let names_files = |name: &str| call[name].as_array().is_some_and(|named| !named.is_empty());
+        if input.is_empty() && !(names_files("locations") || names_files("content")) {
+            return boundary("the agent does not tell what the call is", false);
+        }
         match call["kind"].as_str().unwrap_or("other") {
             "execute" => self.command(input, asked),
             "edit" | "delete" | "move" => self.files(call, input, Access::Write),
@@ -72,6 +78,9 @@ impl Rules {
         };
         if input.get("run_in_background").is_some_and(|value| *value != Value::Bool(false)) {
             return boundary("what runs in the background outlives its answer", false);
+        }
+        if MORE.iter().any(|name| input.contains_key(*name)) {
+            return boundary("the command is to have more rights than a command has", true);
         }
         let mut folders = FOLDERS.iter().filter_map(|name| input.get(*name)?.as_str());
         let directory = folders.next().unwrap_or(&self.gate.workspace).to_owned();
@@ -252,6 +261,11 @@ mod tests {
             let call = json!({ "kind": "execute", "rawInput": input });
             assert_eq!(judged(&call), "waits for the first agent", "{input}");
         }
+        for more in [json!({ "url": "https://example.org" }), json!({ "additionalPermissions": {} })] {
+            let mut input = more;
+            input["command"] = "ls".into();
+            assert_eq!(judged(&json!({ "kind": "execute", "rawInput": input })), "waits", "{input}");
+        }
         let elsewhere =
             json!({ "kind": "execute", "rawInput": { "command": ["python3", "-c", "print(1)"] } });
         assert_eq!(judged(&elsewhere), "waits");
@@ -289,7 +303,12 @@ mod tests {
             ),
             ("read", at("/home/ada/.ssh/id_ed25519"), json!({ "x": 1 }), "waits for the first agent"),
             ("read", json!([]), json!({ "file_path": "/home/ada/p/.env" }), "waits for the first agent"),
-            ("edit", at("/home/ada/p/a.txt"), json!({}), "waits for the first agent"),
+            // Some tell the paths alone.
+            ("edit", at("/home/ada/p/a.txt"), json!({}), "allowed"),
+            ("edit", at("/home/ada/a.txt"), json!({}), "waits for the first agent"),
+            ("edit", json!([]), json!({}), "waits for the first agent"),
+            ("execute", at("/home/ada/p/a.txt"), json!({}), "waits for the first agent"),
+            ("other", at("/home/ada/p/a.txt"), json!({}), "waits"),
             ("fetch", json!([]), json!({ "url": "http://example.org" }), "waits"),
             ("other", json!([]), json!({ "x": 1 }), "waits"),
         ] {

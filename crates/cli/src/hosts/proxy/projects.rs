@@ -9,7 +9,7 @@ use headstart_budget::Unwritten;
 use headstart_budget::policy::{Mode, Tariff};
 use headstart_forked_query::Prices;
 use headstart_overlay_fs::OsTree;
-use headstart_tool_gate::{AheadWrites, GateContext};
+use headstart_tool_gate::{AheadWrites, DenyRule, DenyRules, GateContext};
 use tokio::task::JoinHandle;
 
 use super::permission::Rules;
@@ -184,10 +184,15 @@ impl Projects {
         let needs = second::needs(row, &self.command, environment, path)?;
         let views = setup::any_views(&open.config, folder, environment, state.as_deref()).for_agent(needs);
         let rules = open.config.gate_context(folder.to_owned()).map_err(|error| error.to_string())?;
+        let closed = row.closes.iter().map(|pattern| DenyRule((*pattern).to_owned()));
+        let with_closed = DenyRules::new(rules.deny.rules().iter().cloned().chain(closed));
+        let with_closed = with_closed.map_err(|error| error.to_string())?;
+        let deny = if rules.deny.closes_secrets() { with_closed } else { with_closed.with_secrets_open() };
         let plan = Plan {
+            row,
             command: self.command.clone(),
             views: Arc::new(views),
-            deny: rules.deny,
+            deny,
             folder: path.to_owned(),
             environment: environment.clone(),
             tree,

@@ -18,9 +18,6 @@ use super::table::Row;
 /// Our own ids begin so; no editor's and no agent's does.
 const OURS: &str = "headstart:";
 
-/// What agents add to the title of a fork.
-const FORK: &str = " (fork)";
-
 /// What the proxy wants done.
 #[derive(Debug)]
 pub(super) enum Effect {
@@ -418,7 +415,8 @@ impl Proxy {
         let folder = params["cwd"].as_str().unwrap_or_default().to_owned();
         let project = if self.suggestions == Suggestions::Off { None } else { self.host.project(&folder) };
         let servers = params.get("mcpServers").cloned().unwrap_or_else(|| json!([]));
-        let mode = result["modes"]["currentModeId"].as_str().map(str::to_owned);
+        let mode = result["modes"]["currentModeId"].as_str().or_else(|| mode_among(&result["configOptions"]));
+        let mode = mode.map(str::to_owned);
         let session = Session {
             folder,
             servers,
@@ -439,10 +437,11 @@ impl Proxy {
         }
         // Its user knows nothing of a fork.
         let stands = message::session(message).is_some_and(|id| self.editors_names.contains_key(id));
-        if stands && message["params"]["update"]["title"].as_str().is_some_and(|title| title.ends_with(FORK))
-        {
+        let title = &message["params"]["update"]["title"];
+        let own = message::without_fork(title);
+        if stands && own != *title {
             let mut message = message.clone();
-            message["params"]["update"]["title"] = without_fork(&message["params"]["update"]["title"]);
+            message["params"]["update"]["title"] = own;
             return self.pass_to_editor(&message::line(&message));
         }
         let name = message::session(message).map(|id| self.editors_name(id));
@@ -477,12 +476,8 @@ impl Proxy {
             "tool_call" => session.entries += 1,
             "current_mode_update" => session.mode = update["currentModeId"].as_str().map(str::to_owned),
             "config_option_update" => {
-                let options = update["configOptions"].as_array();
-                let mode = options.into_iter().flatten().find(|option| option["category"] == "mode");
-                session.mode = mode
-                    .and_then(|mode| mode["currentValue"].as_str())
-                    .map(str::to_owned)
-                    .or(session.mode.take());
+                let mode = mode_among(&update["configOptions"]).map(str::to_owned);
+                session.mode = mode.or(session.mode.take());
             }
             "available_commands_update" => {
                 session.commands = Some(update["availableCommands"].clone());
@@ -508,7 +503,7 @@ impl Proxy {
         sessions.retain(|session| !session["sessionId"].as_str().is_some_and(|id| self.kept.hides(id)));
         for session in sessions.iter_mut().filter(|session| session.get("title").is_some()) {
             if session["sessionId"].as_str().is_some_and(|id| self.editors_names.contains_key(id)) {
-                session["title"] = without_fork(&session["title"]);
+                session["title"] = message::without_fork(&session["title"]);
             }
         }
         self.pass_to_editor(&message::line(&message));
@@ -578,7 +573,8 @@ impl Proxy {
     }
 }
 
-/// The title of the session for which a fork stands.
-fn without_fork(title: &Value) -> Value {
-    title.as_str().map_or_else(|| title.clone(), |title| title.trim_end_matches(FORK).into())
+/// The mode of a session among its options.
+fn mode_among(options: &Value) -> Option<&str> {
+    let mode = options.as_array()?.iter().find(|option| option["category"] == "mode")?;
+    mode["currentValue"].as_str()
 }

@@ -9,20 +9,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{ChangeSet, OsTree};
-use headstart_shadow::{Command, Ender, Network, WhyNot};
+use headstart_shadow::{Command, Ender, Network, ShadowError, Streams, View, WhyNot};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::Support;
 use headstart_workspace_path::WorkspacePath;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::ahead::Frozen;
-use super::table::Row;
+use super::table::{Asks, Row};
 use crate::environment::Environment;
 use crate::hosts::hooks::surroundings;
 use crate::views::{AgentNeeds, BuildOutput, Opened, Read, Views};
 
 /// An agent whose input ended has so long to write down what it keeps.
 const GOODBYE: Duration = Duration::from_secs(5);
+/// An agent that is to tell its settings has so long.
+const TELLING: Duration = Duration::from_secs(30);
 /// Address space of a process: runtimes reserve far more than they use.
 const ADDRESS_SPACE: u64 = 1 << 46;
 
@@ -48,6 +50,7 @@ impl std::fmt::Debug for Frozen {
 /// What is needed to start one.
 #[derive(Clone)]
 pub(super) struct Plan {
+    pub(super) row: &'static Row,
     pub(super) command: Vec<String>,
     pub(super) views: Arc<Views>,
     pub(super) deny: DenyRules,
@@ -129,7 +132,7 @@ fn hold(
     number: u64,
 ) -> Result<(), (String, bool)> {
     let for_good = |why: String| (why, true);
-    let passing = |error: headstart_shadow::ShadowError| (error.to_string(), false);
+    let passing = |error: ShadowError| (error.to_string(), false);
     if let Support::None { why } = plan.views.support() {
         return Err(for_good(format!("there is no view here: {why}")));
     }
@@ -138,6 +141,9 @@ fn hold(
     let mut opened = opened.map_err(|why| (why, false))?;
     let view = &mut opened.view;
     *ender.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.ender().map_err(passing)?);
+    if let Some(why) = against(plan, view).map_err(passing)? {
+        return Err(for_good(why));
+    }
     // Nobody may want it any more.
     let program = view
         .start_program(&command(plan))
@@ -200,7 +206,7 @@ fn hold(
 /// Waits until the agent has ended, and reads what its view holds.
 fn freeze(opened: &mut Opened, plan: &Plan, wished: &Receiver<Wish>) -> Result<Frozen, String> {
     let deadline = Instant::now() + GOODBYE;
-    let failed = |error: headstart_shadow::ShadowError| error.to_string();
+    let failed = |error: ShadowError| error.to_string();
     let view = &mut opened.view;
     while view.running().map_err(failed)?.ended.is_none() && Instant::now() < deadline {
         if let Err(RecvTimeoutError::Disconnected) = wished.recv_timeout(Duration::from_millis(10)) {
@@ -241,11 +247,33 @@ fn of_repository(read: Read) -> Option<String> {
     }
 }
 
-/// The agent's own command line, in the variables of its user without those that have programs do something else.
+/// The agent's own command line, in the variables of its user without those that have programs do something else, and with those that have it ask.
 fn command(plan: &Plan) -> Command {
-    let arguments: Vec<OsString> = plan.command.iter().map(OsString::from).collect();
+    let mut command = in_variables(plan, &plan.command, Duration::MAX);
+    if let Asks::BySettings(settings) = &plan.row.asks {
+        let more =
+            settings.variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        command.environment.extend(more);
+    }
+    command
+}
+
+fn in_variables(plan: &Plan, words: &[String], time: Duration) -> Command {
     let environment = variables(&plan.environment, &plan.folder).into_iter().collect();
-    Command { environment, ..Command::new(arguments, Duration::MAX) }
+    let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+    Command { environment, ..Command::new(arguments, time) }
+}
+
+/// What in the settings of the agent, as it finds them in its view, speaks against having it ask by ours.
+fn against(plan: &Plan, view: &mut View) -> Result<Option<String>, ShadowError> {
+    let (Asks::BySettings(settings), Some(words)) =
+        (&plan.row.asks, plan.row.settings_command(&plan.command))
+    else {
+        return Ok(None);
+    };
+    let asked = Command { streams: Streams::Apart, ..in_variables(plan, &words, TELLING) };
+    let told = serde_json::from_slice(&view.run(&asked)?.stdout).unwrap_or_default();
+    Ok((settings.against)(&told).map(|why| format!("the agent may act without a question: {why}")))
 }
 
 /// The variables of the second agent.
@@ -281,8 +309,13 @@ pub(super) fn needs(
 ) -> Result<AgentNeeds, String> {
     let home = users.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let home = home.ok_or("HOME is not set, so it is not known where the agent keeps its conversations")?;
-    if let Some(name) = row.moved_by.iter().find(|name| users.get(name).is_some()) {
-        return Err(format!("{name} moves the folder in which the agent keeps its conversations"));
+    if let Some(name) = row.unless_set.iter().find(|name| users.get(name).is_some()) {
+        return Err(format!(
+            "{name} is set, which moves what the agent keeps or says what it may do without a question"
+        ));
+    }
+    if let Some(path) = row.unless_there.iter().find(|path| Path::new(path).exists()) {
+        return Err(format!("{path} says what the agent may do without a question"));
     }
     let at = |paths: &[&str]| -> Vec<PathBuf> { paths.iter().map(|path| home.join(path)).collect() };
     let shared = at(row.keeps);
@@ -302,6 +335,7 @@ pub(super) fn needs(
         tools: at(row.reads),
         shared,
         copied: at(row.copies),
+        emptied: at(row.empties),
         show: programs(command, users),
         network: Network::Machine,
         address_space: ADDRESS_SPACE,

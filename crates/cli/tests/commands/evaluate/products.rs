@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 use super::{evaluate, of_type};
-use crate::support::server::{Answer, Server, Step, calls, messages_call, messages_say, says};
+use crate::support::server::{
+    Answer, Server, Step, calls, messages_call, messages_say, responses_call, responses_say, says,
+};
 use crate::support::{Session, installed};
 
 /// What the user says, one after the other.
@@ -31,9 +33,8 @@ fn model(tool: &'static str) -> Server {
         match (begins, head) {
             (true, head) if head.contains("/messages") => messages_call("toolu_1", tool, &args),
             (false, head) if head.contains("/messages") => messages_say("Done."),
-            (begins, head) if head.contains("/responses") => {
-                responses_answer(begins.then_some((tool, &args)))
-            }
+            (true, head) if head.contains("/responses") => responses_call(tool, &args),
+            (false, head) if head.contains("/responses") => responses_say("Done."),
             (begins, head) if head.contains("GenerateContent") => {
                 gemini_answer(begins.then_some((tool, &args)))
             }
@@ -41,27 +42,6 @@ fn model(tool: &'static str) -> Server {
             (false, _) => says("Done."),
         }
     })
-}
-
-/// An answer of the Responses API: a call, or a word.
-fn responses_answer(call: Option<(&str, &Value)>) -> Answer {
-    let item = match call {
-        Some((tool, args)) => json!({ "type": "function_call", "id": "f1", "call_id": "call_1", "name": tool,
-            "arguments": args.to_string(), "status": "completed" }),
-        None => json!({ "type": "message", "id": "m1", "role": "assistant", "status": "completed",
-            "content": [{ "type": "output_text", "text": "Done.", "annotations": [] }] }),
-    };
-    let usage = json!({ "input_tokens": 100, "input_tokens_details": { "cached_tokens": 80 }, "output_tokens": 10,
-        "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 110 });
-    let events = [
-        json!({ "type": "response.created", "response": { "id": "r1" } }),
-        json!({ "type": "response.output_item.added", "output_index": 0, "item": item }),
-        json!({ "type": "response.output_item.done", "output_index": 0, "item": item }),
-        json!({ "type": "response.completed", "response": { "id": "r1", "usage": usage } }),
-    ];
-    let raw =
-        |event: &Value| Step::Raw(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
-    Answer::Stream(events.iter().map(raw).collect())
 }
 
 /// An answer of the Gemini API: a call, or a word.
