@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use headstart_tool_gate::{Declaration, Does};
 use headstart_tool_servers::{
-    Connect, HttpTool, HttpToolConfig, ServerConfig, ServerName, ServerTool, Started, ToolServers, Trust,
+    Connect, HttpTool, HttpToolConfig, LoggedIn, Login, LoginClient, PendingLogin, ServerConfig, ServerName,
+    ServerTool, Started, ToolServers, Trust,
 };
 pub(crate) use headstart_tool_servers::{ListedPrompt, ListedResource};
 use headstart_toolbox::{Tool, Toolbox};
@@ -54,6 +55,46 @@ impl Absent {
         match self {
             Self::Wanted(why) | Self::Trouble(why) => why,
         }
+    }
+}
+
+/// A login that waits for its user.
+pub(crate) struct LoginBegun {
+    name: String,
+    pending: PendingLogin,
+}
+
+impl LoginBegun {
+    /// What they have to know before they log in.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let scopes = match self.pending.scopes() {
+            [] => String::new(),
+            scopes => format!(", which is to permit: {}", scopes.join(" ")),
+        };
+        vec![
+            format!("Log in at {}{scopes}", self.pending.at()),
+            format!(
+                "What you permit there is permitted to {}, the tool server {}.",
+                self.pending.server(),
+                self.name
+            ),
+            "Open this address in a browser of this machine:".to_owned(),
+            self.pending.address().to_owned(),
+        ]
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        self.pending.address()
+    }
+
+    /// Waits until they are back; what to say.
+    pub(crate) async fn finish(self) -> Result<String, String> {
+        let (name, at) = (self.name, self.pending.at().to_owned());
+        self.pending
+            .finish()
+            .await
+            .map_err(|why| format!("tool server {name}: nobody is logged in: {why}"))?;
+        Ok(format!("{name}: you are logged in at {at}"))
     }
 }
 
@@ -202,6 +243,58 @@ impl ServerTools {
         started.collect()
     }
 
+    /// How a server is reached that its user logs in to or out of. The error says why that cannot be.
+    fn of_login(&self, name: &str) -> Result<&ServerConfig, String> {
+        if let Some(config) = self.configs.iter().find(|config| config.name.as_str() == name) {
+            return match &config.connect {
+                Connect::Http { bearer: None, login: Some(_), .. } => Ok(config),
+                Connect::Http { bearer: None, .. } => {
+                    Err(format!("{name}: there is no state folder to keep a login in"))
+                }
+                Connect::Http { .. } => {
+                    Err(format!("{name}: `bearer` names its token, so nobody logs in to it"))
+                }
+                Connect::Command { .. } => Err(format!(
+                    "{name}: it is a program of this machine, and only a server behind a url is logged in to"
+                )),
+            };
+        }
+        if let Some((_, absent)) = self.absent.iter().find(|(absent, _)| absent == name) {
+            return Err(format!("{name}: {}", absent.why()));
+        }
+        let names: Vec<_> = self.configs.iter().map(|config| config.name.as_str()).collect();
+        let there_are = if names.is_empty() {
+            "there is none".to_owned()
+        } else {
+            format!("there are {}", names.join(", "))
+        };
+        Err(format!("there is no tool server {name:?}; {there_are}"))
+    }
+
+    /// Begins a login: what to say, and what waits for its end.
+    pub(crate) async fn log_in(&self, name: &str) -> Result<LoginBegun, String> {
+        let config = self.of_login(name)?;
+        let pending =
+            PendingLogin::begin(config).await.map_err(|why| format!("tool server {name}: {why}"))?;
+        Ok(LoginBegun { name: name.to_owned(), pending })
+    }
+
+    /// Ends a login; what to say.
+    pub(crate) fn log_out(&self, name: &str) -> Result<String, String> {
+        let was_there = LoggedIn::forget(self.of_login(name)?)?;
+        Ok(if was_there {
+            format!("{name}: you are logged out; what you permitted ends where you did so, or with its time")
+        } else {
+            format!("{name}: you were not logged in")
+        })
+    }
+
+    /// Where its user is logged in to a server; `None`: they are not, or need not be.
+    pub(crate) fn logged_in(&self, name: &str) -> Option<String> {
+        let config = self.configs.iter().find(|config| config.name.as_str() == name)?;
+        Some(LoggedIn::of(config).ok()??.at)
+    }
+
     /// What has happened since, each once.
     pub(crate) fn notices(&self) -> Vec<String> {
         self.running().notices()
@@ -269,11 +362,29 @@ fn server_config(
                 Some(variable) => Some(environment::variable(variable, environment)?),
                 None => None,
             },
+            login: login(setting, environment, approvals)?,
             ahead: setting.trust_network,
         },
     };
     let name = ServerName::new(&setting.name).map_err(|error| error.to_string())?;
     Ok(ServerConfig { name, connect, trust, timeout: setting.timeout })
+}
+
+/// How its user logs in, where they have no token for it.
+fn login(
+    setting: &ServerSetting,
+    environment: &Environment,
+    approvals: &Approvals,
+) -> Result<Option<Login>, String> {
+    let file = approvals.login_file(setting).map_err(|error| error.to_string())?;
+    let (Some(file), None) = (file, &setting.bearer) else { return Ok(None) };
+    let oauth = &setting.oauth;
+    let secret = match &oauth.client_secret {
+        Some(variable) => Some(environment::variable(variable, environment)?),
+        None => None,
+    };
+    let client = oauth.client_id.clone().map(|id| LoginClient { id, secret });
+    Ok(Some(Login { file, client, scopes: oauth.scopes.clone() }))
 }
 
 fn http_tool(setting: &HttpToolSetting, approvals: &Approvals) -> Result<HttpTool, Absent> {

@@ -34,9 +34,38 @@ pub enum Connect {
         url: String,
         /// A token that goes with each request. It is in no error and no log.
         bearer: Option<String>,
+        /// Where there is no token of the user's: their login (OAuth), if it can be kept.
+        login: Option<Login>,
         /// Whether what work ahead of the user asks may leave this machine.
         ahead: bool,
     },
+}
+
+/// How a user logs in to a server (OAuth). With the feature `oauth`; without it nobody is logged in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// The file that keeps it, in a folder that is nobody else's: of this server at this address and of no other.
+    pub file: PathBuf,
+    /// As whom headstart is known where the user logs in. `None`: it registers itself.
+    pub client: Option<LoginClient>,
+    /// What the login is to permit. Empty: what the server says that it needs.
+    pub scopes: Vec<String>,
+}
+
+/// A client that was registered by hand.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LoginClient {
+    /// Its id, which is no secret.
+    pub id: String,
+    /// Its secret, where it has one.
+    pub secret: Option<String>,
+}
+
+impl fmt::Debug for LoginClient {
+    /// Without the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginClient").field("id", &self.id).finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Connect {
@@ -51,9 +80,12 @@ impl fmt::Debug for Connect {
                     .field("folder", folder)
                     .finish()
             }
-            Self::Http { url, ahead, .. } => {
-                f.debug_struct("Http").field("url", url).field("ahead", ahead).finish_non_exhaustive()
-            }
+            Self::Http { url, login, ahead, .. } => f
+                .debug_struct("Http")
+                .field("url", url)
+                .field("login", login)
+                .field("ahead", ahead)
+                .finish_non_exhaustive(),
         }
     }
 }
@@ -122,7 +154,10 @@ mod tests {
 
     #[test]
     fn what_is_printed_holds_no_secret() {
-        let http = Connect::Http { url: "https://x".into(), bearer: Some("hidden".into()), ahead: false };
+        let client = Some(LoginClient { id: "x".into(), secret: Some("hidden".into()) });
+        let login = Some(Login { file: "/x".into(), client, scopes: Vec::new() });
+        let http =
+            Connect::Http { url: "https://x".into(), bearer: Some("hidden".into()), login, ahead: false };
         let environment = [("TOKEN".to_owned(), "hidden".to_owned())].into();
         let command = Connect::Command { line: vec!["x".into()], environment, folder: "/".into() };
         assert!(!format!("{http:?}{command:?}").contains("hidden"));

@@ -17,7 +17,8 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use tokio::time::timeout;
 
-use crate::config::{Connect, ServerConfig};
+use crate::config::{Connect, ServerConfig, ServerName};
+use crate::login::{self, Kept};
 use crate::process::Process;
 use crate::untrusted::clean;
 
@@ -77,7 +78,57 @@ pub(crate) struct Connection {
     /// What it said since it was asked last.
     unasked: Arc<AtomicU64>,
     timeout: Duration,
-    secret: Option<String>,
+    entry: Entry,
+}
+
+/// As whom a server lets us in.
+struct Entry {
+    server: ServerName,
+    is_http: bool,
+    bearer: Option<String>,
+    /// Where there is no token of the user's: what is kept of their login, if it can be.
+    login: Option<Kept>,
+    /// Whether they are logged in.
+    logged_in: bool,
+}
+
+impl Entry {
+    fn of(config: &ServerConfig) -> Self {
+        let (is_http, bearer) = match &config.connect {
+            Connect::Command { .. } => (false, None),
+            Connect::Http { bearer, .. } => (true, bearer.clone()),
+        };
+        Self { server: config.name.clone(), is_http, bearer, login: Kept::of(config), logged_in: false }
+    }
+
+    /// What must stand in no error and no result.
+    fn secrets(&self) -> Vec<String> {
+        self.bearer.iter().cloned().chain(self.login.iter().flat_map(Kept::secrets)).collect()
+    }
+
+    /// Why it is not let in, and what its user can do.
+    fn refused(&self) -> String {
+        let name = &self.server;
+        let log_in = format!("`/mcp login {name}` in a chat, or `headstart tool-servers login {name}`");
+        match (&self.bearer, &self.login) {
+            (Some(_), _) => "it does not take the token (401); see whether the variable that `bearer` names holds a valid one".to_owned(),
+            (None, Some(_)) if self.logged_in => format!("its login has ended (401); {log_in}, logs in once more"),
+            (None, Some(_)) => format!("it wants a login (401): {log_in}"),
+            (None, None) => "it wants a token (401); set `bearer = \"env:NAME\"` to the name of a variable that holds one".to_owned(),
+        }
+    }
+
+    /// The same, where it wants more than was permitted.
+    fn wants_more(&self, scopes: &str) -> String {
+        let Some(login) = self.login.as_ref().filter(|_| self.logged_in) else {
+            return format!("its token does not permit this (403, insufficient_scope {scopes})");
+        };
+        login.wants(scopes);
+        let name = &self.server;
+        format!(
+            "it wants more than its login permits (403, insufficient_scope {scopes}); `/mcp login {name}` in a chat, or `headstart tool-servers login {name}`, asks you for that"
+        )
+    }
 }
 
 impl Connection {
@@ -85,33 +136,46 @@ impl Connection {
     pub(crate) async fn open(config: &ServerConfig, changes: &Arc<Changes>) -> Result<Self, String> {
         let handler = Handler(Arc::clone(changes));
         let late = || format!("it did not answer within {} s", config.timeout.as_secs());
+        let mut entry = Entry::of(config);
         match &config.connect {
             Connect::Command { line, environment, folder } => {
                 let (process, output, input, unasked) = Process::start(line, environment, folder)?;
                 let cause = match timeout(config.timeout, handler.serve((output, input))).await {
                     Ok(Ok(service)) => {
                         let process = Some(process);
-                        return Ok(Self { service, process, unasked, timeout: config.timeout, secret: None });
+                        return Ok(Self { service, process, unasked, timeout: config.timeout, entry });
                     }
-                    Ok(Err(error)) => said(&error, None),
+                    Ok(Err(error)) => said(&error, &[]),
                     Err(_) => late(),
                 };
                 let words = process.last_words().await;
                 Err(if words.is_empty() { cause } else { format!("{cause}; {words}") })
             }
             Connect::Http { url, bearer, .. } => {
-                let transport =
-                    StreamableHttpClientTransport::with_client(client()?, http(url, bearer.as_deref()));
-                let service = match timeout(config.timeout, handler.serve(transport)).await {
-                    Ok(Ok(service)) => service,
-                    Ok(Err(error)) if error.is_authorization_required() => {
-                        return Err(needs_login(bearer.is_some()));
+                let authorized = login::authorized(config, entry.login.as_ref()).await?;
+                entry.logged_in = authorized.is_some();
+                let (plain, http) = (client()?, http(url, bearer.as_deref()));
+                let begun = timeout(config.timeout, async {
+                    match authorized {
+                        Some(client) => {
+                            handler.serve(StreamableHttpClientTransport::with_client(client, http)).await
+                        }
+                        None => handler.serve(StreamableHttpClientTransport::with_client(plain, http)).await,
                     }
-                    Ok(Err(error)) => return Err(said(&error, bearer.as_deref())),
+                });
+                let service = match begun.await {
+                    Ok(Ok(service)) => service,
+                    Ok(Err(error)) if error.is_authorization_required() => return Err(entry.refused()),
+                    Ok(Err(error)) => {
+                        return Err(match more_wanted(error.auth_challenge()) {
+                            Some(scopes) => entry.wants_more(&scopes),
+                            None => said(&error, &entry.secrets()),
+                        });
+                    }
                     Err(_) => return Err(late()),
                 };
                 let (unasked, timeout) = (Arc::default(), config.timeout);
-                Ok(Self { service, process: None, unasked, timeout, secret: bearer.clone() })
+                Ok(Self { service, process: None, unasked, timeout, entry })
             }
         }
     }
@@ -221,13 +285,21 @@ impl Connection {
         }
     }
 
+    /// A text without the token with which it was asked.
+    pub(crate) fn without_secrets(&self, text: &str) -> String {
+        without(text.to_owned(), &self.entry.secrets())
+    }
+
     async fn cause(&self, error: &ServiceError) -> String {
-        if error.is_authorization_required() {
-            return needs_login(self.secret.is_some());
+        if error.is_authorization_required() && self.entry.is_http {
+            return self.entry.refused();
+        }
+        if let Some(scopes) = more_wanted(error.auth_challenge()) {
+            return self.entry.wants_more(&scopes);
         }
         let cause = match error {
-            ServiceError::McpError(error) => clean(&error.message, MAX_ERROR),
-            error => said(error, self.secret.as_deref()),
+            ServiceError::McpError(error) => clean(&self.without_secrets(&error.message), MAX_ERROR),
+            error => said(error, &self.entry.secrets()),
         };
         match &self.process {
             Some(process) if !self.is_open() => {
@@ -247,18 +319,15 @@ impl Connection {
     }
 }
 
-fn needs_login(has_token: bool) -> String {
-    if has_token {
-        "it does not take the token (401); see whether the variable that `bearer` names holds a valid one"
-            .to_owned()
-    } else {
-        "it wants a token (401); set `bearer = \"env:NAME\"` to the name of a variable that holds one"
-            .to_owned()
-    }
+/// The scopes that a server wants besides those of the token, if that is why it refuses; empty, where it does not name them.
+fn more_wanted(challenge: Option<&str>) -> Option<String> {
+    let challenge = challenge.filter(|challenge| challenge.contains("insufficient_scope"))?;
+    let scopes = challenge.split_once("scope=\"").and_then(|(_, rest)| rest.split_once('"'));
+    Some(scopes.map(|(scopes, _)| clean(scopes, 300).replace('\n', " ")).unwrap_or_default())
 }
 
-/// An error and its causes, in the server's words and ours, without a secret.
-fn said(error: &dyn Error, secret: Option<&str>) -> String {
+/// An error and its causes, in the server's words and ours, without secrets.
+pub(crate) fn said(error: &dyn Error, secrets: &[String]) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -268,10 +337,13 @@ fn said(error: &dyn Error, secret: Option<&str>) -> String {
         }
         source = cause.source();
     }
-    let text = secret
-        .filter(|secret| !secret.is_empty())
-        .map_or(text.clone(), |secret| text.replace(secret, "[token]"));
-    clean(&text, MAX_ERROR)
+    clean(&without(text, secrets), MAX_ERROR)
+}
+
+fn without(text: String, secrets: &[String]) -> String {
+    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+    secrets
+        .fold(text, |text, secret| if text.contains(secret) { text.replace(secret, "[token]") } else { text })
 }
 
 /// A client that goes nowhere but to the address that its user wrote.

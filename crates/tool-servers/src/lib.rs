@@ -29,13 +29,19 @@
 //! - What a server reads is not known, so it is in no read set.
 //! - Of a result the model reads the texts; pictures and sound are named with their size.
 //! - A page is fetched straight, through no proxy, for a proxy looks names up by itself. Its scripts do not run, and it is not asked for in a compressed form.
-//! - No login (OAuth): a server behind an address takes a token that the user has ([`Connect::Http`]).
+//! - Without the feature `oauth` nobody logs in: a server behind an address takes a token that the user has ([`Connect::Http`]).
+//!
+//! # Features
+//!
+//! - `oauth`: logins to servers behind an address (`PendingLogin`), which their user begins and nothing else does.
 
 mod arguments;
 mod catalogue;
 mod config;
 mod connection;
 mod http_tool;
+#[cfg_attr(not(feature = "oauth"), path = "login/absent.rs")]
+mod login;
 mod offers;
 mod process;
 mod server;
@@ -45,8 +51,10 @@ mod untrusted;
 mod web;
 
 pub use catalogue::LeftOut;
-pub use config::{Connect, NameError, ServerConfig, ServerName, Trust};
+pub use config::{Connect, Login, LoginClient, NameError, ServerConfig, ServerName, Trust};
 pub use http_tool::{HttpTool, HttpToolConfig};
+#[cfg(feature = "oauth")]
+pub use login::{LoggedIn, PendingLogin};
 pub use offers::{ListedPrompt, ListedResource, PromptArgument};
 pub use servers::{Started, ToolServers};
 pub use tool::ServerTool;

@@ -162,9 +162,10 @@ impl ToolServers {
     pub async fn read_resource(&self, server: &str, uri: &str) -> Option<Result<String, String>> {
         let server = self.server(server)?;
         let read = async {
-            let contents = server.for_turns().await?.read(uri).await?;
+            let connection = server.for_turns().await?;
+            let contents = connection.read(uri).await?;
             let parts: Vec<_> = contents.iter().map(|contents| resource(contents, MAX_RESOURCE).1).collect();
-            let text = parts.join("\n\n");
+            let text = connection.without_secrets(&parts.join("\n\n"));
             if text.trim().is_empty() {
                 Err("it says nothing".to_owned())
             } else {
@@ -185,12 +186,14 @@ impl ToolServers {
                 return Err(format!("it has no prompt {name}; it has {known}"));
             };
             let args = prompt.read(written)?;
-            let messages = server.for_turns().await?.prompt(name, args).await?;
+            let connection = server.for_turns().await?;
+            let messages = connection.prompt(name, args).await?;
             let parts = messages.iter().map(|message| {
                 let text = part(&message.content);
                 if message.role == Role::User { text } else { format!("(the model is to have said:) {text}") }
             });
             let text = parts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+            let text = connection.without_secrets(&text);
             if text.trim().is_empty() {
                 Err("it says nothing".to_owned())
             } else {

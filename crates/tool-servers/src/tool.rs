@@ -90,7 +90,8 @@ impl Tool for ServerTool {
         let connection = connection.map_err(|cause| self.failed(&cause))?;
         let called = connection.call(&self.listed.name, args).await;
         let result = called.map_err(|cause| self.failed(&cause))?;
-        let text = text_of(&result);
+        // A server may say back what it was sent.
+        let text = connection.without_secrets(&text_of(&result));
         if result.is_error == Some(true) {
             return Err(self.failed(if text.is_empty() {
                 "the tool failed and does not say why"

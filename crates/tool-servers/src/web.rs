@@ -16,7 +16,11 @@ use headstart_tool_gate::Declaration;
 use headstart_toolbox::{Arguments, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "oauth")]
+pub(crate) use self::address::{Resolver, SystemResolver, is_public, places};
 use self::fetch::Fetcher;
+#[cfg(feature = "oauth")]
+pub(crate) use self::fetch::{client as client_to, lost};
 use self::search::Search;
 pub use self::search::{SearchConfig, SearchRequest};
 

@@ -175,7 +175,7 @@ async fn plain(out: &mut TcpStream, status: &str, header: &str, body: &str) -> O
 fn config(url: &str, bearer: Option<&str>, ahead: bool) -> ServerConfig {
     ServerConfig {
         name: ServerName::new("far").unwrap(),
-        connect: Connect::Http { url: url.to_owned(), bearer: bearer.map(str::to_owned), ahead },
+        connect: Connect::Http { url: url.to_owned(), bearer: bearer.map(str::to_owned), login: None, ahead },
         trust: Trust::ReadOnlyHints,
         timeout: Duration::from_secs(5),
     }

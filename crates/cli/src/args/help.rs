@@ -224,7 +224,9 @@ Examples:
   headstart tool-servers
   headstart tool-servers test github
   headstart tool-servers test github --json
-  headstart tool-servers allow docs";
+  headstart tool-servers allow docs
+  headstart tool-servers login docs
+  headstart tool-servers logout docs";
 
 pub(super) const GATE: &str = "\
 Each line is {\"tool\":NAME,\"args\":{...}} or, for a shell command, {\"cmd\":\"...\"}; other fields are \

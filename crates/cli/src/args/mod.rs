@@ -172,6 +172,16 @@ pub(crate) enum ToolServersAct {
     Allow(OfToolServer),
     /// Say no to one that the project names
     Refuse(OfToolServer),
+    /// Log in to one behind a url: prints the address to open in a browser, and waits until you are back
+    Login {
+        #[command(flatten)]
+        of: OfToolServer,
+        /// Open the address in your browser
+        #[arg(long)]
+        open: bool,
+    },
+    /// Forget a login
+    Logout(OfToolServer),
 }
 
 #[cfg(feature = "mcp")]

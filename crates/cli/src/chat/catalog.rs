@@ -38,8 +38,12 @@ pub(super) const COMMANDS: [Entry; 18] = [
     entry("permissions", "[N]", "what you said yes to for this session; N is asked about again"),
     entry("tools", "", "what tools the model has, and what becomes of their calls"),
     Entry {
-        choices: &["reload"],
-        ..entry("mcp", "[reload]", "how the tool servers stand; reload starts them anew")
+        choices: &["reload", "login", "logout"],
+        ..entry(
+            "mcp",
+            "[reload|login NAME|logout NAME]",
+            "how the tool servers stand; reload starts them anew",
+        )
     },
     entry("cost", "", "what this conversation has cost"),
     entry("stats", "", "what work ahead was good for in this chat"),

@@ -42,6 +42,9 @@ pub(super) enum Command {
     Servers,
     /// Starts them anew, and takes on what tools they have now.
     ReloadServers,
+    /// Logs its user in to one, or out of it.
+    LogIn(String),
+    LogOut(String),
     /// Has a server write a prompt, with the arguments that are written behind its name.
     ServerPrompt {
         server: String,
@@ -70,6 +73,13 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
     if let ("title", Some(_)) = (name, argument) {
         let title = line.trim_start_matches("/title").split_whitespace().collect::<Vec<_>>();
         return Some(Ok(Command::Title(title.join(" "))));
+    }
+    if let ("mcp", Some(act @ ("login" | "logout"))) = (name, argument) {
+        return Some(match (words.next().map(str::to_owned), words.next()) {
+            (Some(server), None) if act == "login" => Ok(Command::LogIn(server)),
+            (Some(server), None) => Ok(Command::LogOut(server)),
+            _ => Err(format!("/mcp {act} takes the name of a tool server; /mcp lists them")),
+        });
     }
     if let (Some(argument), Some(extra), "mode" | "model" | "copy" | "background") =
         (argument, words.next(), name)
@@ -163,6 +173,8 @@ impl Chat {
             Command::Tools => self.show_tools(),
             Command::Servers => self.show_servers(),
             Command::ReloadServers => self.reload_servers(),
+            Command::LogIn(server) => self.log_in(server),
+            Command::LogOut(server) => self.log_out(server),
             Command::ServerPrompt { server, name, written } => self.ask_for_prompt(server, name, written),
             Command::Background(mode) => self.change_background(*mode),
             Command::More => self.grant(),
@@ -328,6 +340,10 @@ mod tests {
         assert_eq!(parse("/mode yolo"), Some(Ok(Command::Mode(Some(ApprovalMode::Yolo)))));
         assert_eq!(parse("/mcp"), Some(Ok(Command::Servers)));
         assert_eq!(parse("/mcp reload"), Some(Ok(Command::ReloadServers)));
+        assert_eq!(parse("/mcp login docs"), Some(Ok(Command::LogIn("docs".into()))));
+        assert_eq!(parse("/mcp logout docs"), Some(Ok(Command::LogOut("docs".into()))));
+        assert!(parse("/mcp login").is_some_and(|said| said.is_err()));
+        assert!(parse("/mcp login a b").is_some_and(|said| said.is_err()));
         assert_eq!(parse("/tools"), Some(Ok(Command::Tools)));
         // A server called as a command is, shadows none.
         let of = |server: &str, name: &str, written: &str| {

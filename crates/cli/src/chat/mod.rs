@@ -23,6 +23,7 @@ mod opening;
 mod own_command;
 mod question;
 mod reader;
+mod server_login;
 mod server_tools;
 mod show;
 mod status;
@@ -85,6 +86,8 @@ pub(crate) struct Chat {
     reloading: Option<JoinHandle<()>>,
     /// The prompts that wait for the first start of the servers.
     waiting: server_tools::Waiting,
+    /// A login to a tool server that is under way.
+    login: Option<server_login::UnderWay>,
     /// A prompt that a server was asked for.
     prompting: Option<server_tools::AskedPrompt>,
     /// What they said yes to for the rest of the session.
@@ -151,6 +154,7 @@ impl Chat {
             allowed: Vec::new(),
             own: None,
             reloading: None,
+            login: None,
             waiting: server_tools::Waiting::default(),
             prompting: None,
             written,
@@ -247,6 +251,7 @@ impl Chat {
                 news = own_command::news(&mut self.own), if !self.face.reads() => self.on_own(news)?,
                 () = server_tools::reloaded(&mut self.reloading), if view.phase == Phase::Idle && !self.face.reads() => self.on_reloaded()?,
                 () = self.waiting.too_long() => self.on_late_servers()?,
+                news = server_login::news(&mut self.login), if !self.face.reads() => self.on_login(news)?,
                 said = server_tools::prompted(&mut self.prompting), if !self.face.reads() => self.on_prompted(said)?,
                 news = self.holds.of_whom(joins).news() => self.on_wait(news, joins)?,
             }

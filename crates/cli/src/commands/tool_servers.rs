@@ -31,6 +31,9 @@ struct Row {
     variables: Vec<String>,
     /// Whether it starts: `yes`, `no`, or `notAsked` where its user was not asked yet.
     starts: &'static str,
+    /// Where its user is logged in.
+    #[serde(rename = "loggedInAt", skip_serializing_if = "Option::is_none")]
+    logged_in_at: Option<String>,
 }
 
 /// What a server is that was tried.
@@ -97,7 +100,7 @@ impl Here {
     }
 }
 
-/// Lists, tries, allows or refuses tool servers.
+/// Lists, tries, allows or refuses tool servers, and logs in to them.
 pub(crate) async fn run(args: Arguments, context: &Context) -> Result<ExitStatus, CliError> {
     match args.act {
         None => list(&Here::of(&args.workspace, context)?, context),
@@ -105,11 +108,51 @@ pub(crate) async fn run(args: Arguments, context: &Context) -> Result<ExitStatus
         Some(ToolServersAct::Test(one)) => test(&one, context).await,
         Some(ToolServersAct::Allow(one)) => answer(&one, context, true),
         Some(ToolServersAct::Refuse(one)) => answer(&one, context, false),
+        Some(ToolServersAct::Login { of, open }) => login(&of, open, context).await,
+        Some(ToolServersAct::Logout(one)) => {
+            output::note(&named(&one, context)?.log_out(&one.name).map_err(CliError::Unavailable)?);
+            Ok(ExitStatus::Done)
+        }
     }
 }
 
+/// The one server that a command is about, which is not started.
+fn named(one: &OfToolServer, context: &Context) -> Result<ServerTools, CliError> {
+    let mut here = Here::of(&one.workspace, context)?;
+    let Asked::Server(server) = here.find(&one.name)? else {
+        let why = format!("{} is a tool behind an address, which is asked when a model calls it", one.name);
+        return Err(CliError::Unavailable(why));
+    };
+    here.config.tools_of_others.servers = vec![server.clone()];
+    here.config.tools_of_others.http_tools.clear();
+    Ok(ServerTools::named(&here.config, &here.workspace, &context.environment, &here.approvals))
+}
+
+/// Logs its user in: they open an address, and this waits until they are back.
+async fn login(one: &OfToolServer, open: bool, context: &Context) -> Result<ExitStatus, CliError> {
+    let begun = named(one, context)?.log_in(&one.name).await.map_err(CliError::Unavailable)?;
+    output::print(&(begun.lines().join("\n") + "\n"))?;
+    if open && let Err(why) = open_address(begun.address()) {
+        output::note(&why);
+    }
+    output::note(&begun.finish().await.map_err(CliError::Unavailable)?);
+    Ok(ExitStatus::Done)
+}
+
+/// Has the system open an address of the web.
+fn open_address(address: &str) -> Result<(), String> {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let none = std::process::Stdio::null;
+    let started =
+        std::process::Command::new(program).arg(address).stdin(none()).stdout(none()).stderr(none()).spawn();
+    started.map(drop).map_err(|error| format!("{program} does not start ({error}); open the address by hand"))
+}
+
 fn list(here: &Here, context: &Context) -> Result<ExitStatus, CliError> {
-    let rows: Vec<_> = Here::all(&here.config).iter().map(|one| row(one, &here.approvals)).collect();
+    let servers = ServerTools::named(&here.config, &here.workspace, &context.environment, &here.approvals);
+    let all = Here::all(&here.config);
+    let rows: Vec<_> =
+        all.iter().map(|one| row(one, &here.approvals, servers.logged_in(one.name()))).collect();
     if context.output.is_json() {
         rows.iter().try_for_each(output::print_json)?;
         return Ok(ExitStatus::Done);
@@ -128,14 +171,15 @@ fn list(here: &Here, context: &Context) -> Result<ExitStatus, CliError> {
             "no" => ", you said no".to_owned(),
             _ => format!(", starts after `headstart tool-servers allow {}`", row.name),
         };
+        let login = row.logged_in_at.as_ref().map(|at| format!(", logged in at {at}")).unwrap_or_default();
         let reach = one_line(&row.reach);
-        format!("{:<14} {:<8} {:<16} {reach}{variables}{starts}\n", row.name, row.from, row.trust)
+        format!("{:<14} {:<8} {:<16} {reach}{variables}{login}{starts}\n", row.name, row.from, row.trust)
     };
     output::print(&rows.iter().map(line).collect::<String>())?;
     Ok(ExitStatus::Done)
 }
 
-fn row(one: &Asked<'_>, approvals: &Approvals) -> Row {
+fn row(one: &Asked<'_>, approvals: &Approvals, logged_in_at: Option<String>) -> Row {
     let (kind, trust) = match one {
         Asked::Server(server) => ("server", server.trust.as_str()),
         Asked::Http(_) => ("httpTool", "ask"),
@@ -154,19 +198,12 @@ fn row(one: &Asked<'_>, approvals: &Approvals) -> Row {
         trust,
         variables: one.variables().into_iter().map(str::to_owned).collect(),
         starts,
+        logged_in_at,
     }
 }
 
 async fn test(one: &OfToolServer, context: &Context) -> Result<ExitStatus, CliError> {
-    let mut here = Here::of(&one.workspace, context)?;
-    let Asked::Server(server) = here.find(&one.name)? else {
-        let why = format!("{} is a tool behind an address: it is asked when a model calls it", one.name);
-        return Err(CliError::Unavailable(why));
-    };
-    let server = server.clone();
-    here.config.tools_of_others.servers = vec![server];
-    here.config.tools_of_others.http_tools.clear();
-    let tools = ServerTools::named(&here.config, &here.workspace, &context.environment, &here.approvals);
+    let tools = named(one, context)?;
     tools.start_all().await;
     let told = tell(one, &tools, context);
     tools.close().await;

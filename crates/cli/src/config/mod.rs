@@ -41,7 +41,9 @@ pub(crate) use self::screen::{Screen, StatusPart};
 pub(crate) use self::shadow::{CheckSetting, Shadow};
 pub(crate) use self::tool_servers::ToolsOfOthers;
 #[cfg(feature = "mcp")]
-pub(crate) use self::tool_servers::{EnvValue, HttpToolSetting, Reach, ServerSetting, TrustSetting};
+pub(crate) use self::tool_servers::{
+    EnvValue, HttpToolSetting, OAuthSetting, Reach, ServerSetting, TrustSetting,
+};
 #[cfg(feature = "mcp")]
 pub(crate) use self::web::SearchSetting;
 pub(crate) use self::web::WebConfig;

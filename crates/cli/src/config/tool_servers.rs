@@ -43,10 +43,24 @@ pub(crate) struct ServerSetting {
     pub(crate) env: BTreeMap<String, EnvValue>,
     /// The variable that holds its token.
     pub(crate) bearer: Option<String>,
+    /// How its user logs in to it, where they say more than the server does.
+    pub(crate) oauth: OAuthSetting,
     pub(crate) trust: TrustSetting,
     /// Whether work ahead may ask it over a network.
     pub(crate) trust_network: bool,
     pub(crate) timeout: Duration,
+}
+
+/// A login to a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct OAuthSetting {
+    /// As whom headstart was registered by hand.
+    pub(crate) client_id: Option<String>,
+    /// The variable that holds that client's secret.
+    pub(crate) client_secret: Option<String>,
+    /// What the login is to permit.
+    pub(crate) scopes: Vec<String>,
 }
 
 /// How a server is reached.
@@ -96,6 +110,7 @@ struct ServerTable {
     url: Option<String>,
     env: BTreeMap<String, String>,
     bearer: Option<String>,
+    oauth: Option<OAuthSetting>,
     trust: Option<String>,
     trust_network: Option<bool>,
     timeout_seconds: Option<u32>,
@@ -190,6 +205,16 @@ fn server(
         Ok(EnvValue::Variable(variable)) => Ok(variable),
         Ok(EnvValue::Literal(_)) | Err(_) => Err(refuse("bearer", no_secret("a token"))),
     });
+    if said.oauth.is_some() && (origin == PolicyOrigin::Project || !is_url || bearer.is_some()) {
+        let problem = match (origin, is_url) {
+            (PolicyOrigin::Project, _) => "a project cannot say as whom you log in; set it in your own file",
+            (_, false) => "is for a server behind a url",
+            _ => "and bearer are two ways in; one of them is enough",
+        };
+        return Err(refuse("oauth", problem.to_owned()));
+    }
+    let oauth = oauth(said.oauth.unwrap_or_default())
+        .map_err(|(field, problem)| refuse(&format!("oauth.{field}"), problem))?;
     let trust = match said.trust.as_deref() {
         None | Some("ask") => TrustSetting::Ask,
         Some("excluded") => TrustSetting::Excluded,
@@ -220,10 +245,39 @@ fn server(
         reach,
         env,
         bearer: bearer.transpose()?,
+        oauth,
         trust,
         trust_network: said.trust_network.unwrap_or(false),
         timeout,
     })
+}
+
+/// How its user logs in. The error names the field.
+fn oauth(said: OAuthSetting) -> Result<OAuthSetting, (&'static str, String)> {
+    if said.client_id.as_deref().is_some_and(|id| id.trim().is_empty() || is_secret(id)) {
+        return Err((
+            "client_id",
+            "is the id under which headstart is registered, which is no secret".to_owned(),
+        ));
+    }
+    let client_secret = match said.client_secret.as_deref().map(|value| env_value("SECRET", value)) {
+        None => None,
+        Some(_) if said.client_id.is_none() => {
+            return Err(("client_secret", "belongs to a client_id, and there is none".to_owned()));
+        }
+        Some(Ok(EnvValue::Variable(variable))) => Some(variable),
+        Some(_) => return Err(("client_secret", no_secret("a client's secret"))),
+    };
+    let is_scope = |scope: &String| {
+        !scope.is_empty() && scope.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
+    };
+    if let Some(scope) = said.scopes.iter().find(|scope| !is_scope(scope)) {
+        return Err((
+            "scopes",
+            format!("{scope:?} is no scope; write each as a text of its own, without spaces"),
+        ));
+    }
+    Ok(OAuthSetting { client_secret, ..said })
 }
 
 /// Where a server is. The error names the field.

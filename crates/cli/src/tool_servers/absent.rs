@@ -37,6 +37,22 @@ impl ListedPrompt {
     }
 }
 
+/// What is said where one is wanted.
+const WITHOUT: &str = "this headstart was built without tools of others (feature mcp)";
+
+/// No login.
+pub(crate) enum LoginBegun {}
+
+impl LoginBegun {
+    pub(crate) fn lines(&self) -> Vec<String> {
+        match *self {}
+    }
+
+    pub(crate) async fn finish(self) -> Result<String, String> {
+        match self {}
+    }
+}
+
 /// None.
 #[derive(Default)]
 pub(crate) struct ServerTools {
@@ -112,6 +128,14 @@ impl ServerTools {
         _written: &str,
     ) -> Option<Result<String, String>> {
         None
+    }
+
+    pub(crate) async fn log_in(&self, _name: &str) -> Result<LoginBegun, String> {
+        Err(WITHOUT.to_owned())
+    }
+
+    pub(crate) fn log_out(&self, _name: &str) -> Result<String, String> {
+        Err(WITHOUT.to_owned())
     }
 
     pub(crate) async fn reload(&self) {}

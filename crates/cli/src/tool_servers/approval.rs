@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! STATE/tool-servers/WORKSPACE   a line each: `yes` or `no`, and the hash of what was asked about
+//! STATE/logins/HASH.json         what a login to a server came to, for the file that names it and for its address
 //! ```
 //!
 //! What was asked about is the entry as it stands (command, variables, address), the file that has it, and the content of those files of the workspace
@@ -47,6 +48,7 @@ pub(crate) struct Approvals {
     workspace: PathBuf,
     /// `None` without a state folder: then answers count for this session.
     file: Option<PathBuf>,
+    logins: Option<PathBuf>,
     answers: BTreeMap<String, bool>,
 }
 
@@ -143,7 +145,8 @@ impl Approvals {
             ("no", hash) => Some((hash.to_owned(), false)),
             _ => None,
         });
-        Self { workspace, file, answers: answers.collect() }
+        let logins = state.map(|state| state.join("logins"));
+        Self { workspace, file, logins, answers: answers.collect() }
     }
 
     /// What was said to an entry. What the user's own file names they have said yes to by that.
@@ -156,6 +159,15 @@ impl Approvals {
             Some(false) => Approved::No,
             None => Approved::NotAsked,
         }
+    }
+
+    /// Where a login to a server is kept, which is nobody else's place; `None` without a state folder. That of another file that names the same
+    /// address, a project's, is another one, and so is that of another address by the same name.
+    pub(crate) fn login_file(&self, setting: &ServerSetting) -> Result<Option<PathBuf>, CliError> {
+        let (Some(folder), Reach::Url(url)) = (&self.logins, &setting.reach) else { return Ok(None) };
+        create_private_folder(folder)?;
+        let of = json!({ "in": setting.file, "url": url });
+        Ok(Some(folder.join(format!("{}.json", hex(&Sha256::digest(of.to_string().as_bytes()))))))
     }
 
     /// Keeps an answer.
@@ -175,7 +187,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::config::TrustSetting;
+    use crate::config::{OAuthSetting, TrustSetting};
 
     fn setting(line: &[&str], origin: PolicyOrigin) -> ServerSetting {
         ServerSetting {
@@ -185,6 +197,7 @@ mod tests {
             reach: Reach::Command(line.iter().map(|word| (*word).to_owned()).collect()),
             env: BTreeMap::new(),
             bearer: None,
+            oauth: OAuthSetting::default(),
             trust: TrustSetting::Ask,
             trust_network: false,
             timeout: Duration::from_secs(1),

@@ -80,7 +80,7 @@ mod tests {
     use headstart_tool_gate::PolicyOrigin;
 
     use super::*;
-    use crate::config::{Reach, TrustSetting};
+    use crate::config::{OAuthSetting, Reach, TrustSetting};
 
     #[test]
     fn a_server_gets_no_key_that_it_is_not_given() {
@@ -92,6 +92,7 @@ mod tests {
             reach: Reach::Command(vec!["x".into()]),
             env: env.map(|(name, value)| (name.to_owned(), value)).into(),
             bearer: None,
+            oauth: OAuthSetting::default(),
             trust: TrustSetting::Ask,
             trust_network: false,
             timeout: Duration::from_secs(1),

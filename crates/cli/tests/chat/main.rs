@@ -23,6 +23,14 @@ mod keys;
 mod leaving;
 mod ledger;
 mod log;
+#[cfg(feature = "mcp")]
+#[path = "../../../tool-servers/tests/login/web.rs"]
+#[expect(clippy::unwrap_used, dead_code, reason = "a helper of other tests, which use more of it")]
+mod login_web;
+#[cfg(feature = "mcp")]
+#[path = "../../../tool-servers/tests/login/world.rs"]
+#[expect(clippy::unwrap_used, dead_code, reason = "a helper of other tests, which use more of it")]
+mod login_world;
 mod looks;
 mod modes;
 mod parallel;
@@ -30,6 +38,8 @@ mod pipe;
 mod prepared;
 mod provider;
 mod reading;
+#[cfg(feature = "mcp")]
+mod server_login;
 mod server_tools;
 mod sessions;
 mod states;

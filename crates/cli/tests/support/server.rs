@@ -282,9 +282,7 @@ pub(crate) fn messages_say(text: &str) -> Answer {
 }
 
 fn messages_answer(block: &Value, delta: &Value, reason: &str) -> Answer {
-    // Pieces with the same id would be taken for one answer.
-    static ANSWERS: AtomicUsize = AtomicUsize::new(1);
-    let id = format!("msg_{}", ANSWERS.fetch_add(1, Ordering::Relaxed));
+    let id = format!("msg_{}", number());
     let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
     let message = json!({
         "id": id, "type": "message", "role": "assistant", "model": "scripted", "content": [],
@@ -298,6 +296,44 @@ fn messages_answer(block: &Value, delta: &Value, reason: &str) -> Answer {
         json!({ "type": "message_delta", "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": usage }),
         json!({ "type": "message_stop" }),
     ];
+    named_events(&events)
+}
+
+/// An answer of the Responses API that calls a tool.
+pub(crate) fn responses_call(tool: &str, args: &Value) -> Answer {
+    let call = format!("call_{}", number());
+    responses_answer(
+        &json!({ "type": "function_call", "id": format!("f_{call}"), "call_id": call, "name": tool,
+        "arguments": args.to_string(), "status": "completed" }),
+    )
+}
+
+/// An answer of the Responses API in words.
+pub(crate) fn responses_say(text: &str) -> Answer {
+    responses_answer(&json!({ "type": "message", "id": format!("m_{}", number()), "role": "assistant",
+        "status": "completed", "content": [{ "type": "output_text", "text": text, "annotations": [] }] }))
+}
+
+fn responses_answer(item: &Value) -> Answer {
+    let usage = json!({ "input_tokens": 100, "input_tokens_details": { "cached_tokens": 80 }, "output_tokens": 10,
+        "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": 110 });
+    let id = format!("r_{}", number());
+    let events = [
+        json!({ "type": "response.created", "response": { "id": id } }),
+        json!({ "type": "response.output_item.added", "output_index": 0, "item": item }),
+        json!({ "type": "response.output_item.done", "output_index": 0, "item": item }),
+        json!({ "type": "response.completed", "response": { "id": id, "usage": usage } }),
+    ];
+    named_events(&events)
+}
+
+/// Pieces with the same id would be taken for one answer.
+fn number() -> usize {
+    static ANSWERS: AtomicUsize = AtomicUsize::new(1);
+    ANSWERS.fetch_add(1, Ordering::Relaxed)
+}
+
+fn named_events(events: &[Value]) -> Answer {
     let raw =
         |event: &Value| Step::Raw(format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
     Answer::Stream(events.iter().map(raw).collect())

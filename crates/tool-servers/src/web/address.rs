@@ -9,12 +9,12 @@ const MOST_BYTES: usize = 8 * 1024;
 
 /// Looks up the addresses of a name.
 #[async_trait]
-pub(super) trait Resolver: Send + Sync {
+pub(crate) trait Resolver: Send + Sync {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
 /// The system's own.
-pub(super) struct SystemResolver;
+pub(crate) struct SystemResolver;
 
 #[async_trait]
 impl Resolver for SystemResolver {
@@ -54,7 +54,7 @@ pub(super) fn checked(url: Url, http: bool) -> Result<Url, String> {
 }
 
 /// Where an address leads, every one of which `is_open`.
-pub(super) async fn places(
+pub(crate) async fn places(
     url: &Url,
     resolver: &dyn Resolver,
     is_open: fn(&IpAddr) -> bool,
@@ -81,7 +81,7 @@ pub(super) async fn places(
 }
 
 /// Whether an address is one of the public network.
-pub(super) fn is_public(address: &IpAddr) -> bool {
+pub(crate) fn is_public(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(*address),
         IpAddr::V6(address) => is_public_v6(*address),

@@ -120,7 +120,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 }
 
 /// A client for one answer: to these addresses whatever the name is, straight there, and no further.
-fn client(places: &[IpAddr], http: bool) -> reqwest::Result<Client> {
+pub(crate) fn client(places: &[IpAddr], http: bool) -> reqwest::Result<Client> {
     headstart_providers::choose_tls();
     let places = places.iter().map(|address| SocketAddr::new(*address, 0)).collect();
     Client::builder()
@@ -145,7 +145,7 @@ impl Resolve for Checked {
 }
 
 /// Why there is no answer, from the innermost cause, which says it.
-fn lost(error: reqwest::Error) -> String {
+pub(crate) fn lost(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;
     while let Some(inner) = cause.source() {

@@ -10,14 +10,27 @@ fn the_example_in_the_docs_is_a_configuration() {
     let page = include_str!("../../../../../docs/tool-servers.md");
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let others = Case::new(example, "").load().unwrap().tools_of_others;
-    let [docs, github] = &others.servers[..] else { panic!("{others:?}") };
+    let [docs, github, issues] = &others.servers[..] else { panic!("{others:?}") };
     assert_eq!(github.reach, Reach::Command(vec!["npx".into(), "-y".into(), "some-server".into()]));
     assert_eq!(github.env["TOKEN"], EnvValue::Variable("GITHUB_TOKEN".into()));
     assert_eq!((github.trust, github.timeout), (TrustSetting::Ask, Duration::from_secs(20)));
     assert_eq!((docs.trust, docs.trust_network), (TrustSetting::ReadOnlyHints, true));
     assert_eq!(docs.bearer.as_deref(), Some("DOCS_TOKEN"));
+    assert_eq!((&issues.bearer, &issues.oauth), (&None, &OAuthSetting::default()));
     assert_eq!(others.http_tools[0].name, "deploy_status");
     assert_eq!(others.http_tools[0].parameters["required"][0], "branch");
+}
+
+#[test]
+fn a_login_may_say_more_than_its_server() {
+    let text = "[mcp.x]\nurl = 'https://x'\noauth = { client_id = 'a', client_secret = 'env:B', scopes = ['c', 'd'] }\n";
+    let servers = Case::new(text, "").load().unwrap().tools_of_others.servers;
+    let said = OAuthSetting {
+        client_id: Some("a".into()),
+        client_secret: Some("B".into()),
+        scopes: vec!["c".into(), "d".into()],
+    };
+    assert_eq!(servers[0].oauth, said);
 }
 
 #[test]
@@ -61,6 +74,24 @@ fn what_is_wrong_with_tools_of_others_is_named() {
             "[mcp.x]\nurl = 'http://far/x'\nbearer = 'env:A'\n",
             "mcp.x.bearer: the token would go over the network",
         ),
+        ("[mcp.x]\ncommand = ['a']\noauth = {}\n", "mcp.x.oauth: is for a server behind a url"),
+        (
+            "[mcp.x]\nurl = 'https://x'\nbearer = 'env:A'\noauth = {}\n",
+            "mcp.x.oauth: and bearer are two ways in",
+        ),
+        (
+            "[mcp.x]\nurl = 'https://x'\noauth = { client_id = 'a', client_secret = 'b' }\n",
+            "mcp.x.oauth.client_secret: a client's secret looks like a secret",
+        ),
+        (
+            "[mcp.x]\nurl = 'https://x'\noauth = { client_secret = 'env:B' }\n",
+            "mcp.x.oauth.client_secret: belongs to a client_id",
+        ),
+        ("[mcp.x]\nurl = 'https://x'\noauth = { client_id = '' }\n", "mcp.x.oauth.client_id: is the id"),
+        (
+            "[mcp.x]\nurl = 'https://x'\noauth = { scopes = ['a b'] }\n",
+            "mcp.x.oauth.scopes: \"a b\" is no scope",
+        ),
         ("[mcp.x]\nurl = 'https://u:p@x/y'\n", "mcp.x.url: what stands in the address looks like a secret"),
         (
             "[mcp.x]\nurl = 'https://x/?api-key=1'\n",
@@ -94,6 +125,7 @@ fn what_is_wrong_with_tools_of_others_is_named() {
     }
     let projects = [
         ("[mcp.x]\ncommand = ['a']\ntrust = 'read-only-hints'\n", "mcp.x.trust: a project cannot"),
+        ("[mcp.x]\nurl = 'https://x'\noauth = { client_id = 'a' }\n", "mcp.x.oauth: a project cannot"),
         ("[mcp.x]\nurl = 'https://x'\ntrust_network = true\n", "mcp.x.trust_network: a project cannot"),
         ("[mcp.x]\nurl = 'https://x'\ntrust_network = false\n", "mcp.x.trust_network: a project cannot"),
     ];

@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{Error, McpServer};
 use headstart_tool_gate::PolicyOrigin;
 
 use super::rpc;
-use crate::config::{Config, EnvValue, Reach, ServerSetting, TrustSetting};
+use crate::config::{Config, EnvValue, OAuthSetting, Reach, ServerSetting, TrustSetting};
 
 /// How long one may take to start, and to answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -62,6 +62,7 @@ fn setting(server: &McpServer, field: &str) -> Result<ServerSetting, Error> {
         reach,
         env,
         bearer: None,
+        oauth: OAuthSetting::default(),
         trust: TrustSetting::default(),
         trust_network: false,
         timeout: TIMEOUT,

@@ -1,0 +1,95 @@
+use std::sync::Arc;
+
+use headstart_agent::Phase;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::Chat;
+use crate::error::CliError;
+use crate::terminal::Style;
+
+/// A login to a tool server that its user has asked for.
+pub(super) struct UnderWay {
+    server: String,
+    news: mpsc::Receiver<News>,
+    task: JoinHandle<()>,
+}
+
+/// What becomes of it.
+pub(super) enum News {
+    /// Its user has to know this, and then to log in.
+    Begun(Vec<String>),
+    Over(Result<String, String>),
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Waits for what becomes of a login; for ever where there is none.
+pub(super) async fn news(login: &mut Option<UnderWay>) -> News {
+    let Some(login) = login else { return std::future::pending().await };
+    match login.news.recv().await {
+        Some(news) => news,
+        None => News::Over(Err(format!("the login to {} was given up", login.server))),
+    }
+}
+
+impl Chat {
+    /// Begins a login; one that is under way ends.
+    pub(super) fn log_in(&mut self, server: &str) -> Result<(), CliError> {
+        if !self.face.has_person() {
+            let why = format!(
+                "nobody sits at a terminal here who could log in; `headstart tool-servers login {server}` does it"
+            );
+            return self.face.say(&why, Style::Removed);
+        }
+        let (tell, news) = mpsc::channel(2);
+        let (servers, name) = (Arc::clone(&self.parts.server_tools), server.to_owned());
+        let task = tokio::spawn(async move {
+            let over = match servers.log_in(&name).await {
+                Ok(begun) => {
+                    let _ = tell.send(News::Begun(begun.lines())).await;
+                    begun.finish().await
+                }
+                Err(why) => Err(why),
+            };
+            let _ = tell.send(News::Over(over)).await;
+        });
+        self.login = Some(UnderWay { server: server.to_owned(), news, task });
+        self.face.say(&format!("asking {server} where to log in"), Style::Dim)
+    }
+
+    /// Ends a login, and one that is under way.
+    pub(super) fn log_out(&mut self, server: &str) -> Result<(), CliError> {
+        if self.login.as_ref().is_some_and(|login| login.server == server) {
+            self.login = None;
+            self.face.say(&format!("the login to {server} was given up"), Style::Dim)?;
+        }
+        match self.parts.server_tools.log_out(server) {
+            Ok(said) => self.face.say(&said, Style::Dim),
+            Err(why) => self.face.say(&why, Style::Removed),
+        }
+    }
+
+    /// There is news of a login.
+    pub(super) fn on_login(&mut self, news: News) -> Result<(), CliError> {
+        match news {
+            News::Begun(lines) => self.face.say(&lines.join("\n"), Style::Plain),
+            News::Over(Err(why)) => {
+                self.login = None;
+                self.face.say(&why, Style::Removed)
+            }
+            News::Over(Ok(said)) => {
+                self.login = None;
+                self.face.say(&said, Style::Dim)?;
+                if self.agent.view().phase == Phase::Idle && self.reloading.is_none() {
+                    return self.reload_servers();
+                }
+                self.face.say("/mcp reload takes on its tools", Style::Dim)
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! A build without the feature `oauth`: nobody is logged in.
+
+use crate::config::ServerConfig;
+
+/// Nothing.
+pub(crate) struct Kept;
+
+impl Kept {
+    pub(crate) fn of(_config: &ServerConfig) -> Option<Self> {
+        None
+    }
+
+    #[expect(clippy::unused_self, reason = "it has the shape of what is there with the feature")]
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    #[expect(clippy::unused_self, reason = "it has the shape of what is there with the feature")]
+    pub(crate) fn wants(&self, _scope: &str) {}
+}
+
+#[expect(clippy::unused_async, reason = "it has the shape of what is there with the feature")]
+pub(crate) async fn authorized(
+    _config: &ServerConfig,
+    _kept: Option<&Kept>,
+) -> Result<Option<reqwest::Client>, String> {
+    Ok(None)
+}

@@ -1,0 +1,185 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::transport::AuthorizationManager;
+use rmcp::transport::auth::AuthorizationMetadataSource;
+use url::Url;
+
+use super::kept::{Kept, Saved};
+use super::network::{Network, is_here};
+use super::redirect::Redirect;
+use super::{client_config, parts};
+use crate::config::{Login, ServerConfig};
+use crate::connection::said;
+use crate::untrusted::clean;
+
+/// What it takes to find out where its user logs in, at most.
+const LOOK_TIME: Duration = Duration::from_secs(60);
+/// How long they may take to log in.
+const LOGIN_TIME: Duration = Duration::from_secs(10 * 60);
+/// Most scopes, and bytes of one.
+const MAX_SCOPES: usize = 64;
+const MAX_SCOPE: usize = 200;
+/// Bytes of the address that is opened.
+const MAX_ADDRESS: usize = 8 * 1024;
+
+/// A login that waits for its user: they open [`address`](Self::address) in a browser, say yes there, and come back to this machine.
+/// Nobody is logged in before [`finish`](Self::finish) has returned; dropped before, nothing is left.
+pub struct PendingLogin {
+    manager: AuthorizationManager,
+    network: Arc<Network>,
+    redirect: Redirect,
+    kept: Kept,
+    address: Url,
+    state: String,
+    server: String,
+    at: String,
+    scopes: Vec<String>,
+}
+
+impl PendingLogin {
+    /// Finds out where the user of a server logs in, and registers there. The error says why that cannot be done.
+    pub async fn begin(config: &ServerConfig) -> Result<Self, String> {
+        let Some((url, login)) = parts(config) else {
+            return Err("only a server behind a url that has no `bearer` is logged in to".to_owned());
+        };
+        let base = Url::parse(url).map_err(|error| error.to_string())?;
+        if base.scheme() != "https" && !is_here(&base) {
+            return Err("its address is not encrypted, and a token would go over the network for all to read; use https".to_owned());
+        }
+        let kept = Kept::of(config).ok_or("nobody may log in to it")?;
+        let late = |_| Err(format!("where to log in was not found out within {} s", LOOK_TIME.as_secs()));
+        let found = tokio::time::timeout(LOOK_TIME, Self::find(base, login, kept));
+        found.await.unwrap_or_else(late)
+    }
+
+    async fn find(base: Url, login: &Login, kept: Kept) -> Result<Self, String> {
+        let network = Arc::new(Network::new(base.clone()));
+        let cause = |error: rmcp::transport::AuthError| said(&error, &kept.secrets());
+        let manager = AuthorizationManager::new_with_oauth_http_client(base.as_str(), network.clone()).await;
+        let mut manager = manager.map_err(cause)?;
+        let found = manager.resolve_metadata().await.map_err(cause)?;
+        if found.source == AuthorizationMetadataSource::LegacyEndpointFallback {
+            return Err("it does not say where to log in to it".to_owned());
+        }
+        let metadata = found.metadata;
+        let s256 = |methods: &Vec<String>| methods.iter().any(|method| method == "S256");
+        if !metadata.code_challenge_methods_supported.as_ref().is_some_and(s256) {
+            return Err("where one logs in to it, nothing keeps others from using what the browser brings back (PKCE with S256), so headstart does not log in there".to_owned());
+        }
+        for endpoint in [&metadata.authorization_endpoint, &metadata.token_endpoint]
+            .into_iter()
+            .chain(&metadata.registration_endpoint)
+        {
+            let refused =
+                |why: String| format!("it would have you log in at {}: {why}", clean(endpoint, 200));
+            let url = Url::parse(endpoint).map_err(|error| refused(error.to_string()))?;
+            network.places(&url).await.map_err(refused)?;
+        }
+        manager.set_metadata(metadata.clone());
+        let before = kept.read().ok().flatten();
+        let scopes = scopes(login, before.as_ref(), manager.select_initial_scopes(&[]).await);
+        let named: Vec<_> = scopes.iter().map(String::as_str).collect();
+        let redirect = Redirect::open().await?;
+        let back = redirect.address();
+        let (client_id, client_secret) = match &login.client {
+            Some(own) => {
+                manager.configure_client(client_config(&own.id, own.secret.clone(), &back)).map_err(cause)?;
+                (own.id.clone(), None)
+            }
+            None if metadata.registration_endpoint.is_none() => {
+                return Err("where one logs in to it, no program registers itself; register headstart there, with http://127.0.0.1/callback to come back to, and set `oauth = { client_id = \"…\" }` in your own file".to_owned());
+            }
+            None => {
+                let registered = manager.register_client("headstart", &back, &named).await.map_err(cause)?;
+                (registered.client_id, registered.client_secret)
+            }
+        };
+        let address = manager.get_authorization_url(&named).await.map_err(cause)?;
+        let address = Url::parse(&address).map_err(|error| error.to_string())?;
+        if MAX_ADDRESS < address.as_str().len() {
+            return Err(format!("the address to log in at has more than {MAX_ADDRESS} bytes"));
+        }
+        let (state, resource) = (only(&address, "state")?, only(&address, "resource")?);
+        only(&address, "redirect_uri")?;
+        only(&address, "code_challenge")?;
+        let at = clean(metadata.issuer.as_ref().unwrap_or(&metadata.authorization_endpoint), 300);
+        let server = base.to_string();
+        let draft = Saved {
+            server: kept.server().to_owned(),
+            resource,
+            metadata,
+            redirect: back,
+            client_id,
+            client_secret,
+            credentials: None,
+            wanted: Vec::new(),
+        };
+        let kept = kept.making(draft);
+        manager.set_credential_store(kept.clone());
+        Ok(Self { manager, network, redirect, kept, address, state, server, at, scopes })
+    }
+
+    /// What the user opens in a browser.
+    pub fn address(&self) -> &str {
+        self.address.as_str()
+    }
+
+    /// The server that asks for it. Whatever they permit is permitted to it.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Who asks them to log in: the issuer of the tokens.
+    pub fn at(&self) -> &str {
+        &self.at
+    }
+
+    /// What is asked for; empty: nothing is named.
+    pub fn scopes(&self) -> &[String] {
+        &self.scopes
+    }
+
+    /// Waits until they are back, up to ten minutes, and keeps what they were given.
+    pub async fn finish(self) -> Result<(), String> {
+        let late = |_| Err(format!("nobody came back from it within {} minutes", LOGIN_TIME.as_secs() / 60));
+        let brought = tokio::time::timeout(LOGIN_TIME, self.redirect.brought(&self.state)).await;
+        let brought = brought.unwrap_or_else(late)?;
+        drop(self.redirect);
+        let (code, issuer) = (&brought.code, brought.issuer.as_deref());
+        let exchanged = self.manager.exchange_code_for_token_with_issuer(code, &self.state, issuer).await;
+        let mut secrets = self.kept.secrets();
+        secrets.push(brought.code.clone());
+        exchanged.map(drop).map_err(|error| {
+            let why = said(&error, &secrets);
+            self.network.trouble().map_or(why.clone(), |trouble| format!("{why}: {trouble}"))
+        })
+    }
+}
+
+/// What a login asks for: what its user wrote, or else what the server says, with what it wanted since the last one.
+fn scopes(login: &Login, before: Option<&Saved>, server: Vec<String>) -> Vec<String> {
+    let mut all = if login.scopes.is_empty() { server } else { login.scopes.clone() };
+    if let Some(before) = before.filter(|before| !before.wanted.is_empty()) {
+        all.extend(before.granted());
+        all.extend(before.wanted.iter().cloned());
+    }
+    let mut scopes: Vec<String> = Vec::new();
+    for scope in all {
+        let is_plain = scope.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e));
+        if is_plain && (1..=MAX_SCOPE).contains(&scope.len()) && !scopes.contains(&scope) {
+            scopes.push(scope);
+        }
+    }
+    scopes.truncate(MAX_SCOPES);
+    scopes
+}
+
+/// What stands once in an address that a stranger began.
+fn only(address: &Url, name: &str) -> Result<String, String> {
+    let mut found = address.query_pairs().filter(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+    match (found.next(), found.next()) {
+        (Some(value), None) => Ok(value),
+        _ => Err(format!("the address to log in at says {name} itself, which is headstart's to say")),
+    }
+}

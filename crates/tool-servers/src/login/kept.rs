@@ -1,0 +1,255 @@
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rmcp::transport::auth::{
+    AuthError, AuthorizationMetadata, CredentialRefreshGuard, CredentialStore, StoredCredentials,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::parts;
+use crate::config::ServerConfig;
+use crate::untrusted::clean;
+
+/// Bytes of a file of ours.
+const MAX_FILE: u64 = 1024 * 1024;
+/// Bytes of a token: more goes into no header.
+const MAX_TOKEN: usize = 16 * 1024;
+/// How long another process may take to get new tokens.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_millis(50);
+/// What may be wanted besides what was permitted.
+const MAX_WANTED: usize = 32;
+
+/// What the file holds.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Saved {
+    /// The address of the server. What is kept for another one is nothing.
+    pub(super) server: String,
+    /// The address for which the tokens are, as the server calls it.
+    pub(super) resource: String,
+    pub(super) metadata: AuthorizationMetadata,
+    pub(super) redirect: String,
+    pub(super) client_id: String,
+    /// What a registration gave.
+    pub(super) client_secret: Option<String>,
+    pub(super) credentials: Option<StoredCredentials>,
+    /// What the server wanted besides.
+    #[serde(default)]
+    pub(super) wanted: Vec<String>,
+}
+
+impl Saved {
+    /// Where its user logged in.
+    pub(super) fn at(&self) -> String {
+        clean(self.metadata.issuer.as_ref().unwrap_or(&self.metadata.authorization_endpoint), 300)
+    }
+
+    pub(super) fn granted(&self) -> Vec<String> {
+        let scopes = self.credentials.as_ref().map(|credentials| credentials.granted_scopes.as_slice());
+        scopes.unwrap_or_default().iter().map(|scope| clean(scope, 200)).collect()
+    }
+
+    /// What must stand nowhere else.
+    fn secrets(&self) -> Vec<String> {
+        let mut secrets: Vec<_> = self.client_secret.iter().cloned().collect();
+        let credentials = serde_json::to_value(&self.credentials).unwrap_or_default();
+        let tokens = credentials.get("token_response").and_then(Value::as_object);
+        for name in ["access_token", "refresh_token", "id_token"] {
+            secrets.extend(tokens.and_then(|all| all.get(name)?.as_str()).map(str::to_owned));
+        }
+        secrets.retain(|secret| !secret.is_empty());
+        secrets
+    }
+}
+
+/// The login of a server, in its file.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    file: PathBuf,
+    server: String,
+    /// A login that is being made: its file holds what was before.
+    draft: Option<Saved>,
+    /// Every secret that was read or written here.
+    seen: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Kept {
+    pub(crate) fn of(config: &ServerConfig) -> Option<Self> {
+        let (url, login) = parts(config)?;
+        let own = login.client.as_ref().and_then(|client| client.secret.clone());
+        let seen = Arc::new(Mutex::new(own.into_iter().collect()));
+        Some(Self { file: login.file.clone(), server: url.to_owned(), draft: None, seen })
+    }
+
+    /// The address of the server.
+    pub(super) fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The same, to keep what comes of a new login.
+    pub(super) fn making(mut self, draft: Saved) -> Self {
+        self.see(&draft);
+        self.draft = Some(draft);
+        self
+    }
+
+    /// What is kept; `None`: nothing for this server.
+    pub(super) fn read(&self) -> Result<Option<Saved>, String> {
+        let Some(text) = read_private(&self.file).map_err(|why| self.trouble("read", &why))? else {
+            return Ok(None);
+        };
+        let wrong = |_| self.trouble("read", "it is none of headstart's; log out, and in once more");
+        let saved: Saved = serde_json::from_str(&text).map_err(wrong)?;
+        self.see(&saved);
+        Ok((saved.server == self.server && saved.credentials.is_some()).then_some(saved))
+    }
+
+    fn write(&self, saved: &Saved) -> Result<(), String> {
+        self.see(saved);
+        let text = serde_json::to_string(saved).map_err(|error| error.to_string())?;
+        write_private(&self.file, &text).map_err(|error| self.trouble("written", &error.to_string()))
+    }
+
+    /// Whether there was one.
+    pub(super) fn remove(&self) -> Result<bool, String> {
+        let removed = match fs::remove_file(&self.file) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(self.trouble("removed", &error.to_string())),
+        };
+        // Whoever holds it goes on with a file that has no name any more, and finds no login.
+        let _ = fs::remove_file(self.lock_file());
+        Ok(removed)
+    }
+
+    /// Notes what the server wants besides what was permitted: the next login asks for it.
+    pub(crate) fn wants(&self, scopes: &str) {
+        let Ok(Some(mut saved)) = self.read() else { return };
+        let new: Vec<_> = scopes
+            .split_whitespace()
+            .filter(|scope| saved.wanted.iter().all(|known| known != scope))
+            .map(str::to_owned)
+            .collect();
+        saved.wanted.extend(new);
+        saved.wanted.truncate(MAX_WANTED);
+        // It is only less comfortable without.
+        let _ = self.write(&saved);
+    }
+
+    /// What must stand in no error and no result.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    fn see(&self, saved: &Saved) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).extend(saved.secrets());
+    }
+
+    fn lock_file(&self) -> PathBuf {
+        self.file.with_extension("lock")
+    }
+
+    fn trouble(&self, action: &str, why: &str) -> String {
+        format!("the file of its login, {}, cannot be {action}: {why}", self.file.display())
+    }
+}
+
+fn store_error(why: String) -> AuthError {
+    AuthError::CredentialStoreError(why)
+}
+
+#[async_trait]
+impl CredentialStore for Kept {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        Ok(self.read().map_err(store_error)?.and_then(|saved| saved.credentials))
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        // Whoever logged out meanwhile stays so.
+        let Some(mut saved) =
+            self.draft.clone().map_or_else(|| self.read(), |draft| Ok(Some(draft))).map_err(store_error)?
+        else {
+            return Ok(());
+        };
+        saved.credentials = Some(credentials);
+        if saved.secrets().iter().any(|secret| MAX_TOKEN < secret.len()) {
+            return Err(store_error(format!("a token is longer than {MAX_TOKEN} bytes")));
+        }
+        self.write(&saved).map_err(store_error)
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        self.remove().map(drop).map_err(store_error)
+    }
+
+    async fn on_refresh_token_rejected(&self, credentials: &StoredCredentials) -> Result<(), AuthError> {
+        let refused = serde_json::to_value(credentials).ok();
+        let kept = self.read().map_err(store_error)?.and_then(|saved| saved.credentials);
+        if refused.is_some() && refused == serde_json::to_value(kept).ok() {
+            self.remove().map_err(store_error)?;
+        }
+        Ok(())
+    }
+
+    /// One process at a time gets new tokens: the old ones count once.
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let failed = |error: io::Error| store_error(self.trouble("written", &error.to_string()));
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(self.lock_file())
+            .map_err(failed)?;
+        let late = tokio::time::Instant::now() + MAX_WAIT;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Some(CredentialRefreshGuard::new(lock))),
+                Err(fs::TryLockError::WouldBlock) if tokio::time::Instant::now() < late => {
+                    tokio::time::sleep(LOOK).await;
+                }
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+    }
+}
+
+/// What a file says that is this user's alone; `None`: there is none.
+fn read_private(path: &Path) -> Result<Option<String>, String> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    if !metadata.is_file()
+        || metadata.mode() & 0o077 != 0
+        || metadata.uid() != rustix::process::geteuid().as_raw()
+    {
+        return Err("it is not this user's alone (0600); log out, and in once more".to_owned());
+    }
+    let mut text = String::new();
+    file.take(MAX_FILE).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    Ok(Some(text))
+}
+
+/// Replaces a file as a whole; nobody else may read it at any time.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}

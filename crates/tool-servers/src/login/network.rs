@@ -1,0 +1,229 @@
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
+use url::{Host, Origin, Url, form_urlencoded};
+
+use crate::web::{Resolver, SystemResolver, client_to, is_public, places};
+
+/// What one question of a login may take, and bytes of its answer.
+const TIME: Duration = Duration::from_secs(20);
+const MAX_ANSWER: usize = 256 * 1024;
+
+/// All that a login asks over the network. Who is asked is said by strangers: by the server, and by whom it names.
+///
+/// Asked is what is encrypted and public, as for a page of the web; besides, the server itself wherever its user said that it is, and, of a server on this machine,
+/// others on this machine. Nothing is redirected.
+pub(super) struct Network {
+    server: Url,
+    /// For whom tokens are, as the server calls itself; the library makes an address of it, which may have a slash more.
+    resource: Option<String>,
+    resolver: Arc<dyn Resolver>,
+    time: Duration,
+    /// Why the last question came to nothing, for the library keeps that to itself.
+    trouble: Mutex<Option<String>>,
+}
+
+impl Network {
+    pub(super) fn new(server: Url) -> Self {
+        Self {
+            server,
+            resource: None,
+            resolver: Arc::new(SystemResolver),
+            time: TIME,
+            trouble: Mutex::default(),
+        }
+    }
+
+    pub(super) fn for_resource(mut self, resource: String) -> Self {
+        self.resource = Some(resource);
+        self
+    }
+
+    /// Why the last question came to nothing, if it did.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<String>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where an address leads, if it may be asked.
+    pub(super) async fn places(&self, url: &Url) -> Result<Vec<IpAddr>, String> {
+        let here = is_here(&self.server);
+        match url.scheme() {
+            "https" => {}
+            "http" if here && is_here(url) => {}
+            "http" => return Err("it is not encrypted, and a login goes over https only".to_owned()),
+            other => return Err(format!("{other}: is no address of a login")),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("it holds a name or a password".to_owned());
+        }
+        let is_open: fn(&IpAddr) -> bool = match same(&self.server.origin(), &url.origin()) {
+            true => |_| true,
+            false if here => |address| is_public(address) || address.is_loopback(),
+            false => is_public,
+        };
+        places(url, &*self.resolver, is_open).await
+    }
+
+    async fn ask(&self, request: OAuthHttpRequest) -> Result<http::Response<Vec<u8>>, String> {
+        let mut request = reqwest::Request::try_from(request.request).map_err(|error| error.to_string())?;
+        let url = request.url().clone();
+        let at = |why: String| format!("{}: {why}", shown(&url));
+        let places = self.places(&url).await.map_err(at)?;
+        self.name_resource(&mut request);
+        let client = client_to(&places, url.scheme() == "http").map_err(|error| error.to_string())?;
+        let lost = |error: reqwest::Error| at(crate::web::lost(error));
+        let mut answer = client.execute(request).await.map_err(lost)?;
+        if !answer.remote_addr().is_some_and(|remote| places.contains(&remote.ip())) {
+            return Err(at("the connection went elsewhere than was looked up".to_owned()));
+        }
+        let mut whole = http::Response::new(Vec::new());
+        *whole.status_mut() = answer.status();
+        *whole.headers_mut() = answer.headers().clone();
+        while let Some(piece) = answer.chunk().await.map_err(lost)? {
+            if MAX_ANSWER < whole.body().len() + piece.len() {
+                return Err(at(format!("its answer is longer than {MAX_ANSWER} bytes")));
+            }
+            whole.body_mut().extend_from_slice(&piece);
+        }
+        Ok(whole)
+    }
+
+    /// Names the resource as the server does.
+    fn name_resource(&self, request: &mut reqwest::Request) {
+        let Some(resource) = &self.resource else { return };
+        let is_form = request
+            .headers()
+            .get(reqwest::header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
+        let form = request.body().and_then(reqwest::Body::as_bytes).filter(|_| is_form);
+        let Some(form) = form else { return };
+        let mut named = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in form_urlencoded::parse(form) {
+            named.append_pair(&name, if name == "resource" { resource } else { &value });
+        }
+        let named = named.finish();
+        request.headers_mut().remove(reqwest::header::CONTENT_LENGTH);
+        *request.body_mut() = Some(named.into());
+    }
+}
+
+impl OAuthHttpClient for Network {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            let url = request.request.uri().to_string();
+            let late = || format!("{url} did not answer within {} s", self.time.as_secs_f32());
+            let answer = tokio::time::timeout(self.time, self.ask(request)).await;
+            let answer = answer.unwrap_or_else(|_| Err(late()));
+            *self.lock() = answer.as_ref().err().cloned();
+            answer.map_err(OAuthHttpClientError::from)
+        })
+    }
+}
+
+/// An address without what may be secret in it.
+fn shown(url: &Url) -> String {
+    format!("{}{}", url.origin().ascii_serialization(), url.path())
+}
+
+fn same(one: &Origin, other: &Origin) -> bool {
+    one.is_tuple() && one == other
+}
+
+/// Whether an address says in so many words that it is on this machine.
+pub(super) fn is_here(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use async_trait::async_trait;
+
+    use super::*;
+
+    struct Names;
+
+    #[async_trait]
+    impl Resolver for Names {
+        async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+            let address = match host {
+                "here.example" | "localhost" => "127.0.0.1",
+                "inside.example" => "10.0.0.9",
+                "cloud.example" => "169.254.169.254",
+                "mcp.corp" => "10.0.0.7",
+                _ => "93.184.216.34",
+            };
+            Ok(vec![address.parse().map_err(io::Error::other)?])
+        }
+    }
+
+    #[tokio::test]
+    async fn only_what_is_public_and_encrypted_is_asked() {
+        let cases = [
+            // The server, whom a stranger named, and whether they are asked.
+            ("https://mcp.example/mcp", "https://login.example/token", true),
+            ("https://mcp.example/mcp", "http://login.example/token", false),
+            ("https://mcp.example/mcp", "https://here.example/token", false),
+            ("https://mcp.example/mcp", "https://inside.example/token", false),
+            ("https://mcp.example/mcp", "https://cloud.example/latest/meta-data", false),
+            ("https://mcp.example/mcp", "http://127.0.0.1:8080/token", false),
+            ("https://mcp.example/mcp", "https://[::1]/token", false),
+            ("https://mcp.example/mcp", "https://[::ffff:10.0.0.9]/token", false),
+            ("https://mcp.example/mcp", "file:///etc/passwd", false),
+            ("https://mcp.example/mcp", "ftp://login.example/", false),
+            ("https://mcp.example/mcp", "javascript:alert(1)", false),
+            ("https://mcp.example/mcp", "https://user:word@login.example/", false),
+            // Where its user put it counts for the server alone, and for this port of it.
+            ("https://mcp.corp/mcp", "https://mcp.corp/token", true),
+            ("https://mcp.corp/mcp", "https://mcp.corp:8443/token", false),
+            ("https://mcp.corp/mcp", "https://inside.example/token", false),
+            ("http://mcp.corp/mcp", "http://mcp.corp/token", false),
+            // A server on this machine.
+            ("http://127.0.0.1:1/mcp", "http://127.0.0.1:2/token", true),
+            ("http://localhost:1/mcp", "http://127.0.0.1:2/token", true),
+            ("http://127.0.0.1:1/mcp", "https://login.example/token", true),
+            ("http://127.0.0.1:1/mcp", "http://login.example/token", false),
+            ("http://127.0.0.1:1/mcp", "https://inside.example/token", false),
+            ("http://127.0.0.1:1/mcp", "http://localhost.example/token", false),
+        ];
+        for (server, asked, expected) in cases {
+            let network = Network { resolver: Arc::new(Names), ..Network::new(url(server)) };
+            let places = network.places(&url(asked)).await;
+            assert_eq!(places.is_ok(), expected, "{server} names {asked}: {places:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_never_comes_is_given_up() {
+        let silent =
+            tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|error| panic!("{error}"));
+        let port = silent.local_addr().map_or(0, |address| address.port());
+        let server = format!("http://127.0.0.1:{port}/mcp");
+        let network = Network { time: Duration::from_millis(50), ..Network::new(url(&server)) };
+        let manager =
+            rmcp::transport::AuthorizationManager::new_with_oauth_http_client(&server, Arc::new(network));
+        let manager = manager.await.unwrap_or_else(|error| panic!("{error}"));
+        let why = manager
+            .resolve_metadata()
+            .await
+            .map(|found| found.source)
+            .map_err(|error| crate::connection::said(&error, &[]));
+        assert!(why.as_ref().is_err_and(|why| why.contains("did not answer within 0.05 s")), "{why:?}");
+    }
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+}

@@ -1,0 +1,277 @@
+//! An authorization server and a server of tools that takes its tokens, each as strict as a real one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use headstart_tool_servers::{Connect, Login, ServerConfig, ServerName, Trust};
+use serde_json::{Value, json as value};
+use sha2::{Digest, Sha256};
+
+use crate::login_web::{Answer, Asked, Site, answer, json};
+
+/// What an authorization server does, and what it has given out.
+pub(crate) struct Authority {
+    /// Replaces or adds fields of its metadata; `null` takes one away.
+    pub(crate) metadata: Value,
+    /// Whom its answers name.
+    pub(crate) issuer_of_answers: Option<String>,
+    /// Seconds a token lasts.
+    pub(crate) lasts: u64,
+    /// What a registration gives as the secret.
+    pub(crate) secret: Option<&'static str>,
+    pub(crate) token_endpoint: fn() -> Option<Answer>,
+    pub(crate) registration: fn() -> Option<Answer>,
+    /// For whom the tokens are, whatever was asked.
+    pub(crate) audience: Option<String>,
+    pub(crate) refuses_refresh: bool,
+    pub(crate) given: Mutex<Given>,
+}
+
+#[derive(Default)]
+pub(crate) struct Given {
+    number: u32,
+    /// Redirect addresses of clients.
+    clients: BTreeMap<String, String>,
+    /// Challenge, client, resource and scopes of each code.
+    codes: BTreeMap<String, [String; 4]>,
+    /// Resource and scopes of each token that counts.
+    tokens: BTreeMap<String, (String, String)>,
+    refresh: BTreeMap<String, (String, String)>,
+}
+
+impl Default for Authority {
+    fn default() -> Self {
+        Self {
+            metadata: value!({}),
+            issuer_of_answers: None,
+            lasts: 3600,
+            secret: None,
+            token_endpoint: || None,
+            registration: || None,
+            audience: None,
+            refuses_refresh: false,
+            given: Mutex::default(),
+        }
+    }
+}
+
+impl Authority {
+    pub(crate) async fn start(self) -> (Site, Arc<Self>) {
+        let authority = Arc::new(self);
+        let own = Arc::clone(&authority);
+        (Site::start(move |origin, asked| own.answer(origin, asked)).await, authority)
+    }
+
+    /// Whether a token is good for a resource, and for which scopes.
+    pub(crate) fn permits(&self, token: &str, resource: &str) -> Option<String> {
+        let given = self.given.lock().unwrap();
+        given.tokens.get(token).filter(|(of, _)| of == resource).map(|(_, scopes)| scopes.clone())
+    }
+
+    /// All tokens end now.
+    pub(crate) fn end_tokens(&self) {
+        self.given.lock().unwrap().tokens.clear();
+    }
+
+    fn answer(&self, origin: &str, asked: &Asked) -> Answer {
+        match (asked.method.as_str(), asked.path.as_str()) {
+            ("GET", "/.well-known/oauth-authorization-server") => {
+                let mut metadata = value!({
+                    "issuer": origin,
+                    "authorization_endpoint": format!("{origin}/authorize"),
+                    "token_endpoint": format!("{origin}/token"),
+                    "registration_endpoint": format!("{origin}/register"),
+                    "response_types_supported": ["code"],
+                    "code_challenge_methods_supported": ["S256"],
+                });
+                for (name, value) in self.metadata.as_object().unwrap() {
+                    metadata[name] = value.clone();
+                }
+                metadata.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+                json(&metadata)
+            }
+            ("POST", "/register") => (self.registration)().unwrap_or_else(|| self.register(&asked.body)),
+            ("GET", "/authorize") => self.authorize(origin, &asked.query),
+            ("POST", "/token") => (self.token_endpoint)().unwrap_or_else(|| self.token(asked)),
+            _ => answer(404, "<h1>no such page</h1>"),
+        }
+    }
+
+    fn register(&self, body: &str) -> Answer {
+        let body: Value = serde_json::from_str(body).unwrap();
+        let mut given = self.given.lock().unwrap();
+        given.number += 1;
+        let id = format!("client-{}", given.number);
+        given.clients.insert(id.clone(), body["redirect_uris"][0].as_str().unwrap().to_owned());
+        json(
+            &value!({ "client_id": id, "client_secret": self.secret, "redirect_uris": body["redirect_uris"] }),
+        )
+    }
+
+    /// Its user says yes at once.
+    fn authorize(&self, origin: &str, query: &BTreeMap<String, String>) -> Answer {
+        let mut given = self.given.lock().unwrap();
+        let known = given.clients.get(&query["client_id"]);
+        if known.is_some_and(|known| *known != query["redirect_uri"])
+            || query["code_challenge_method"] != "S256"
+        {
+            return answer(400, "wrong");
+        }
+        given.number += 1;
+        let code = format!("code-{}", given.number);
+        let scopes = query.get("scope").cloned().unwrap_or_default();
+        let of =
+            [&query["code_challenge"], &query["client_id"], &query["resource"], &scopes].map(Clone::clone);
+        given.codes.insert(code.clone(), of);
+        let mut back = url::Url::parse(&query["redirect_uri"]).unwrap();
+        back.query_pairs_mut().append_pair("code", &code).append_pair("state", &query["state"]);
+        let issuer = self.issuer_of_answers.as_deref().unwrap_or(origin);
+        back.query_pairs_mut().append_pair("iss", issuer);
+        answer(302, "").with("Location", back.to_string())
+    }
+
+    fn token(&self, asked: &Asked) -> Answer {
+        let form = asked.form();
+        let refused = |why: &str| {
+            let body =
+                value!({ "error": why, "error_description": format!("{why}: {:?}", asked.form().values()) });
+            answer(400, body.to_string()).with("Content-Type", "application/json")
+        };
+        if let Some(secret) = self.secret {
+            // The usual way: as name and password.
+            let word = asked.headers.get("authorization").map(String::as_str).unwrap_or_default();
+            let id = form.get("client_id").cloned().unwrap_or_default();
+            if !word.starts_with("Basic ") && form.get("client_secret").map(String::as_str) != Some(secret) {
+                return refused(&format!("invalid_client {id}"));
+            }
+        }
+        let mut given = self.given.lock().unwrap();
+        let (resource, scopes) = match form["grant_type"].as_str() {
+            "authorization_code" => {
+                let Some([challenge, _, resource, scopes]) = given.codes.remove(&form["code"]) else {
+                    return refused("invalid_grant");
+                };
+                let verifier = challenge_of(&form["code_verifier"]);
+                if verifier != challenge || form["resource"] != resource {
+                    return refused("invalid_grant");
+                }
+                (resource, scopes)
+            }
+            "refresh_token" if !self.refuses_refresh => {
+                // Each counts once.
+                let Some(of) = given.refresh.remove(&form["refresh_token"]) else {
+                    return refused("invalid_grant");
+                };
+                if of.0 != form["resource"] {
+                    return refused("invalid_target");
+                }
+                of
+            }
+            _ => return refused("invalid_grant"),
+        };
+        given.number += 1;
+        let (token, refresh) =
+            (format!("secret-token-{}", given.number), format!("secret-refresh-{}", given.number));
+        let audience = self.audience.clone().unwrap_or_else(|| resource.clone());
+        given.tokens.insert(token.clone(), (audience, scopes.clone()));
+        given.refresh.insert(refresh.clone(), (resource, scopes.clone()));
+        json(&value!({
+            "access_token": token, "token_type": "Bearer", "expires_in": self.lasts, "refresh_token": refresh, "scope": scopes,
+        }))
+    }
+}
+
+/// What a verifier was announced as.
+fn challenge_of(verifier: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
+}
+
+/// A server of tools that takes tokens of an authority.
+pub(crate) struct Tools {
+    /// What its metadata says: the authorization servers, and for whom tokens are, from its own origin.
+    pub(crate) authorities: Vec<String>,
+    pub(crate) resource: fn(&str) -> String,
+    /// What a call needs.
+    pub(crate) needs: Option<&'static str>,
+    pub(crate) metadata: fn() -> Option<Answer>,
+}
+
+impl Tools {
+    pub(crate) fn of(authority: &Site) -> Self {
+        Self {
+            authorities: vec![authority.origin.clone()],
+            resource: |origin| format!("{origin}/mcp"),
+            needs: None,
+            metadata: || None,
+        }
+    }
+
+    pub(crate) async fn start(self, authority: Arc<Authority>) -> Site {
+        Site::start(move |origin, asked| self.answer(&authority, origin, asked)).await
+    }
+
+    fn answer(&self, authority: &Authority, origin: &str, asked: &Asked) -> Answer {
+        let resource = (self.resource)(origin);
+        match (asked.method.as_str(), asked.path.as_str()) {
+            ("GET", "/.well-known/oauth-protected-resource") => (self.metadata)().unwrap_or_else(|| {
+                json(&value!({ "resource": resource, "authorization_servers": self.authorities, "scopes_supported": ["read"] }))
+            }),
+            (_, "/mcp") => {
+                let token = asked.headers.get("authorization").and_then(|header| header.strip_prefix("Bearer "));
+                match token.and_then(|token| authority.permits(token, &resource).map(|scopes| (token, scopes))) {
+                    None => {
+                        let pointer = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource\"");
+                        answer(401, "no").with("WWW-Authenticate", pointer)
+                    }
+                    Some((token, scopes)) => self.speak(token, &scopes, asked),
+                }
+            }
+            _ => answer(404, ""),
+        }
+    }
+
+    fn speak(&self, token: &str, scopes: &str, asked: &Asked) -> Answer {
+        if asked.method != "POST" {
+            return answer(405, "");
+        }
+        let message: Value = serde_json::from_str(&asked.body).unwrap();
+        let Some(id) = message.get("id") else { return answer(202, "") };
+        let result = match message["method"].as_str().unwrap() {
+            "initialize" => value!({
+                "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": { "name": "t", "version": "1" },
+            }),
+            "tools/list" => value!({ "tools": [{ "name": "look", "inputSchema": { "type": "object" } }] }),
+            "tools/call" => {
+                if let Some(needs) = self.needs
+                    && !scopes.split(' ').any(|scope| scope == needs)
+                {
+                    let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{needs}\"");
+                    return answer(403, "").with("WWW-Authenticate", challenge);
+                }
+                // It says back what it was sent.
+                value!({ "content": [{ "type": "text", "text": format!("seen with {token}") }] })
+            }
+            _ => {
+                return json(
+                    &value!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "unknown" } }),
+                );
+            }
+        };
+        json(&value!({ "jsonrpc": "2.0", "id": id, "result": result }))
+    }
+}
+
+/// How a server is reached by somebody whose logins are kept in a folder.
+pub(crate) fn config(address: &str, folder: &Path) -> ServerConfig {
+    let login = Some(Login { file: folder.join("login.json"), client: None, scopes: Vec::new() });
+    ServerConfig {
+        name: ServerName::new("docs").unwrap(),
+        connect: Connect::Http { url: address.to_owned(), bearer: None, login, ahead: false },
+        trust: Trust::Ask,
+        timeout: Duration::from_secs(20),
+    }
+}
