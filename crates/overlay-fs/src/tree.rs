@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ChangeSet, CommitOptions, CommitOutcome, exact};
 
 /// What a name in a folder stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EntryKind {
     /// A regular file.
@@ -96,18 +96,6 @@ pub struct DirEntry {
     pub name: Vec<u8>,
     /// What it stands for (links are not followed).
     pub kind: EntryKind,
-}
-
-impl PartialOrd for EntryKind {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for EntryKind {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (*self as u8).cmp(&(*other as u8))
-    }
 }
 
 /// Why a path could not be read or staged.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_forked_query::{CONTENT, ToolCall, ToolOutcome, ToolSchema};
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSet, EntryKind, Overlay, Savepoint, Tree, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, EntryKind, Overlay, Savepoint, Tree};
 use headstart_tool_gate::{
     Access, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Does, Gate, GateContext, Reason,
     Verdict,
@@ -180,13 +180,13 @@ impl Tools {
     /// Puts the files that a command names into the read set: it reads them behind the overlay's back. What it reads
     /// below a folder is not remembered.
     async fn remember_reads(&self, verdict: &Verdict, overlay: &Overlay) {
-        for path in verdict.reads.iter().filter_map(|path| WorkspacePath::parse(path).ok()) {
-            let Ok(metadata) = overlay.metadata(&path).await else {
+        for path in &verdict.reads {
+            let Ok(metadata) = overlay.metadata(path).await else {
                 continue;
             };
             if metadata.kind == EntryKind::File && metadata.len <= self.limits.file_bytes {
                 // A file that cannot be read is for the command to complain about.
-                let _ = overlay.read(&path).await;
+                let _ = overlay.read(path).await;
             }
         }
     }

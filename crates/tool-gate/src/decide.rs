@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
+
+use headstart_workspace_path::WorkspacePath;
 
 use crate::shell::{Access, Extent, Findings, Judged, Span};
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
@@ -45,7 +47,7 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
         verdict.effects = effects;
     }
     verdict.reads = reads;
-    verdict.writes = writes.iter().map(ToString::to_string).collect();
+    verdict.writes = writes;
     verdict
 }
 
@@ -53,9 +55,8 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
 const MAX_READING_EFFECTS: usize = 512;
 
 /// What an allowed command does: each of its programs prints, each path is read, in the order of the text.
-fn reading_effects(commands: Vec<Span>, accesses: &[Access], length: usize) -> Vec<Effect> {
-    // A heap sorts with a tenth of the code that a slice's own sort takes for each type.
-    let mut commands = BinaryHeap::from(commands).into_sorted_vec();
+fn reading_effects(mut commands: Vec<Span>, accesses: &[Access], length: usize) -> Vec<Effect> {
+    commands.sort_unstable();
     commands.dedup();
     let effect = |detail: String, span| Effect { kind: EffectKind::ReadOnly, detail, span: Some(span) };
     let mut effects: Vec<Effect> = Vec::with_capacity(commands.len() + accesses.len());
@@ -159,16 +160,14 @@ pub(crate) fn secret<'a>(
     })
 }
 
-fn read_paths(accesses: &[Access]) -> Vec<String> {
+fn read_paths(accesses: &[Access]) -> Vec<WorkspacePath> {
     // A folder stands for what is below it only where it is read so.
     let whole = accesses.iter().any(|access| access.path.is_root());
     if whole {
-        return vec![".".to_owned()];
+        return vec![WorkspacePath::root()];
     }
-    let paths: BinaryHeap<_> = accesses.iter().map(|access| &access.path).collect();
-    let mut paths = paths.into_sorted_vec();
-    paths.dedup();
-    paths.iter().map(ToString::to_string).collect()
+    let paths: BTreeSet<_> = accesses.iter().map(|access| &access.path).collect();
+    paths.into_iter().cloned().collect()
 }
 
 /// What is told first when a command does several things.

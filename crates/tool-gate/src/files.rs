@@ -166,7 +166,7 @@ pub(crate) fn reading(tool: &str, paths: &[WorkspacePath]) -> Verdict {
     let verdict = Verdict::new(Decision::Allow, Reason::ReadOnly, format!("{tool} only reads"));
     paths.iter().fold(verdict, |verdict, path| {
         let mut verdict = verdict.with_effect(EffectKind::ReadOnly, format!("reads {path}"));
-        verdict.reads.push(path.to_string());
+        verdict.reads.push(path.clone());
         verdict
     })
 }
@@ -193,8 +193,8 @@ fn writing(tool: &str, paths: &[WorkspacePath], context: &GateContext, mode: App
     let verdict = Verdict::new(Decision::Redirect, Reason::StagedWrite, format!("{tool} is staged"));
     paths.iter().fold(verdict, |verdict, path| {
         let mut verdict = verdict.with_effect(EffectKind::WritesWorkspace, format!("writes {path}"));
-        verdict.reads.push(path.to_string());
-        verdict.writes.push(path.to_string());
+        verdict.reads.push(path.clone());
+        verdict.writes.push(path.clone());
         verdict
     })
 }

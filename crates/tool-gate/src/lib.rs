@@ -16,7 +16,7 @@
 //! let call = CallRef { name: "shell", args: args.as_object().expect("an object as written above") };
 //! let verdict = Gate::new().judge(call, &context);
 //! assert_eq!(verdict.decision, Decision::Allow);
-//! assert_eq!(verdict.reads, ["src"]);
+//! assert_eq!(verdict.reads[0].to_string(), "src");
 //!
 //! let verdict = Gate::new().judge_command("find . -del\"ete\"", &context);
 //! assert_eq!((verdict.decision, verdict.reason), (Decision::Boundary, Reason::Writes));

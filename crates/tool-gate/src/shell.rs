@@ -12,7 +12,6 @@ mod read;
 mod script;
 #[cfg(feature = "tool-policies")]
 mod simple_commands;
-mod sorted;
 mod table;
 mod value;
 mod witness;

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
 /// What becomes of the call.
@@ -250,10 +251,10 @@ pub struct Verdict {
     /// Workspace-relative paths that may be read: `.` is the whole workspace, a folder stands for all below it.
     /// Complete for every verdict that allows; at a boundary, and of a command for a view, it may hold an operand that is written
     /// (`sort -o`), and not all that is read.
-    pub reads: Vec<String>,
+    pub reads: Vec<WorkspacePath>,
     /// Workspace-relative paths that are written, where they are known: by a call of a file tool, and by a command's
     /// `>`. What a program itself writes is not looked up, for that is a boundary, or shows in a view, whatever its operands are.
-    pub writes: Vec<String>,
+    pub writes: Vec<WorkspacePath>,
     /// How the command must run, where its plain form is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardened: Option<Hardened>,

@@ -23,7 +23,7 @@ fn declaring(mode: ApprovalMode) -> GateContext {
 
 fn judge(context: &GateContext, name: &str, args: &Value) -> (Decision, Reason, Vec<String>) {
     let verdict = Gate::new().judge(CallRef { name, args: args.as_object().unwrap() }, context);
-    (verdict.decision, verdict.reason, verdict.writes)
+    (verdict.decision, verdict.reason, support::texts(&verdict.writes))
 }
 
 #[test]

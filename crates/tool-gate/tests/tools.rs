@@ -65,7 +65,7 @@ fn reading_tools_run_inside_the_workspace() {
         for (name, args, decision, reason, reads) in &cases {
             let verdict = judge(&in_mode(mode), name, args.clone());
             assert_eq!((verdict.decision, verdict.reason), (*decision, *reason), "{mode:?} {name} {args}");
-            assert_eq!(&verdict.reads, reads, "{name} {args}");
+            assert_eq!(&support::texts(&verdict.reads), reads, "{name} {args}");
             assert!(verdict.writes.is_empty());
         }
     }
@@ -189,7 +189,7 @@ fn shell_calls_take_their_command_and_folder_from_known_arguments() {
         );
     }
     let verdict = judge(&support::context(), "shell", json!({"command": "cat x", "directory": "src"}));
-    assert_eq!(verdict.reads, ["src/x"]);
+    assert_eq!(support::texts(&verdict.reads), ["src/x"]);
 }
 
 /// Without the shell gate the arguments of a call are looked at as ever; what would be read is a boundary.
@@ -362,7 +362,7 @@ fn what_a_command_may_read_is_listed_whole() {
     for (command, reads) in cases {
         let verdict = support::judge(&Gate::new(), command);
         assert_eq!(verdict.decision, Decision::Allow, "{command}: {}", verdict.detail);
-        assert_eq!(verdict.reads, reads, "{command}");
+        assert_eq!(support::texts(&verdict.reads), reads, "{command}");
     }
 }
 
@@ -370,7 +370,8 @@ fn what_a_command_may_read_is_listed_whole() {
 #[test]
 fn a_redirection_names_what_it_writes() {
     let verdict = support::judge(&Gate::new(), "cd src && ls > out.txt");
-    assert_eq!((verdict.decision, verdict.writes), (Decision::Boundary, vec!["src/out.txt".to_owned()]));
+    assert_eq!(verdict.decision, Decision::Boundary);
+    assert_eq!(support::texts(&verdict.writes), ["src/out.txt"]);
 }
 
 #[cfg(feature = "shell")]
@@ -473,7 +474,8 @@ fn a_gate_can_be_shared_between_threads() {
 #[test]
 fn the_folder_of_the_repository_stays_in_the_workspace() {
     let verdict = support::judge(&Gate::new(), "cat \"$(git rev-parse --show-toplevel 2>/dev/null)/a\"");
-    assert_eq!((verdict.decision, verdict.reads), (Decision::Allow, vec![".".to_owned()]));
+    assert_eq!(verdict.decision, Decision::Allow);
+    assert_eq!(support::texts(&verdict.reads), ["."]);
     let hardened = verdict.hardened.expect("git needs a hardened form");
     assert_eq!(hardened.shown(), Some("cat \"$(git rev-parse --show-toplevel 2>/dev/null || pwd)/a\""));
     assert_eq!(hardened.environment["GIT_CEILING_DIRECTORIES"], "/");

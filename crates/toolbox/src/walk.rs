@@ -1,4 +1,3 @@
-use std::collections::BinaryHeap;
 use std::future::poll_fn;
 use std::task::Poll;
 use std::vec::IntoIter;
@@ -86,13 +85,11 @@ impl<'a> Walk<'a> {
     }
 
     async fn enter(&mut self, path: WorkspacePath, rules: &IgnoreRules) -> Result<(), ToolError> {
-        let entries = self.context.view.list(&path).await?;
+        let mut entries = self.context.view.list(&path).await?;
         let has_rules = entries.iter().any(|entry| entry.name == b".gitignore");
         let rules = if has_rules { rules.enter(&path, self.context).await } else { rules.clone() };
         // A folder sorts as its name and a slash: then the walk comes to all paths in the order of their bytes.
-        // A heap sorts with a tenth of the code that a slice's own sort takes.
-        let entries: BinaryHeap<_> = entries.into_iter().map(|entry| (sort_key(&entry), entry)).collect();
-        let entries: Vec<_> = entries.into_sorted_vec().into_iter().map(|(_, entry)| entry).collect();
+        entries.sort_by_cached_key(sort_key);
         self.open.push(Folder { path, rules, entries: entries.into_iter() });
         Ok(())
     }

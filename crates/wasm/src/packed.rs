@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use headstart_tool_gate::{Effect, GitNeeds, Hardened, Verdict};
+use headstart_workspace_path::WorkspacePath;
 
 /// Packs a verdict; `command` is the text that its effects lie on, if JavaScript wants to know where.
 pub(crate) fn verdict(verdict: &Verdict, command: Option<&str>) -> String {
@@ -27,8 +28,8 @@ pub(crate) fn verdict(verdict: &Verdict, command: Option<&str>) -> String {
     packed.text(reason.as_str());
     packed.text(detail);
     packed.list(effects, |packed, effect| packed.effect(effect, units.as_ref()));
-    packed.texts(reads);
-    packed.texts(writes);
+    packed.paths(reads);
+    packed.paths(writes);
     packed.optional(hardened.as_ref(), Packed::hardened);
     packed.0
 }
@@ -66,6 +67,10 @@ impl Packed {
         let items = items.into_iter();
         self.number(items.len());
         items.for_each(|item| pack(self, item));
+    }
+
+    fn paths(&mut self, paths: &[WorkspacePath]) {
+        self.list(paths, |packed, path| packed.text(&path.to_string()));
     }
 
     fn texts(&mut self, texts: &[String]) {
@@ -187,7 +192,7 @@ mod tests {
         let packed_of = |command| {
             let what = Verdict {
                 effects: vec![effect.clone()],
-                reads: vec!["é".to_owned()],
+                reads: vec![WorkspacePath::parse("é").unwrap()],
                 ..Verdict::boundary(Reason::Network, "x")
             };
             assert_eq!(what.decision, Decision::Boundary);

@@ -120,11 +120,8 @@ impl Speculative {
             return None;
         }
         for read in &verdict.reads {
-            let Ok(path) = WorkspacePath::parse(read) else {
-                return Some(read.clone());
-            };
-            if self.overlay.is_staged(&path) || self.goes_through_a_link(path).await {
-                return Some(read.clone());
+            if self.overlay.is_staged(read) || self.goes_through_a_link(read.clone()).await {
+                return Some(read.to_string());
             }
         }
         None
@@ -137,9 +134,8 @@ impl Speculative {
             return None;
         }
         for read in &verdict.reads {
-            let Ok(path) = WorkspacePath::parse(read) else { continue };
-            if self.goes_through_a_link(path).await {
-                return Some(read.clone());
+            if self.goes_through_a_link(read.clone()).await {
+                return Some(read.to_string());
             }
         }
         None

@@ -20,11 +20,12 @@ mod state;
 mod test;
 mod walk;
 
+use std::collections::BTreeSet;
+
 use headstart_workspace_path::WorkspacePath;
 
 use super::read::Reading;
 use super::script::{Script, Span};
-use super::sorted::Sorted;
 use super::table::lines::Printed;
 use super::value::Value;
 use super::{Access, Extent, Findings, Judged};
@@ -58,8 +59,8 @@ pub(crate) fn analyse(
         limit: false,
         work: 0,
         programs: 0,
-        known_paths: Sorted::default(),
-        judged_loops: Sorted::default(),
+        known_paths: BTreeSet::new(),
+        judged_loops: BTreeSet::new(),
         depth: 0,
         state: State::new(directory),
         jumps: Vec::new(),
@@ -72,7 +73,7 @@ pub(crate) fn analyse(
         reads_input: false,
         line_ends: LineEnds::Unknown,
         hardening: Hardening::default(),
-        substitutions: Sorted::default(),
+        substitutions: BTreeSet::new(),
         judged: Judged::default(),
     };
     judge.script(&reading.script);
@@ -106,9 +107,9 @@ pub(crate) struct Judge<'a> {
     /// How many programs are being judged, each started by the one before.
     programs: usize,
     /// What [`accesses`](Self::accesses) holds.
-    known_paths: Sorted<(WorkspacePath, Extent)>,
+    known_paths: BTreeSet<(WorkspacePath, Extent)>,
     /// Loops of which it is known whether they end: that does not change from walk to walk.
-    judged_loops: Sorted<Span>,
+    judged_loops: BTreeSet<Span>,
     /// How many lists the one that is walked stands in.
     depth: usize,
     pub(crate) state: State,
@@ -130,7 +131,7 @@ pub(crate) struct Judge<'a> {
     line_ends: LineEnds,
     hardening: Hardening,
     /// The substitutions that were walked, by their address.
-    substitutions: Sorted<*const Script>,
+    substitutions: BTreeSet<*const Script>,
     /// Which commands there are, and which policies decided.
     pub(super) judged: Judged,
 }

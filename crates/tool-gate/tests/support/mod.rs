@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "not every test file uses all of this")]
 
 use headstart_tool_gate::{DenyRules, Gate, GateContext, Verdict};
+use headstart_workspace_path::WorkspacePath;
 
 /// The workspace that every test judges in.
 pub(crate) fn context() -> GateContext {
@@ -36,4 +37,9 @@ pub(crate) fn spelled_out(line: &str) -> String {
 pub(crate) fn by_family(text: &str) -> impl Iterator<Item = String> {
     let commands = text.lines().filter(|line| !line.is_empty() && !line.starts_with("##"));
     commands.map(|line| line.replace('⏎', "\n").replace('⇥', "\t"))
+}
+
+/// Paths as they are shown.
+pub(crate) fn texts(paths: &[WorkspacePath]) -> Vec<String> {
+    paths.iter().map(ToString::to_string).collect()
 }

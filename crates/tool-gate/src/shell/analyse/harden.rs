@@ -1,13 +1,12 @@
 //! The hardened form: what is inserted into the text, and which environment the programs need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use headstart_workspace_path::WorkspacePath;
 
 use super::{Folder, Judge, LineEnds};
 use crate::shell::script::Span;
-use crate::shell::sorted::Sorted;
 use crate::shell::table::lines::{LINES, Printed, WORDS};
 use crate::shell::value::{Arg, Shape, Value};
 use crate::{GitNeeds, Hardened};
@@ -23,15 +22,15 @@ const GIT_VERSION: (u32, u32) = (2, 45);
 pub(super) struct Hardening {
     environment: Arc<BTreeMap<String, String>>,
     /// Folders in which git is started.
-    git_folders: Sorted<WorkspacePath>,
+    git_folders: BTreeSet<WorkspacePath>,
     /// Text to insert, by place.
-    edits: Sorted<usize, String>,
+    edits: BTreeMap<usize, String>,
     /// How many bytes an insertion replaces, where it does.
-    replaced: Sorted<usize, usize>,
+    replaced: BTreeMap<usize, usize>,
     /// Where something was inserted since the body of an unrolled loop began.
-    pub(super) touched: Sorted<usize>,
+    pub(super) touched: BTreeSet<usize>,
     /// Filters to insert, by place.
-    filters: Sorted<usize, (&'static str, &'static str)>,
+    filters: BTreeMap<usize, (&'static str, &'static str)>,
     /// What a value may rest on.
     fixes: Vec<Fix>,
 }
@@ -58,11 +57,11 @@ impl Hardening {
         }
         for (place, (options, script)) in self.filters {
             let filter = format!(" | LC_ALL=C sed {options} '{script}'");
-            self.edits.entry(place).push_str(&filter);
+            self.edits.entry(place).or_default().push_str(&filter);
         }
         let mut command = String::with_capacity(text.len() + 64);
         let mut at = 0;
-        for (place, insertion) in self.edits.iter() {
+        for (place, insertion) in &self.edits {
             command.push_str(text.get(at..*place).unwrap_or_default());
             command.push_str(insertion);
             at = *place + self.replaced.get(place).unwrap_or(&0);
@@ -71,7 +70,7 @@ impl Hardening {
         let command = (!self.edits.is_empty()).then_some(command);
         let git = (!self.git_folders.is_empty()).then(|| GitNeeds {
             version: GIT_VERSION,
-            folders: self.git_folders.iter().map(|(folder, ())| folder.to_string()).collect(),
+            folders: self.git_folders.iter().map(ToString::to_string).collect(),
             hides: vec!["info/attributes".to_owned()],
         });
         Some(Hardened { environment: self.environment, command, git })
@@ -111,7 +110,7 @@ impl Judge<'_> {
 
     /// The hardened form has `text` in place of the `length` bytes at `at`.
     pub(crate) fn replace(&mut self, at: usize, length: usize, text: &str) {
-        *self.hardening.replaced.entry(at) = length;
+        self.hardening.replaced.insert(at, length);
         self.insert(at, text.to_owned());
     }
 
@@ -128,8 +127,8 @@ impl Judge<'_> {
     /// The hardened form has `text` inserted at `at`.
     pub(crate) fn insert(&mut self, at: usize, text: String) {
         let other = self.hardening.edits.get(&at).is_some_and(|known| *known != text);
-        self.hardening.touched.add(at);
-        *self.hardening.edits.entry(at) = text;
+        self.hardening.touched.insert(at);
+        self.hardening.edits.insert(at, text);
         if other {
             self.unknown("a command that would have to run in two ways", (at, at));
         }
@@ -152,7 +151,7 @@ impl Judge<'_> {
         let mut nameless = false;
         for folder in &self.state.folders {
             if let Folder::Inside(folder) = folder {
-                self.hardening.git_folders.add(folder.clone());
+                self.hardening.git_folders.insert(folder.clone());
                 // Who looks for a repository there is told where in text.
                 nameless |= std::str::from_utf8(folder.as_bytes()).is_err();
             }
@@ -209,16 +208,16 @@ impl Judge<'_> {
             }
             match fix {
                 Fix::Filter { at, nul: true } => {
-                    *self.hardening.filters.entry(*at) = ("-zE", LINES);
+                    self.hardening.filters.insert(*at, ("-zE", LINES));
                 }
                 Fix::Filter { at, nul: false } if words => {
-                    *self.hardening.filters.entry(*at) = ("-E", WORDS);
+                    self.hardening.filters.insert(*at, ("-E", WORDS));
                 }
                 Fix::Filter { at, nul: false } => {
-                    self.hardening.filters.insert_new(*at, ("-E", LINES));
+                    self.hardening.filters.entry(*at).or_insert(("-E", LINES));
                 }
                 Fix::WholeLines { at } => {
-                    "IFS= ".clone_into(self.hardening.edits.entry(*at));
+                    self.hardening.edits.insert(*at, "IFS= ".to_owned());
                 }
             }
         }

@@ -26,7 +26,7 @@ impl Judge<'_> {
     }
 
     fn access(&mut self, path: WorkspacePath, extent: Extent, span: Span) {
-        if self.spend(PATH_WORK, span) && self.known_paths.add((path.clone(), extent)) {
+        if self.spend(PATH_WORK, span) && self.known_paths.insert((path.clone(), extent)) {
             self.accesses.push(Access { path, extent, span });
         }
     }

@@ -3,7 +3,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use headstart_workspace_path::WorkspacePath;
 
 use crate::shell::script::{Arithmetic, ArithmeticToken, CommandKind, Operator, Piece, Script, Word};
-use crate::shell::sorted::Sorted;
 use crate::shell::value::Value;
 
 /// A folder that may be the current one.
@@ -20,7 +19,7 @@ pub(crate) struct State {
     /// What the script assigned.
     pub(crate) variables: BTreeMap<String, Value>,
     /// Those that may hold several elements. Their value stands for each of them.
-    arrays: Sorted<String>,
+    arrays: BTreeSet<String>,
     /// Where the shell may be.
     pub(crate) folders: Vec<Folder>,
 }
@@ -30,18 +29,14 @@ const MAX_FOLDERS: usize = 4;
 
 impl State {
     pub(crate) fn new(directory: WorkspacePath) -> Self {
-        Self {
-            variables: BTreeMap::new(),
-            arrays: Sorted::default(),
-            folders: vec![Folder::Inside(directory)],
-        }
+        Self { variables: BTreeMap::new(), arrays: BTreeSet::new(), folders: vec![Folder::Inside(directory)] }
     }
 
     /// Gives a variable a value, or a new first element.
     pub(crate) fn set(&mut self, name: &str, value: Value) {
         let value = match self.variables.get(name) {
             // The other elements stay.
-            Some(old) if self.arrays.get(name).is_some() => value.join(old),
+            Some(old) if self.arrays.contains(name) => value.join(old),
             _ => value,
         };
         self.variables.insert(name.to_owned(), value);
@@ -49,7 +44,7 @@ impl State {
 
     /// Gives an array elements, and forgets those that it had.
     pub(crate) fn set_array(&mut self, name: &str, elements: Value) {
-        self.arrays.add(name.to_owned());
+        self.arrays.insert(name.to_owned());
         self.variables.insert(name.to_owned(), elements);
     }
 
@@ -62,13 +57,13 @@ impl State {
         for (name, value) in other.variables {
             self.variables.entry(name).or_insert_with(|| value.join(&Value::empty()));
         }
-        self.arrays.add_all(other.arrays);
+        self.arrays.extend(other.arrays);
         self.add_folders(other.folders);
     }
 
     /// The state where a variable is known to hold digits.
     pub(crate) fn narrow(&mut self, name: Option<&str>) {
-        let Some(name) = name.filter(|name| self.arrays.get(*name).is_none()) else { return };
+        let Some(name) = name.filter(|name| !self.arrays.contains(*name)) else { return };
         if !matches!(self.variables.get(name), Some(Value::Exact(_))) {
             self.variables.insert(name.to_owned(), Value::NUMBER);
         }

@@ -88,7 +88,7 @@ impl Judge<'_> {
 
     /// Walks the commands of a substitution.
     pub(super) fn substitution(&mut self, script: &Rc<Script>) {
-        self.substitutions.add(Rc::as_ptr(script));
+        self.substitutions.insert(Rc::as_ptr(script));
         self.in_subshell(|judge| judge.script(script));
     }
 
@@ -230,7 +230,7 @@ impl Judge<'_> {
             CommandKind::Group(script) => self.script(script),
             CommandKind::If { branches, otherwise } => self.if_command(branches, otherwise.as_ref()),
             CommandKind::While { condition, body } => {
-                if self.judged_loops.add(command.span)
+                if self.judged_loops.insert(command.span)
                     && let Some(why) = self.endless_while(condition, body, command.span)
                 {
                     self.refuse(EffectKind::NonTerminating, why, command.span);
@@ -343,7 +343,7 @@ impl Judge<'_> {
                 // An insertion would hold in a round that was proved without it.
                 self.unknown("a command that would have to run in two ways", span);
             }
-            self.hardening.touched.add_all(before);
+            self.hardening.touched.extend(before);
             inserted = Some(touched);
             // A jump may lead to the next value, or behind all of them.
             for place in 0..self.jumps.len() {
