@@ -18,6 +18,7 @@ mod settings;
 mod support;
 mod tracked;
 mod warm;
+mod watched;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -36,7 +37,6 @@ use headstart_toolbox::{
     ViewRequest,
 };
 
-use crate::clock;
 use crate::config::Shadow;
 use crate::environment::Environment;
 use ahead::Ahead;
@@ -49,6 +49,7 @@ use repository::Repository;
 pub(crate) use repository::{Read, commits_output, found_none};
 pub(crate) use rooms::{Room, Rooms, all as all_kept, processes};
 use settings::Settings;
+use watched::Watched;
 
 /// What an agent of the user's needs in a view beside the workspace.
 #[derive(Debug, Clone)]
@@ -91,6 +92,7 @@ pub(crate) struct Views {
     filler: Mutex<Filler>,
     ahead: Ahead,
     looks: Looks,
+    watched: Watched,
 }
 
 impl Views {
@@ -142,6 +144,7 @@ impl Views {
             filler: Mutex::default(),
             ahead: Ahead::default(),
             looks: Looks::default(),
+            watched: Watched::default(),
         }
     }
 
@@ -264,23 +267,22 @@ impl Views {
 
     fn run_blocking(&self, held: &Held, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
         let mut place = lock(&held.open);
-        // What it stands on was accepted, or something else ended it.
-        place.take_if(|open| {
-            let is_other =
-                open.below != request.below || open.opened.git.shown != request.git || is_stale(&open.opened);
-            open.opened.view.has_ended() || is_other
-        });
+        let left = place.take_if(|open| !self.still_serves(open, request)).map(|open| open.left);
         loop {
             if place.is_none() {
                 *place = Some(self.start_held(held, request)?);
             }
             let open = place.as_mut().expect("works because it was put there a moment ago");
             open.opened.tell(true);
-            let ran = self.run_in(&mut open.opened, request);
+            let mut ran = self.run_in(&mut open.opened, request);
             open.opened.tell(false);
+            if let Ok(ran) = &mut ran {
+                ran.notes.extend(lost(left.as_deref().unwrap_or_default()));
+            }
             let is_busy = ran.as_ref().is_ok_and(|ran| {
                 opening::met_a_place(&open.opened, ran.output.exit_code, &ran.output.output)
             });
+            open.left = ran.as_ref().map(|ran| ran.warm.clone()).unwrap_or_default();
             if ran.is_err() || open.opened.view.has_ended() || held.is_over() || is_busy {
                 *place = None;
             }
@@ -289,6 +291,18 @@ impl Views {
             }
             *lock(&held.output) = BuildOutput::InMemory;
         }
+    }
+
+    /// Whether a view shows what the request rests on: nothing of that was accepted, its user changed nothing on disk, and it has not ended.
+    fn still_serves(&self, open: &mut Open, request: &ViewRequest) -> bool {
+        let Open { opened, below, .. } = open;
+        if opened.view.has_ended() || *below != request.below || opened.git.shown != request.git {
+            return false;
+        }
+        let workspace = opened.view.workspace();
+        let Some(until) = self.watched.unchanged(workspace, opened.fresh) else { return false };
+        opened.fresh = until;
+        !request.command.contains("git") || !repository::has_changed_since(workspace, opened.git.since)
     }
 
     fn start_held(&self, held: &Held, request: &ViewRequest) -> Result<Open, ToolError> {
@@ -303,7 +317,7 @@ impl Views {
             let why = format!("the commits made ahead cannot be shown in it: {why}");
             ToolError::NoView { why }
         })?;
-        Ok(Open { opened, below: Arc::clone(&request.below) })
+        Ok(Open { opened, below: Arc::clone(&request.below), left: Vec::new() })
     }
 
     fn run_in(&self, opened: &mut Opened, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
@@ -318,13 +332,12 @@ impl Views {
         let view = &mut opened.view;
         let line = self.command(&request.command, request.time_limit, request.output_limit);
         let command = Command { directory: request.directory.clone(), ..line };
-        let began_ms = clock::since_now_ms();
         let started = Instant::now();
         let done = view.run(&command).map_err(of_view)?;
         let time = started.elapsed();
         let output = output(&done);
         let mut ran = ViewOutput::of(output, (*request.staged).clone());
-        ran.began_ms = began_ms;
+        ran.began_ms = u64::try_from(opened.fresh / 1_000_000).unwrap_or_default();
         ran.cost = ViewCost { time, processor: done.spent.processor, peak_bytes: done.spent.peak_bytes };
         ran.refused = self.refused(&done);
         let outside = done.refused.outside.iter().filter(|path| !self.is_cache(path));
@@ -414,9 +427,13 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Whether a view is a copy of what its user changed since.
-fn is_stale(opened: &Opened) -> bool {
-    opened.view.tier().copies() && fresh::has_changed_since(opened.view.workspace(), opened.git.since)
+/// What the model reads of a view that was made anew, where there was something in the one before that no change set holds.
+fn lost(left: &[WorkspacePath]) -> Option<String> {
+    let (first, more) = left.split_first()?;
+    let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    Some(format!(
+        "the workspace changed, so this ran in a new view, without what earlier commands left in {first}{rest}"
+    ))
 }
 
 fn tier_of(tier: headstart_shadow::Tier) -> Tier {

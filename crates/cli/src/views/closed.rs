@@ -169,7 +169,7 @@ impl Search<'_> {
 
 /// Whether a folder's times are those of this machine's own kernel, which changes them with each name that comes or goes.
 #[cfg(target_os = "linux")]
-fn keeps_times(workspace: &Path) -> bool {
+pub(super) fn keeps_times(workspace: &Path) -> bool {
     // ext2 to ext4, btrfs, xfs, f2fs, bcachefs, tmpfs, overlayfs.
     const KNOWN: [u32; 7] =
         [0xEF53, 0x9123_683E, 0x5846_5342, 0xF2F5_2010, 0xCA45_1A4E, 0x0102_1994, 0x794C_7630];
@@ -179,7 +179,7 @@ fn keeps_times(workspace: &Path) -> bool {
 
 /// Without views nothing is looked for more than once.
 #[cfg(not(target_os = "linux"))]
-fn keeps_times(_: &Path) -> bool {
+pub(super) fn keeps_times(_: &Path) -> bool {
     false
 }
 

@@ -29,10 +29,13 @@ pub(crate) fn changed_since(workspace: &Path, unix_ms: u64) -> Vec<WorkspacePath
 /// Whether files or folders came, went or changed since a moment, in nanoseconds of the clock of files. What git ignores does not count, nor does its
 /// own folder.
 pub(super) fn has_changed_since(workspace: &Path, since: i64) -> bool {
-    unignored(workspace).filter_map(Result::ok).any(|entry| {
-        entry.metadata().is_ok_and(|found| {
-            i128::from(since) <= i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec())
-        })
+    unignored(workspace).filter_map(Result::ok).any(|entry| is_newer(&entry, since))
+}
+
+/// Whether it changed, or names in it came or went.
+pub(super) fn is_newer(entry: &ignore::DirEntry, since: i64) -> bool {
+    entry.metadata().is_ok_and(|found| {
+        i128::from(since) <= i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec())
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use headstart_overlay_fs::ChangeSet;
+use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_shadow::Ender;
 use headstart_toolbox::ViewId;
 
@@ -32,6 +32,8 @@ pub(super) struct Held {
 pub(super) struct Open {
     pub(super) opened: Opened,
     pub(super) below: Arc<ChangeSet>,
+    /// What its commands wrote and no change set holds, as far as the last one told.
+    pub(super) left: Vec<WorkspacePath>,
 }
 
 /// All that are held, and the thread that ends the idle ones.

@@ -13,6 +13,8 @@ pub(crate) struct Opened {
     pub(crate) view: View,
     /// What is known of the repository in it.
     pub(super) git: InView,
+    /// It shows what was on disk at this moment, in nanoseconds of the clock of files.
+    pub(super) fresh: i64,
     pub(super) room: Option<Room>,
     /// Nobody removes these while the view lies over them.
     _over: Option<Used>,
@@ -40,17 +42,18 @@ impl Views {
 
     fn open_somewhere(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
         let git = InView::starts_now();
+        let fresh = git.since;
         if output == Output::InMemory || self.options.tier == Tier::Clone {
             let (view, room) = self.start(id, &self.options)?;
-            return Ok(Opened { view, git, room, _over: None });
+            return Ok(Opened { view, git, fresh, room, _over: None });
         }
         let Some((rooms, mut room)) = self.make_a_room(id) else {
             let view = self.start_view(&self.options)?;
-            return Ok(Opened { view, git, room: None, _over: None });
+            return Ok(Opened { view, git, fresh, room: None, _over: None });
         };
         let (view, over) = self.start_in(rooms, &room, deny)?;
         room.tell(|about| about.process = view.process());
-        Ok(Opened { view, git, room: Some(room), _over: over })
+        Ok(Opened { view, git, fresh, room: Some(room), _over: over })
     }
 
     /// A view of all in one: with a room on the disk only where it is a clone, which is to go after it.

@@ -169,6 +169,11 @@ impl InView {
     }
 }
 
+/// Whether its user did something in the repository of a workspace; what cannot be read is told by whoever reads it.
+pub(super) fn has_changed_since(workspace: &Path, since: i64) -> bool {
+    File::open(workspace).is_ok_and(|real| Snapshot::changed_since(&real, since).unwrap_or(false))
+}
+
 /// Removes what processes left that died.
 fn remove_old(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

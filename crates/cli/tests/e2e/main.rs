@@ -34,6 +34,7 @@ mod recording;
 mod recording_formats;
 mod remote;
 mod rules;
+mod saved;
 mod scope;
 mod server_mentions;
 mod shadow;

@@ -29,7 +29,7 @@ pub struct ViewOutput {
     pub changed_meanwhile: Vec<WorkspacePath>,
     /// What could not be staged as it was (a socket, a set-user-ID bit), in words for the model.
     pub notes: Vec<String>,
-    /// When it began, in milliseconds since the Unix epoch: what changes on disk from then on it may not have seen.
+    /// When it began, in milliseconds since the Unix epoch, or some moment before that: what changes on disk from then on it may not have seen.
     pub began_ms: u64,
     /// What it took.
     pub cost: ViewCost,

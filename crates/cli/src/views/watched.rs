@@ -1,0 +1,220 @@
+//! Whether a view that is held still shows what is on disk.
+//!
+//! The kernel does not say what an overlay shows of a file that was replaced below it: one that a command has looked at may stay the old one. So before
+//! a further command in a view it is found out whether its user changed anything since, and then another view is made. The first time all files are looked
+//! at. From then on the kernel tells of each change, and while it tells of none nothing has to be looked at.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use super::closed::keeps_times;
+use super::fresh::{has_changed_since, is_newer};
+use super::lock;
+use crate::clock;
+use crate::workspace::unignored;
+
+/// More folders are not watched: the kernel has a limit that the user's other programs need, too. All files are looked at then, each time.
+const MOST_FOLDERS: usize = 20_000;
+
+/// One workspace.
+#[derive(Default)]
+pub(super) struct Watched(Mutex<Option<Quiet>>);
+
+/// The kernel has told of no change from this moment on, in nanoseconds of the clock of files.
+struct Quiet {
+    events: Events,
+    from: i64,
+}
+
+impl Watched {
+    /// Until when it is known that nothing has changed since a moment; `None` where something has, or where that cannot be known. Both are in nanoseconds of
+    /// the clock of files. What git ignores does not count, nor does its own folder.
+    pub(super) fn unchanged(&self, workspace: &Path, since: i64) -> Option<i64> {
+        let mut quiet = lock(&self.0);
+        let now = clock::since_now_ns();
+        if let Some(quiet) = quiet.as_ref().filter(|quiet| quiet.events.are_none()) {
+            let is_old = since < quiet.from;
+            return (!is_old || !has_changed_since(workspace, since)).then_some(now);
+        }
+        // What has happened may have made folders.
+        *quiet = None;
+        if !keeps_times(workspace) {
+            return None;
+        }
+        let mut events = Events::new();
+        let mut folders = 0;
+        for entry in unignored(workspace).filter_map(Result::ok) {
+            if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                folders += 1;
+                // Before it is listed, so that what comes into it meanwhile is told, or seen.
+                events = events.filter(|events| folders <= MOST_FOLDERS && events.watch(entry.path()));
+            }
+            if is_newer(&entry, since) {
+                return None;
+            }
+        }
+        let from = clock::since_now_ns();
+        let Some(events) = events.filter(Events::are_none) else { return Some(now) };
+        *quiet = Some(Quiet { events, from });
+        Some(from)
+    }
+}
+
+/// What the kernel tells of changes in folders.
+#[cfg(target_os = "linux")]
+struct Events(std::os::fd::OwnedFd);
+
+#[cfg(target_os = "linux")]
+impl Events {
+    /// None where this user has no more of them.
+    fn new() -> Option<Self> {
+        use rustix::fs::inotify::{CreateFlags, init};
+        init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok().map(Self)
+    }
+
+    /// Whether what happens in a folder is told from now on.
+    fn watch(&self, folder: &Path) -> bool {
+        use rustix::fs::inotify::{WatchFlags, add_watch};
+        let told = WatchFlags::MODIFY
+            | WatchFlags::ATTRIB
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVE
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::ONLYDIR
+            | WatchFlags::DONT_FOLLOW;
+        add_watch(&self.0, folder, told).is_ok()
+    }
+
+    /// Whether nothing happened.
+    fn are_none(&self) -> bool {
+        rustix::io::read(&self.0, &mut [0; 4096]) == Err(rustix::io::Errno::AGAIN)
+    }
+}
+
+/// Elsewhere there are no views.
+#[cfg(not(target_os = "linux"))]
+struct Events;
+
+#[cfg(not(target_os = "linux"))]
+impl Events {
+    fn new() -> Option<Self> {
+        None
+    }
+
+    fn watch(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn are_none(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use super::*;
+
+    const TICK: Duration = Duration::from_millis(12);
+
+    struct Place {
+        folder: tempfile::TempDir,
+        watched: Watched,
+        fresh: i64,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+            fs::create_dir_all(folder.path().join("a/b/c")).unwrap();
+            fs::write(folder.path().join(".gitignore"), "*.log\nout\n").unwrap();
+            fs::write(folder.path().join("a/b/file"), "one").unwrap();
+            std::thread::sleep(TICK);
+            Self { folder, watched: Watched::default(), fresh: clock::since_now_ns() }
+        }
+
+        fn at(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
+        }
+
+        /// Whether it is still what it was.
+        fn is_fresh(&mut self) -> bool {
+            let until = self.watched.unchanged(self.folder.path(), self.fresh);
+            self.fresh = until.unwrap_or(self.fresh);
+            until.is_some()
+        }
+
+        fn is_quiet(&self) -> bool {
+            lock(&self.watched.0).as_ref().is_some_and(|quiet| quiet.from <= self.fresh)
+        }
+
+        /// As if another view had been made.
+        fn begin_anew(&mut self) {
+            std::thread::sleep(TICK);
+            self.fresh = clock::since_now_ns();
+        }
+    }
+
+    #[test]
+    fn each_change_is_seen_once_and_while_there_is_none_nothing_is_looked_at() {
+        let mut place = Place::new();
+        assert!(place.is_fresh() && place.is_quiet(), "the first look");
+        for (name, deed) in [
+            ("in place", (|at| fs::write(at.join("a/b/file"), "two").unwrap()) as fn(&Path)),
+            ("made", |at| fs::write(at.join("a/b/c/new"), "n").unwrap()),
+            ("by rename", |at| fs::rename(at.join("a/b/c/new"), at.join("a/b/file")).unwrap()),
+            ("a folder", |at| fs::create_dir_all(at.join("x/y/z")).unwrap()),
+            ("in the new folder", |at| fs::write(at.join("x/y/z/deep"), "d").unwrap()),
+            ("a folder that moves", |at| fs::rename(at.join("x/y"), at.join("a/y")).unwrap()),
+            ("in the moved folder", |at| fs::write(at.join("a/y/z/deep"), "e").unwrap()),
+            ("removed", |at| fs::remove_file(at.join("a/y/z/deep")).unwrap()),
+            ("old times", |at| {
+                let file = fs::File::options().write(true).open(at.join("a/b/file")).unwrap();
+                file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+            }),
+            ("a folder removed", |at| fs::remove_dir_all(at.join("a")).unwrap()),
+        ] {
+            deed(place.folder.path());
+            assert!(!place.is_fresh(), "{name}");
+            place.begin_anew();
+            assert!(place.is_fresh() && place.is_quiet(), "after {name}");
+            assert!(place.is_fresh(), "long after {name}");
+        }
+    }
+
+    #[test]
+    fn what_git_ignores_and_its_own_folder_do_not_count() {
+        let mut place = Place::new();
+        fs::create_dir_all(place.at("out/deep")).unwrap();
+        fs::create_dir(place.at(".git")).unwrap();
+        fs::write(place.at("a/b/c/x.log"), "one").unwrap();
+        place.begin_anew();
+        assert!(place.is_fresh());
+        for _ in 0..3 {
+            fs::write(place.at("out/deep/file"), "o").unwrap();
+            fs::write(place.at(".git/HEAD"), "h").unwrap();
+            assert!(place.is_fresh() && place.is_quiet());
+            // Beside files that count, so the kernel tells of it, and it is looked at.
+            fs::write(place.at("a/b/c/x.log"), "two").unwrap();
+            assert!(place.is_fresh() && place.is_quiet());
+        }
+    }
+
+    #[test]
+    fn a_view_that_is_older_than_the_watch_is_looked_at() {
+        let mut place = Place::new();
+        let before = place.fresh;
+        std::thread::sleep(TICK);
+        fs::write(place.at("a/b/file"), "two").unwrap();
+        place.begin_anew();
+        assert!(place.is_fresh() && place.is_quiet());
+        assert_eq!(place.watched.unchanged(place.folder.path(), before), None);
+        assert!(place.is_fresh());
+    }
+}
