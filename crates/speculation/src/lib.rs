@@ -97,6 +97,7 @@ mod speculation;
 mod task;
 mod transcript;
 mod undone;
+mod viewed;
 mod work;
 
 pub use accept::{AcceptError, Acceptance, Accepted, Kept, StartError, accept};

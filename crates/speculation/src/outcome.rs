@@ -137,7 +137,8 @@ pub struct Finished {
     pub next: Option<String>,
     /// What it cost.
     pub cost: Cost,
-    /// When the last command in a view began, in milliseconds since the Unix epoch: what its user changed since, it has not seen.
+    /// When the last command in a view began, or an earlier one that ran tests, in milliseconds since the Unix epoch: what its user changed since, the work may
+    /// not have seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub viewed_ms: Option<u64>,
     /// What the pending call answered in a view. What it changed there was dropped, for the mode asks before a write.

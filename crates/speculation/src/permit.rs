@@ -22,6 +22,7 @@ pub(crate) use self::speculative::Speculative;
 use crate::event::EventSender;
 use crate::run::{json, output};
 use crate::task::{self, TaskLog};
+use crate::viewed::Viewed;
 use crate::{Ending, Host, Limit, Prepared};
 
 /// A call at work, which whoever has a thread for it may poll.
@@ -89,6 +90,7 @@ pub(crate) trait Permits: Send + Sync {
 pub(crate) struct BeforeTask {
     staged: Savepoint,
     git: Option<GitChange>,
+    viewed: Viewed,
 }
 
 pub(crate) enum Permit {

@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::permit::Permits;
 use crate::transcript::make_ids_unique;
+use crate::viewed::Viewed;
 use crate::{CallInput, Checked, Cost, Ending, Event, Host, Limit, Limits, Transcript};
 
 /// What a run has come to so far; read by others while it is at work, and after it is dropped.
@@ -28,8 +29,8 @@ pub(crate) struct Progress {
     pub(crate) gauge: Option<Gauge>,
     /// Why nothing comes next, once that is known.
     pub(crate) no_next: Option<SuppressionReason>,
-    /// When the last command in a view began, in milliseconds since the Unix epoch.
-    pub(crate) viewed_ms: Option<u64>,
+    /// When commands in views saw the workspace.
+    pub(crate) viewed: Viewed,
     /// What commands in views did to the repository.
     pub(crate) git: Option<GitChange>,
     /// What the pending call would have answered: it ran, and what it changed was dropped.

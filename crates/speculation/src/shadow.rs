@@ -17,6 +17,7 @@ use crate::event::EventSender;
 use crate::footing::Footing;
 use crate::permit::{Cut, Permitted, Tools};
 use crate::run::{SharedProgress, lock, millis, output};
+use crate::viewed::Viewed;
 use crate::{Check, Checked, Event, Limit};
 
 /// A command that its user disturbed is run once more if it took less than this.
@@ -107,7 +108,8 @@ impl Shadow {
             }
             {
                 let mut progress = lock(&self.progress);
-                progress.viewed_ms = Some(ran.began_ms);
+                let has_tests = TestSummary::of(&ran.output.output).is_some();
+                progress.viewed.command(ran.began_ms, has_tests);
                 progress.git.clone_from(&ran.git);
             }
             self.tell(call, &ran, changed.len(), commits);
@@ -149,11 +151,12 @@ impl Shadow {
         if ran.changed_since(&staged).is_empty() && ran.git == git.step {
             dropped.keep();
         }
-        lock(&self.progress).viewed_ms = Some(ran.began_ms);
+        let tests = TestSummary::of(&output.output).map(TestSummary::words);
+        lock(&self.progress).viewed.check(ran.began_ms, tests.is_some());
         let checked = Checked {
             command: check.line.clone(),
             passed: output.exit_code == Some(0),
-            tests: TestSummary::of(&output.output).map(TestSummary::words),
+            tests,
             millis: millis(ran.cost.time),
         };
         Some((checked, text))
@@ -171,16 +174,21 @@ impl Shadow {
         GitSoFar { below, step: lock(&self.progress).git.clone() }
     }
 
+    /// When its commands saw the workspace.
+    pub(crate) fn viewed(&self) -> Viewed {
+        lock(&self.progress).viewed
+    }
+
     /// What this step did to the repository.
     pub(crate) fn git(&self) -> Option<GitChange> {
         lock(&self.progress).git.clone()
     }
 
     /// What was done since is taken back: to the repository this is all that this step did, and the view showed more.
-    pub(crate) fn take_back(&self, git: Option<GitChange>) {
+    pub(crate) fn take_back(&self, git: Option<GitChange>, viewed: Viewed) {
         self.toolbox.end_view(&self.view);
         let mut progress = lock(&self.progress);
-        (progress.git, progress.preview) = (git, None);
+        (progress.git, progress.viewed, progress.preview) = (git, viewed, None);
     }
 
     fn count(&self, cost: ViewCost) {

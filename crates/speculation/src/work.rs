@@ -16,7 +16,7 @@ use crate::event::EventSender;
 use crate::footing::Footing;
 use crate::permit::Speculative;
 use crate::pipeline::next_suggestion;
-use crate::run::{Run, SharedProgress, lock};
+use crate::run::{Progress, Run, SharedProgress, lock};
 use crate::shadow::{self, Shadow};
 use crate::{
     Beside, Check, Cost, Ending, Engine, Event, Finished, Limits, PromptOf, Speculation, Step, Transcript,
@@ -115,9 +115,10 @@ impl Work {
     async fn check(&self, run: &Run<'_>, permits: &Speculative) {
         let Some(report) = self.checked(permits).await else { return };
         let (staged, before) = (self.overlay.savepoint(), self.overlay.change_set());
-        let (transcript, git, task_calls) = {
+        let (transcript, git, task_calls, viewed) = {
             let progress = lock(&self.progress);
-            (progress.transcript.clone(), progress.git.clone(), progress.task_calls.clone())
+            let Progress { transcript, git, task_calls, viewed, .. } = &*progress;
+            (transcript.clone(), git.clone(), task_calls.clone(), *viewed)
         };
         let time = self.time_left();
         if run.limit_before_asking().is_some() || time < LEAST_TIME {
@@ -130,6 +131,7 @@ impl Work {
             self.overlay.roll_back(staged);
             let mut progress = lock(&self.progress);
             (progress.transcript, progress.git, progress.task_calls) = (transcript, git, task_calls);
+            progress.viewed = viewed;
         } else if self.overlay.change_set() != before {
             lock(&self.progress).check = None;
             self.checked(permits).await;
@@ -204,7 +206,7 @@ impl Work {
             next: None,
             cost: progress.cost,
             // Of a step on others, what is accepted below it would count as changed.
-            viewed_ms: progress.viewed_ms.filter(|_| self.steps.len() < 2),
+            viewed_ms: progress.viewed.earliest().filter(|_| self.steps.len() < 2),
             preview: progress.preview.clone(),
             check: progress.check.clone(),
         }

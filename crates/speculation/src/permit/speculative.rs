@@ -98,12 +98,16 @@ impl Permits for Speculative {
     }
 
     fn before_task(&self) -> Option<BeforeTask> {
-        Some(BeforeTask { staged: self.overlay.savepoint(), git: self.shadow.git() })
+        Some(BeforeTask {
+            staged: self.overlay.savepoint(),
+            git: self.shadow.git(),
+            viewed: self.shadow.viewed(),
+        })
     }
 
     fn take_back(&self, before: BeforeTask) {
         self.overlay.roll_back(before.staged);
-        self.shadow.take_back(before.git);
+        self.shadow.take_back(before.git, before.viewed);
     }
 }
 

@@ -495,10 +495,12 @@ fn a_rule_that_came_meanwhile_drops_the_whole_step() {
 
 #[test]
 fn files_that_changed_since_the_tests_ran_are_told_or_are_a_conflict() {
-    let answers = || [calls([edit(), shell("cargo test")]), says("Done.")];
+    // What runs after the tests does not make new what they said.
+    let answers = || [calls([edit(), shell("cargo test"), shell("git status")]), says("Done.")];
     for freshness in [Freshness::Tell, Freshness::Require] {
         let Viewing { bench, views } = viewing(ApprovalMode::AutoEdit, answers());
         views.play("cargo test", Played::new(TESTED, 0).with(|answer| answer.began_ms = 7_000));
+        views.play("git status", Played::new("clean", 0).with(|answer| answer.began_ms = 9_000));
         *bench.host.changed_since.lock().unwrap() = (7_000, vec![path("README.md")]);
         *bench.host.freshness.lock().unwrap() = freshness;
         let before = bench.tree.snapshot();

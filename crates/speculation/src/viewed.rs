@@ -1,0 +1,57 @@
+//! When commands in views saw the workspace: what its user changed later, the work knows nothing of.
+
+/// In milliseconds since the Unix epoch.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Viewed {
+    /// The last command of all.
+    last: Option<u64>,
+    /// The last one that ran tests, unless the check ran some later: what it said is still shown when others have run since.
+    tests: Option<u64>,
+    /// The project's own check.
+    check: Option<u64>,
+}
+
+impl Viewed {
+    /// A command has ended.
+    pub(crate) fn command(&mut self, began_ms: u64, has_tests: bool) {
+        self.last = Some(began_ms);
+        if has_tests {
+            self.tests = Some(began_ms);
+        }
+    }
+
+    /// The check has said something.
+    pub(crate) fn check(&mut self, began_ms: u64, has_tests: bool) {
+        self.check = Some(began_ms);
+        if has_tests {
+            self.tests = None;
+        }
+    }
+
+    /// From when on a change may be one that something of the work rests on.
+    pub(crate) fn earliest(self) -> Option<u64> {
+        [self.last, self.tests, self.check].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tests_said_is_as_old_as_they_are() {
+        let mut viewed = Viewed::default();
+        assert_eq!(viewed.earliest(), None);
+        viewed.command(1, false);
+        viewed.command(2, true);
+        assert_eq!(viewed.earliest(), Some(2), "what ran before them says nothing that is shown");
+        viewed.command(3, false);
+        assert_eq!(viewed.earliest(), Some(2));
+        viewed.check(4, false);
+        assert_eq!(viewed.earliest(), Some(2), "a check without tests does not take their place");
+        viewed.check(5, true);
+        assert_eq!(viewed.earliest(), Some(3));
+        viewed.command(6, true);
+        assert_eq!(viewed.earliest(), Some(5));
+    }
+}
