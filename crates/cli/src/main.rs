@@ -76,12 +76,11 @@ fn main() -> ExitCode {
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
     }
-    let mut arguments = std::env::args_os().skip(1);
-    let first = arguments.next();
-    if first.as_ref().is_some_and(|first| first == runner::ENTRY) {
-        return runner::enter(arguments);
+    if let Some(code) = headstart_shadow::confined_entry(std::env::args_os(), runner::holds_a_secret) {
+        return code;
     }
-    if first.is_some_and(|first| first == runner::TIED) {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == runner::TIED) {
         return runner::tie(arguments);
     }
     let environment = Environment::of_process();

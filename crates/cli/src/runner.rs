@@ -2,10 +2,8 @@
 
 mod background;
 mod clean_environment;
-mod confinement;
 mod kept_output;
 mod machine;
-mod readable;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -19,9 +17,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
+use headstart_shadow::Confinement;
+use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, PartialOutput, Support, Surroundings, ToolError, ViewId,
-    ViewOutput, ViewRequest,
+    CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Support, Surroundings, ToolError,
+    ViewId, ViewOutput, ViewRequest,
 };
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
@@ -32,8 +32,6 @@ use tokio::time::{Instant, sleep_until};
 
 pub(crate) use background::{Background, TIED, tie};
 pub(crate) use clean_environment::clean_environment;
-use confinement::NOT_CONFINED_MARK;
-pub(crate) use confinement::{ENTRY, NOT_CONFINED, can_confine, enter};
 use kept_output::KeptOutput;
 
 use crate::remote::Places;
@@ -53,7 +51,7 @@ const WITHOUT_TERMINAL: [(&str, &str); 4] =
 
 /// Runs commands with bash in the workspace on disk.
 ///
-/// A command that nobody was asked about is confined by the kernel ([`confinement`]); where that cannot be, it does not run.
+/// A command that nobody was asked about is confined by the kernel ([`Confinement`]); where that cannot be, it does not run.
 ///
 /// Each command is a process group of its own, ended as a whole when the command is over, when its time is up or when
 /// the future is dropped. A process that starts a session of its own (`setsid`) is not reached by that.
@@ -148,20 +146,16 @@ impl BashRunner {
         let bash = Self::bash(&environment).map_err(|error| not_started(&error))?;
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
-                environment.extend(confinement::environment(scratch.path()));
+                let closes = request.secrets == Secrets::Closed;
+                let confinement = Confinement { closes, ..Confinement::new(&self.root, scratch.path()) };
+                environment.extend(confinement.environment());
                 let mut process = Command::new(confiner);
-                process.args(confinement::arguments(
-                    &self.root,
-                    scratch.path(),
-                    request.secrets,
-                    &bash,
-                    proven.line,
-                ));
+                process.args(confinement.arguments(bash, line(proven.line)));
                 process
             }
             _ => {
                 let mut process = Command::new(bash);
-                process.args(["--noprofile", "--norc", "-c", "--", proven.line]);
+                process.args(line(proven.line));
                 process
             }
         };
@@ -186,6 +180,16 @@ impl BashRunner {
             }
         }
     }
+}
+
+/// The arguments with which bash runs a line, and reads no start-up file.
+fn line(command: &str) -> [&str; 5] {
+    ["--noprofile", "--norc", "-c", "--", command]
+}
+
+/// What no command reads that nobody was asked about.
+pub(crate) fn holds_a_secret(path: &WorkspacePath) -> bool {
+    DenyRules::default().secret(path).is_some()
 }
 
 fn not_started(error: &io::Error) -> ToolError {
@@ -233,18 +237,10 @@ impl BashRunner {
         let ready = self.ready(&request).await?;
         let mut running = start(ready.process).map_err(|error| not_started(&error))?;
         let done = running.finish(deadline, KeptOutput::new(request.output_limit), Told::to(hears)).await?;
-        match done.output.strip_prefix(NOT_CONFINED_MARK) {
-            Some(reason)
-                if request.surroundings == Surroundings::Clean
-                    && done.exit_code == Some(NOT_CONFINED.into()) =>
-            {
-                Err(ToolError::Failed {
-                    message: format!(
-                        "the command was not run: it cannot be confined here: {}",
-                        reason.trim()
-                    ),
-                })
-            }
+        match Confinement::refusal(done.exit_code, &done.output) {
+            Some(reason) if request.surroundings == Surroundings::Clean => Err(ToolError::Failed {
+                message: format!("the command was not run: it cannot be confined here: {reason}"),
+            }),
             _ => Ok(done),
         }
     }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use headstart_overlay_fs::{ChangeSet, Tree};
 use headstart_workspace_path::WorkspacePath;
 
+use crate::confinement::{CONFINED, NOT_CONFINED, NOT_CONFINED_MARK};
 use crate::{
     Command, End, Options, Output, Program, ReadBack, ReadRules, Refusal, Refused, Running, ShadowError,
     Stream, Support,
@@ -32,6 +33,23 @@ fn why() -> ShadowError {
 /// No process of this program is one of a view.
 pub fn entry(_arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     None
+}
+
+/// Says that a command cannot be confined, if the arguments are those of one; then it was not run.
+pub fn confined_entry(
+    arguments: impl IntoIterator<Item = OsString>,
+    _closes: impl Fn(&WorkspacePath) -> bool,
+) -> Option<ExitCode> {
+    if arguments.into_iter().nth(1)? != CONFINED {
+        return None;
+    }
+    eprintln!("{NOT_CONFINED_MARK}only Linux can, with Landlock");
+    Some(ExitCode::from(NOT_CONFINED))
+}
+
+/// Nothing can be confined.
+pub fn can_confine() -> bool {
+    false
 }
 
 /// There is no view that could keep build output anywhere.

@@ -32,6 +32,8 @@
 //! # fn main() {}
 //! ```
 //!
+//! A command that only reads needs no view: [`Confinement`] keeps it to that on the real files.
+//!
 //! # What a view guarantees
 //!
 //! * Nothing outside the view (and [`Options::shared`]) changes, whatever a command in it does: everything but the view and a few empty folders is mounted
@@ -57,9 +59,10 @@
 //!
 //! # Features
 //!
-//! * `os` (off by default): views on Linux. Without it the crate is the values, tables and rules alone, and builds for `wasm32`. On other systems than
-//!   Linux the feature adds a [`View`] that cannot be started.
+//! * `os` (off by default): views and confined commands on Linux. Without it the crate is the values, tables and rules alone, and builds for `wasm32`. On other systems than
+//!   Linux the feature adds a [`View`] that cannot be started, and confined commands that do not run.
 
+mod confinement;
 #[cfg(all(feature = "os", not(target_os = "linux")))]
 mod elsewhere;
 mod error;
@@ -78,15 +81,20 @@ mod reading;
 mod report;
 mod tier;
 
+pub use confinement::{Confinement, NOT_CONFINED};
 #[cfg(all(feature = "os", not(target_os = "linux")))]
-pub use elsewhere::{Ender, Prepared, View, build_folders, entry, remove_folder, support};
+pub use elsewhere::{
+    Ender, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
+};
 pub use error::{Refusal, ShadowError};
 pub use folders::{BUILD_FOLDERS, BuildFolder, TOOL_FOLDERS, ToolFolder};
 pub use layout::{Place, Shown, Standing, layout};
 pub use limits::Limits;
 pub use options::{BuildLayer, BuildRoom, Command, Network, Options, ReadRules, Streams};
 #[cfg(all(feature = "os", target_os = "linux"))]
-pub use os::{Ender, Prepared, View, build_folders, entry, keep_attributes, remove_folder, support};
+pub use os::{
+    Ender, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
+};
 pub use reading::{Entry, Look, classify};
 pub use report::{
     Against, End, NotStaged, Output, Program, ReadBack, Refused, Running, Spent, Stream, Support, WhyNot,

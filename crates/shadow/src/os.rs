@@ -1,12 +1,12 @@
-//! Views on Linux.
+//! Views on Linux, and commands confined on the real files ([`confine`]).
 //!
-//! Three processes: the caller, which holds a [`View`]; the one that makes the namespaces and waits ([`outer`]); and the first process in
+//! A view is three processes: the caller, which holds a [`View`]; the one that makes the namespaces and waits ([`outer`]); and the first process in
 //! them ([`init`]), which builds the root folder, locks itself in, and runs commands. They talk over one socket ([`channel`]).
 
-mod attributes;
 mod build;
 mod channel;
 mod collect;
+mod confine;
 mod copied;
 mod filter;
 mod ignored;
@@ -28,8 +28,8 @@ use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::{Network, Refusal};
-pub use attributes::keep_attributes;
 pub use build::{build_folders, remove_folder};
+pub use confine::{can_confine, confined_entry};
 pub use tiers::support;
 pub use view::{Ender, Prepared, View};
 

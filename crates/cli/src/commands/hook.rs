@@ -16,7 +16,7 @@ use crate::hosts::hooks::message::Call;
 use crate::hosts::hooks::serve;
 use crate::hosts::hooks::settings::{self, Problem, Scope};
 use crate::output::printable;
-use crate::{output, runner, workspace};
+use crate::{output, workspace};
 
 /// The answer to a command, with `--json`.
 #[derive(Serialize)]
@@ -89,7 +89,7 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
         None => format!("{shown} has it already\n"),
     }];
     lines.extend(contract.settings.remark.map(|remark| format!("{remark}\n")));
-    if contract.takes_other_command && !args.text && !runner::can_confine() {
+    if contract.takes_other_command && !args.text && !headstart_shadow::can_confine() {
         let remark = "This system cannot confine a command, so nothing will be allowed. --text allows commands as they are.";
         lines.push(format!("{remark}\n"));
     }

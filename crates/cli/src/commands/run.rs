@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use headstart_overlay_fs::WorkspacePath;
+use headstart_shadow::NOT_CONFINED;
 use headstart_tool_gate::{ConditionalCommand, Decision, Gate};
 use headstart_toolbox::{CommandRequest, Secrets, Surroundings};
 use serde_json::{Map, Value};
@@ -14,7 +15,7 @@ use crate::config::Flags;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-use crate::runner::{BashRunner, NOT_CONFINED};
+use crate::runner::BashRunner;
 use crate::shell_words::shell_line;
 use crate::{output, signals, workspace};
 

@@ -12,7 +12,6 @@ use super::surroundings;
 use crate::config::{Flags, Keep};
 use crate::context::Context;
 use crate::error::CliError;
-use crate::runner;
 use crate::shell_words::shell_line;
 
 /// What the flags of a hook say.
@@ -68,7 +67,7 @@ pub(crate) fn judge(
 }
 
 fn of_confined(program: &Path, workspace: &Path, context: &Context) -> Option<String> {
-    if !runner::can_confine() {
+    if !headstart_shadow::can_confine() {
         return Some(
             "this system cannot confine a command (Linux 5.13 and later can); --text allows it as it is"
                 .to_owned(),

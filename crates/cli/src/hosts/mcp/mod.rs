@@ -9,6 +9,7 @@ mod tools;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use headstart_shadow::NOT_CONFINED;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
@@ -21,7 +22,6 @@ use url::Url;
 use self::process::{Ended, Groups};
 use self::tools::{Answer, Invocation};
 use crate::error::CliError;
-use crate::runner::NOT_CONFINED;
 use crate::signals::Signals;
 use crate::workspace;
 

@@ -3,8 +3,8 @@
 use nix::libc;
 use seccompiler::BackendError;
 
-use super::filter::{self, Filter, Rules};
 use crate::Refusal;
+use crate::os::filter::{self, Filter, Rules};
 
 /// Mode, owner, times, extended attributes.
 const CHANGES: &[libc::c_long] = &[
@@ -41,11 +41,7 @@ const SET_FLAGS: [u64; 4] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602]
 
 /// From here on this process, and all that it starts, cannot change the mode, the owner, the times, the extended attributes or the flags
 /// of any file: Landlock, which keeps a process from writing, knows no rule for them. The calls fail with `EPERM`.
-///
-/// # Errors
-///
-/// Where the kernel has no such filters, or does not take it; then nothing is kept.
-pub fn keep_attributes() -> Result<(), Refusal> {
+pub(super) fn keep_attributes() -> Result<(), Refusal> {
     const ABOUT: &str = "the filter of changes to attributes";
     let rules = rules().map_err(|error| filter::refused(ABOUT, &error))?;
     Filter::new(rules, &[], ABOUT)?.apply()

@@ -5,8 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::DenyRules;
+use headstart_workspace_path::WorkspacePath;
 
 /// Folders that are not looked into: git's own, which it needs whole, and what package managers fetched, which is nobody's secret.
 const NOT_SEARCHED: [&str; 3] = [".git", "node_modules", ".venv"];
@@ -27,20 +26,20 @@ impl Readable {
         Self { folders: vec![workspace.to_owned()], ..Self::default() }
     }
 
-    /// All but what holds a secret by its name. A folder without such a file is one entry, so that there are few.
-    pub(super) fn without_secrets(workspace: &Path) -> io::Result<Self> {
-        let mut search = Search { deny: DenyRules::default(), looked_at: 0 };
+    /// All but what is closed. A folder without such a file is one entry, so that there are few.
+    pub(super) fn without(workspace: &Path, closes: &dyn Fn(&WorkspacePath) -> bool) -> io::Result<Self> {
+        let mut search = Search { closes, looked_at: 0 };
         let found = search.folder(workspace, &WorkspacePath::root())?;
         Ok(found.unwrap_or_else(|| Self::all(workspace)))
     }
 }
 
-struct Search {
-    deny: DenyRules,
+struct Search<'a> {
+    closes: &'a dyn Fn(&WorkspacePath) -> bool,
     looked_at: usize,
 }
 
-impl Search {
+impl Search<'_> {
     /// What may be read of a folder; `None`: all of it.
     fn folder(&mut self, folder: &Path, path: &WorkspacePath) -> io::Result<Option<Readable>> {
         // A folder that cannot be listed cannot be searched by the command either.
@@ -51,7 +50,7 @@ impl Search {
             self.looked_at += 1;
             if MOST_NAMES < self.looked_at {
                 return Err(io::Error::other(format!(
-                    "it holds more than {MOST_NAMES} files, too many to look for secrets among them"
+                    "it holds more than {MOST_NAMES} files, too many to look for those that are closed"
                 )));
             }
             let name = entry.file_name();
@@ -61,7 +60,7 @@ impl Search {
             if kind.is_symlink() {
                 continue;
             }
-            if self.deny.secret(&below).is_some() {
+            if (self.closes)(&below) {
                 readable.hides_something = true;
             } else if !kind.is_dir() {
                 readable.files.push(entry.path());

@@ -1,0 +1,151 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The first argument of a process that becomes a confined command.
+pub(crate) const CONFINED: &str = "__confined";
+/// Whether files are closed, among the arguments; any other word is none, and refused.
+const CLOSED: &str = "closed";
+const OPEN: &str = "open";
+
+/// The exit code of a command that was not run because it could not be confined.
+pub const NOT_CONFINED: u8 = 125;
+/// What is printed in its place, before the reason.
+pub(crate) const NOT_CONFINED_MARK: &str = "headstart cannot confine a command here, and did not run it: ";
+
+/// How a command is kept to reading on the real files of a workspace: the second wall, for what a proof that it only reads may have missed.
+///
+/// The command is a process of the host's program, which calls `confined_entry` before anything else, puts the kernel's restrictions on itself
+/// (Landlock and a filter of calls) and becomes the command. The command and all that it starts
+///
+/// * write nothing but in [`scratch`](Self::scratch) and to `/dev/null`, and change no file's mode, owner, times, attributes or flags;
+/// * run no program of the workspace;
+/// * read nothing but the workspace without the files that the host closes, the folders of the system and those on `PATH`;
+/// * open no TCP connection (Linux 6.7) and send no signal to a process outside (Linux 6.12);
+/// * have 8 GiB of address space and 256 MiB for one file each, and leave no core.
+///
+/// A command that writes needs a [view](crate::View). Where the kernel has no Landlock (Linux 5.13), the command does not run.
+///
+/// ```standalone_crate
+/// # #[cfg(all(feature = "os", target_os = "linux"))]
+/// fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
+///     use headstart_shadow::{Confinement, confined_entry};
+///     use headstart_workspace_path::WorkspacePath;
+///
+///     // The same program, started again to become the command. What no command reads is the host's word.
+///     let closes = |path: &WorkspacePath| path.file_name() == Some(b".env".as_slice());
+///     if let Some(code) = confined_entry(std::env::args_os(), closes) {
+///         return Ok(code);
+///     }
+///     let (workspace, scratch) = (tempfile::tempdir()?, tempfile::tempdir()?);
+///     std::fs::write(workspace.path().join("a.txt"), "shown\n")?;
+///     std::fs::write(workspace.path().join(".env"), "KEY=secret\n")?;
+///
+///     let confinement = Confinement::new(workspace.path().canonicalize()?, scratch.path());
+///     let output = std::process::Command::new("/proc/self/exe")
+///         .args(confinement.arguments("/bin/sh", ["-c", "cat a.txt .env; echo spoilt > a.txt"]))
+///         .env_clear()
+///         .env("PATH", "/usr/bin:/bin")
+///         .envs(confinement.environment())
+///         .current_dir(workspace.path())
+///         .output()?;
+///     let said = String::from_utf8_lossy(&output.stderr);
+///     match Confinement::refusal(output.status.code(), &said) {
+///         Some(why) => println!("it did not run: {why}"),
+///         None => assert_eq!(output.stdout, b"shown\n"),
+///     }
+///     assert_eq!(std::fs::read(workspace.path().join("a.txt"))?, b"shown\n");
+///     Ok(std::process::ExitCode::SUCCESS)
+/// }
+/// # #[cfg(not(all(feature = "os", target_os = "linux")))]
+/// # fn main() {}
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confinement {
+    /// The workspace, an absolute path without links.
+    pub workspace: PathBuf,
+    /// The only folder in which something can be written; nothing in it can be executed. The caller makes and removes it.
+    pub scratch: PathBuf,
+    /// Whether the files that the host names to `confined_entry` are closed; else all of the workspace can be read.
+    pub closes: bool,
+}
+
+impl Confinement {
+    /// In this workspace, with what the host closes.
+    pub fn new(workspace: impl Into<PathBuf>, scratch: impl Into<PathBuf>) -> Self {
+        Self { workspace: workspace.into(), scratch: scratch.into(), closes: true }
+    }
+
+    /// The arguments with which the host's program becomes this command. `program` is an absolute path, or is looked for on `PATH`.
+    pub fn arguments(
+        &self,
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Vec<OsString> {
+        let word = if self.closes { CLOSED } else { OPEN };
+        let mut all =
+            vec![CONFINED.into(), self.workspace.clone().into(), self.scratch.clone().into(), word.into()];
+        all.push(program.into());
+        all.extend(arguments.into_iter().map(Into::into));
+        all
+    }
+
+    /// Variables that the command needs besides those that the host gives it: they stand for the home folder, which it cannot read, and
+    /// git gives up where it may not look for the user's configuration.
+    pub fn environment(&self) -> [(OsString, OsString); 3] {
+        let named = |name: &str, value: &Path| (OsString::from(name), value.into());
+        [
+            named("TMPDIR", &self.scratch),
+            named("XDG_CONFIG_HOME", &self.scratch),
+            named("GIT_CONFIG_GLOBAL", Path::new("/dev/null")),
+        ]
+    }
+
+    /// Why the command did not run, from its exit code and what it wrote to standard error; `None`: it did.
+    pub fn refusal(exit_code: Option<i32>, said: &str) -> Option<&str> {
+        let reason = said.strip_prefix(NOT_CONFINED_MARK)?;
+        (exit_code == Some(NOT_CONFINED.into())).then(|| reason.trim())
+    }
+}
+
+/// What `confined_entry` was told: the confinement, the program and its arguments. `None`: they are not of this version.
+#[cfg(any(test, all(feature = "os", target_os = "linux")))]
+pub(crate) fn told(
+    mut arguments: impl Iterator<Item = OsString>,
+) -> Option<(Confinement, OsString, Vec<OsString>)> {
+    let (workspace, scratch) = (arguments.next()?.into(), arguments.next()?.into());
+    let closes = match arguments.next()?.to_str()? {
+        CLOSED => true,
+        OPEN => false,
+        _ => return None,
+    };
+    Some((Confinement { workspace, scratch, closes }, arguments.next()?, arguments.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_what_was_said() {
+        for closes in [true, false] {
+            let confinement = Confinement { closes, ..Confinement::new("/w", "/s") };
+            let arguments = confinement.arguments("/bin/sh", ["-c", "true"]);
+            assert_eq!(arguments[0], CONFINED);
+            let said = (confinement, "/bin/sh".into(), vec!["-c".into(), "true".into()]);
+            assert_eq!(told(arguments.into_iter().skip(1)), Some(said));
+        }
+        let words = |text: &str| told(text.split(' ').map(OsString::from));
+        for text in ["/w", "/w /s", "/w /s closed", "/w /s other /bin/sh"] {
+            assert_eq!(words(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_command_that_did_not_run_was_refused() {
+        let said = format!("{NOT_CONFINED_MARK}no Landlock\n");
+        assert_eq!(Confinement::refusal(Some(125), &said), Some("no Landlock"));
+        for (code, said) in [(Some(0), &*said), (None, &said), (Some(125), "125")] {
+            assert_eq!(Confinement::refusal(code, said), None);
+        }
+    }
+}

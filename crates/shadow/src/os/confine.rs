@@ -1,0 +1,129 @@
+//! A command on the real files, held to reading by the kernel.
+
+mod attributes;
+mod readable;
+
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use headstart_workspace_path::WorkspacePath;
+use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+
+use self::attributes::keep_attributes;
+use self::readable::Readable;
+use crate::confinement::{CONFINED, Confinement, NOT_CONFINED, NOT_CONFINED_MARK, told};
+use crate::folders::SYSTEM_FOLDERS;
+
+/// Bytes of address space, and of one file.
+const MEMORY_LIMIT: u64 = 8 * 1024 * 1024 * 1024;
+const FILE_LIMIT: u64 = 256 * 1024 * 1024;
+
+/// Becomes a confined command, if the arguments (the program's name first) are those of a [`Confinement`]; else `None`, and nothing was done.
+///
+/// A host's `main` calls this with `std::env::args_os()` before it starts a thread, which would not be confined. Paths for which `closes` is true, and
+/// all that is below them, cannot be read, under whatever name the command asks for them; it is asked about each file, folder and link of the
+/// workspace, but for what is in `.git`, `node_modules` and `.venv`. A command with a file that is closed does not run where one of the folders that are
+/// always readable holds the workspace, or where it has more than a million files.
+pub fn confined_entry(
+    arguments: impl IntoIterator<Item = OsString>,
+    closes: impl Fn(&WorkspacePath) -> bool,
+) -> Option<ExitCode> {
+    let mut arguments = arguments.into_iter().skip(1);
+    if arguments.next()? != CONFINED {
+        return None;
+    }
+    let error = match told(arguments) {
+        None => "its arguments are of another version".to_owned(),
+        Some((confinement, program, arguments)) => {
+            let Err(error) = become_command(&confinement, &closes, &program, arguments);
+            error.to_string()
+        }
+    };
+    eprintln!("{NOT_CONFINED_MARK}{error}");
+    Some(ExitCode::from(NOT_CONFINED))
+}
+
+fn become_command(
+    confinement: &Confinement,
+    closes: &dyn Fn(&WorkspacePath) -> bool,
+    program: &OsStr,
+    arguments: Vec<OsString>,
+) -> Result<Infallible, io::Error> {
+    // It does not outlive its caller, however that ends.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    limit(Resource::Core, 0)?;
+    limit(Resource::Fsize, FILE_LIMIT)?;
+    limit(Resource::As, MEMORY_LIMIT)?;
+    restrict(confinement, closes)?;
+    Err(Command::new(program).args(arguments).exec())
+}
+
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    let now = rustix::process::getrlimit(resource);
+    let most = now.maximum.map_or(most, |maximum| maximum.min(most));
+    Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
+}
+
+fn restrict(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) -> io::Result<()> {
+    use landlock::{
+        ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, RulesetAttr as _,
+        RulesetCreatedAttr as _, Scope, path_beneath_rules,
+    };
+    let Confinement { workspace, scratch, .. } = confinement;
+    // What newer kernels restrict besides is taken where it is there.
+    let newest = ABI::V6;
+    let read_only = AccessFs::ReadFile | AccessFs::ReadDir;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let programs: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let readable =
+        if confinement.closes { Readable::without(workspace, closes)? } else { Readable::all(workspace) };
+    // A rule for a folder counts for all below it, and no other rule takes that back.
+    let opens_all = |folder: &Path| folder.canonicalize().is_ok_and(|folder| workspace.starts_with(folder));
+    let system: Vec<&Path> = SYSTEM_FOLDERS.iter().chain(&["/dev", "/proc"]).map(Path::new).collect();
+    let mut open = system.iter().copied().chain(programs.iter().map(PathBuf::as_path));
+    if let Some(folder) = open.find(|folder| readable.hides_something && opens_all(folder)) {
+        let folder = folder.display();
+        return Err(io::Error::other(format!(
+            "the workspace is in {folder}, which programs are read from, so nothing in it can be closed"
+        )));
+    }
+    let restricted = || {
+        file_system_rules()?
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(newest))?
+            .handle_access(AccessNet::from_all(newest))?
+            .scope(Scope::from_all(newest))?
+            .create()?
+            .add_rules(path_beneath_rules(&system, AccessFs::from_read(newest)))?
+            .add_rules(path_beneath_rules(&programs, AccessFs::from_read(newest)))?
+            .add_rules(path_beneath_rules([workspace], BitFlags::from(AccessFs::ReadDir)))?
+            .add_rules(path_beneath_rules(&readable.folders, read_only))?
+            .add_rules(path_beneath_rules(&readable.files, BitFlags::from(AccessFs::ReadFile)))?
+            .add_rules(path_beneath_rules([scratch], AccessFs::from_all(newest) & !AccessFs::Execute))?
+            .add_rules(path_beneath_rules(["/dev/null"], AccessFs::from_file(newest)))?
+            .restrict_self()
+    };
+    let status = restricted().map_err(|error| io::Error::other(format!("Landlock refused: {error}")))?;
+    if status.ruleset == landlock::RulesetStatus::NotEnforced {
+        return Err(io::Error::other("this kernel has no Landlock (Linux 5.13 and later have it)"));
+    }
+    // Landlock has no rule for `chmod` and the like.
+    keep_attributes().map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// Whether the kernel can confine a command, as far as can be told without one.
+pub fn can_confine() -> bool {
+    file_system_rules().is_ok_and(|rules| rules.create().is_ok())
+}
+
+/// What the kernel must be able to do: the file system's rules of the first version.
+fn file_system_rules() -> Result<landlock::Ruleset, landlock::RulesetError> {
+    use landlock::{ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _};
+    Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V1))
+}

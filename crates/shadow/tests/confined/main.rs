@@ -1,0 +1,243 @@
+//! Commands that may only read, on real files: what the kernel keeps from them, whatever they are.
+#![cfg(target_os = "linux")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a confined command is a process with files"
+)]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
+
+#[path = "../support/state.rs"]
+mod state;
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Output, Stdio};
+
+use headstart_shadow::{Confinement, NOT_CONFINED, can_confine, confined_entry};
+use headstart_workspace_path::WorkspacePath;
+use libtest_mimic::{Arguments, Trial};
+use tempfile::TempDir;
+
+use crate::state::state;
+
+const TESTS: &[(&str, fn())] = &[
+    ("what_only_reads_runs", what_only_reads_runs),
+    ("what_writes_or_leaves_the_workspace_fails", what_writes_or_leaves_the_workspace_fails),
+    ("no_attribute_is_changed", no_attribute_is_changed),
+    ("no_connection_is_opened", no_connection_is_opened),
+    ("a_program_of_the_workspace_does_not_run", a_program_of_the_workspace_does_not_run),
+    ("what_is_closed_is_not_read_whatever_the_command", what_is_closed_is_not_read_whatever_the_command),
+    ("what_is_open_is_read", what_is_open_is_read),
+    ("what_cannot_be_confined_does_not_run", what_cannot_be_confined_does_not_run),
+];
+
+/// The host's part: what no command reads.
+fn closes(path: &WorkspacePath) -> bool {
+    let is_secret = |name: &[u8]| {
+        let name = name.to_ascii_lowercase();
+        name == b".env" || name == b"keys" || name.ends_with(b".pem")
+    };
+    path.names().any(is_secret)
+}
+
+fn main() -> ExitCode {
+    if let Some(code) = confined_entry(std::env::args_os(), closes) {
+        return code;
+    }
+    assert!(can_confine(), "these tests need Landlock");
+    let trial = |(name, test): &(&str, fn())| {
+        let test = *test;
+        Trial::test(*name, move || {
+            test();
+            Ok(())
+        })
+    };
+    libtest_mimic::run(&Arguments::from_args(), TESTS.iter().map(trial).collect()).exit_code()
+}
+
+struct Place {
+    folder: TempDir,
+    closes: bool,
+}
+
+impl Place {
+    /// A workspace with files of which some are closed, a scratch folder, and something beside them.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for made in ["workspace/src/deep", "workspace/keys", "workspace/docs", "scratch", "elsewhere"] {
+            fs::create_dir_all(folder.path().join(made)).unwrap();
+        }
+        for shown in ["a.txt", "src/main.rs", "docs/a.md", "src/deep/x.rs", "src/.env.example"] {
+            fs::write(folder.path().join("workspace").join(shown), "KEY=shown\n").unwrap();
+        }
+        for closed in [".env", "src/deep/Server.PEM", "keys/any", "src/.ENV"] {
+            fs::write(folder.path().join("workspace").join(closed), "KEY=hush\n").unwrap();
+        }
+        fs::write(folder.path().join("elsewhere/secret"), "outside\n").unwrap();
+        let place = Self { folder, closes: true };
+        symlink("../.env", place.workspace().join("docs/link")).unwrap();
+        fs::hard_link(place.workspace().join("docs/a.md"), place.workspace().join("docs/b.md")).unwrap();
+        place
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("workspace")
+    }
+
+    fn process(&self, command: &str, path: &str) -> Command {
+        let scratch = self.folder.path().join("scratch");
+        let confinement = Confinement { closes: self.closes, ..Confinement::new(self.workspace(), scratch) };
+        let line = ["--noprofile", "--norc", "-c", "--", command];
+        let mut process = Command::new("/proc/self/exe");
+        process
+            .args(confinement.arguments("/bin/bash", line))
+            .current_dir(self.workspace())
+            .env_clear()
+            .env("PATH", path)
+            .envs(confinement.environment())
+            .stdin(Stdio::null());
+        process
+    }
+
+    fn run(&self, command: &str) -> Output {
+        self.process(command, "/usr/bin:/bin").output().unwrap()
+    }
+
+    /// All but the scratch folder, with the times of the last change.
+    fn look(&self) -> Vec<String> {
+        ["workspace", "elsewhere"].iter().flat_map(|part| state(&self.folder.path().join(part))).collect()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn what_only_reads_runs() {
+    let place = Place::new();
+    for (command, expected) in [
+        ("cat a.txt", "KEY=shown\n"),
+        ("cat < a.txt | sort > /dev/null; echo $?", "0\n"),
+        ("cat <(echo one) <<< two", "one\n"),
+        ("seq 3 | tac | head -n 1", "3\n"),
+        ("echo kept > \"$TMPDIR/x\" && cat \"$TMPDIR/x\"", "kept\n"),
+    ] {
+        let output = place.run(command);
+        assert_eq!(text(&output.stdout), expected, "{command}: {}", text(&output.stderr));
+    }
+}
+
+fn what_writes_or_leaves_the_workspace_fails() {
+    let place = Place::new();
+    let before = place.look();
+    for command in [
+        "touch new",
+        "echo x > a.txt",
+        "rm a.txt",
+        "mkdir sub",
+        "mv a.txt b.txt",
+        "ln -s /etc link",
+        "ln a.txt other",
+        "mkfifo pipe",
+        "truncate -s 0 a.txt",
+        "echo x > ../elsewhere/new",
+        "cat ../elsewhere/secret",
+        "ls ../elsewhere",
+        "cp /bin/true \"$TMPDIR/run\"; chmod +x \"$TMPDIR/run\"; \"$TMPDIR/run\"",
+        "kill -0 $PPID",
+        "head -c 300000000 /dev/zero > \"$TMPDIR/big\"",
+    ] {
+        let output = place.run(command);
+        assert!(!output.status.success(), "{command}: {output:?}");
+        assert!(!text(&output.stdout).contains("outside"), "{command}");
+        assert_eq!(place.look(), before, "{command}");
+    }
+}
+
+fn no_attribute_is_changed() {
+    let place = Place::new();
+    let before = place.look();
+    let calls = "import os\nfor call in [lambda: os.setxattr('a.txt', 'user.x', b'y'), lambda: os.utime('a.txt'), \
+                 lambda: os.chmod('a.txt', 0o600), lambda: os.chown('a.txt', os.getuid(), os.getgid())]:\n try: call()\n \
+                 except PermissionError: pass\n else: print('changed')";
+    for command in [
+        "chmod 666 /proc/self/fd/0",
+        "chmod 600 a.txt",
+        "chown $(id -u) a.txt",
+        "touch -d 2001-01-01 a.txt",
+        &format!("python3 -c \"{calls}\" | grep changed"),
+    ] {
+        let output = place.run(command);
+        assert!(!output.status.success(), "{command}: {output:?}");
+        assert_eq!(place.look(), before, "{command}");
+    }
+}
+
+fn no_connection_is_opened() {
+    let place = Place::new();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let output = place.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}"));
+    assert!(!output.status.success(), "{output:?}");
+    server.set_nonblocking(true).unwrap();
+    assert!(server.accept().is_err(), "somebody connected");
+}
+
+fn a_program_of_the_workspace_does_not_run() {
+    let place = Place::new();
+    let output = place.run("/lib64/ld-linux-x86-64.so.2 ./a.txt; ./a.txt; PATH=. a.txt; . ./a.txt; true");
+    let said = text(&output.stderr);
+    assert!(said.contains("./a.txt: Permission denied"), "{said}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+}
+
+fn what_is_closed_is_not_read_whatever_the_command() {
+    let place = Place::new();
+    for command in [
+        "grep -rh KEY .",
+        "cat .env; cat .e*; cat .?nv; cat keys/* src/deep/* src/.E*",
+        "cat docs/link; cat src/../.env; cat \"$PWD/.env\"",
+        "find . -type f -exec cat {} +",
+        "tar cf - . | tr -d '\\0'",
+        "while read -r x; do echo $x; done < .env",
+        "cd keys && cat *",
+        "cat /proc/self/cwd/.env /proc/self/root$PWD/.env",
+    ] {
+        let said = text(&place.run(command).stdout);
+        assert!(!said.contains("hush"), "{command}: {said}");
+    }
+    // All else is there, and so are the names.
+    let said = text(&place.run("grep -rh KEY . | sort | uniq -c; ls -A").stdout);
+    assert!(said.contains(" 6 KEY=shown") && said.contains(".env\n"), "{said}");
+}
+
+fn what_is_open_is_read() {
+    let place = Place { closes: false, ..Place::new() };
+    assert_eq!(text(&place.run("cat .env").stdout), "KEY=hush\n");
+}
+
+fn what_cannot_be_confined_does_not_run() {
+    let place = Place::new();
+    let refusal = |output: &Output| {
+        let said = text(&output.stderr);
+        assert!(output.stdout.is_empty() && output.status.code() == Some(NOT_CONFINED.into()), "{output:?}");
+        Confinement::refusal(output.status.code(), &said).unwrap().to_owned()
+    };
+    // A folder of programs that holds the workspace would open what is closed in it.
+    let above = place.folder.path().canonicalize().unwrap();
+    let output = place.process("echo ran", above.to_str().unwrap()).output().unwrap();
+    let why = refusal(&output);
+    assert!(why.contains("nothing in it can be closed") && why.contains(above.to_str().unwrap()), "{why}");
+    // A word of another version is none.
+    let mut process = Command::new("/proc/self/exe");
+    let words = place.process("echo ran", "/usr/bin:/bin");
+    let words = words.get_args().map(|word| if word == "closed" { "anything".as_ref() } else { word });
+    let output = process.args(words).output().unwrap();
+    assert_eq!(refusal(&output), "its arguments are of another version");
+    // And a call of the host's own is none of these.
+    let output = Command::new("/proc/self/exe").arg("--list").output().unwrap();
+    assert!(text(&output.stdout).contains("what_only_reads_runs"), "{output:?}");
+}
