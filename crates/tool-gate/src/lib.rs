@@ -39,7 +39,8 @@
 //! - `shell` (default): shell commands are read. Without it there is no grammar, no table of programs and no policy, which
 //!   makes a small module for a host that runs no commands; every shell call is then a boundary
 //!   ([`Reason::NotUnderstood`]), and the other tools are judged as ever.
-//! - `tool-policies`: what a user says of each tool (`GateContext::tool_policies`): ask, automatic or exclude, also for some of its calls.
+//! - `tool-policies`: what a user says of each tool (`GateContext::tool_policies`): ask, automatic or exclude, also for some of its calls. Without `shell`
+//!   no line of a command is understood, so no rule about a command lets one run.
 
 mod builtin;
 mod call;
@@ -56,6 +57,8 @@ mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gate;
+#[cfg(any(feature = "shell", feature = "tool-policies"))]
+mod origin;
 #[cfg(feature = "shell")]
 mod policy;
 mod secrets;
@@ -81,8 +84,10 @@ pub use environment::clean_environment;
 pub use error::GateError;
 pub use files::{Access, PROTECTED_FOLDERS};
 pub use gate::{ElsewhereVerdict, Gate, SaidBefore};
+#[cfg(any(feature = "shell", feature = "tool-policies"))]
+pub use origin::PolicyOrigin;
 #[cfg(feature = "shell")]
-pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyOrigin, PolicyRule};
+pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyRule};
 pub use secrets::{FORM_ENDINGS, SECRET_FILES, SecretFiles};
 #[cfg(feature = "tool-policies")]
 pub use tool_policy::{

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::GateError;
+use crate::{GateError, PolicyOrigin};
 pub(crate) use options::AllowedOption;
 use options::StoppedOption;
 
@@ -37,16 +37,6 @@ pub enum PolicyOperands {
     Files,
     /// Any text that names nothing outside the workspace.
     Any,
-}
-
-/// Who wrote a policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PolicyOrigin {
-    /// The user, who may allow.
-    User,
-    /// The project, which comes with a repository that may be hostile: it can only add boundaries.
-    Project,
 }
 
 /// One policy, as it is written in a configuration file.
@@ -183,15 +173,6 @@ impl fmt::Display for Rule {
             write!(f, " {word}")?;
         }
         write!(f, ")")
-    }
-}
-
-impl fmt::Display for PolicyOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::User => "user",
-            Self::Project => "project",
-        })
     }
 }
 

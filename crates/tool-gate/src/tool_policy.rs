@@ -15,6 +15,8 @@ pub(crate) use self::apply::{ahead, now, said_before};
 pub use self::decide::ToolDecision;
 use self::pattern::{Pattern, Words};
 pub use self::session::SessionRule;
+#[cfg(feature = "shell")]
+use crate::shell::simple_commands;
 use crate::{BuiltinTool, PolicyOrigin};
 
 /// Most rules of one origin.
@@ -227,6 +229,12 @@ impl Rule {
 /// Whether a tool's command is a line of the shell's: it is compared as such, and never as text.
 fn runs_commands(name: &str) -> bool {
     name == BuiltinTool::Shell.name() || name == "run_in_background"
+}
+
+/// Without a reader of commands no line is understood.
+#[cfg(not(feature = "shell"))]
+fn simple_commands(_line: &str) -> Option<Vec<Vec<Vec<u8>>>> {
+    None
 }
 
 /// The name by which the gate knows a tool.

@@ -3,6 +3,7 @@
 mod keep;
 mod watch;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +20,7 @@ use headstart_forked_query::{Model, Money, Price};
 use headstart_overlay_fs::{Choice, Keep, Tree};
 use headstart_providers::Priority;
 use headstart_speculation::Host;
-use headstart_tool_gate::{AheadWrites, GateContext};
+use headstart_tool_gate::{AheadWrites, CallRef, GateContext, SessionRule, ToolPolicies};
 use js_sys::Promise;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -33,6 +34,7 @@ use crate::failure::{Failure, json};
 use crate::host::PortHost;
 use crate::input::parse;
 use crate::model::PortModel;
+use crate::options::Options;
 use crate::port::HostPort;
 use crate::promise::promise;
 use crate::rules::Rules;
@@ -172,6 +174,10 @@ pub struct Conversing {
     beside: Arc<BesidePrompts>,
     tree: Arc<dyn Tree>,
     ledger: Arc<Ledger>,
+    /// What the user has said yes to for the rest of the session.
+    allowed: RefCell<Vec<SessionRule>>,
+    /// The names of the developer's own tools.
+    own_tools: Vec<String>,
 }
 
 /// What the user says to a question.
@@ -179,6 +185,8 @@ pub struct Conversing {
 #[serde(tag = "type", rename_all = "camelCase", deny_unknown_fields)]
 enum Said {
     Yes,
+    /// Yes to a call, and to those like it for the rest of the session.
+    Always,
     No,
     /// No to a call, and the model is told why.
     NoBecause {
@@ -194,7 +202,7 @@ enum Said {
 impl Said {
     fn to(self, asked: &Subject) -> Answer {
         match self {
-            Self::Yes => Answer::Yes,
+            Self::Yes | Self::Always => Answer::Yes,
             Self::No => Answer::No,
             Self::Keep { keep } => {
                 let conflicts = match asked {
@@ -226,6 +234,7 @@ impl Conversing {
         let settings: Settings = parse("", settings)?;
         let restore = settings.restore.map(|lines| Session::read(lines.as_bytes())).transpose();
         let restore = restore.map_err(|error| Failure::input("restore", error.to_string()))?;
+        let own_tools = parse::<Options>("", options)?.tools.into_iter().map(|tool| tool.name).collect();
         let (mut engine, host) = engine(options, rules, port, tree)?;
         let beside = Arc::new(BesidePrompts {
             callbacks: Arc::clone(&host.callbacks),
@@ -267,7 +276,16 @@ impl Conversing {
         };
         let (agent, driver, updates) = agent(options, ports);
         js_sys::futures::spawn_local(driver.run());
-        Ok(Self { agent, watch: Rc::new(Watch::new(updates)), host, beside, tree, ledger })
+        Ok(Self {
+            agent,
+            watch: Rc::new(Watch::new(updates)),
+            host,
+            beside,
+            tree,
+            ledger,
+            allowed: RefCell::default(),
+            own_tools,
+        })
     }
 
     /// All that there is to draw, as JSON: `{"view", "items"}`.
@@ -336,11 +354,56 @@ impl Conversing {
     pub fn answer(&self, question: &str, answer: &str) -> Result<Option<String>, Failure> {
         let said: Said = parse("answer", answer)?;
         let view = self.agent.view();
+        let stale = || Some(word(Refused::Stale).to_owned());
         let asked = view.question.as_ref().filter(|asked| asked.id.to_string() == question);
-        Ok(match asked {
-            Some(asked) => refusal(self.agent.answer(asked.id, said.to(&asked.about))),
-            None => Some(word(Refused::Stale).to_owned()),
-        })
+        let Some(asked) = asked else { return Ok(stale()) };
+        if let Said::Always = said {
+            let Some(rule) = self.session_rule(&asked.about) else { return Ok(stale()) };
+            self.set_policies(|policies| policies.with_session_rule(&rule));
+            let mut allowed = self.allowed.borrow_mut();
+            if !allowed.contains(&rule) {
+                allowed.push(rule);
+            }
+        }
+        Ok(refusal(self.agent.answer(asked.id, said.to(&asked.about))))
+    }
+
+    /// What `always` would let run for the rest of the session, as an answer to this question; nothing where such calls are asked about each time.
+    pub fn always(&self, question: &str) -> Option<String> {
+        let view = self.agent.view();
+        let asked = view.question.as_ref().filter(|asked| asked.id.to_string() == question)?;
+        Some(self.session_rule(&asked.about)?.to_string())
+    }
+
+    /// What may run for the rest of the session, as JSON.
+    pub fn allowed(&self) -> String {
+        json(&self.allowed.borrow().iter().map(SessionRule::to_string).collect::<Vec<_>>())
+    }
+
+    /// The user is asked again about what was allowed in these words. Says whether it was.
+    #[wasm_bindgen(js_name = askAgain)]
+    pub fn ask_again(&self, words: &str) -> bool {
+        let mut allowed = self.allowed.borrow_mut();
+        let Some(place) = allowed.iter().position(|rule| rule.to_string() == words) else { return false };
+        let rule = allowed.remove(place);
+        self.set_policies(|policies| policies.without_session_rule(&rule));
+        true
+    }
+
+    /// Forgets what was said; why not, if not.
+    pub fn clear(&self) -> Option<String> {
+        refusal(self.agent.clear())
+    }
+
+    /// Sums up what was said but for the last turns; why not, if not.
+    pub fn compact(&self) -> Option<String> {
+        refusal(self.agent.compact())
+    }
+
+    /// Calls the conversation so, where it is kept.
+    #[wasm_bindgen(js_name = setTitle)]
+    pub fn set_title(&self, title: &str) {
+        self.agent.set_title(title);
     }
 
     /// Stops what goes on; why not, if not.
@@ -352,7 +415,11 @@ impl Conversing {
     #[wasm_bindgen(js_name = setRules)]
     pub fn set_rules(&self, rules: &str, ahead_writes: &str) -> Result<(), Failure> {
         let ahead_writes: AheadWrites = parse("aheadWrites", ahead_writes)?;
-        let context = parse::<Rules>("", rules)?.into_context("")?;
+        let context = parse::<Rules>("", rules)?.for_engine(&self.own_tools)?;
+        let said = self.allowed.borrow();
+        let tool_policies =
+            said.iter().fold(context.tool_policies, |policies, rule| policies.with_session_rule(rule));
+        let context = GateContext { tool_policies, ..context };
         let mut known = self.host.rules.lock().unwrap_or_else(PoisonError::into_inner);
         let tools = std::mem::take(&mut known.tools);
         *known = GateContext { ahead_writes, tools, ..context };
@@ -448,6 +515,19 @@ impl Conversing {
             agent.close().await;
             Ok(wasm_bindgen::JsValue::UNDEFINED)
         }))
+    }
+}
+
+impl Conversing {
+    fn session_rule(&self, asked: &Subject) -> Option<SessionRule> {
+        let Subject::Call(judged) = asked else { return None };
+        let call = CallRef { name: &judged.call.name, args: &judged.call.args };
+        SessionRule::of(call, &judged.verdict, &self.host.gate_context())
+    }
+
+    fn set_policies(&self, change: impl FnOnce(&ToolPolicies) -> ToolPolicies) {
+        let mut rules = self.host.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        rules.tool_policies = change(&rules.tool_policies);
     }
 }
 

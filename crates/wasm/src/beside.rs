@@ -107,19 +107,9 @@ impl BesidePrompts {
         let rules = ProjectRules::read(tree, gate).await;
         let (system, history) = (conversation.system(), conversation.history());
         let told = rules.beside_prompt(prompt, system, history, tree, gate).await;
-        let problems = rules.problems().iter().chain(&told.problems).map(Problem::to_string);
-        let shown = RulesTold {
-            rules: told
-                .rules
-                .iter()
-                .map(|rule| RuleTold { path: rule.label(), text: rule.text.clone() })
-                .collect(),
-            gone: told.gone,
-            problems: problems.collect(),
-        };
-        let is_empty = shown.rules.is_empty() && shown.gone.is_empty() && shown.problems.is_empty();
-        if whose == PromptOf::User && !is_empty {
-            self.callbacks.rules_told(&json(&shown));
+        if whose == PromptOf::User {
+            let problems = rules.problems().iter().chain(&told.problems);
+            tell_rules(&self.callbacks, &told.rules, told.gone, problems);
         }
         told.text
     }
@@ -139,6 +129,24 @@ impl BesidePrompts {
         let paths = mentions_of_paths(tree, gate, MOST_PATHS).await;
         all.extend(paths.into_iter().map(|mention| Mentionable { mention, words: "" }));
         json(&all)
+    }
+}
+
+/// Tells the developer which rules go to the model.
+pub(crate) fn tell_rules<'a>(
+    callbacks: &Callbacks,
+    rules: &[Rule],
+    gone: Vec<String>,
+    problems: impl IntoIterator<Item = &'a Problem>,
+) {
+    let shown = RulesTold {
+        rules: rules.iter().map(|rule| RuleTold { path: rule.label(), text: rule.text.clone() }).collect(),
+        gone,
+        problems: problems.into_iter().map(Problem::to_string).collect(),
+    };
+    let is_empty = shown.rules.is_empty() && shown.gone.is_empty() && shown.problems.is_empty();
+    if !is_empty {
+        callbacks.rules_told(&json(&shown));
     }
 }
 

@@ -10,7 +10,7 @@ use headstart_forked_query::{
 use headstart_providers::Priority;
 use headstart_speculation::{Engine, Transcript};
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext};
-use headstart_toolbox::{CommandRunner, Toolbox};
+use headstart_toolbox::CommandRunner;
 use js_sys::Promise;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -26,7 +26,7 @@ use crate::port::{Callbacks, HostPort};
 use crate::promise::promise;
 use crate::rules::Rules;
 use crate::speculation::SpeculationHandle;
-use crate::tools::{PortRunner, declarations, with_own_tools};
+use crate::tools::{PortRunner, built_in, declarations, with_own_tools};
 use crate::tree::TreeHandle;
 use crate::turn::TurnHandle;
 
@@ -161,14 +161,16 @@ pub(crate) fn engine(
     let callbacks = Arc::new(Callbacks::new(port));
     let limits = options.limits()?;
     let runner = || Arc::new(PortRunner(Arc::clone(&callbacks))) as Arc<dyn CommandRunner>;
-    let toolbox = Toolbox::standard(options.runs_commands.then(runner));
-    let tools = declarations(&options.tools, options.reads);
+    let toolbox = built_in(options.runs_commands.then(runner), options.has_rules);
+    let tools = declarations(&options.tools, options.reads, &toolbox);
+    let own: Vec<_> = options.tools.iter().map(|tool| tool.name.clone()).collect();
     let toolbox = with_own_tools(toolbox, options.tools, &callbacks)?;
     let rules = GateContext {
         ahead_writes: options.ahead_writes,
         tools,
-        ..parse::<Rules>("", rules)?.into_context("")?
+        ..parse::<Rules>("", rules)?.for_engine(&own)?
     };
+    let toolbox = toolbox.keeping(|name| !rules.tool_policies.excludes(name));
     let host = PortHost {
         callbacks: Arc::clone(&callbacks),
         rules: Arc::new(Mutex::new(rules)),

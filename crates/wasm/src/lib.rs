@@ -73,6 +73,10 @@ mod recorded;
 #[cfg(feature = "engine")]
 mod speculation;
 #[cfg(feature = "engine")]
+mod system;
+#[cfg(feature = "engine")]
+mod tool_rules;
+#[cfg(feature = "engine")]
 mod tools;
 #[cfg(feature = "engine")]
 mod tree;

@@ -18,6 +18,9 @@ pub(crate) struct Options {
     /// Whether there is something that runs commands.
     #[serde(default)]
     pub(crate) runs_commands: bool,
+    /// Whether the project's rules go to the model: then it may read one by its name, too.
+    #[serde(default)]
+    pub(crate) has_rules: bool,
     /// The developer's tools.
     #[serde(default)]
     pub(crate) tools: Vec<ToolSchema>,

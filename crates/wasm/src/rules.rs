@@ -20,12 +20,28 @@ pub(crate) struct Rules {
     #[cfg(not(feature = "shell"))]
     #[serde(rename = "policies")]
     _policies: serde::de::IgnoredAny,
+    /// What the user says of each tool, and what the project says.
+    #[cfg(feature = "engine")]
+    #[serde(rename = "toolPolicies")]
+    tool_policies: crate::tool_rules::Table,
+    #[cfg(feature = "engine")]
+    #[serde(rename = "projectToolPolicies")]
+    project_tool_policies: crate::tool_rules::Table,
 }
 
 /// Where a workspace is that has no place on a disk.
 const WORKSPACE: &str = "/workspace";
 
 impl Rules {
+    /// The rules of an engine; `tools` are the names of the developer's own.
+    #[cfg(feature = "engine")]
+    pub(crate) fn for_engine(mut self, tools: &[String]) -> Result<GateContext, Failure> {
+        let (user, project) =
+            (std::mem::take(&mut self.tool_policies), std::mem::take(&mut self.project_tool_policies));
+        let tool_policies = crate::tool_rules::policies(user, project, tools)?;
+        Ok(GateContext { tool_policies, ..self.into_context("")? })
+    }
+
     /// `name` is that of the argument, in the paths of mistakes.
     pub(crate) fn into_context(self, name: &str) -> Result<GateContext, Failure> {
         let workspace = self.workspace.unwrap_or_else(|| WORKSPACE.to_owned());
@@ -47,7 +63,6 @@ impl Rules {
             tools: Vec::new(),
             #[cfg(feature = "shell")]
             policies,
-            // What users say of single tools is for hosts with files of configuration.
             ..GateContext::default()
         })
     }

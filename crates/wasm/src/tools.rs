@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::{Either, select};
+use headstart_context::{create_rule_tool, request_rule_tool};
 use headstart_forked_query::ToolSchema;
+use headstart_speculation::task_tool;
 use headstart_tool_gate::{
     CallRef, Declaration, Does, Gate, GateContext, Probed, Probes, ProvenCommand, Reason, Unproven,
     clean_environment,
 };
 use headstart_toolbox::{
     CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, Tool, ToolContext, ToolError,
-    Toolbox,
+    Toolbox, more_tools,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,6 +23,7 @@ use crate::failure::{Failure, json};
 use crate::input::parse;
 use crate::overlay::OverlayHandle;
 use crate::port::Callbacks;
+use crate::tool_rules;
 
 /// What runs commands for the developer.
 pub(crate) struct PortRunner(pub(crate) Arc<Callbacks>);
@@ -143,6 +146,13 @@ impl Tool for PortTool {
     }
 }
 
+/// The tools that every engine has, those of rules where the project's rules are read. Which of them are offered its user's policies say.
+pub(crate) fn built_in(runner: Option<Arc<dyn CommandRunner>>, has_rules: bool) -> Toolbox {
+    let of_rules = has_rules.then(|| [request_rule_tool(), create_rule_tool()]);
+    let more = more_tools().into_iter().chain([task_tool()]).chain(of_rules.into_iter().flatten());
+    more.fold(Toolbox::standard(runner), Toolbox::with)
+}
+
 /// Adds the developer's tools to the built-in ones.
 pub(crate) fn with_own_tools(
     toolbox: Toolbox,
@@ -159,13 +169,22 @@ pub(crate) fn with_own_tools(
     Ok(toolbox)
 }
 
-/// What the gate is told of those that only read.
-pub(crate) fn declarations(tools: &[ToolSchema], reads: Vec<Option<Vec<String>>>) -> Vec<Declaration> {
+/// What the gate is told of the developer's tools that only read, and of those of the toolbox that are not the gate's own.
+pub(crate) fn declarations(
+    tools: &[ToolSchema],
+    reads: Vec<Option<Vec<String>>>,
+    toolbox: &Toolbox,
+) -> Vec<Declaration> {
     let declared = tools.iter().zip(reads).filter_map(|(tool, paths)| {
         Some(Declaration { name: tool.name.clone(), does: Does::Reads, paths: paths?, at: None })
     });
-    declared.collect()
+    let names: HashSet<_> = toolbox.schemas().into_iter().map(|tool| tool.name).collect();
+    let built_in = tool_rules::declarations().into_iter().filter(|tool| names.contains(&tool.name));
+    declared.chain(built_in).collect()
 }
+
+/// Built-in tools that the gate is told of.
+const MORE: [&str; 5] = ["multi_edit", "create_file", "task", "request_rule", "create_rule"];
 
 fn check_name(name: &str, names: &mut HashSet<String>) -> Result<(), String> {
     if name.is_empty() {
@@ -173,7 +192,9 @@ fn check_name(name: &str, names: &mut HashSet<String>) -> Result<(), String> {
     }
     // Else the gate would judge the built-in tool, and another one would run.
     let verdict = Gate::new().judge(CallRef { name, args: &Map::new() }, &GateContext::default());
-    if !matches!(verdict.reason, Reason::UnknownTool | Reason::DeniedTool) {
+    let is_built_in =
+        MORE.contains(&name) || !matches!(verdict.reason, Reason::UnknownTool | Reason::DeniedTool);
+    if is_built_in {
         return Err(format!("{name:?} is a built-in tool, or another name of one; take another name"));
     }
     if names.insert(name.to_owned()) { Ok(()) } else { Err(format!("there are two tools {name:?}")) }

@@ -2,9 +2,9 @@
 
 use super::options::{AllowedOption, StoppedOption};
 use super::programs::never_allowed;
-use super::{How, MAX_RULES, Policies, PolicyDecision, PolicyOrigin, PolicyRule, Rule};
+use super::{How, MAX_RULES, Policies, PolicyDecision, PolicyRule, Rule};
 use crate::gate::judge_with_policies;
-use crate::{Decision, GateContext, GateError};
+use crate::{Decision, GateContext, GateError, PolicyOrigin};
 
 /// The policies of one origin, with what they compare.
 pub(super) fn compile(

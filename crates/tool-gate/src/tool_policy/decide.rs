@@ -3,9 +3,8 @@ use std::cell::OnceCell;
 use headstart_workspace_path::WorkspacePath;
 use serde_json::{Map, Value};
 
-use super::{Layer, Rule, ToolPolicies, ToolPolicy, canonical, runs_commands};
+use super::{Layer, Rule, ToolPolicies, ToolPolicy, canonical, runs_commands, simple_commands};
 use crate::builtin::one_text;
-use crate::shell::simple_commands;
 use crate::{BuiltinTool, CallRef, GateContext, PolicyOrigin};
 
 /// What the policies say of a tool or of one call.

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use super::decide::path_of;
-use super::{Layer, ToolPolicy, ToolRule, ToolTable};
-use crate::shell::simple_commands;
+use super::{Layer, ToolPolicy, ToolRule, ToolTable, simple_commands};
 use crate::{
     ApprovalMode, BuiltinTool, CallRef, Decision, EffectKind, Gate, GateContext, PolicyOrigin, Reason,
     Verdict,

@@ -20,6 +20,7 @@ import type {
   PolicyRule,
   Refusal,
   SessionStore,
+  ToolPolicies,
   View,
   ViewAnswer,
   ViewItem,
@@ -28,7 +29,8 @@ import type {
 } from "./types.js";
 
 const { consent: _, ...WITHOUT_CONSENT } = ENGINE;
-const AGENT: Fields<AgentOptions> = {
+/** @internal What a conversation is made with. */
+export const AGENT: Fields<AgentOptions> = {
   ...WITHOUT_CONSENT,
   system: "string",
   background: "word",
@@ -54,9 +56,18 @@ export interface AgentRules {
   deny?: string[] | undefined;
   denyDefaults?: boolean | undefined;
   policies?: PolicyRule[] | undefined;
+  toolPolicies?: ToolPolicies | undefined;
+  projectToolPolicies?: ToolPolicies | undefined;
   aheadWrites?: "ask" | "boundary" | undefined;
 }
-const RULES: Fields<AgentRules> = { deny: "list", denyDefaults: "boolean", policies: "list", aheadWrites: "word" };
+const RULES: Fields<AgentRules> = {
+  deny: "list",
+  denyDefaults: "boolean",
+  policies: "list",
+  toolPolicies: "object",
+  projectToolPolicies: "object",
+  aheadWrites: "word",
+};
 
 type Change =
   | { type: "added" | "changed"; key: number; item: ViewItem }
@@ -115,10 +126,10 @@ export class Agent implements Disposable {
       keepsSession: sessions !== undefined,
       beside: { mentions: told.map(([name]) => name), rules: projectRules !== undefined },
     });
-    const [text, rules] = [engineText(plain, this.#port), rulesText(plain)];
+    const [text, rules] = [engineText(plain, this.#port, projectRules !== undefined), rulesText(plain)];
     this.#handle = call(() => new raw.Conversing(text, rules, settings, this.#port, new KeepPort(sessions, ledger), workspaceOf(options.tree)));
     const { view, items } = JSON.parse(this.#handle.view()) as { view: Omit<View, "items">; items: Omit<ViewItem, "key">[] };
-    this.#view = { ...view, items: items.map((item, key) => ({ ...item, key }) as ViewItem) };
+    this.#view = this.#whole({ ...view, items: items.map((item, key) => ({ ...item, key }) as ViewItem) });
     if (opening !== undefined) call(() => this.#handle.offer(opening));
     void this.#listen();
   }
@@ -180,9 +191,36 @@ export class Agent implements Disposable {
     return call(() => this.#handle.answer(question, toJson("answer", said))) as Refusal | undefined;
   }
 
+  /** What may run until the conversation ends, because its user answered `always`. */
+  get allowed(): string[] {
+    return JSON.parse(call(() => this.#handle.allowed())) as string[];
+  }
+
+  /** Has the user asked again about what {@link allowed} names so. Says whether it was there. */
+  askAgain(allowed: string): boolean {
+    required("allowed", allowed, "string");
+    return call(() => this.#handle.askAgain(allowed));
+  }
+
   /** Stops what goes on. No accept begins after it, and no turn begins by itself; what is being written is written. */
   interrupt(): Refusal | undefined {
     return call(() => this.#handle.interrupt()) as Refusal | undefined;
+  }
+
+  /** Sums up what was said but for the last turns, with a question to the model. `empty`: there is not enough that could be summed up. */
+  compact(): Refusal | undefined {
+    return call(() => this.#handle.compact()) as Refusal | undefined;
+  }
+
+  /** Forgets what was said: the next prompt begins anew. */
+  clear(): Refusal | undefined {
+    return call(() => this.#handle.clear()) as Refusal | undefined;
+  }
+
+  /** Calls the conversation so in the lines that {@link SessionStore} keeps. */
+  setTitle(title: string): void {
+    required("title", title, "string");
+    call(() => this.#handle.setTitle(plain(title)));
   }
 
   /** Asks for a suggestion now, if nothing goes on and there is none. */
@@ -212,7 +250,10 @@ export class Agent implements Disposable {
     call(() => this.#handle.setModel(modelName, known));
   }
 
-  /** Other rules count from now on, in place of all that were given before. Work ahead is dropped. The mode is that of the options, asked for anew each time. */
+  /**
+   * Other rules count from now on, in place of all that were given before. Work ahead is dropped. The mode is that of the options, asked for anew each time. A tool that is excluded now does not run; what is offered is known to the model, so it stays
+   * offered until another {@link Agent} goes on. What the user allowed until the conversation ends still is.
+   */
   setRules(rules: AgentRules): void {
     const { aheadWrites, ...plain } = plainOptions("rules", rules, RULES);
     const workspace = this.#options.workspace ?? undefined;
@@ -289,9 +330,17 @@ export class Agent implements Disposable {
       const { view, items } = JSON.parse(text) as { view: Omit<View, "items">; items: Change[] };
       const list = [...this.#view.items];
       const changes = items.map((change) => applied(list, change));
-      this.#view = { ...view, items: changes.length === 0 ? this.#view.items : list };
+      this.#view = this.#whole({ ...view, items: changes.length === 0 ? this.#view.items : list });
       this.#untold.push({ items: changes, view: this.#view });
     }
+  }
+
+  /** With what an answer `always` would come to. */
+  #whole(view: View): View {
+    const { question } = view;
+    if (question?.type !== "call") return view;
+    const always = call(() => this.#handle.always(question.id));
+    return always === undefined ? view : { ...view, question: { ...question, always } };
   }
 
   #tell(): void {

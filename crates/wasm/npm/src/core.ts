@@ -19,6 +19,7 @@ export { MemoryTree } from "./memory-tree.js";
 export { fetchModel } from "./models.js";
 export { recordedModel } from "./recorded.js";
 export { Speculation } from "./speculation.js";
+export { systemText } from "./system-text.js";
 export { Turn } from "./turn.js";
 export { UndoWatch } from "./undo-watch.js";
 export { Decoder, Wire } from "./wire.js";

@@ -29,6 +29,8 @@ export const ENGINE: Fields<EngineOptions> = {
   deny: "list",
   denyDefaults: "boolean",
   policies: "list",
+  toolPolicies: "object",
+  projectToolPolicies: "object",
   runCommand: "function",
   look: "function",
   tools: "list",
@@ -159,7 +161,7 @@ export class Engine implements Disposable {
 }
 
 /** @internal What the module is told of an engine, beside its callbacks. */
-export function engineText({ modelName, atBoundary, aheadWrites, runCommand, ...options }: Partial<EngineOptions>, port: HostPort): string {
+export function engineText({ modelName, atBoundary, aheadWrites, runCommand, ...options }: Partial<EngineOptions>, port: HostPort, hasRules = false): string {
   const limits = plainOptions("limits", options.limits ?? {}, LIMITS);
   const staged = plainOptions("limits.staged", limits.staged ?? {}, QUOTA);
   const commit = plainOptions("commit", options.commit ?? {}, COMMIT);
@@ -172,12 +174,13 @@ export function engineText({ modelName, atBoundary, aheadWrites, runCommand, ...
     tools: port.tools,
     reads: port.reads,
     runsCommands: typeof runCommand === "function",
+    hasRules,
   });
 }
 
 /** @internal What it is told of the gate's rules. */
-export function rulesText({ workspace, deny, denyDefaults, policies }: Partial<EngineOptions>): string {
-  return toJson("options", { workspace, deny, denyDefaults, policies });
+export function rulesText({ workspace, deny, denyDefaults, policies, toolPolicies, projectToolPolicies }: Partial<EngineOptions>): string {
+  return toJson("options", { workspace, deny, denyDefaults, policies, toolPolicies, projectToolPolicies });
 }
 
 /** `new Engine(options).speculate(conversation, prompt)` in one call; disposing the speculation disposes the engine. */

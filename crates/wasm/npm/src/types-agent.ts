@@ -72,9 +72,21 @@ export interface RulesTold {
   problems: string[];
 }
 
+/** Where a conversation works; what is left out is not told. */
+export interface Surroundings {
+  /** The project's folder: its name, or its path where `workspace` is the same. */
+  folder?: string | undefined;
+  /** The operating system, and what commands run in, in a few words. */
+  system?: string | undefined;
+  /** The day, as `2026-01-31`. */
+  date?: string | undefined;
+  /** What `git status --porcelain=v1 --branch` prints. Files that a rule closes are not named. */
+  gitStatus?: string | undefined;
+}
+
 /** What an {@link Agent} works with. Instead of `consent` a question stands in the view. */
 export interface AgentOptions extends Omit<EngineOptions, "consent">, ModelFacts {
-  /** The system instruction. */
+  /** The system instruction. {@link systemText} makes a good one. */
   system?: string | undefined;
   /** How much is done ahead. Default: `auto`. */
   background?: Background | undefined;
@@ -177,7 +189,15 @@ export type ViewItem = { readonly key: number } & (
 /** What the user is asked. */
 export type ViewQuestion = { id: string } & (
   /** May this call run? */
-  | { type: "call"; call: ToolCall; verdict: Verdict; /** What it would change, where it is an edit. */ diff?: string }
+  | {
+      type: "call";
+      call: ToolCall;
+      verdict: Verdict;
+      /** What it would change, where it is an edit. */
+      diff?: string;
+      /** What the answer `always` would let run until the conversation ends: `` `cargo test *` ``, `edits in src/`. None where such calls are asked about each time. */
+      always?: string;
+    }
   /** May this work ahead, which they took, be written? `changes` of the view's `taken` has all of it. */
   | { type: "changes"; changes: ChangeSummary[]; pendingCall?: ToolCall }
   /** They changed what the work rests on: one choice for each conflict, `anew` or no. To do it anew costs about so many tokens. */
@@ -186,10 +206,10 @@ export type ViewQuestion = { id: string } & (
 );
 
 /**
- * What the user says to a question. `anew`: the work is dropped, and its prompt runs in the foreground. `keep`: of each conflict, in their order,
+ * What the user says to a question. `always`: yes, and to calls like it until the conversation ends ({@link Agent.allowed}), of turns alone. `anew`: the work is dropped, and its prompt runs in the foreground. `keep`: of each conflict, in their order,
  * what they have, what the work made, or a text with both between markers. `no` with a text, to a call: the model is told why.
  */
-export type ViewAnswer = "yes" | "no" | "anew" | { no: string } | { keep: ("yours" | "work" | "markers")[] };
+export type ViewAnswer = "yes" | "always" | "no" | "anew" | { no: string } | { keep: ("yours" | "work" | "markers")[] };
 
 /** Why nothing came of what the user did. A front end may ignore it. */
 export type Refusal = "ended" | "stale" | "tooEarly" | "busy" | "empty";

@@ -2,7 +2,7 @@
 import type { ChangeSet } from "./change-set.js";
 import type { Overlay } from "./files.js";
 import type { AtomicTree, ChangeSummary, CommitOptions, Conflict, MaybePromise, Quota, WritableTree } from "./types-files.js";
-import type { ApprovalMode, PolicyRule, ToolCall, Verdict } from "./types-gate.js";
+import type { ApprovalMode, PolicyRule, ToolCall, ToolPolicies, Verdict } from "./types-gate.js";
 import type { Message, Model, Part, ToolResult, ToolSchema, Usage } from "./types-model.js";
 import type { UndoWatch } from "./undo-watch.js";
 
@@ -128,6 +128,10 @@ export interface EngineOptions {
   denyDefaults?: boolean | undefined;
   /** What the user adds to what the gate knows of programs. */
   policies?: PolicyRule[] | undefined;
+  /** What the user says of each tool. An `InputError` names an entry that is wrong. */
+  toolPolicies?: ToolPolicies | undefined;
+  /** The same from the project itself, which can only have more asked or excluded: `automatic` in it is an `InputError`. */
+  projectToolPolicies?: ToolPolicies | undefined;
   /**
    * Runs a command; without it there is no `shell` tool. What the command can reach is up to you: the gate judges its text. What this
    * throws is told to the model. The signal fires when the command is not wanted any more.

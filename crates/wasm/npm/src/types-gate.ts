@@ -51,6 +51,27 @@ export interface PolicyRule {
   not_match?: string[] | undefined;
 }
 
+/** What becomes of a tool's calls. `automatic`: a turn asks nobody, ahead nothing changes; `ask`: in every mode; `exclude`: it is not offered. */
+export type ToolPolicy = "automatic" | "ask" | "exclude";
+
+/** A policy for some calls of a tool. */
+export interface ToolRule {
+  /** The tool's name; `*` stands for any text. */
+  tool: string;
+  /**
+   * Arguments by name, each with a pattern that it has to fit: `path` a glob of workspace paths, `command` the words of a simple command (a line fits where each
+   * of its commands does), any other a text in which `*` stands for any.
+   */
+  when?: Record<string, string> | undefined;
+  policy: ToolPolicy;
+}
+
+/**
+ * What a user says of tools, as `[tools]` in the file of the program `headstart`: `{ default: "ask", read_file: "automatic", rule: [{ tool: "shell", when:
+ * { command: "cargo test *" }, policy: "automatic" }] }`. Rules come first, then names, then `default`; where nothing is said, the mode decides.
+ */
+export type ToolPolicies = { default?: ToolPolicy | undefined; rule?: ToolRule[] | undefined } & { [tool: string]: ToolPolicy | ToolRule[] | undefined };
+
 /** What a call would do. */
 export type EffectKind =
   | "readOnly"

@@ -465,7 +465,7 @@ test("what is wrong with an argument is told by its field", async () => {
 
 test("an engine tells its tools", () => {
   const names = setup({ turns: greeting }).engine.tools.map(({ name }) => name);
-  assert.deepEqual(names, ["read_file", "grep", "glob", "ls", "edit", "write_file"]);
+  assert.deepEqual(names, ["read_file", "grep", "glob", "ls", "edit", "write_file", "multi_edit", "create_file", "task"]);
 });
 
 test("speculate in one call", async () => {

@@ -30,7 +30,7 @@ test("a command that only reads runs ahead, with nothing in its environment that
       return { output: "1\n" };
     },
   });
-  assert.equal(engine.tools.at(-1).name, "shell");
+  assert.ok(engine.tools.some(({ name }) => name === "shell"));
   const finished = await engine.speculate(conversation, "count").finished;
   assert.deepEqual(finished.ending, { status: "completed" });
   assert.deepEqual(results(finished), ["1"]);

@@ -13,11 +13,11 @@ use headstart_overlay_fs::{
     CommitOptions, CommitOutcome, MemoryTree, Overlay, Quota, Tree, Workspace, WorkspacePath,
 };
 use headstart_providers::{Recording, Replay};
-use headstart_speculation::{Acceptance, Consent, Engine, Host, Limits};
+use headstart_speculation::{Acceptance, Consent, Engine, Host, Limits, task_tool};
 use headstart_tool_gate::{
     ApprovalMode, CallRef, DenyRule, DenyRules, Gate, GateContext, Policies, PolicyRule, Verdict,
 };
-use headstart_toolbox::Toolbox;
+use headstart_toolbox::{Toolbox, more_tools};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -121,7 +121,8 @@ pub(super) fn speculation(input: &Value) -> Value {
     let recording = Recording::parse(&input["recording"].to_string()).unwrap();
     let model: Arc<dyn Model> = Arc::new(Replay::instant(recording));
     let tree = Arc::new(tree(&input["files"]));
-    let toolbox = Toolbox::standard(None);
+    let more = more_tools().into_iter().chain([task_tool()]);
+    let toolbox = more.fold(Toolbox::standard(None), Toolbox::with);
     let params = CacheSafeParams::new(None, toolbox.schemas(), &[], "recorded");
     let engine = Engine {
         background: BackgroundModel::main(model, "recorded"),

@@ -1,0 +1,58 @@
+//! The system instruction of a conversation.
+
+use std::sync::Arc;
+
+use headstart_context::{ProjectRules, Surroundings, glance, system_text as text_of};
+use headstart_overlay_fs::Tree;
+use headstart_speculation::Host;
+use js_sys::Promise;
+use serde::Deserialize;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::beside::tell_rules;
+use crate::engine::engine;
+use crate::failure::Failure;
+use crate::input::parse;
+use crate::port::HostPort;
+use crate::promise::promise;
+use crate::tree::TreeHandle;
+
+/// Where a conversation works, as its host found it; what is empty is left out.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+struct Given {
+    folder: String,
+    system: String,
+    date: String,
+    /// What `git status --porcelain=v1 --branch` prints.
+    git_status: String,
+}
+
+/// What the system instruction of a conversation of these options is, in JSON all of them: what the agent is, how its tools are used, the project's rules
+/// where they are read, and where it works.
+#[wasm_bindgen(js_name = systemText)]
+pub fn system_text(
+    options: &str,
+    rules: &str,
+    surroundings: &str,
+    reads_rules: bool,
+    port: HostPort,
+    tree: TreeHandle,
+) -> Result<Promise, Failure> {
+    let Given { folder, system, date, git_status } = parse("surroundings", surroundings)?;
+    let (engine, host) = engine(options, rules, port, tree)?;
+    Ok(promise(Box::pin(async move {
+        let tree = Arc::clone(&engine.workspace) as Arc<dyn Tree>;
+        let gate = host.gate_context();
+        let read = match reads_rules {
+            true => Some(ProjectRules::read(&tree, &gate).await),
+            false => None,
+        };
+        if let Some(read) = &read {
+            tell_rules(&host.callbacks, read.rules(), Vec::new(), read.problems());
+        }
+        let git = Surroundings::git_of(&git_status, &gate.deny);
+        let surroundings = Surroundings { folder, system, date, git, files: glance(&tree, &gate).await };
+        Ok(text_of(&engine.toolbox.schemas(), read.as_ref(), &surroundings).into())
+    })))
+}
