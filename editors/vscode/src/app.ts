@@ -15,22 +15,17 @@ import { searchProject } from "./search/quick-pick.js";
 import { Keys } from "./secrets.js";
 import type { Headstart } from "./session/options.js";
 import { Session } from "./session/session.js";
-import { messageOf } from "./session/words.js";
+import { messageOf, ofSettings, offered } from "./session/words.js";
 import type { Saved } from "./session/saved.js";
 import { note } from "./session/items.js";
 import { settings } from "./settings.js";
 import { StagedDocuments } from "./staged.js";
 import { type State, StatusItem } from "./status.js";
+import { type SystemText, systemOf } from "./system.js";
 import type { Answer, FromPage, Item, ItemAction, ViewState } from "./view/protocol.js";
 import { ChatView } from "./view/provider.js";
 
 export const SAMPLE = "headstart-sample";
-
-const SYSTEM = `You are a coding agent. You work in the user's project through tools.
-Look before you change: read a file before you edit it, search before you guess. \
-Make the smallest change that does what was asked, in the style of the code around it. \
-Paths are relative to the project. A tool's error tells what to do differently.
-When you are done, say in one to three sentences what you did, and what is left to do if anything is.`;
 
 /** One window's headstart: the chat, its session, and what of VS Code belongs to them. */
 export class App implements vscode.Disposable {
@@ -51,6 +46,8 @@ export class App implements vscode.Disposable {
   /** What is said where no session is. */
   #notes: Item[] = [];
   #changes: vscode.Disposable | undefined;
+  /** What the conversation of the window tells its model first, and of which settings. */
+  #system: (SystemText & { of: string }) | undefined;
   #search: ProjectSearch | undefined;
   /** The code of an answer that is shown as a diff, and how often there was one. */
   #applying: { id: string; changes: ChangeSet } | undefined;
@@ -80,7 +77,7 @@ export class App implements vscode.Disposable {
   /** The session, started if there is none yet. */
   start(): Promise<Session | undefined> {
     this.#starting ??= this.#start().catch((error: unknown) => {
-      this.#say(note("error", `headstart could not start: ${messageOf(error)}`));
+      this.#say(note("error", `headstart could not start: ${ofSettings(messageOf(error))}`));
       this.#starting = undefined;
       return undefined;
     });
@@ -112,6 +109,7 @@ export class App implements vscode.Disposable {
     await this.#openSearch(root, tree);
     this.#changes = onPathsChanged(root, () => void this.#session?.filesChanged());
     const ledger = isSample ? undefined : await openLedger(this.#storage.workspace, this.#storage.user);
+    await this.#tellSystem(headstart, root, tree);
     const begin = (saved?: Saved) => new Session({
       headstart, model,
       modelName: "model" in first ? first.name : "none",
@@ -120,7 +118,8 @@ export class App implements vscode.Disposable {
       tools: () => this.#search?.tools ?? [],
       mentions: mentionsOf(root),
       mode: () => (isSample ? "auto-edit" : settings().mode),
-      system: SYSTEM,
+      system: () => this.#system?.text ?? "",
+      rulesInSystem: () => this.#takeRules(),
       // The sample's recording costs nothing.
       settings: isSample ? () => ({ ...settings(), background: "always" }) : settings,
       ...(ledger && { ledger }),
@@ -181,7 +180,31 @@ export class App implements vscode.Disposable {
     const { index, deny } = settings();
     if (this.#session && root && index !== (this.#search !== undefined)) await this.#openSearch(root, new WorkspaceFiles(root, treeError));
     this.#search?.useRules(deny);
-    this.#session?.settingsChanged();
+    const session = this.#session;
+    try {
+      if (session && root) await this.#tellSystem(await load(this.#extension), root, new WorkspaceFiles(root, treeError));
+    } catch {
+      // What is wrong with the settings the session says.
+    }
+    session?.settingsChanged();
+  }
+
+  /** What the model is told first. It is the same bytes until other tools are offered, or rules are read or not. */
+  async #tellSystem(headstart: Headstart, root: vscode.Uri, tree: WorkspaceFiles): Promise<void> {
+    const { deny, rules, tools: said } = settings();
+    const tools = this.#search?.tools ?? [];
+    const of = offered({ rules, tools: said }, tools);
+    if (this.#system?.of === of) return;
+    const model: Model = { stream: () => Promise.reject(new Error("nothing is asked")) as never };
+    const options = { model, tree, tools, deny, toolPolicies: said.user, projectToolPolicies: said.project };
+    this.#system = { ...(await systemOf(headstart, root, rules, options)), of };
+  }
+
+  /** The rules in it, once. */
+  #takeRules(): SystemText["rules"] {
+    const rules = this.#system?.rules;
+    if (this.#system) this.#system.rules = undefined;
+    return rules;
   }
 
   #root(): vscode.Uri | undefined {
@@ -235,6 +258,35 @@ export class App implements vscode.Disposable {
     if (title !== undefined) session.rename(title);
   }
 
+  /** Sums up what was said but for the last turns. */
+  async compact(): Promise<void> {
+    const session = await this.start();
+    const why = session === undefined ? "open a folder to work in." : session.compact();
+    if (why === undefined) await this.view.focus();
+    else void vscode.window.showInformationMessage(`headstart: ${why}`);
+  }
+
+  /** Ends the mode `plan`: what was planned is the next prompt, in the mode `default`. */
+  async carryOut(): Promise<void> {
+    const session = await this.start();
+    const why = session?.view.busy !== "idle" ? "a turn runs; stop it first, or wait." : settings().mode !== "plan" ? "this is for the mode Plan." : undefined;
+    if (why !== undefined) return void vscode.window.showInformationMessage(`headstart: ${why}`);
+    await vscode.workspace.getConfiguration("headstart").update("mode", "default", vscode.ConfigurationTarget.Global);
+    await this.settingsChanged();
+    await this.#submit("Carry out your plan.");
+  }
+
+  /** Shows what may run because its user said so to a question. What is picked is asked about again. */
+  async showAllowed(): Promise<void> {
+    const session = await this.start();
+    const allowed = session?.allowed ?? [];
+    if (allowed.length === 0) {
+      return void vscode.window.showInformationMessage("headstart: nothing runs without a question beyond the mode and your settings. Always, as an answer to a question, changes that for the conversation.");
+    }
+    const picked = await vscode.window.showQuickPick(allowed, { title: "headstart: what runs without a question in this conversation", placeHolder: "Pick what is to be asked about again", canPickMany: true });
+    for (const one of picked ?? []) session?.askAgain(one);
+  }
+
   /** Takes the suggestion if it is on the screen; else the chat is shown. */
   async accept(): Promise<void> {
     if (this.view.isVisible) this.#session?.accept("tab");
@@ -249,6 +301,7 @@ export class App implements vscode.Disposable {
     this.#search = undefined;
     this.#session?.dispose();
     this.#session = undefined;
+    this.#system = undefined;
     this.#starting = undefined;
     this.#chosen = undefined;
     this.#isSample = sample;

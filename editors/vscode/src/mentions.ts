@@ -1,6 +1,8 @@
 // What of a prompt's mentions only VS Code can tell. The agent leaves out what is of closed files.
 import * as vscode from "vscode";
 import type { AgentOptions, MentionPart } from "headstart";
+import { pathIn } from "./files/path-in.js";
+import { diffOf } from "./repository.js";
 
 /** So many problems are told. */
 const MOST_PROBLEMS = 200;
@@ -25,6 +27,7 @@ export function mentionsOf(root: vscode.Uri): NonNullable<AgentOptions["mentions
       return [{ path, text: `${path}, from line ${selection.start.line + 1}:\n${document.getText(selection)}` }];
     },
     problems: () => problems(root),
+    diff: () => diffOf(root),
   };
 }
 
@@ -51,10 +54,4 @@ function problems(root: vscode.Uri): MentionPart[] {
     return { path, text: `${path}:${line + 1}:${character + 1}: ${WORDS[severity]}: ${message}${source === undefined ? "" : ` (${source})`}` };
   });
   return MOST_PROBLEMS < all.length ? [...parts, { text: `… ${all.length - MOST_PROBLEMS} more` }] : parts;
-}
-
-function pathIn(root: vscode.Uri, uri: vscode.Uri): string | undefined {
-  const below = root.path.endsWith("/") ? root.path : `${root.path}/`;
-  const isOurs = uri.scheme === root.scheme && uri.authority === root.authority && uri.path.startsWith(below);
-  return isOurs ? uri.path.slice(below.length) : undefined;
 }

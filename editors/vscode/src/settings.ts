@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { ApprovalMode, ModelFacts, ProviderName } from "headstart";
+import type { ApprovalMode, ModelFacts, ProviderName, ToolPolicies } from "headstart";
 
 export type Provider = ProviderName | "vscode" | "recording";
 
@@ -18,6 +18,8 @@ export interface Settings {
   tab: "take" | "insert";
   candidates: number;
   deny: string[];
+  /** What is said of single tools by the user, and by the workspace, which can only have more asked or excluded. */
+  tools: { user: ToolPolicies; project: ToolPolicies };
   index: boolean;
   /** Whether the project's own rules go to the model. */
   rules: boolean;
@@ -41,6 +43,7 @@ export function settings(): Settings {
     tab: config.get<"take" | "insert">("tab", "take"),
     candidates: Math.min(3, Math.max(1, config.get("candidates", 1))),
     deny: denied(config),
+    tools: toolsSaid(config),
     index: config.get("index", true),
     rules: config.get("rules", true),
     recording: config.get("recording", "").trim(),
@@ -66,6 +69,19 @@ function denied(config: vscode.WorkspaceConfiguration): string[] {
   const added = [found?.workspaceValue, found?.workspaceFolderValue].flatMap((list) => list ?? []);
   return [...new Set([...own, ...added])].filter((pattern) => typeof pattern === "string" && pattern !== "");
 }
+
+/** Tables are as they are written: what is wrong with an entry the agent says. */
+function toolsSaid(config: vscode.WorkspaceConfiguration): Settings["tools"] {
+  const found = config.inspect<ToolPolicies>("tools");
+  const [workspace, folder] = [found?.workspaceValue ?? {}, found?.workspaceFolderValue ?? {}];
+  // Of two tables of the workspace none takes away what the other one says.
+  const rule = [workspace.rule, folder.rule].flatMap((rules) => rules ?? []);
+  const stricter = Object.fromEntries(Object.entries(workspace).filter(([name, policy]) => RANK.indexOf(`${folder[name]}`) < RANK.indexOf(`${policy}`)));
+  return { user: found?.globalValue ?? {}, project: { ...workspace, ...folder, ...stricter, ...(0 < rule.length ? { rule } : { rule: undefined }) } };
+}
+
+/** The later the stricter; what is none comes first, so that it is not hidden. */
+const RANK = ["automatic", "ask", "exclude"];
 
 /** Whether a change of the settings is one of the model. */
 export function choosesModel(change: vscode.ConfigurationChangeEvent): boolean {

@@ -41,7 +41,8 @@ export function subjectOf(call: { name: string; args: Record<string, unknown> })
 
 /** What a call would write, whole: the user is asked about it. */
 export function contentOf(call: ToolCall): string | undefined {
-  const { content, old_string, new_string, command } = call.args;
+  const { content, rule, old_string, new_string, command } = call.args;
+  if (typeof rule === "string") return rule;
   if (typeof content === "string") return content;
   if (typeof new_string === "string") {
     const marked = (mark: string, text: unknown) =>
@@ -66,6 +67,11 @@ export function rulesNotes({ rules, gone, problems }: RulesTold, said: Set<strin
     said.add(problem);
   }
   return notes;
+}
+
+/** Behind an answer in the mode `plan`. */
+export function planned(): Item {
+  return note("info", "In the mode Plan nothing is written.", [{ title: "Carry out the plan", action: "command", command: "headstart.carryOut" }]);
 }
 
 /** How a run ended, if that is worth a line. */

@@ -1,4 +1,4 @@
-import type { AgentOptions, ApprovalMode, AtomicTree, LedgerStore, Model, ModelFacts, Tool } from "headstart";
+import type { AgentOptions, ApprovalMode, AtomicTree, LedgerStore, Model, ModelFacts, RulesTold, Tool } from "headstart";
 import type { Settings } from "../settings.js";
 import type { Item } from "../view/protocol.js";
 import type { Saved } from "./saved.js";
@@ -18,9 +18,12 @@ export interface SessionOptions {
   /** What of mentions only the editor can tell. */
   mentions?: AgentOptions["mentions"];
   mode: () => ApprovalMode;
-  system: string;
+  /** The system instruction, asked for whenever an agent is made: the same bytes as long as nothing in it has to be another. */
+  system: () => string;
+  /** The project's rules that are in it and that nobody was told of yet: with the first prompt. */
+  rulesInSystem?: () => RulesTold | undefined;
   /** Asked each time, so that a change counts at once. */
-  settings: () => Pick<Settings, "enabled" | "background" | "speculation" | "candidates" | "deny" | "aheadWrites" | "tab" | "index" | "rules">;
+  settings: () => Pick<Settings, "enabled" | "background" | "speculation" | "candidates" | "deny" | "tools" | "aheadWrites" | "tab" | "index" | "rules">;
   /** Where the costs of the project are kept, and what was learned of its user. */
   ledger?: LedgerStore;
   /** A first suggestion, for a session whose model can only say one thing. */

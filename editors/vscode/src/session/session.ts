@@ -2,10 +2,13 @@ import type { Agent, AgentOptions, ChangeSet, Completion, ModelFacts, RulesTold,
 import type { Answer, Item, ItemAction, ViewState } from "../view/protocol.js";
 import { type AheadWork, aheadWork } from "./ahead.js";
 import { type Costs, noCosts, sum } from "./costs.js";
-import { callItem, changesItem, endingNote, newKey, note, rulesNotes } from "./items.js";
+import { callItem, changesItem, endingNote, newKey, note, planned, rulesNotes } from "./items.js";
 import type { SessionOptions } from "./options.js";
 import { revived, titleOf } from "./saved.js";
-import { conflictLine, questionOf } from "./words.js";
+import { conflictLine, messageOf, ofSettings, offered, questionOf } from "./words.js";
+
+/** Notes of the agent that are told as they are. */
+const SAID = ["undone", "trouble", "compacted"];
 
 /** The conversation of a window: what the agent tells becomes lines of the chat, and outlives the window. It knows nothing of VS Code. */
 export class Session {
@@ -58,9 +61,12 @@ export class Session {
 
   #newAgent(opening?: string): Agent {
     const { headstart, model, modelName, facts, mentions, mode, tree, system, tools, ledger } = this.#options;
-    const { deny, aheadWrites, speculation, candidates, rules } = this.#options.settings();
+    const { deny, tools: said, aheadWrites, speculation, candidates, rules } = this.#options.settings();
     const options: AgentOptions = {
-      model, modelName, ...facts, mode, tree, system, deny, aheadWrites, speculation, candidates,
+      model, modelName, ...facts, mode, tree, deny, aheadWrites, speculation, candidates,
+      system: system(),
+      toolPolicies: said.user,
+      projectToolPolicies: said.project,
       background: this.#background,
       tools: tools?.() ?? [],
       ...(mentions && { mentions }),
@@ -174,6 +180,8 @@ export class Session {
   async submit(text: string): Promise<void> {
     if (this.#disposed) return;
     this.#typed = "";
+    const told = this.#options.rulesInSystem?.();
+    if (told) this.#rulesTold(told);
     const sent = this.#agent.submit(text);
     this.#changed();
     if (sent === "begins") await this.#agent.idle();
@@ -201,6 +209,24 @@ export class Session {
     this.#follow(this.#agent.view);
   }
 
+  /** What may run until the conversation is loaded again, because its user said so to a question. */
+  get allowed(): string[] {
+    return this.#agent.allowed;
+  }
+
+  /** Such calls are asked about again. */
+  askAgain(allowed: string): void {
+    this.#agent.askAgain(allowed);
+  }
+
+  /** Sums up what was said but for the last turns; why not, if not. */
+  compact(): string | undefined {
+    const refused = this.#agent.compact();
+    this.#changed();
+    if (refused === "busy") return "something goes on; stop it first, or wait.";
+    return refused === undefined ? undefined : "there is not enough that could be summed up.";
+  }
+
   /** What was to follow is the draft again: whoever stops a turn decides anew about it. */
   stop(): void {
     this.#agent.interrupt();
@@ -209,7 +235,7 @@ export class Session {
 
   /** Settings changed: they count at once. */
   settingsChanged(): void {
-    const { enabled, speculation, candidates, deny, aheadWrites } = this.#options.settings();
+    const { enabled, speculation, candidates } = this.#options.settings();
     const agent = this.#agent;
     const [wasEnabled, rules] = [this.#enabled, this.#rules];
     this.#takeSettings();
@@ -227,19 +253,31 @@ export class Session {
     agent.setBackground(this.#background);
     agent.setSpeculation(speculation);
     agent.setCandidates(candidates);
-    if (rules !== this.#rules) agent.setRules({ deny, aheadWrites });
+    if (rules !== this.#rules) this.#setRules(agent);
     agent.modeChanged();
     if (enabled && !wasEnabled) agent.suggest();
     this.#changed();
   }
 
+  /** Where one is wrong, those that counted before still do. */
+  #setRules(agent: Agent): void {
+    const { deny, aheadWrites, tools } = this.#options.settings();
+    try {
+      agent.setRules({ deny, aheadWrites, toolPolicies: tools.user, projectToolPolicies: tools.project });
+    } catch (error) {
+      const item = note("error", `The settings do not count yet, what they said before does: ${ofSettings(messageOf(error))}`);
+      this.items.push(item);
+      this.#options.changed(item);
+    }
+  }
+
   #takeSettings(): void {
-    const { enabled, deny, aheadWrites } = this.#options.settings();
-    [this.#enabled, this.#rules] = [enabled, JSON.stringify([deny, aheadWrites])];
+    const { enabled, deny, tools, aheadWrites } = this.#options.settings();
+    [this.#enabled, this.#rules] = [enabled, JSON.stringify([deny, tools, aheadWrites])];
   }
 
   #toolNames(): string {
-    return JSON.stringify([this.#options.settings().rules, ...(this.#options.tools?.() ?? []).map(({ name }) => name)]);
+    return offered(this.#options.settings(), this.#options.tools?.() ?? []);
   }
 
   /** Another model answers from now on. */
@@ -276,7 +314,7 @@ export class Session {
         if (known === undefined) this.#notTaken(told);
         return;
       case "note":
-        return this.#show(told.key, note(told.code === "trouble" ? "warning" : "info", told.code === "undone" || told.code === "trouble" ? told.text : `No suggestion: ${told.text}.`));
+        return this.#show(told.key, note(told.code === "trouble" ? "warning" : "info", SAID.includes(told.code) ? told.text : `No suggestion: ${told.text}.`));
       case "declined":
         return this.#show(told.key, note("warning", `Declined, for nobody is there to ask: ${told.verdict.detail}.`));
       case "check":
@@ -326,7 +364,7 @@ export class Session {
     if (this.#shown.has(key)) return;
     const prompt = this.#working ?? "";
     this.#working = undefined;
-    const last = endingNote(ending, prompt);
+    const last = endingNote(ending, prompt) ?? (this.#options.mode() === "plan" && ending.status === "completed" ? planned() : undefined);
     if (last) this.#show(key, last);
     this.#options.announce(ending.status === "completed" ? "The answer is complete." : "The turn has stopped.");
   }

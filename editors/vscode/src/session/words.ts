@@ -1,4 +1,5 @@
-import type { ChangeSet, Conflict, ToolCall, ViewQuestion } from "headstart";
+import type { ChangeSet, Conflict, Tool, ViewQuestion } from "headstart";
+import type { Settings } from "../settings.js";
 import type { Choice, Question } from "../view/protocol.js";
 import { contentOf, counted, subjectOf } from "./items.js";
 
@@ -24,7 +25,7 @@ export function questionOf(question: ViewQuestion, changes: ChangeSet | undefine
   const { id } = question;
   switch (question.type) {
     case "call":
-      return callQuestion(id, question.call, question.verdict.detail);
+      return callQuestion(id, question);
     case "changes": {
       const { pendingCall } = question;
       const sum = (lines: number[]) => lines.reduce((before, more) => before + more, 0);
@@ -54,10 +55,13 @@ export function questionOf(question: ViewQuestion, changes: ChangeSet | undefine
   }
 }
 
-/** Whether a call may run. */
-function callQuestion(id: string, call: ToolCall, reason: string): Question {
-  const content = contentOf(call);
-  return { id, tool: call.name, subject: subjectOf(call), reason, choices: RUN, ...(content !== undefined && { content }) };
+/** Whether a call may run; `always`: what a yes for the rest of the conversation lets run. */
+function callQuestion(id: string, { call, verdict, diff, always }: ViewQuestion & { type: "call" }): Question {
+  // Several edits are read as a diff.
+  const content = "edits" in call.args && diff !== undefined ? diff : contentOf(call);
+  const [run, ...no] = RUN as [Choice, ...Choice[]];
+  const choices = always === undefined ? RUN : [run, { title: `Always: ${always.replaceAll("`", "")}`, key: "A", answer: "always" } as const, ...no];
+  return { id, tool: call.name, subject: subjectOf(call), reason: verdict.detail, choices, ...(content !== undefined && { content }) };
 }
 
 export function conflictLine({ path, kind }: Conflict): string {
@@ -75,6 +79,17 @@ export function conflictLine({ path, kind }: Conflict): string {
     case "ref":
       return `${path} has commits that the work does not rest on.`;
   }
+}
+
+/** What decides which tools and rules a model is told of: another text is another agent. */
+export function offered({ rules, tools }: Pick<Settings, "rules" | "tools">, own: readonly Tool[]): string {
+  const said = [tools.user, tools.project].map((table) => Object.entries(table).filter(([name, policy]) => policy === "exclude" || name === "create_rule"));
+  return JSON.stringify([rules, said, ...own.map(({ name }) => name)]);
+}
+
+/** What the module says of an option, in the words of the settings. */
+export function ofSettings(message: string): string {
+  return message.replace(/^toolPolicies/, "headstart.tools").replace(/^projectToolPolicies/, "headstart.tools of the workspace");
 }
 
 export function messageOf(error: unknown): string {

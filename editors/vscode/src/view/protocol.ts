@@ -62,8 +62,8 @@ export interface Question {
   choices: Choice[];
 }
 
-/** What the user may answer. `why`: no, and they are asked for words that the model is told. */
-export type Answer = "yes" | "no" | "why" | "stop" | "anew" | "yours" | "work";
+/** What the user may answer. `always`: yes, and to calls like it for the rest of the conversation. `why`: no, and they are asked for words that the model is told. */
+export type Answer = "yes" | "always" | "no" | "why" | "stop" | "anew" | "yours" | "work";
 
 export interface Choice {
   title: string;

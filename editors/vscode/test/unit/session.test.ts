@@ -16,6 +16,7 @@ interface Given {
   mode?: ApprovalMode;
   aheadWrites?: "ask" | "boundary";
   tab?: "take" | "insert";
+  rulesInSystem?: () => headstart.RulesTold | undefined;
 }
 
 function setup(recording: Recording, given: Given = {}) {
@@ -29,15 +30,16 @@ function setup(recording: Recording, given: Given = {}) {
     },
   };
   const tools: headstart.Tool[] = [];
-  const rules = { mode: given.mode ?? "auto-edit" as ApprovalMode, aheadWrites: given.aheadWrites ?? "ask" as const, enabled: true, reads: true };
+  const rules = { mode: given.mode ?? "auto-edit" as ApprovalMode, aheadWrites: given.aheadWrites ?? "ask" as const, enabled: true, reads: true, tools: { user: {}, project: {} } as { user: headstart.ToolPolicies; project: headstart.ToolPolicies } };
   const prompt = { text: "" };
   const session = new Session({
-    headstart, model, modelName: "recorded", system: "Be brief.",
+    headstart, model, modelName: "recorded", system: () => "Be brief.",
     // As an editor's: it only has to be a tree.
     tree: tree as never,
     tools: () => [...tools],
     mode: () => rules.mode,
-    settings: () => ({ enabled: rules.enabled, background: "always", speculation: true, candidates: 1, deny: [], index: true, rules: rules.reads, aheadWrites: rules.aheadWrites, tab: given.tab ?? "take" }),
+    ...(given.rulesInSystem && { rulesInSystem: given.rulesInSystem }),
+    settings: () => ({ enabled: rules.enabled, background: "always", speculation: true, candidates: 1, deny: [], tools: rules.tools, index: true, rules: rules.reads, aheadWrites: rules.aheadWrites, tab: given.tab ?? "take" }),
     changed: () => {},
     announce: () => {},
     insert: (text) => (prompt.text = text),
@@ -275,4 +277,66 @@ test("the project's rules go to the model and are named, unless the setting says
   assert.match(JSON.stringify(requests.at(-1)?.messages), /Use tabs/);
   assert.deepEqual(notes().filter((text) => text.startsWith("The project's rules")), ["The project's rules go to the model: AGENTS.md."]);
   assert.equal(notes().filter((text) => text.startsWith("Rules: .headstart/rules/odd.md")).length, 1);
+});
+
+const asked = (session: Session, path: string) => until(`it asks about ${path}`, () => session.view.question?.subject === path);
+
+test("a yes may count for calls like it until it is taken back", async () => {
+  const { session, files } = setup({ turns: [writes("src/a.md"), writes("src/b.md"), { text: "Both." }, writes("src/c.md"), { text: "One." }] }, { mode: "default" });
+  const turn = session.submit("begin");
+  await asked(session, "src/a.md");
+  const { id, choices } = session.view.question ?? { id: "", choices: [] };
+  assert.deepEqual(choices.map(({ title, key }) => [key, title]).slice(0, 3), [["Y", "Run"], ["A", "Always: edits in src/"], ["N", "Decline"]]);
+  session.answer(id, "always");
+  await turn;
+  assert.deepEqual(files(), ["notes.md", "src/a.md", "src/b.md"]);
+  assert.deepEqual(session.allowed, ["edits in src/"]);
+  session.askAgain("edits in src/");
+  const next = session.submit("more");
+  await asked(session, "src/c.md");
+  assert.deepEqual(session.allowed, []);
+  session.answer(session.view.question?.id ?? "", "no");
+  await next;
+  session.dispose();
+});
+
+test("what the settings say of tools counts at once; what is wrong with them is said, and what they said before counts", async () => {
+  const { session, rules, requests, notes, files } = setup({ turns: [{ text: "Hello." }, writes("a.md"), { text: "Not written." }] });
+  const names = () => requests.filter(({ responseSchema }) => responseSchema === undefined).at(-1)?.tools.map(({ name }) => name) ?? [];
+  await session.submit("begin");
+  assert.ok(names().includes("write_file") && names().includes("multi_edit") && !names().includes("create_rule"));
+  rules.tools = { user: { edit: "ask" }, project: { write_file: "exclude" } };
+  session.settingsChanged();
+  rules.tools = { user: { reed_file: "ask" }, project: { write_file: "exclude" } };
+  session.settingsChanged();
+  assert.match(notes().at(-1) ?? "", /^The settings do not count yet.*headstart\.tools\.reed_file: .*the nearest is read_file/);
+  await session.submit("write it");
+  assert.ok(!names().includes("write_file"));
+  assert.deepEqual(files(), ["notes.md"]);
+  session.dispose();
+});
+
+test("a plan can be carried out; the rules in the system text are told with the first prompt, once", async () => {
+  const told = [{ rules: [{ path: "AGENTS.md", text: "x" }], gone: [], problems: [] }];
+  const { session, notes } = setup({ turns: [{ text: "A plan." }, { text: "Done." }] }, { mode: "plan", rulesInSystem: () => told.shift() });
+  assert.deepEqual(notes(), []);
+  await session.submit("plan it");
+  assert.deepEqual(notes(), ["The project's rules go to the model: AGENTS.md.", "In the mode Plan nothing is written."]);
+  await session.submit("and on");
+  assert.equal(notes().filter((text) => text.startsWith("The project's rules")).length, 1);
+  session.dispose();
+});
+
+test("a conversation is made shorter, and the chat says what came of it", async () => {
+  const turns = Array.from({ length: 9 }, (_, number) => ({ text: `Answer ${number}.` }));
+  const { session, notes, requests } = setup({ turns: [...turns, { text: "Shorter." }] });
+  assert.match(session.compact() ?? "", /not enough/);
+  for (let turn = 0; turn < 8; turn += 1) await session.submit(`prompt ${turn} ${"word ".repeat(200)}`);
+  await until("it is idle", () => session.view.busy === "idle");
+  assert.equal(session.compact(), undefined);
+  await until("it is shorter", () => notes().length === 1);
+  assert.ok(!notes()[0]?.startsWith("No suggestion"), notes()[0]);
+  await session.submit("and now?");
+  assert.ok(!JSON.stringify(requests.filter(({ responseSchema }) => responseSchema === undefined).at(-1)?.messages).includes("prompt 0 "));
+  session.dispose();
 });

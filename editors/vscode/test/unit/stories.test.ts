@@ -61,11 +61,11 @@ class Played {
     return new Session({
       headstart: { Agent: Seen },
       model: this.#model,
-      modelName: "recorded", system: "Do as you are told.",
+      modelName: "recorded", system: () => "Do as you are told.",
       // As an editor's: it only has to be a tree.
       tree: this.tree as never,
       mode: () => this.#mode,
-      settings: () => ({ enabled: this.#background !== "off", background: "always", speculation: true, candidates: 1, deny: [], index: true, rules: true, aheadWrites: "ask", tab: "take" }),
+      settings: () => ({ enabled: this.#background !== "off", background: "always", speculation: true, candidates: 1, deny: [], index: true, rules: true, aheadWrites: "ask", tab: "take", tools: { user: {}, project: {} } }),
       ledger: { append: (lines) => void (this.ledger += lines) },
       ...(this.#saved && { saved: this.#saved }),
       save: (saved) => (this.#saved = structuredClone(saved)),

@@ -1,0 +1,8 @@
+import type * as vscode from "vscode";
+
+/** The path of a file below a folder. */
+export function pathIn(root: vscode.Uri, uri: vscode.Uri): string | undefined {
+  const below = root.path.endsWith("/") ? root.path : `${root.path}/`;
+  const isOurs = uri.scheme === root.scheme && uri.authority === root.authority && uri.path.startsWith(below);
+  return isOurs ? uri.path.slice(below.length) : undefined;
+}

@@ -1,0 +1,31 @@
+import * as vscode from "vscode";
+import type { AgentOptions, RulesTold } from "headstart";
+import { statusOf } from "./repository.js";
+import type { Headstart } from "./session/options.js";
+
+/** The system instruction of a conversation, and the project's rules in it, of which its user is still to be told. */
+export interface SystemText {
+  text: string;
+  rules: RulesTold | undefined;
+}
+
+/** Where a conversation works, as it is now; `options`: those that its agent has, and that say which tools there are. */
+export async function systemOf(headstart: Pick<Headstart, "systemText">, root: vscode.Uri, readsRules: boolean, options: AgentOptions): Promise<SystemText> {
+  let rules: RulesTold | undefined;
+  const { platform } = (globalThis as { process?: { platform?: string } }).process ?? {};
+  const gitStatus = await statusOf(root);
+  const surroundings = {
+    folder: root.path.slice(root.path.lastIndexOf("/") + 1),
+    system: `${platform === undefined ? "" : `${platform}, `}in ${vscode.env.appName}; there is no shell`,
+    date: today(),
+    ...(gitStatus !== undefined && { gitStatus }),
+  };
+  const text = await headstart.systemText({ ...options, ...(readsRules && { projectRules: (told) => void (rules = told) }) }, surroundings);
+  return { text, rules };
+}
+
+/** The day of whoever sits in front of it. */
+function today(): string {
+  const now = new Date();
+  return [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((part) => `${part}`.padStart(2, "0")).join("-");
+}
