@@ -44,10 +44,7 @@ pub fn system_text(
     Ok(promise(Box::pin(async move {
         let tree = Arc::clone(&engine.workspace) as Arc<dyn Tree>;
         let gate = host.gate_context();
-        let read = match reads_rules {
-            true => Some(ProjectRules::read(&tree, &gate).await),
-            false => None,
-        };
+        let read = if reads_rules { Some(ProjectRules::read(&tree, &gate).await) } else { None };
         if let Some(read) = &read {
             tell_rules(&host.callbacks, read.rules(), Vec::new(), read.problems());
         }
