@@ -107,6 +107,20 @@ test("a question does not take the focus from somebody who types, so that no let
   await visitor.done();
 });
 
+test("a command may run without a question from now on, until the visitor takes that back", async () => {
+  const visitor = await site.open({});
+  const { page } = visitor;
+  await visitor.toQuestion();
+  await visitor.answer("a");
+  await page.waitForSelector("[data-allowed]");
+  assert.match(await page.locator("[data-allowed]").innerText(), /^Runs without a question: npm test \*/);
+  await page.waitForSelector(".composer button.primary");
+  assert.match(await visitor.log(), /ℹ tests/);
+  await page.getByRole("button", { name: "Ask again" }).click();
+  assert.equal(await page.locator("[data-allowed]").count(), 0);
+  await visitor.done();
+});
+
 test("a letter that was on its way when the question took the focus does not answer it", async () => {
   const visitor = await site.open({ speed: 1 });
   const { page } = visitor;

@@ -28,6 +28,6 @@ export function outcome(call: ToolCall, result: CallResult, ahead: boolean): str
   if ("error" in result) return result.error.split("\n")[0] ?? "";
   const lines = result.output.trim() === "" ? 0 : result.output.trim().split("\n").length;
   if (call.name === "shell") return /\[exit code \d+\]/.exec(result.output)?.[0].slice(1, -1) ?? `${lines} lines`;
-  if (call.name === "edit" || call.name === "write_file") return ahead ? "staged" : "written";
+  if (["edit", "multi_edit", "write_file", "create_file"].includes(call.name)) return ahead ? "staged" : "written";
   return lines === 1 ? "1 line" : `${lines} lines`;
 }

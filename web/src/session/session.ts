@@ -204,6 +204,18 @@ export class Session {
     this.#changed();
   }
 
+  /** What runs without a question because the visitor said so to one, until the page is loaded again or another model answers. */
+  get allowed(): readonly string[] {
+    return this.#agent.allowed;
+  }
+
+  /** Such calls are asked about again. */
+  askAgain(allowed: string): void {
+    this.#agent.askAgain(allowed);
+    this.onAnnounce("You are asked again.");
+    this.#changed();
+  }
+
   /** Ends what the user waits for. */
   stop(): void {
     this.#agent.interrupt();

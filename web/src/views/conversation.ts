@@ -1,4 +1,4 @@
-import { type ChangeSummary, type Conflict, type ToolCall, type Verdict, type ViewAnswer, classifyShell } from "headstart";
+import { type ChangeSummary, type Conflict, type ViewAnswer, type ViewQuestion, classifyShell } from "headstart";
 import { html, nothing } from "lit-html";
 import { type Entry, outcome, title } from "../session/log.js";
 import type { Question, Session } from "../session/session.js";
@@ -19,8 +19,15 @@ export function conversation(session: Session, actions: ConversationActions) {
   const asked = question?.about.type === "call" ? question.about.call.id : undefined;
   return html`
     ${entries.map((entry) => line(entry, asked, actions))} ${question ? questionCard(question, actions) : nothing}
+    ${session.allowed.map((allowed) => allowedLine(allowed, session))}
     ${isWaiting ? html`<p class="working"><span class="pulse" aria-hidden="true"></span>${phase === "accept" ? "Finishing what runs already…" : "Working…"}</p>` : nothing}
   `;
+}
+
+function allowedLine(allowed: string, session: Session) {
+  return html`<p class="quiet" data-allowed>
+    Runs without a question: <code>${allowed.replaceAll("`", "")}</code> <button class="link" @click=${() => session.askAgain(allowed)}>Ask again</button>
+  </p>`;
 }
 
 function line(entry: Entry, asked: string | undefined, actions: ConversationActions) {
@@ -148,19 +155,20 @@ function questionCard(question: Question, actions: ConversationActions) {
   return about.type === "changes" ? nothing : conflictCard(question, about.conflicts, actions);
 }
 
-function consentCard({ askedAt, answer: settle }: Question, { call, verdict }: { call: ToolCall; verdict: Verdict }, actions: ConversationActions) {
+function consentCard({ askedAt, answer: settle }: Question, { call, verdict, always }: ViewQuestion & { type: "call" }, actions: ConversationActions) {
   const command = typeof call.args["command"] === "string" ? call.args["command"] : undefined;
   const parts = command === undefined ? [] : classifyShell(command, { workspace: "/workspace", mode: "auto-edit" }).parts;
-  const answer = (consent: "yes" | "no") => {
+  const answer = (consent: "yes" | "always" | "no") => {
     settle(consent);
     actions.answered();
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const key = event.key.toLowerCase();
-    if (key !== "y" && key !== "n") return;
+    const said = key === "y" ? "yes" : key === "n" ? "no" : key === "a" && always !== undefined ? "always" : undefined;
+    if (said === undefined) return;
     event.preventDefault();
-    if (DEAF_MS <= event.timeStamp - askedAt) answer(key === "y" ? "yes" : "no");
+    if (DEAF_MS <= event.timeStamp - askedAt) answer(said);
   };
   return html`<div class="card ask" id="question" role="group" tabindex="-1" aria-label="The agent asks to run ${title(call)}" @keydown=${onKey}>
     <p><strong>May this run?</strong></p>
@@ -169,6 +177,7 @@ function consentCard({ askedAt, answer: settle }: Question, { call, verdict }: {
     <p>${verdict.detail}</p>
     <p class="buttons">
       <button class="primary" @click=${() => answer("yes")}>Run <kbd>Y</kbd></button>
+      ${always === undefined ? nothing : html`<button @click=${() => answer("always")}>Always: <code>${always.replaceAll("`", "")}</code> <kbd>A</kbd></button>`}
       <button @click=${() => answer("no")}>Decline <kbd>N</kbd></button>
     </p>
   </div>`;
