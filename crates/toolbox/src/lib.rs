@@ -98,7 +98,7 @@ pub use more::{
     background_tools, more_declarations, more_tools, view_diff_tool,
 };
 pub use tool::{EditObserver, Tool, ToolContext, ToolError};
-pub use toolbox::{InView, Toolbox};
+pub use toolbox::{InView, Toolbox, edited_file};
 pub use views::{
     GitSoFar, MemoryViews, Played, Refused, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput,
     ViewRequest,

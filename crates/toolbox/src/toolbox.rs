@@ -151,7 +151,9 @@ impl Toolbox {
             Some(offered) => {
                 let outcome = offered.tool.run(&call.args, context).await;
                 let limit = context.limits.output_bytes;
-                match edited(call, offered.own) {
+                // A host's own tool of a built-in name names its files in its own way.
+                let is_hosts = offered.own && BuiltinTool::from_name(&call.name).is_some();
+                match edited_file(call).filter(|_| !is_hosts) {
                     None if offered.own => {
                         outcome.map(|text| within(text, limit)).map_err(|error| error_within(error, limit))
                     }
@@ -249,10 +251,10 @@ fn same_name(one: &str, other: &str) -> bool {
         || BuiltinTool::from_name(one).is_some_and(|tool| BuiltinTool::from_name(other) == Some(tool))
 }
 
-/// The file that a call of a tool of ours stages, as the call names it; `own`: the tool is the host's.
-fn edited(call: &ToolCall, own: bool) -> Option<&str> {
+/// The file that a call of a tool of this crate stages, as the call names it.
+pub fn edited_file(call: &ToolCall) -> Option<&str> {
     match BuiltinTool::from_name(&call.name) {
-        Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) if !own => tool.path_arg(&call.args),
+        Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => tool.path_arg(&call.args),
         #[cfg(feature = "more")]
         None if crate::more::edits(&call.name) => call.args.get("file_path")?.as_str(),
         _ => None,

@@ -150,7 +150,7 @@ impl Said {
                 Self { failed, end: Some(shortened(came_to, 200)), rows: Vec::new() }
             }
             Some(outcome @ ToolOutcome::Output(_)) => {
-                Self { failed, end: None, rows: show::outcome_lines(&item.call.name, outcome) }
+                Self { failed, end: None, rows: show::outcome_lines(&item.call, outcome) }
             }
             None => Self { failed, end: None, rows: Vec::new() },
         }

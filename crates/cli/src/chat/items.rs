@@ -238,7 +238,7 @@ impl Chat {
         if let Some(declined) = declined {
             self.show(declined)?;
         }
-        self.face.say_of_turn(&show::outcome_lines(&call.call.name, outcome))?;
+        self.face.say_of_turn(&show::outcome_lines(&call.call, outcome))?;
         Ok(1 + usize::from(declined.is_some()))
     }
 

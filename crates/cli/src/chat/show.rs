@@ -2,6 +2,7 @@ use headstart_code_intel::told_after_edit;
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_speculation::{Checked, Event};
 use headstart_tool_gate::BuiltinTool;
+use headstart_toolbox::edited_file;
 
 use crate::output::{call_in_full, checked_line, shadow_line, shortened};
 use crate::terminal::Style;
@@ -25,13 +26,14 @@ pub(super) fn check_line(checked: &Checked) -> Line {
     (format!("  {}", checked_line(checked)), style)
 }
 
-/// Lines for what came of a call of this tool.
-pub(super) fn outcome_lines(name: &str, outcome: &ToolOutcome) -> Vec<Line> {
+/// Lines for what came of a call.
+pub(super) fn outcome_lines(call: &ToolCall, outcome: &ToolOutcome) -> Vec<Line> {
+    let name = &call.name;
     match outcome {
         ToolOutcome::Error(message) => vec![(format!("  {name}: {message}"), Style::Removed)],
         ToolOutcome::Output(output) => {
             let tool = BuiltinTool::from_name(name);
-            let is_edit = matches!(tool, Some(BuiltinTool::Edit | BuiltinTool::WriteFile));
+            let is_edit = edited_file(call).is_some();
             if let Some(told) = output.as_str().filter(|_| is_edit).and_then(told_after_edit) {
                 return vec![(format!("  {told}"), Style::Removed)];
             }

@@ -8,7 +8,7 @@ use headstart_overlay_fs::{
     AroundWorkspace, ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, TreeError, Workspace,
     commit_within,
 };
-use headstart_tool_gate::BuiltinTool;
+use headstart_toolbox::edited_file;
 
 /// So many commits are kept until the result of their call is shown.
 const MOST_COMMITS: usize = 32;
@@ -22,8 +22,7 @@ pub(crate) struct Written {
 impl Written {
     /// What the first commit since changed that was of this call's file alone.
     pub(crate) fn take(&self, call: &ToolCall) -> Option<ChangeSet> {
-        let path =
-            BuiltinTool::from_name(&call.name)?.path_arg(&call.args)?.trim_start_matches("./").to_owned();
+        let path = edited_file(call)?.trim_start_matches("./").to_owned();
         let is_of_call = |changes: &ChangeSet| match changes.changes.as_slice() {
             [change] => {
                 let changed = change.path.to_string();

@@ -88,6 +88,7 @@ fn every_message_of_the_stories_is_one_of_the_protocol() {
     // The others of this program are compared as well, from here on.
     stories::a_prompt_is_answered();
     stories::an_edit_shows_both_sides();
+    stories::every_tool_that_edits_shows_its_file_and_both_sides();
     stories::a_call_waits_for_its_user();
     stories::a_prompt_is_cancelled_in_the_middle_of_a_call();
     stories::a_suggestion_is_taken_by_its_words_and_by_the_command();

@@ -34,6 +34,45 @@ pub(crate) fn an_edit_shows_both_sides() {
 }
 
 #[test]
+pub(crate) fn every_tool_that_edits_shows_its_file_and_both_sides() {
+    let edits =
+        json!([{ "old_string": "one", "new_string": "two" }, { "old_string": "two", "new_string": "three" }]);
+    for (tool, args, mode, file) in [
+        ("multi_edit", json!({ "file_path": "notes.txt", "edits": edits }), "auto-edit", "notes.txt"),
+        ("multi_edit", json!({ "file_path": "./notes.txt", "edits": edits }), "default", "notes.txt"),
+        ("create_file", json!({ "file_path": "new.txt", "content": "three\n" }), "auto-edit", "new.txt"),
+        ("create_file", json!({ "file_path": "new.txt", "content": "three\n" }), "default", "new.txt"),
+    ] {
+        let look = json!({ "file_path": "notes.txt" });
+        let user = User::new().calls("read_file", look).calls(tool, args).says("Done.");
+        let mut client = user.client(mode);
+        let session = client.open(&user.session);
+        let id = client.prompt(&session, "change it");
+        if mode == "default" {
+            let question = client.answer_question("allow");
+            assert_eq!(question["params"]["toolCall"]["kind"], "edit", "{question}");
+        }
+        assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+        assert_eq!(user.read(file).unwrap(), "three\n");
+        let path = user.session.workspace().canonicalize().unwrap().join(file);
+        let told: Vec<_> = client.log.iter().map(|(_, message)| &message["params"]["update"]).collect();
+        let call =
+            told.iter().find(|update| update["sessionUpdate"] == "tool_call" && update["name"] == tool);
+        let call = call.unwrap_or_else(|| panic!("{}", client.transcript()));
+        assert_eq!(
+            (&call["kind"], &call["locations"]),
+            (&json!("edit"), &json!([{ "path": path }])),
+            "{call}"
+        );
+        let old = (file == "notes.txt").then_some("one\n");
+        let end = told.iter().rfind(|update| update["toolCallId"] == call["toolCallId"]).unwrap();
+        let diff = &end["content"][0];
+        assert_eq!((&diff["type"], &diff["path"]), (&json!("diff"), &json!(path)), "{end}");
+        assert_eq!((&diff["oldText"], &diff["newText"]), (&json!(old), &json!("three\n")), "{end}");
+    }
+}
+
+#[test]
 pub(crate) fn a_call_waits_for_its_user() {
     for (option, reason) in [("reject", "end_turn"), ("allow", "end_turn")] {
         let mut user = User::new().writes("new.txt", "new\n").says("Understood.");

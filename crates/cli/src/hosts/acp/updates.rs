@@ -11,6 +11,7 @@ use headstart_forked_query::{ToolCall as Call, ToolOutcome};
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet};
 use headstart_speculation::CallStage;
 use headstart_tool_gate::BuiltinTool;
+use headstart_toolbox::edited_file;
 use serde_json::Value;
 
 use crate::conversation::words::{call_title_of, counts_with};
@@ -159,6 +160,7 @@ pub(super) fn kind(call: &Call) -> ToolKind {
     match BuiltinTool::from_name(&call.name) {
         Some(BuiltinTool::ReadFile) => ToolKind::Read,
         Some(BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => ToolKind::Search,
+        _ if edited_file(call).is_some() => ToolKind::Edit,
         Some(BuiltinTool::Edit | BuiltinTool::WriteFile) => ToolKind::Edit,
         Some(BuiltinTool::Shell) => ToolKind::Execute,
         None if call.name.starts_with("search") => ToolKind::Search,
@@ -168,7 +170,8 @@ pub(super) fn kind(call: &Call) -> ToolKind {
 
 /// The file that a call is about, if it names one that can be in the workspace.
 fn locations(call: &Call, workspace: &Path) -> Vec<ToolCallLocation> {
-    let path = BuiltinTool::from_name(&call.name).and_then(|tool| tool.path_arg(&call.args));
+    let of_builtin = || BuiltinTool::from_name(&call.name).and_then(|tool| tool.path_arg(&call.args));
+    let path = edited_file(call).or_else(of_builtin);
     path.map(|path| ToolCallLocation::new(workspace.join(path.trim_start_matches("./"))))
         .into_iter()
         .collect()
