@@ -58,6 +58,10 @@ pub(crate) enum Command {
     #[cfg(feature = "acp")]
     #[command(after_help = help::ACP_PROXY)]
     AcpProxy(AcpProxy),
+    /// Say which models there are here and how to choose one, for an editor that starts it in a terminal
+    #[cfg(feature = "acp")]
+    #[command(long_flag = "setup", hide = true)]
+    Setup(ModelArgs),
     /// List the conversations of this workspace, show, rename or remove one
     #[command(after_help = help::SESSIONS)]
     Sessions(Sessions),

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use super::start;
 use crate::args;
+use crate::config::Flags;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -13,11 +14,7 @@ use crate::workspace;
 pub(crate) async fn run(args: args::Acp, context: &Context) -> Result<ExitStatus, CliError> {
     let flags = args.model.flags(&args.mode);
     if args.setup {
-        start::run(context).await?;
-        let here = workspace::resolve(None)?;
-        let config = context.config(&flags, Path::new(&here))?;
-        Models::open(&config, &context.environment, None)?;
-        return Ok(ExitStatus::Done);
+        return setup(&flags, context).await;
     }
     if args.model.record.is_some() {
         return Err(CliError::Unavailable(
@@ -25,5 +22,14 @@ pub(crate) async fn run(args: args::Acp, context: &Context) -> Result<ExitStatus
         ));
     }
     acp::serve(context.clone(), flags).await?;
+    Ok(ExitStatus::Done)
+}
+
+/// Tells somebody in a terminal where to begin; it fails where no model is chosen.
+pub(crate) async fn setup(flags: &Flags, context: &Context) -> Result<ExitStatus, CliError> {
+    start::run(context).await?;
+    let here = workspace::resolve(None)?;
+    let config = context.config(flags, Path::new(&here))?;
+    Models::open(&config, &context.environment, None)?;
     Ok(ExitStatus::Done)
 }

@@ -39,7 +39,7 @@ mod undo;
 use std::future::Future;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use crate::args::Command;
+use crate::args::{Command, ModeArg};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
@@ -53,6 +53,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
         Command::Chat(args) => block_on(chat::run(args, context)),
         #[cfg(feature = "acp")]
         Command::Acp(args) => block_on(acp::run(args, context)),
+        #[cfg(feature = "acp")]
+        Command::Setup(model) => block_on(acp::setup(&model.flags(&ModeArg { mode: None }), context)),
         #[cfg(feature = "acp")]
         Command::AcpProxy(args) => block_on(acp_proxy::run(args, context)),
         Command::Sessions(args) => sessions::run(args, context),

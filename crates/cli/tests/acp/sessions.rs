@@ -146,11 +146,46 @@ fn without_a_model_its_user_is_told_what_to_do() {
         assert_eq!(answer["error"]["code"], -32000, "{answer}");
         assert!(answer["error"]["message"].as_str().unwrap().contains("HEADSTART_MODEL"), "{answer}");
     }
-    let setup = user.session.run(&["acp", "--setup"]);
-    assert!(setup.code != Some(0) && setup.stdout.contains("headstart chat"), "{setup}");
     let model = user.model();
-    let setup = user.session.run(&["acp", "--setup", "--model", &model]);
-    assert_eq!(setup.code, Some(0), "{setup}");
+    // The protocol appends the method's arguments, the registry puts them in place of the agent's.
+    for arguments in [&["acp", "--setup"][..], &["--setup"]] {
+        let setup = user.session.run(arguments);
+        assert!(setup.code != Some(0) && setup.stdout.contains("headstart chat"), "{setup}");
+        let setup = user.session.run(&[arguments, &["--model", &model]].concat());
+        assert_eq!(setup.code, Some(0), "{setup}");
+    }
+}
+
+#[test]
+fn the_check_of_the_registry_finds_a_way_to_log_in() {
+    let user = User::new();
+    for (can, finds) in [
+        // As its `client.py` introduces itself.
+        (
+            json!({
+                "terminal": true, "fs": { "readTextFile": true, "writeTextFile": true },
+                "_meta": { "terminal_output": true, "terminal-auth": true }
+            }),
+            true,
+        ),
+        (json!({ "terminal": true, "_meta": { "terminal-auth": false } }), false),
+        (json!({ "_meta": { "terminal-auth": "yes" } }), false),
+    ] {
+        let mut client = Client::start(&user.session, &[]);
+        let validator = json!({ "name": "ACP Registry Validator", "version": "1.0.0" });
+        let params = json!({ "protocolVersion": 1, "clientInfo": validator, "clientCapabilities": can });
+        let answer = client.request("initialize", params);
+        let methods = answer["result"]["authMethods"].as_array().unwrap();
+        assert_eq!(methods.iter().any(|method| method["type"] == "terminal"), finds, "{answer}");
+        let Some(method) = methods.first() else { continue };
+        // What a client runs that knows the entry by its older name.
+        let entry = &method["_meta"]["terminal-auth"];
+        let mut command = user.session.command(&[]);
+        assert_eq!(entry["command"], command.get_program().to_str().unwrap(), "{answer}");
+        let arguments = entry["args"].as_array().unwrap().iter().map(|argument| argument.as_str().unwrap());
+        let output = command.args(arguments).output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stdout).contains("headstart chat"), "{output:?}");
+    }
 }
 
 #[test]

@@ -21,12 +21,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
-    AgentCapabilities, AuthMethod, AuthMethodTerminal, CancelNotification, CloseSessionRequest,
-    DeleteSessionRequest, Error, ForkSessionRequest, Implementation, InitializeRequest, InitializeResponse,
-    ListSessionsRequest, LoadSessionRequest, McpCapabilities, McpServer, NewSessionRequest,
-    PromptCapabilities, PromptRequest, RequestId, ResumeSessionRequest, SessionCapabilities,
-    SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities, SessionListCapabilities,
-    SessionResumeCapabilities, SetSessionModeRequest,
+    AgentCapabilities, AuthMethod, AuthMethodTerminal, CancelNotification, ClientCapabilities,
+    CloseSessionRequest, DeleteSessionRequest, Error, ForkSessionRequest, Implementation, InitializeRequest,
+    InitializeResponse, ListSessionsRequest, LoadSessionRequest, McpCapabilities, McpServer,
+    NewSessionRequest, PromptCapabilities, PromptRequest, RequestId, ResumeSessionRequest,
+    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
+    SessionListCapabilities, SessionResumeCapabilities, SetSessionModeRequest,
 };
 use futures::future::join_all;
 use serde::Deserialize;
@@ -43,6 +43,9 @@ use crate::conversation::Which;
 use crate::error::CliError;
 use crate::lines::MAX_LINE;
 use crate::signals::Signals;
+
+/// What both sides call the way to log in by a terminal, from before the protocol had a word for it.
+const TERMINAL_AUTH: &str = "terminal-auth";
 
 /// Serves the client until it is gone. Nothing that was begun for it is left at work.
 pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError> {
@@ -272,7 +275,7 @@ impl Server {
     }
 
     fn initialize(&self, request: InitializeRequest) -> Result<InitializeResponse, Error> {
-        let has_terminal = request.client_capabilities.auth.terminal;
+        let has_terminal = has_terminal(&request.client_capabilities);
         if !self.client.introduce(request.client_capabilities) {
             return Err(Error::new(-32600, "initialize has come already"));
         }
@@ -411,10 +414,24 @@ fn no_more_folders(folders: &[PathBuf]) -> Result<(), Error> {
     }
 }
 
-/// What a client with a terminal can do for a user who has no model yet.
+/// Whether the client can start this program in a terminal. Several, and the registry's check, say so under a name that is older than the protocol's.
+fn has_terminal(can: &ClientCapabilities) -> bool {
+    let older = can.meta.as_ref().and_then(|meta| meta.get(TERMINAL_AUTH));
+    can.auth.terminal || older == Some(&Value::Bool(true))
+}
+
+/// What a client with a terminal can do for a user who has no model yet. By the protocol `args` come after those of the configured command, by the
+/// registry in their place, and clients that know the older name take that entry: all three start the same.
 fn setup() -> AuthMethod {
+    let args = vec!["--setup".to_owned()];
+    let mut meta = serde_json::Map::new();
+    if let Ok(program) = std::env::current_exe() {
+        let entry = json!({ "command": program, "args": args, "label": "headstart --setup" });
+        meta.insert(TERMINAL_AUTH.to_owned(), entry);
+    }
     let method = AuthMethodTerminal::new("headstart-setup", "Choose a model")
         .description("Says which models there are here, and how to choose one".to_owned())
-        .args(vec!["--setup".to_owned()]);
+        .args(args)
+        .meta(meta);
     AuthMethod::Terminal(method)
 }
