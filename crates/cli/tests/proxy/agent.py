@@ -108,6 +108,8 @@ def turn(session, text):
         elif "line" in step:
             sys.stdout.write(step["line"] + "\n")
             sys.stdout.flush()
+        elif "fail" in step:
+            raise ValueError(step["fail"])
         elif "sleep" in step:
             time.sleep(step["sleep"])
         elif "python" in step:
@@ -145,6 +147,8 @@ def answer(method, params):
     if method in ("session/load", "session/resume"):
         if script.get("resume") == "fails" and method == "session/resume":
             raise ValueError("no such session")
+        if script.get("resume") == "dies" and method == "session/resume":
+            os._exit(3)
         sessions[session] = json.load(open(path(session)))
         if method == "session/load":
             for part in sessions[session]:
@@ -181,6 +185,8 @@ while True:
         send({"id": message["id"], "result": result})
     except Exception as error:
         send({"id": message["id"], "error": {"code": -32603, "message": repr(error)}})
+    if message["method"] == "session/delete" and script.get("late"):
+        update(message["params"]["sessionId"], sessionUpdate="agent_message_chunk", content={"type": "text", "text": "late"})
     if message["method"] == "session/new":
         commands = [{"name": "own", "description": "a command of the agent's"}]
         update(result["sessionId"], sessionUpdate="available_commands_update", availableCommands=commands)

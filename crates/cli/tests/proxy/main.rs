@@ -5,6 +5,7 @@
 #[path = "../acp/client.rs"]
 mod client;
 mod codex;
+mod disorder;
 mod endings;
 mod forwarding;
 mod opencode;
@@ -94,6 +95,15 @@ impl User {
         names.sort();
         names
     }
+}
+
+/// What the agent does beside what its script says.
+fn with(user: User, name: &str, value: Value) -> User {
+    let path = user.session.home().join(".claude/script.json");
+    let mut script: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    script[name] = value;
+    std::fs::write(path, script.to_string()).unwrap();
+    user
 }
 
 /// The words of answers that came since message number `from`.

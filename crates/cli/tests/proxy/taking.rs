@@ -1,6 +1,6 @@
 //! What ran ahead, taken and not.
 
-use super::{NEXT, User, json, listed, words};
+use super::{NEXT, User, json, listed, with, words};
 use crate::client::Client;
 
 /// An edit by a tool and one by a shell.
@@ -215,13 +215,7 @@ fn what_its_user_changed_meanwhile_is_kept_and_the_prompt_runs_anew() {
 
 #[test]
 fn an_agent_that_does_not_adopt_a_fork_does_the_prompt_itself() {
-    let user = User::with_next(two_files());
-    let script: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(user.session.home().join(".claude/script.json")).unwrap())
-            .unwrap();
-    let mut script = script;
-    script["resume"] = json!("fails");
-    user.session.write("home/.claude/script.json", script.to_string());
+    let user = with(User::with_next(two_files()), "resume", json!("fails"));
     let (mut client, session) = user.after_hello();
     client.suggested(NEXT, Some("running"));
     // The work is gone, the suggestion stays.

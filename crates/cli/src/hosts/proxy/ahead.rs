@@ -504,6 +504,13 @@ impl Proxy {
         self.write_down(&session);
     }
 
+    /// The first agent's model answers with an error, such as that of a rate limit: the second one asks nothing more of it. Where its user waits for its work, that is their own turn.
+    pub(super) fn agent_failed(&mut self, why: &str) {
+        if !self.is_taking() && self.ahead.as_ref().is_some_and(|ahead| ahead.phase == Phase::Working) {
+            self.drop_work(&format!("the first agent could not go on: {why}"));
+        }
+    }
+
     /// Nothing of the second agent is wanted any more.
     pub(super) fn end_ahead(&mut self) {
         let Some(ahead) = self.ahead.take() else { return };

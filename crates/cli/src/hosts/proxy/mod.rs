@@ -227,14 +227,12 @@ impl Desk {
             Effect::End { number } => drop(self.second.take_if(|(running, _)| *running == number)),
             Effect::Commit { number, folder, changes } => {
                 let (happens, tree) = (self.happens.clone(), self.projects.tree(&folder));
-                tokio::spawn(async move {
-                    let outcome = match tree {
-                        Ok(tree) => tree
-                            .commit(&changes, CommitOptions::default())
-                            .await
-                            .map_err(|error| error.to_string()),
-                        Err(error) => Err(error),
-                    };
+                // It may wait for the commit of another process, which must not hold up messages.
+                tokio::task::spawn_blocking(move || {
+                    let outcome = tree.and_then(|tree| {
+                        let committed = tree.commit(&changes, CommitOptions::default());
+                        futures::executor::block_on(committed).map_err(|error| error.to_string())
+                    });
                     // Nobody waits for it where the proxy is about to end.
                     let _ = happens.send(Happened::Committed(number, outcome));
                 });

@@ -1,7 +1,7 @@
 //! What passes between the editor and the agent, what is learned from it, and what is done ahead because of it. Nothing here reads or writes: lines come in, and what is to
 //! be done comes out as [`Effect`]s.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use headstart_budget::{Metering, Unwritten};
 use headstart_overlay_fs::ChangeSet;
@@ -14,6 +14,7 @@ use super::message::{self, Kind, SessionNames};
 use super::permission::Rules;
 use super::suggesting::{Rest, without_declared};
 use super::table::Row;
+use super::taking::Waiting;
 
 /// Our own ids begin so; no editor's and no agent's does.
 const OURS: &str = "headstart:";
@@ -150,8 +151,11 @@ pub(super) struct Proxy {
     pub(super) sessions: BTreeMap<String, Session>,
     pub(super) kept: Kept,
     editors_names: SessionNames,
+    /// Forks that the agent deleted; what it says of them late is nobody's.
+    gone: BTreeSet<String>,
     pub(super) ahead: Option<Ahead>,
     pub(super) number: u64,
+    pub(super) waiting: VecDeque<Waiting>,
 }
 
 impl Proxy {
@@ -177,12 +181,15 @@ impl Proxy {
             sessions: BTreeMap::new(),
             kept,
             editors_names,
+            gone: BTreeSet::new(),
             ahead: None,
             number: 0,
+            waiting: VecDeque::new(),
         }
     }
 
     pub(super) fn take_effects(&mut self) -> Vec<Effect> {
+        self.go_on_with_waiting();
         std::mem::take(&mut self.effects)
     }
 
@@ -190,6 +197,7 @@ impl Proxy {
     pub(super) fn editor(&mut self, line: &[u8]) {
         if let Ok(message) = serde_json::from_slice::<Value>(line) {
             let is_done = match message::kind(&message) {
+                Kind::Request if self.waits(&message, line) => true,
                 Kind::Request => self.request_of_editor(&message),
                 Kind::Notification => self.notification_of_editor(&message),
                 Kind::Response => self.answer_of_editor(&message),
@@ -235,13 +243,13 @@ impl Proxy {
         request.is_some()
     }
 
-    /// The editor goes.
+    /// The editor or the agent goes.
     pub(super) fn leave(&mut self) {
-        let session = self.ahead.as_ref().map(|ahead| ahead.session.clone());
-        if let Some(ahead) = &mut self.ahead {
-            ahead.taken = None;
+        for id in self.take_unanswered() {
+            let pending = Pending { id, method: String::new(), request: None };
+            self.pending.insert(pending.id.to_string(), pending);
         }
-        match session {
+        match self.ahead.as_ref().map(|ahead| ahead.session.clone()) {
             Some(session) => self.give_up_in(&session, headstart_budget::ledger::Outcome::Aborted),
             None => {
                 for session in self.sessions.keys().cloned().collect::<Vec<_>>() {
@@ -317,8 +325,10 @@ impl Proxy {
             return;
         }
         self.pass_to_editor(line);
-        if message.get("error").is_none() {
-            self.learn(&pending, &message["result"]);
+        match message.get("error") {
+            None => self.learn(&pending, &message["result"]),
+            Some(error) if pending.method == "session/prompt" => self.agent_failed(&message::why(error)),
+            Some(_) => {}
         }
     }
 
@@ -345,7 +355,10 @@ impl Proxy {
         let result = message.get("error").map_or(Ok(&message["result"]), Err);
         match own {
             Own::Adopt { number } => self.adopted(number, result),
-            Own::Delete { fork } if result.is_ok() => self.keep(Change::Gone(fork)),
+            Own::Delete { fork } if result.is_ok() => {
+                self.gone.insert(fork.clone());
+                self.keep(Change::Gone(fork));
+            }
             Own::Delete { .. } | Own::Other => {}
         }
     }
@@ -475,6 +488,9 @@ impl Proxy {
         match update["sessionUpdate"].as_str().unwrap_or_default() {
             "tool_call" => session.entries += 1,
             "current_mode_update" => session.mode = update["currentModeId"].as_str().map(str::to_owned),
+            "usage_update" if update["_meta"]["_claude/rateLimit"]["status"] == "rejected" => {
+                self.agent_failed("its rate limit is reached");
+            }
             "config_option_update" => {
                 let mode = mode_among(&update["configOptions"]).map(str::to_owned);
                 session.mode = mode.or(session.mode.take());
@@ -555,7 +571,8 @@ impl Proxy {
 
     /// Whether a message of the agent's is about a session of which its user knows nothing.
     fn is_hidden(&self, message: &Value) -> bool {
-        message::session(message).is_some_and(|session| self.kept.forks.contains(session))
+        message::session(message)
+            .is_some_and(|session| self.kept.forks.contains(session) || self.gone.contains(session))
     }
 
     pub(super) fn tell(&mut self, message: &Value) {

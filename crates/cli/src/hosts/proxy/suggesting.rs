@@ -38,7 +38,8 @@ impl Proxy {
 
     /// A turn of the user's ended well.
     pub(super) fn turn_ended(&mut self, id: &str) {
-        if self.suggestions != Suggestions::Own || !self.may_fork() {
+        // Nobody's work is given up while its user waits for it.
+        if self.suggestions != Suggestions::Own || self.is_taking() || !self.may_fork() {
             return;
         }
         let now = self.host.now();
@@ -96,9 +97,10 @@ impl Proxy {
 
     /// A suggestion of the agent's own, or none any more.
     pub(super) fn suggested(&mut self, id: &str, text: &str, cost: QueryCost) {
-        let now = self.host.now();
+        let (now, is_taking) = (self.host.now(), self.is_taking());
         let Some(session) = self.sessions.get_mut(id).filter(|session| !session.is_off) else { return };
         if self.suggestions == Suggestions::Off
+            || is_taking
             || session.offer.as_ref().is_some_and(|offered| offered.text == text)
         {
             return;

@@ -6,6 +6,7 @@ use headstart_overlay_fs::CommitOutcome;
 use headstart_speculation::Status;
 use headstart_tool_gate::ApprovalMode;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::path::Path;
 
 use super::ahead::{Ahead, Phase};
@@ -33,6 +34,14 @@ pub(super) struct Taken {
     joined: bool,
 }
 
+/// A prompt that came while the one before it takes work.
+pub(super) struct Waiting {
+    session: String,
+    id: Value,
+    /// As it came.
+    line: Vec<u8>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
     /// A call of the second agent's.
@@ -42,6 +51,42 @@ enum About {
 }
 
 impl Proxy {
+    /// Whether its user waits for work that they took.
+    pub(super) fn is_taking(&self) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| ahead.taken.is_some())
+    }
+
+    fn is_taking_in(&self, session: &str) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| ahead.taken.is_some() && ahead.session == session)
+    }
+
+    /// Whether a request is a prompt that has to wait for the one before it, of which the agent knows nothing yet.
+    pub(super) fn waits(&mut self, request: &Value, line: &[u8]) -> bool {
+        let session = message::session(request).unwrap_or_default();
+        let waits = message::method(request) == "session/prompt" && self.is_taking_in(session);
+        if waits {
+            let session = session.to_owned();
+            self.waiting.push_back(Waiting { session, id: request["id"].clone(), line: line.to_vec() });
+        }
+        waits
+    }
+
+    /// Deals with the prompts that waited, in their order, once nothing is taken in their session any more.
+    pub(super) fn go_on_with_waiting(&mut self) {
+        let free =
+            |proxy: &Self| proxy.waiting.iter().position(|waiting| !proxy.is_taking_in(&waiting.session));
+        while let Some(waiting) = free(self).and_then(|at| self.waiting.remove(at)) {
+            self.editor(&waiting.line);
+        }
+    }
+
+    /// The ids of prompts that are answered here, by whoever cannot answer them any more.
+    pub(super) fn take_unanswered(&mut self) -> Vec<Value> {
+        let taken = self.ahead.as_mut().and_then(|ahead| ahead.taken.take());
+        let waiting = self.waiting.drain(..).map(|waiting| waiting.id);
+        taken.map(|taken| taken.prompt["id"].clone()).into_iter().chain(waiting).collect()
+    }
+
     /// A prompt of the user's. Whether it is dealt with here.
     pub(super) fn prompt(&mut self, id: &str, prompt: &Value) -> bool {
         let words = message::words(prompt);
@@ -70,11 +115,6 @@ impl Proxy {
             return true;
         }
         let Some(ahead) = &mut self.ahead else { return false };
-        if ahead.taken.is_some() {
-            let busy = message::error(&prompt["id"], -32600, "the prompt before is not answered yet");
-            self.tell(&busy);
-            return true;
-        }
         ahead.taken = Some(Taken {
             prompt,
             is_shown: false,
@@ -269,7 +309,9 @@ impl Proxy {
             known.entries += 1;
             known.offer = None;
         }
-        self.turn_ended(&session);
+        if self.waiting.is_empty() {
+            self.turn_ended(&session);
+        }
         self.write_down(&session);
     }
 
@@ -289,6 +331,16 @@ impl Proxy {
 
     /// The user stops what they began. Whether it was a prompt that takes work (with this id, if one is given), of which the agent knows nothing.
     pub(super) fn cancel(&mut self, id: &str, request: Option<&Value>) -> bool {
+        let is_meant =
+            |waiting: &Waiting| waiting.session == id && request.is_none_or(|request| waiting.id == *request);
+        let (stopped, waiting): (VecDeque<_>, VecDeque<_>) = self.waiting.drain(..).partition(is_meant);
+        self.waiting = waiting;
+        for waiting in &stopped {
+            self.tell(&message::result(&waiting.id, &json!({ "stopReason": "cancelled" })));
+        }
+        if request.is_some() && !stopped.is_empty() {
+            return true;
+        }
         let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.session == id) else { return false };
         let Some(taken) = ahead.taken.take_if(|taken| request.is_none_or(|id| taken.prompt["id"] == *id))
         else {
@@ -324,6 +376,11 @@ impl Proxy {
     /// The same for the session for which a second agent is at work.
     pub(super) fn give_up(&mut self, outcome: Outcome) {
         let Some(session) = self.ahead.as_ref().map(|ahead| ahead.session.clone()) else { return };
+        if self.ahead.as_ref().and_then(|ahead| ahead.taken.as_ref()).is_some_and(|taken| taken.is_committing)
+        {
+            // It is done in a moment.
+            return;
+        }
         let has_work = self.ahead.as_ref().is_some_and(|ahead| ahead.told().is_some());
         if let Some(taken) = self.ahead.as_mut().and_then(|ahead| ahead.taken.take()) {
             self.run_anew(&session, &taken, "it was given up");

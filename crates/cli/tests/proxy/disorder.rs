@@ -1,0 +1,200 @@
+//! What comes at a moment at which nobody expects it.
+
+use std::fs::File;
+use std::time::Duration;
+
+use super::{NEXT, User, Value, json, listed, with, words};
+use crate::client::Client;
+
+/// Long enough for what is to wait to come, if it did not.
+const MOMENT: Duration = Duration::from_millis(300);
+
+fn one_file() -> Value {
+    json!([{ "write": "made.txt", "content": "made\n" }, { "say": "Made." }])
+}
+
+/// A client to whom work is shown as ready, in a mode in which its user is not asked about edits.
+fn ready(user: &User) -> (Client, String) {
+    let (mut client, session) = user.after_hello();
+    client.request("session/set_mode", json!({ "sessionId": session, "modeId": "acceptEdits" }));
+    client.suggested(NEXT, Some("ready"));
+    (client, session)
+}
+
+/// What is suggested has no work any more.
+fn is_bare(message: &Value) -> bool {
+    let first = &message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0];
+    first["text"] == NEXT && first.get("_meta").is_none()
+}
+
+fn is_answer(message: &Value) -> bool {
+    message.get("id").is_some() && message.get("method").is_none()
+}
+
+/// Nobody commits to the project as long as this is held.
+fn commits_wait(user: &User) -> File {
+    let folder = File::open(user.session.workspace()).unwrap();
+    folder.lock().unwrap();
+    folder
+}
+
+#[test]
+fn a_prompt_that_comes_while_an_accept_commits_waits() {
+    for (second, said) in [("something else", "Made.Hello there."), ("/next", "Made.Hello there.")] {
+        let user = User::with_next(one_file());
+        let (mut client, session) = ready(&user);
+        let held = commits_wait(&user);
+        let from = client.log.len();
+        let ids = [client.prompt(&session, "/next"), client.prompt(&session, second)];
+        while let Some(message) = client.next_within(MOMENT) {
+            assert!(!is_answer(&message), "{message}");
+        }
+        assert_eq!(user.read("made.txt"), None);
+        drop(held);
+        for id in ids {
+            let answer = client.until("an answer", is_answer);
+            assert_eq!((&answer["id"], &answer["result"]["stopReason"]), (&json!(id), &json!("end_turn")));
+        }
+        assert_eq!(words(&client, from), said);
+        assert_eq!(user.read("made.txt").unwrap(), "made\n");
+        let fork = user.kept().into_iter().find(|name| *name != session).unwrap();
+        let file = user.session.home().join(".claude/projects").join(format!("{fork}.json"));
+        let history = std::fs::read_to_string(file).unwrap();
+        assert!(history.find("Made.") < history.find(second), "it goes on after what was taken: {history}");
+    }
+}
+
+#[test]
+fn a_prompt_that_waits_can_be_cancelled() {
+    let user = User::with_next(one_file());
+    let (mut client, session) = ready(&user);
+    let held = commits_wait(&user);
+    let ids = [client.prompt(&session, "/next"), client.prompt(&session, "something else")];
+    client.notify("$/cancel_request", json!({ "requestId": ids[1] }));
+    assert_eq!(client.answer_to(ids[1])["result"]["stopReason"], "cancelled");
+    drop(held);
+    assert_eq!(client.answer_to(ids[0])["result"]["stopReason"], "end_turn");
+    assert_eq!(user.read("made.txt").unwrap(), "made\n");
+}
+
+#[test]
+fn an_accept_is_not_disturbed_by_another_session() {
+    let user = User::with_next(one_file());
+    let (mut client, session) = ready(&user);
+    let other = client.open(&user.session);
+    let held = commits_wait(&user);
+    let from = client.log.len();
+    let id = client.prompt(&session, "/next");
+    // Its turn ends while the first one waits, and something would be suggested for it.
+    assert_eq!(client.said(&other, "hello"), "end_turn");
+    drop(held);
+    assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    let said =
+        client.log[from..].iter().filter(|(_, message)| message["params"]["sessionId"] == session.as_str());
+    let said: Vec<_> = said.cloned().collect();
+    assert_eq!(said.iter().filter(|(_, message)| message.to_string().contains("Made.")).count(), 1);
+    assert_eq!(user.read("made.txt").unwrap(), "made\n");
+}
+
+#[test]
+fn a_limit_that_the_first_agent_meets_ends_the_second() {
+    let user = User::with_next(json!([{ "say": "I begin. " }, { "sleep": 600 }]));
+    let user = with(user, "limited", json!([{ "fail": "429 rate limit reached" }]));
+    let told = json!({ "sessionUpdate": "usage_update", "used": 1, "size": 2, "_meta": { "_claude/rateLimit": { "status": "rejected" } } });
+    let user = with(user, "told", json!([{ "update": told }, { "sleep": 1 }]));
+    for words in ["limited", "told"] {
+        let (mut client, session) = user.after_hello();
+        let other = client.open(&user.session);
+        client.suggested(NEXT, Some("running"));
+        let id = client.prompt(&other, words);
+        let is_answered = |message: &Value| message["id"] == id && message.get("method").is_none();
+        if words == "limited" {
+            assert!(client.until("an answer", is_answered).get("error").is_some());
+        }
+        client.until("the suggestion without its work", is_bare);
+        let listed = listed(&mut client);
+        assert!(listed.contains(&session) && listed.contains(&other), "{listed:?}");
+        assert_eq!(client.end(), Some(0));
+    }
+}
+
+#[test]
+fn a_second_agent_that_dies_or_says_what_is_no_message_costs_its_work_alone() {
+    for last in [
+        json!({ "exit": 9 }),
+        json!({ "python": "import signal; os.kill(os.getpid(), signal.SIGKILL)" }),
+        json!({ "line": "garbage" }),
+        json!({ "line": "[]" }),
+        json!({ "line": "{\"jsonrpc\":\"2.0\"}" }),
+        json!({ "line": "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":" }),
+    ] {
+        let user =
+            User::with_next(json!([{ "write": "made.txt", "content": "made\n" }, last, { "sleep": 600 }]));
+        let before = user.session.tree();
+        let (mut client, session) = user.after_hello();
+        client.until("the suggestion without its work", is_bare);
+        assert_eq!(client.said(&session, "something else"), "end_turn", "the first one goes on");
+        assert_eq!(user.session.tree(), before);
+        assert_eq!(listed(&mut client), [session.as_str()]);
+        assert_eq!(client.end(), Some(0));
+    }
+}
+
+#[test]
+fn an_agent_that_dies_while_its_work_is_taken_is_told() {
+    let user = User::with_next(json!([{ "say": "I begin. " }, { "sleep": 1 }, { "say": "I end." }]));
+    let user = with(user, "resume", json!("dies"));
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("running"));
+    let ids = [client.prompt(&session, "/next"), client.prompt(&session, "something else")];
+    for id in ids {
+        let answer = client.answer_to(id);
+        assert!(answer["error"]["message"].as_str().unwrap().contains("exit code 3"), "{answer}");
+    }
+    assert_eq!(client.end(), Some(3));
+}
+
+#[test]
+fn two_proxies_on_one_folder_take_one_after_the_other() {
+    let user = User::with_next(one_file());
+    let (mut first, session) = ready(&user);
+    let (mut second, other) = ready(&user);
+    let held = commits_wait(&user);
+    let ids = (first.prompt(&session, "/next"), second.prompt(&other, "/next"));
+    std::thread::sleep(MOMENT);
+    drop(held);
+    for (client, id) in [(&mut first, ids.0), (&mut second, ids.1)] {
+        assert_eq!(client.answer_to(id)["result"]["stopReason"], "end_turn");
+    }
+    let anew = [&first, &second].map(|client| {
+        client.log.iter().any(|(_, message)| message.to_string().contains("changed meanwhile"))
+    });
+    let made = user.read("made.txt").unwrap();
+    assert_eq!(made, "made\n", "{anew:?}");
+    // Each goes on in its own conversation, and neither sees one that is not its user's.
+    for (client, session) in [(&mut first, &session), (&mut second, &other)] {
+        assert_eq!(client.said(session, "and now?"), "end_turn");
+        let shown = listed(client);
+        assert!(shown.contains(session), "{shown:?}");
+        assert_eq!(client.end(), Some(0));
+    }
+    let mut third = user.client();
+    let mut expected = [session, other];
+    expected.sort();
+    assert_eq!(listed(&mut third), expected);
+}
+
+#[test]
+fn what_is_told_of_a_fork_after_its_end_is_nobodys() {
+    let user = with(User::with_next(one_file()), "late", json!(true));
+    let (mut client, session) = ready(&user);
+    let from = client.log.len();
+    assert_eq!(client.said(&session, "something else"), "end_turn");
+    client.suggested(NEXT, Some("ready"));
+    client.request("_flush", json!({}));
+    let told = client.log[from..].iter().filter(|(own, _)| !own);
+    let strange: Vec<_> = told
+        .filter(|(_, message)| message["params"]["sessionId"].as_str().is_some_and(|name| name != session))
+        .collect();
+    assert!(strange.is_empty(), "{strange:?}");
+}
