@@ -7,7 +7,7 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{CallStage, Checked, Ending, Event, Origin};
 use headstart_tool_gate::Verdict;
-use headstart_toolbox::Wording;
+use headstart_toolbox::{Toolbox, Wording};
 
 /// One thing in the conversation, as a front end shows it. What it says is data; the words are the front end's.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,6 +101,11 @@ impl CallItem {
             view: None,
             outcome: None,
         }
+    }
+
+    /// Says what is to be told of it in the words of its tool.
+    pub(crate) fn tell(&mut self, toolbox: &Toolbox) {
+        self.sentence = self.stage.sentence(&toolbox.wording(&self.call.name), &self.call.args);
     }
 
     /// The result is there.

@@ -82,9 +82,15 @@ impl Log {
         &self.items
     }
 
-    /// Begins with these, which whoever looks for changes is not told of.
+    /// Begins with these, which whoever looks for changes is not told of. A tool that is offered has its own words for its calls.
     pub(crate) fn restore(&mut self, items: Vec<Item>) {
-        self.items = items.into_iter().map(Arc::new).collect();
+        let with_words = |mut item: Item| {
+            if let Item::Call(call) = &mut item {
+                call.tell(&self.toolbox);
+            }
+            Arc::new(item)
+        };
+        self.items = items.into_iter().map(with_words).collect();
     }
 
     pub(crate) fn push(&mut self, item: Item) {
@@ -196,7 +202,7 @@ impl Log {
             self.change_call(Some(key), |item| {
                 (item.stage, item.waiting, item.printed) = (CallStage::Canceled, false, None);
                 item.took = time_since(item.began_ms, now_ms);
-                item.sentence = item.stage.sentence(&toolbox.wording(&item.call.name), &item.call.args);
+                item.tell(&toolbox);
             });
         }
         self.close_call();

@@ -7,7 +7,7 @@ use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::ChangeSummary;
 use headstart_speculation::{CallStage, Event, Finished, Origin, Speculation, Status};
 use headstart_tool_gate::BuiltinTool;
-use headstart_toolbox::Wording;
+use headstart_toolbox::Toolbox;
 
 use crate::item::CallItem;
 use crate::view::Ahead;
@@ -60,8 +60,8 @@ impl WorkAhead {
         }
     }
 
-    pub(crate) fn report(&mut self, event: Event) {
-        self.progress.take_in(&event, || self.speculation.changes().summary());
+    pub(crate) fn report(&mut self, event: Event, toolbox: &Toolbox) {
+        self.progress.take_in(&event, toolbox, || self.speculation.changes().summary());
         // What was on its way then is over when it is told.
         if !matches!(event, Event::CallState(_) | Event::CallOutput { .. }) {
             self.reported.push(event);
@@ -69,13 +69,13 @@ impl WorkAhead {
     }
 
     /// There is nothing more to tell.
-    pub(crate) fn end(&mut self, finished: Arc<Finished>) {
+    pub(crate) fn end(&mut self, finished: Arc<Finished>, toolbox: &Toolbox) {
         let pending = finished.pending_call().map(|call| call.id.clone());
         for item in self.progress.calls.iter_mut().filter(|item| item.outcome.is_none()) {
             let waits = pending.as_ref() == Some(&item.call.id);
             let item = Arc::make_mut(item);
             item.stage = if waits { CallStage::Boundary } else { CallStage::Canceled };
-            item.sentence = item.stage.sentence(&Wording::of(&item.call.name), &item.call.args);
+            item.tell(toolbox);
         }
         self.finished = Some(finished);
     }
@@ -110,12 +110,12 @@ impl WorkAhead {
 
 impl WorkProgress {
     /// Takes in what the work tells; `staged` is asked for where it may have changed.
-    fn take_in(&mut self, event: &Event, staged: impl FnOnce() -> Vec<ChangeSummary>) {
+    fn take_in(&mut self, event: &Event, toolbox: &Toolbox, staged: impl FnOnce() -> Vec<ChangeSummary>) {
         match event {
             Event::Text { text } => self.said.push_str(text),
             Event::ToolCall { call } => {
                 self.said.clear();
-                let wording = Wording::of(&call.name);
+                let wording = toolbox.wording(&call.name);
                 let item = CallItem::new(call.clone(), CallStage::Calling, Origin::Ahead, &wording);
                 self.calls.push(Arc::new(item));
                 let is_command = BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell);
@@ -132,7 +132,7 @@ impl WorkProgress {
                 self.command = None;
                 let open = self.calls.iter_mut().rfind(|item| item.call.id == result.id);
                 if let Some(item) = open.map(Arc::make_mut) {
-                    item.end(result.outcome.clone(), &Wording::of(&result.name));
+                    item.end(result.outcome.clone(), &toolbox.wording(&result.name));
                 }
                 match BuiltinTool::from_name(&result.name) {
                     Some(BuiltinTool::ReadFile | BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => {

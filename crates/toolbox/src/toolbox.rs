@@ -111,9 +111,9 @@ impl Toolbox {
         ToolError::UnknownTool { name: name.to_owned(), known: known.join(", ") }
     }
 
-    /// A tool of this name and its calls in words.
+    /// A tool of this name and its calls in words. One that is not offered may have been called before.
     pub fn wording(&self, name: &str) -> Wording {
-        self.find(name).map_or_else(|| Wording::of_title(name), |offered| offered.tool.wording())
+        self.find(name).map_or_else(|| Wording::of(name), |offered| offered.tool.wording())
     }
 
     /// The same tools, without whoever looks at edits.

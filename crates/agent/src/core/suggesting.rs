@@ -320,8 +320,9 @@ impl Core {
                 }
             }
             _ => {
+                let toolbox = self.engine.toolbox.clone();
                 if let Some(work) = self.work(id) {
-                    work.report(event);
+                    work.report(event, &toolbox);
                 }
             }
         }
@@ -329,15 +330,15 @@ impl Core {
 
     /// Writes down at once what a run that has ended cost: the host may be killed before the user decides.
     pub(super) fn work_ended(&mut self, id: &str, finished: Arc<Finished>) {
-        let unix_ms = self.now.unix_ms;
+        let (unix_ms, toolbox) = (self.now.unix_ms, self.engine.toolbox.clone());
         let offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
         if let Some(work) = offered.into_iter().find_map(|work| work.find(id)) {
-            work.end(finished);
+            work.end(finished, &toolbox);
             if !work.meter.is_recorded() {
                 self.options.metering.ran(unix_ms, &mut work.meter, &work.speculation);
             }
         } else if let Some(step) = self.work(id) {
-            step.end(finished);
+            step.end(finished, &toolbox);
         }
     }
 

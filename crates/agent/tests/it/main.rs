@@ -9,4 +9,5 @@ mod stories;
 mod summary_ahead;
 mod turns;
 mod window;
+mod words;
 mod world;

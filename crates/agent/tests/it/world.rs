@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::channel::oneshot;
 use futures::executor::LocalPool;
+use futures::future::BoxFuture;
 use futures::task::LocalSpawnExt;
 use futures::{FutureExt, StreamExt, stream};
 use headstart_agent::{
@@ -17,7 +18,7 @@ use headstart_agent::{
     StoreError, Updates, View, agent,
 };
 use headstart_budget::ledger::{Entry, Source};
-use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
+use headstart_budget::policy::{Habits, Hold, Mode, Policy, Tariff};
 use headstart_budget::{EntryBuilder, Metering, Unwritten};
 use headstart_context::Window;
 use headstart_forked_query::{
@@ -26,8 +27,8 @@ use headstart_forked_query::{
 };
 use headstart_overlay_fs::{MemoryTree, Tree, Workspace, WorkspacePath};
 use headstart_speculation::{Beside, Consent, Engine, Host, Limits, PromptOf, Step, StepAbove};
-use headstart_tool_gate::{AheadWrites, ApprovalMode, Gate, GateContext, Verdict};
-use headstart_toolbox::Toolbox;
+use headstart_tool_gate::{AheadWrites, ApprovalMode, Declaration, Gate, GateContext, Verdict};
+use headstart_toolbox::{Tool, Toolbox};
 use serde_json::{Value, json};
 
 /// What a test may set before the conversation begins.
@@ -40,9 +41,38 @@ pub(crate) struct Setting {
     pub(crate) parallel: usize,
     pub(crate) depth: u32,
     pub(crate) store_fails: bool,
+    /// What the ledger's store and the session's do with what they are given.
+    pub(crate) ledger: Mood,
+    pub(crate) session: Mood,
+    /// Tools beside the built-in ones; all of them only read.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) workspace: &'static str,
+    pub(crate) events: bool,
     pub(crate) window: Option<Window>,
     /// The lines of the conversation that goes on.
     pub(crate) kept: String,
+}
+
+/// How a store is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Mood {
+    #[default]
+    Works,
+    NeverAnswers,
+    Panics,
+}
+
+/// Does as a store of this mood does, and again when it is woken.
+async fn act(mood: &Mutex<Mood>, wakers: &Mutex<Vec<Waker>>) {
+    futures::future::poll_fn(|context| match *lock(mood) {
+        Mood::Works => Poll::Ready(()),
+        Mood::Panics => panic!("the store panics"),
+        Mood::NeverAnswers => {
+            lock(wakers).push(context.waker().clone());
+            Poll::Pending
+        }
+    })
+    .await;
 }
 
 impl Default for Setting {
@@ -56,6 +86,11 @@ impl Default for Setting {
             parallel: 1,
             depth: 1,
             store_fails: false,
+            ledger: Mood::Works,
+            session: Mood::Works,
+            tools: Vec::new(),
+            workspace: "/work",
+            events: false,
             window: None,
             kept: String::new(),
         }
@@ -66,7 +101,7 @@ impl Default for Setting {
 pub(crate) struct World {
     pool: LocalPool,
     pub(crate) agent: AgentHandle,
-    updates: Updates,
+    updates: Option<Updates>,
     pub(crate) model: Arc<Obedient>,
     pub(crate) host: Arc<StillHost>,
     pub(crate) tree: Arc<MemoryTree>,
@@ -96,7 +131,12 @@ impl World {
             rules: Mutex::new(GateContext {
                 mode: setting.mode,
                 ahead_writes: setting.ahead_writes,
-                workspace: "/work".to_owned(),
+                workspace: setting.workspace.to_owned(),
+                tools: setting
+                    .tools
+                    .iter()
+                    .map(|tool| Declaration::reads(&tool.schema().name, &[]))
+                    .collect(),
                 ..GateContext::default()
             }),
             ..StillHost::default()
@@ -104,7 +144,7 @@ impl World {
         let (asked, background) = models(&host);
         let engine = Engine {
             background: BackgroundModel::main(background, "m"),
-            toolbox: Toolbox::standard(None),
+            toolbox: setting.tools.iter().cloned().fold(Toolbox::standard(None), Toolbox::with),
             workspace: Arc::clone(&tree) as Arc<dyn Workspace>,
             gate: Arc::new(Gate::new()),
             host: Arc::clone(&host) as Arc<dyn Host>,
@@ -113,7 +153,13 @@ impl World {
         let entries = EntryBuilder::new(Source::Chat, Tariff::new("m", Prices::default()));
         let policy = Policy { mode: setting.background, ..Policy::default() };
         let kept = Mutex::new(setting.kept.clone());
-        let book = Arc::new(Book { kept, fails: AtomicBool::new(setting.store_fails), ..Book::default() });
+        let book = Arc::new(Book {
+            kept,
+            fails: AtomicBool::new(setting.store_fails),
+            ledger: Mutex::new(setting.ledger),
+            session: Mutex::new(setting.session),
+            ..Book::default()
+        });
         let options = AgentOptions {
             system: "Do as you are told.".to_owned(),
             model: "m".to_owned(),
@@ -125,26 +171,28 @@ impl World {
             candidates: setting.candidates,
             parallel: setting.parallel,
             attended: setting.attended,
-            events: false,
+            events: setting.events,
             id: "chat".to_owned(),
         };
         let ports = Ports {
             engine,
             model: asked,
-            runtime: Arc::new(NoThreads),
+            runtime: Arc::new(NoThreads { panics: Arc::clone(&host.panics) }),
             ledger: Arc::clone(&book) as Arc<dyn LedgerStore>,
             session: Some(Arc::clone(&book) as Arc<dyn SessionStore>),
         };
         let (agent, driver, updates) = agent(options, ports);
         let pool = LocalPool::new();
         pool.spawner().spawn_local(driver.run()).unwrap();
-        Self { pool, agent, updates, model, host, tree, book, known: BTreeMap::new() }
+        Self { pool, agent, updates: Some(updates), model, host, tree, book, known: BTreeMap::new() }
     }
 
     /// Everything that can happen at this moment happens.
     pub(crate) fn settle(&mut self) -> Arc<View> {
         self.pool.run_until_stalled();
-        while let Some(Some(update)) = self.updates.next().now_or_never() {
+        while let Some(Some(Some(update))) =
+            self.updates.as_mut().map(|updates| updates.next().now_or_never())
+        {
             for change in update.items {
                 match change {
                     ItemChange::Cleared => self.known.clear(),
@@ -163,6 +211,17 @@ impl World {
             }
         }
         self.agent.view()
+    }
+
+    /// Nobody looks any more.
+    pub(crate) fn drop_updates(&mut self) {
+        self.updates = None;
+    }
+
+    /// Whether this has come to its end, once everything that can happen has happened.
+    pub(crate) fn is_done<F: Future + Unpin>(&mut self, future: &mut F) -> bool {
+        self.settle();
+        self.pool.run_until(async { future.now_or_never() }).is_some()
     }
 
     /// So much time goes by.
@@ -227,8 +286,7 @@ impl World {
         let agent = self.agent.clone();
         let mut closed = Box::pin(async move { agent.close().await });
         for _ in 0..20 {
-            self.settle();
-            if self.pool.run_until(async { (&mut closed).now_or_never() }).is_some() {
+            if self.is_done(&mut closed) {
                 return self;
             }
         }
@@ -349,6 +407,7 @@ fn deed(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
         "change" => {
             call("edit", &json!({ "file_path": file, "old_string": "one\n", "new_string": "changed\n" }))
         }
+        "deploy" => call("deploy", &json!({ "place": file })),
         "run" => call("shell", &json!({ "command": "rm notes.txt" })),
         "fail" => {
             return Err(ModelError::Misconfigured {
@@ -392,6 +451,8 @@ pub(crate) struct StillHost {
     pub(crate) rules: Mutex<GateContext>,
     ms: AtomicU64,
     sleepers: Mutex<Vec<(u64, oneshot::Sender<()>)>>,
+    /// What of it, or of the runtime, panics.
+    pub(crate) panics: Arc<Mutex<&'static str>>,
 }
 
 impl StillHost {
@@ -405,10 +466,12 @@ impl StillHost {
 #[async_trait]
 impl Host for StillHost {
     fn now(&self) -> Duration {
+        may_panic(&self.panics, "now");
         Duration::from_millis(self.ms.load(Ordering::SeqCst))
     }
 
     async fn sleep(&self, time: Duration) {
+        may_panic(&self.panics, "sleep");
         let until = self.ms.load(Ordering::SeqCst) + u64::try_from(time.as_millis()).unwrap_or(u64::MAX / 2);
         let (wake, woken) = oneshot::channel();
         lock(&self.sleepers).push((until, wake));
@@ -416,6 +479,7 @@ impl Host for StillHost {
     }
 
     fn gate_context(&self) -> GateContext {
+        may_panic(&self.panics, "gate_context");
         lock(&self.rules).clone()
     }
 
@@ -426,6 +490,7 @@ impl Host for StillHost {
         _conversation: &CacheSafeParams,
         _tree: &Arc<dyn Tree>,
     ) -> Result<Beside, String> {
+        may_panic(&self.panics, "beside_prompt");
         match prompt.split_once("@none") {
             Some(_) => Err("@none: there is no such file".to_owned()),
             None => Ok(Beside::default()),
@@ -442,12 +507,30 @@ impl Host for StillHost {
 }
 
 /// Takes no work: the driver does all of it.
-struct NoThreads;
+struct NoThreads {
+    panics: Arc<Mutex<&'static str>>,
+}
 
 impl Runtime for NoThreads {
     fn unix_ms(&self) -> u64 {
+        may_panic(&self.panics, "unix_ms");
         1_700_000_000_000
     }
+
+    fn machine(&self) -> Option<Hold> {
+        may_panic(&self.panics, "machine");
+        None
+    }
+
+    fn spawn(&self, work: BoxFuture<'static, ()>) -> Option<BoxFuture<'static, ()>> {
+        may_panic(&self.panics, "spawn");
+        Some(work)
+    }
+}
+
+fn may_panic(which: &Mutex<&'static str>, this: &str) {
+    let panics = *lock(which) == this;
+    assert!(!panics, "{this} panics");
 }
 
 /// A ledger in memory.
@@ -457,11 +540,23 @@ pub(crate) struct Book {
     /// The lines of the conversation.
     pub(crate) kept: Mutex<String>,
     fails: AtomicBool,
+    ledger: Mutex<Mood>,
+    session: Mutex<Mood>,
+    wakers: Mutex<Vec<Waker>>,
+}
+
+impl Book {
+    /// Answers at last.
+    pub(crate) fn answer(&self) {
+        (*lock(&self.ledger), *lock(&self.session)) = (Mood::Works, Mood::Works);
+        lock(&self.wakers).drain(..).for_each(Waker::wake);
+    }
 }
 
 #[async_trait]
 impl LedgerStore for Book {
     async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError> {
+        act(&self.ledger, &self.wakers).await;
         if self.fails.load(Ordering::SeqCst) {
             return Err("the disk is full".into());
         }
@@ -480,6 +575,7 @@ impl LedgerStore for Book {
 #[async_trait]
 impl SessionStore for Book {
     async fn append(&self, lines: String) -> Result<(), StoreError> {
+        act(&self.session, &self.wakers).await;
         if self.fails.load(Ordering::SeqCst) {
             return Err("the disk is full, too".into());
         }

@@ -1,0 +1,72 @@
+//! The words of a host for its own tool.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use headstart_agent::{CallItem, Item};
+use headstart_forked_query::ToolSchema;
+use headstart_toolbox::{Tool, ToolContext, ToolError, Wording};
+use serde_json::{Map, Value, json};
+
+use crate::world::{Setting, World, lock};
+
+struct Deploy;
+
+#[async_trait]
+impl Tool for Deploy {
+    fn schema(&self) -> ToolSchema {
+        ToolSchema {
+            name: "deploy".to_owned(),
+            description: "Says where it would be.".to_owned(),
+            parameters: json!({ "type": "object" }),
+        }
+    }
+
+    fn wording(&self) -> Wording {
+        Wording {
+            title: "Deploy".to_owned(),
+            would_like_to: "send it to {place}".to_owned(),
+            is_currently: "sending it to {place}".to_owned(),
+            has_already: "sent it to {place}".to_owned(),
+        }
+    }
+
+    async fn run(&self, _args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
+        Ok("it is there".to_owned())
+    }
+}
+
+fn setting() -> Setting {
+    Setting { tools: vec![Arc::new(Deploy)], ..Setting::default() }
+}
+
+fn call_of<'a>(items: impl IntoIterator<Item = &'a Arc<Item>>) -> Option<CallItem> {
+    items.into_iter().find_map(|item| match &**item {
+        Item::Call(call) => Some((**call).clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn work_ahead_tells_a_tool_in_its_own_words() {
+    let mut world = World::with_suggestion(&setting(), "deploy harbour");
+    let ahead = world.agent.view().ahead.clone().unwrap();
+    let calls: Vec<_> = ahead.progress.calls.iter().map(|call| call.sentence.as_str()).collect();
+    assert_eq!(calls, ["sent it to harbour"]);
+    world.agent.take("deploy harbour").unwrap();
+    let view = world.settle();
+    assert_eq!(call_of(&view.items).unwrap().sentence, "sent it to harbour");
+}
+
+#[test]
+fn a_conversation_that_goes_on_tells_a_tool_in_its_own_words() {
+    let mut world = World::new(&setting());
+    let said = world.say("deploy harbour");
+    assert_eq!(call_of(&said.items).unwrap().sentence, "sent it to harbour");
+    let kept = lock(&world.book.kept).clone();
+    // Where its host does not offer it any more, only its name is known.
+    for (tools, sentence) in [(setting().tools, "sent it to harbour"), (Vec::new(), "used the deploy tool")] {
+        let world = World::new(&Setting { kept: kept.clone(), tools, ..Setting::default() });
+        assert_eq!(call_of(&world.agent.view().items).unwrap().sentence, sentence);
+    }
+}
