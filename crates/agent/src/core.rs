@@ -159,10 +159,7 @@ impl Core {
             effects: VecDeque::new(),
             revision: 0,
         };
-        if let Some(session) = &core.options.restore {
-            core.log.restore(session.items.clone());
-            core.keeping.header = Header::Written;
-        }
+        core.go_on();
         core.enable();
         core
     }
@@ -197,6 +194,12 @@ impl Core {
 
     pub(crate) fn take_events(&mut self) -> Vec<TurnEvent> {
         std::mem::take(&mut self.events)
+    }
+
+    /// Nobody writes down what turns tell any more.
+    pub(crate) fn forget_events(&mut self) {
+        self.options.events = false;
+        self.events = Vec::new();
     }
 
     pub(crate) fn revision(&self) -> u64 {

@@ -1,8 +1,10 @@
+mod guard;
 mod host;
+mod keeper;
 mod run;
 mod task;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,7 +15,6 @@ use futures::channel::{mpsc, oneshot};
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
-use headstart_budget::Unwritten;
 use headstart_budget::policy::Habits;
 use headstart_context::{SUMMARY_PROMPT, SUMMARY_TOKENS};
 use headstart_followup_state::RequestId;
@@ -30,12 +31,13 @@ use tracing::{debug, warn};
 
 use self::host::{Ask, AskStep};
 pub(crate) use self::host::{Inlet, questioning};
+use self::keeper::Keeper;
 use self::run::Run;
 use self::task::{Broken, Task};
 use crate::conversation::preface;
 use crate::core::{Core, Effect, Report};
 use crate::handle::Shared;
-use crate::ports::{LedgerStore, Runtime, SessionStore, StoreError};
+use crate::ports::{LedgerStore, Runtime, SessionStore};
 
 /// Does what follows from what the user does: a future that ends with the conversation. Dropped earlier, it stops turns where they are, and the
 /// conversation is over.
@@ -67,10 +69,12 @@ pub struct Driver {
     looking: Option<BoxFuture<'static, Report>>,
     looking_back: Option<BoxFuture<'static, News>>,
     timer: Option<BoxFuture<'static, ()>>,
-    /// What the ledger is still to be told, in order, and what it is told now.
-    to_keep: VecDeque<Keeping>,
-    keeping: Option<BoxFuture<'static, Result<Option<Habits>, StoreError>>>,
-    /// What could not be kept, as it was told.
+    /// What the ledger and the session are still to be told, and are told now.
+    of_ledger: Keeper<Option<Habits>>,
+    of_session: Keeper<()>,
+    /// What panicked in the program around.
+    broken: mpsc::UnboundedReceiver<String>,
+    /// What could not be kept or done, as it was told.
     troubles: BTreeSet<String>,
     /// What the runtime did not take.
     beside: FuturesUnordered<BoxFuture<'static, ()>>,
@@ -85,12 +89,6 @@ struct Foreground {
     task: Task<Ending>,
     /// Its end is told after all that it told.
     ended: Option<Ending>,
-}
-
-enum Keeping {
-    Unwritten(Unwritten),
-    ReadHabits,
-    Session(String),
 }
 
 impl Driver {
@@ -126,8 +124,9 @@ impl Driver {
             looking: None,
             looking_back: None,
             timer: None,
-            to_keep: VecDeque::new(),
-            keeping: None,
+            of_ledger: Keeper::new("what this conversation costs is not written down"),
+            of_session: Keeper::new("this conversation is not kept"),
+            broken: inlet.broken,
             troubles: BTreeSet::new(),
             beside: FuturesUnordered::new(),
             leaving: FuturesUnordered::new(),
@@ -159,8 +158,8 @@ impl Driver {
             && self.accept_ended.is_none()
             && self.looking.is_none()
             && self.summary.is_none()
-            && self.keeping.is_none()
-            && self.to_keep.is_empty()
+            && self.of_ledger.is_at_rest()
+            && self.of_session.is_at_rest()
             && self.leaving.is_empty()
     }
 
@@ -170,18 +169,22 @@ impl Driver {
             Effect::Open { prompt } => {
                 let undone = Arc::clone(&self.undone);
                 let (host, tree) = (Arc::clone(&self.engine.host), Arc::clone(&self.engine.workspace) as _);
-                self.looking = Some(
-                    async move {
-                        let beside = match prompt {
-                            Some((prompt, params)) => {
-                                host.beside_prompt(&prompt, PromptOf::User, &params, &tree).await
-                            }
-                            None => Ok(Beside::default()),
-                        };
-                        Report::Opened { news: undone.news().await, beside }
+                let looking = async move {
+                    let beside = match prompt {
+                        Some((prompt, params)) => {
+                            host.beside_prompt(&prompt, PromptOf::User, &params, &tree).await
+                        }
+                        None => Ok(Beside::default()),
+                    };
+                    Report::Opened { news: undone.news().await, beside }
+                };
+                let looked = AssertUnwindSafe(looking).catch_unwind().map(|looked| match looked {
+                    Ok(report) => report,
+                    Err(panic) => {
+                        Report::Opened { news: News::default(), beside: Err(Broken::of(&*panic).to_string()) }
                     }
-                    .boxed(),
-                );
+                });
+                self.looking = Some(looked.boxed());
             }
             Effect::StartTurn { request, transcript, limits } => {
                 let model = Arc::clone(&self.model);
@@ -216,7 +219,8 @@ impl Driver {
             }
             Effect::LookUndone => {
                 let undone = Arc::clone(&self.undone);
-                self.looking_back = Some(async move { undone.news().await }.boxed());
+                let looking = AssertUnwindSafe(async move { undone.news().await }).catch_unwind();
+                self.looking_back = Some(looking.map(Result::unwrap_or_default).boxed());
             }
             Effect::UseModel(name) => self.engine.background.name = name,
             Effect::UseModels(models) => (self.model, self.engine.background) = *models,
@@ -253,9 +257,19 @@ impl Driver {
                 self.runs.retain(Run::is_wanted);
                 self.leaving.push(async move { work.finished().await }.boxed());
             }
-            Effect::Keep(unwritten) => self.to_keep.push_back(Keeping::Unwritten(unwritten)),
-            Effect::ReadHabits => self.to_keep.push_back(Keeping::ReadHabits),
-            Effect::KeepSession(lines) => self.to_keep.push_back(Keeping::Session(lines)),
+            Effect::Keep(unwritten) => {
+                let ledger = Arc::clone(&self.ledger);
+                self.of_ledger.push(async move { ledger.append(unwritten).await });
+            }
+            Effect::ReadHabits => {
+                let ledger = Arc::clone(&self.ledger);
+                self.of_ledger.push(async move { Ok(ledger.habits().await) });
+            }
+            Effect::KeepSession(lines) => {
+                if let Some(session) = self.session.clone() {
+                    self.of_session.push(async move { session.append(lines).await });
+                }
+            }
             Effect::WakeAt(at) => {
                 let host = Arc::clone(&self.engine.host);
                 let left = Duration::from_millis(at).saturating_sub(host.now());
@@ -319,7 +333,7 @@ impl Driver {
             let none = |broken: Broken| Report::SummedUpAhead { answer: Err(broken.into()), work_ms: 0 };
             return Poll::Ready(Some(answer.unwrap_or_else(none)));
         }
-        if let Poll::Ready(report) = self.poll_ledger(context) {
+        if let Poll::Ready(report) = self.poll_stores(context) {
             return Poll::Ready(report);
         }
         if let Some(timer) = &mut self.timer
@@ -400,35 +414,22 @@ impl Driver {
         Poll::Pending
     }
 
-    fn poll_ledger(&mut self, context: &mut Context<'_>) -> Poll<Option<Report>> {
-        if self.keeping.is_none()
-            && let Some(next) = self.to_keep.pop_front()
-        {
-            let ledger = Arc::clone(&self.ledger);
-            self.keeping = Some(match next {
-                Keeping::Unwritten(unwritten) => async move { ledger.append(unwritten).await }.boxed(),
-                Keeping::ReadHabits => async move { Ok(ledger.habits().await) }.boxed(),
-                Keeping::Session(lines) => {
-                    let session = self.session.clone();
-                    async move {
-                        match session {
-                            Some(session) => session.append(lines).await.map(|()| None),
-                            None => Ok(None),
-                        }
-                    }
-                    .boxed()
-                }
-            });
-        }
-        let Some(keeping) = &mut self.keeping else { return Poll::Pending };
-        let Poll::Ready(kept) = keeping.poll_unpin(context) else { return Poll::Pending };
-        self.keeping = None;
+    fn poll_stores(&mut self, context: &mut Context<'_>) -> Poll<Option<Report>> {
+        let host = &self.engine.host;
+        let kept = if let Poll::Ready(habits) = self.of_ledger.poll(host, context) {
+            habits.map(|habits| habits.map(Report::HabitsRead))
+        } else if let Poll::Ready(kept) = self.of_session.poll(host, context) {
+            kept.map(|()| None)
+        } else if let Poll::Ready(Some(broken)) = self.broken.poll_next_unpin(context) {
+            Err(broken)
+        } else {
+            return Poll::Pending;
+        };
         Poll::Ready(match kept {
-            Ok(habits) => habits.map(Report::HabitsRead),
-            // Told once: the next write would meet the same wall.
+            Ok(report) => report,
+            // Told once: the next one would meet the same wall.
             Err(error) => {
-                let error = error.to_string();
-                warn!(error, "something could not be kept");
+                warn!(error, "something could not be kept or done");
                 self.troubles.insert(error.clone()).then_some(Report::Trouble(error))
             }
         })

@@ -15,7 +15,7 @@ use headstart_speculation::{Engine, Host};
 
 use crate::conversation::Conversation;
 use crate::core::{Core, Effect, Now, TurnCommits, WindowUse};
-use crate::driver::{Driver, Inlet, questioning};
+use crate::driver::{Driver, questioning};
 use crate::options::{AgentOptions, Ports, UsedModels};
 use crate::ports::Runtime;
 use crate::view::{Answer, Edit, QuestionId, Refused, Submitted, Update, View};
@@ -33,7 +33,7 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         None => conversation,
     };
     let undone = conversation.workspace();
-    let (host, Inlet { asks, steps }) = questioning(Arc::clone(&engine.host));
+    let (host, runtime, inlet) = questioning(Arc::clone(&engine.host), runtime);
     let engine = Engine { workspace: Arc::clone(&undone) as _, host, ..engine };
     let host = Arc::clone(&engine.host);
     let core = Core::new(options, engine.clone(), Arc::clone(&runtime), conversation);
@@ -47,7 +47,6 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         has_new_waiting: AtomicBool::new(false),
         view: Mutex::default(),
     });
-    let inlet = Inlet { asks, steps };
     let driver = Driver::new(Arc::clone(&shared), engine, model, runtime, (ledger, session), undone, inlet);
     let handle = AgentHandle { open: Arc::new(Open(Arc::clone(&shared))) };
     (handle, driver, Updates { shared, seen: None })
@@ -373,6 +372,13 @@ impl Stream for Updates {
         drop(core);
         self.seen = Some(revision);
         Poll::Ready(Some(Update { items, view, events }))
+    }
+}
+
+impl Drop for Updates {
+    /// Nobody looks any more, so nothing is kept for them.
+    fn drop(&mut self) {
+        lock(&self.shared.core).forget_events();
     }
 }
 

@@ -25,7 +25,8 @@ pub trait Runtime: Send + Sync {
 /// Why something could not be kept.
 pub type StoreError = Box<dyn Error + Send + Sync>;
 
-/// Where the ledger of the project and the habits of its user are kept. Calls come one after the other.
+/// Where the ledger of the project and the habits of its user are kept. Calls come one after the other. One that takes longer than 5 s is told once
+/// ([`Item::Trouble`](crate::Item::Trouble)), and nobody waits for it any more; if it answers later, what came meanwhile follows in order.
 #[async_trait]
 pub trait LedgerStore: Send + Sync {
     /// Keeps this. Gives the habits as they are now, where it learned them anew.
@@ -37,7 +38,8 @@ pub trait LedgerStore: Send + Sync {
     }
 }
 
-/// Where one conversation is kept, as lines that are only ever added ([`Session`](crate::Session) reads them). Calls come one after the other.
+/// Where one conversation is kept, as lines that are only ever added ([`Session`](crate::Session) reads them). Calls come one after the other,
+/// with the same limit as those of a [`LedgerStore`].
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Adds lines at the end, all of them or, if the program is killed meanwhile, a beginning of them.

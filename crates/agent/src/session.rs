@@ -1,7 +1,7 @@
 //! A conversation as lines of JSON, so that it can be gone on with in another process.
 //!
 //! ```text
-//! {"type":"session","version":1,"id":"k3v9","title":"fix the parser","model":"m","created":1700000000000}
+//! {"type":"session","version":1,"id":"k3v9","title":"fix the parser","model":"m","created":1700000000000,"workspace":"/home/a/parser"}
 //! {"type":"prompt","text":"fix the parser","at":1700000000000,"ended":1700000042000}
 //! {"type":"message","message":{"role":"user","parts":[{"type":"text","text":"fix the parser"}]}}
 //! {"type":"message","message":{"role":"model","parts":[{"type":"text","text":"It is fixed."}]}}
@@ -37,6 +37,8 @@ pub struct Session {
     pub model: String,
     /// When it began, in milliseconds since the Unix epoch.
     pub created: u64,
+    /// Of which workspace it is, where that was written down.
+    pub workspace: Option<String>,
     /// When its last prompt was sent.
     pub last: u64,
     /// What was said, oldest first: a legal history.
@@ -81,6 +83,9 @@ enum Line {
         title: String,
         model: String,
         created: u64,
+        /// The root of the workspace. Older lines have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workspace: Option<String>,
     },
     Prompt {
         text: String,
@@ -120,11 +125,11 @@ impl Session {
                 problem: error.to_string(),
             };
             match (session.as_mut(), serde_json::from_slice(line)) {
-                (None, Ok(Line::Session { version, id, title, model, created })) => {
+                (None, Ok(Line::Session { version, id, title, model, created, workspace })) => {
                     if VERSION < version {
                         return Err(SessionError::Newer { version });
                     }
-                    session = Some(Self::new(id, title, model, created));
+                    session = Some(Self { workspace, ..Self::new(id, title, model, created) });
                 }
                 (None, _) => return Err(SessionError::NoSession),
                 (Some(session), line) => session.take_in(line.map_err(damaged)?),
@@ -142,6 +147,7 @@ impl Session {
             title,
             model,
             created,
+            workspace: None,
             last: created,
             history: Vec::new(),
             prompts: Vec::new(),
@@ -210,14 +216,15 @@ impl Session {
     }
 }
 
-/// The line with which a session begins.
-pub(crate) fn header(id: &str, title: &str, model: &str, created: u64) -> String {
+/// The line with which a session begins, one of this id and workspace; without a workspace it is of none.
+pub(crate) fn header((id, workspace): (&str, &str), title: &str, model: &str, created: u64) -> String {
     line(&Line::Session {
         version: VERSION,
         id: id.to_owned(),
         title: one_line(title),
         model: model.to_owned(),
         created,
+        workspace: (!workspace.is_empty()).then(|| workspace.to_owned()),
     })
 }
 

@@ -3,6 +3,7 @@
 use headstart_forked_query::Message;
 
 use super::{Core, Effect};
+use crate::item::Item;
 use crate::session::{self, Session};
 
 /// What is known of the file of the conversation.
@@ -11,6 +12,8 @@ pub(super) struct Keeping {
     pub(super) header: Header,
     /// When the prompt that is worked on was sent, in milliseconds since the Unix epoch.
     pub(super) sent_at: u64,
+    /// Where the work is done, as the rules of the host have it; empty where it is nowhere.
+    workspace: String,
 }
 
 /// The first line of what is kept of the conversation.
@@ -29,6 +32,25 @@ impl Default for Header {
 }
 
 impl Core {
+    /// Begins with what was kept of the conversation, if it goes on with one.
+    pub(super) fn go_on(&mut self) {
+        self.keeping.workspace = self.engine.host.gate_context().workspace;
+        let Some(session) = &self.options.restore else { return };
+        self.log.restore(session.items.clone());
+        self.keeping.header = Header::Written;
+        let here = self.keeping.workspace.clone();
+        let Some(there) = session.workspace.clone().filter(|there| !here.is_empty() && *there != here) else {
+            return;
+        };
+        let text = format!(
+            "this conversation is one about {there}, and this is {here}: what it says of files may not hold here"
+        );
+        self.add_note(&format!(
+            "what was said before was about {there}; from here on the workspace is {here}"
+        ));
+        self.log.push(Item::Trouble { text });
+    }
+
     /// Calls the conversation so from now on.
     pub(crate) fn set_title(&mut self, title: &str) {
         match &mut self.keeping.header {
@@ -43,7 +65,8 @@ impl Core {
         let mut lines = session::turn(prompt, (at, self.now.unix_ms), messages);
         if let Header::ToCome { title } = std::mem::replace(&mut self.keeping.header, Header::Written) {
             let title = title.unwrap_or_else(|| prompt.to_owned());
-            lines.insert_str(0, &session::header(&self.options.id, &title, &self.options.model, at));
+            let named = (self.options.id.as_str(), self.keeping.workspace.as_str());
+            lines.insert_str(0, &session::header(named, &title, &self.options.model, at));
         }
         self.effects.push_back(Effect::KeepSession(lines));
     }

@@ -3,13 +3,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::channel::{mpsc, oneshot};
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, pending};
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{
     AtBoundary, Beside, Check, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove,
 };
-use headstart_tool_gate::{GateContext, Verdict};
+use headstart_tool_gate::{ApprovalMode, DenyRules, GateContext, Verdict};
+
+use super::guard::{Guard, GuardedRuntime, LastTime};
+use crate::ports::Runtime;
 
 /// A call that waits for the user's answer. Dropping it declines.
 pub(crate) struct Ask {
@@ -25,37 +28,57 @@ pub(crate) struct AskStep {
     pub(super) answer: oneshot::Sender<Option<StepAbove>>,
 }
 
-/// Where the questions of the engine come in.
+/// Where the questions of the engine come in, and what panicked.
 pub(crate) struct Inlet {
-    pub(crate) asks: mpsc::UnboundedReceiver<Ask>,
-    pub(crate) steps: mpsc::UnboundedReceiver<AskStep>,
+    pub(super) asks: mpsc::UnboundedReceiver<Ask>,
+    pub(super) steps: mpsc::UnboundedReceiver<AskStep>,
+    pub(super) broken: mpsc::UnboundedReceiver<String>,
 }
 
 /// The program's host, but for its questions: they come to the conversation.
 struct Questioning {
     host: Arc<dyn Host>,
+    guard: Guard,
+    last: LastTime,
     asks: mpsc::UnboundedSender<Ask>,
     steps: mpsc::UnboundedSender<AskStep>,
 }
 
-pub(crate) fn questioning(host: Arc<dyn Host>) -> (Arc<dyn Host>, Inlet) {
+/// The program's host and runtime as the conversation has them.
+pub(crate) fn questioning(
+    host: Arc<dyn Host>,
+    runtime: Arc<dyn Runtime>,
+) -> (Arc<dyn Host>, Arc<dyn Runtime>, Inlet) {
     let (send_asks, asks) = mpsc::unbounded();
     let (send_steps, steps) = mpsc::unbounded();
-    (Arc::new(Questioning { host, asks: send_asks, steps: send_steps }), Inlet { asks, steps })
+    let (send_broken, broken) = mpsc::unbounded();
+    let guard = Guard::new(send_broken);
+    let runtime = GuardedRuntime { runtime, guard: guard.clone(), last: LastTime::default() };
+    let host = Questioning { host, guard, last: LastTime::default(), asks: send_asks, steps: send_steps };
+    (Arc::new(host), Arc::new(runtime), Inlet { asks, steps, broken })
+}
+
+/// The rules where the host can name none: nothing is read, and nothing written.
+fn everything_closed() -> GateContext {
+    let deny = DenyRules::from_patterns(["**"]).unwrap_or_default();
+    GateContext { mode: ApprovalMode::Plan, deny, ..GateContext::default() }
 }
 
 #[async_trait]
 impl Host for Questioning {
     fn now(&self) -> Duration {
-        self.host.now()
+        self.last.time_or_last(self.guard.call(|| self.host.now()))
     }
 
     async fn sleep(&self, time: Duration) {
-        self.host.sleep(time).await;
+        if self.guard.wait(self.host.sleep(time)).await.is_err() {
+            // No time goes by for who cannot measure it.
+            pending().await
+        }
     }
 
     fn gate_context(&self) -> GateContext {
-        self.host.gate_context()
+        self.guard.call(|| self.host.gate_context()).unwrap_or_else(everything_closed)
     }
 
     async fn beside_prompt(
@@ -65,7 +88,8 @@ impl Host for Questioning {
         conversation: &CacheSafeParams,
         tree: &Arc<dyn Tree>,
     ) -> Result<Beside, String> {
-        self.host.beside_prompt(prompt, whose, conversation, tree).await
+        let told = self.host.beside_prompt(prompt, whose, conversation, tree);
+        self.guard.wait(told).await.unwrap_or_else(|broken| Err(broken.to_string()))
     }
 
     fn commit_options(&self) -> CommitOptions {
@@ -113,5 +137,21 @@ impl Host for Questioning {
             return Consent::Stop;
         }
         answered.await.unwrap_or(Consent::Decline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headstart_tool_gate::{CallRef, Decision, Gate};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn without_rules_nothing_may_be_read() {
+        let args = json!({ "file_path": "src/lib.rs" });
+        let call = CallRef { name: "read_file", args: args.as_object().unwrap() };
+        let verdict = Gate::new().judge(call, &everything_closed());
+        assert_ne!(verdict.decision, Decision::Allow, "{verdict:?}");
     }
 }

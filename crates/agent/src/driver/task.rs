@@ -30,7 +30,7 @@ impl<T: Send + 'static> Task<T> {
         let job = async move {
             let end = match work.await {
                 Ok(Ok(answer)) => Ok(answer),
-                Ok(Err(panic)) => Err(Broken::Panicked(words_of(&*panic))),
+                Ok(Err(panic)) => Err(Broken::of(&*panic)),
                 Err(Aborted) => Err(Broken::Stopped),
             };
             // Whoever began it may not want the answer any more.
@@ -47,6 +47,13 @@ impl<T: Send + 'static> Task<T> {
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Broken>> {
         // A job that was dropped has been stopped.
         self.end.poll_unpin(context).map(|end| end.unwrap_or(Err(Broken::Stopped)))
+    }
+}
+
+impl Broken {
+    /// What came of a call that panicked with this.
+    pub(super) fn of(panic: &(dyn Any + Send)) -> Self {
+        Self::Panicked(words_of(panic))
     }
 }
 

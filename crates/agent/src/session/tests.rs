@@ -20,8 +20,9 @@ fn kept() -> (String, Vec<Message>) {
     let first = [Message::text(Role::User, "[Note: x]\n\nhello"), Message::text(Role::Model, "Hello.")];
     let second =
         [Message::text(Role::User, "look"), call("1"), result("1"), Message::text(Role::Model, "Found.")];
-    let text =
-        header("k3v9", "hello", "m", 5) + &turn("hello", (6, 7), &first) + &turn("look", (8, 9), &second);
+    let text = header(("k3v9", ""), "hello", "m", 5)
+        + &turn("hello", (6, 7), &first)
+        + &turn("look", (8, 9), &second);
     (text, [first.to_vec(), second.to_vec()].concat())
 }
 
@@ -69,7 +70,7 @@ fn a_session_that_cannot_be_read_says_why() {
 #[test]
 fn titles_are_one_line_and_the_last_one_counts() {
     let long = "a prompt of many words, with\na line in it, ".repeat(9);
-    let text = header("a", &long, "m", 1);
+    let text = header(("a", ""), &long, "m", 1);
     let title = Session::read(text.as_bytes()).unwrap().title;
     assert!(title.chars().count() == TITLE_CHARS && title.ends_with('…') && !title.contains('\n'), "{title}");
     let renamed = text + &Session::title_line("one") + &Session::title_line(" the  parser\n");
@@ -90,7 +91,7 @@ proptest! {
     fn a_torn_session_is_legal(cut in 0..2_000_usize) {
         let (text, history) = kept();
         let cut = cut.min(text.len());
-        let begun = header("k3v9", "hello", "m", 5).len();
+        let begun = header(("k3v9", ""), "hello", "m", 5).len();
         match Session::read(&text.as_bytes()[..cut]) {
             Err(error) => prop_assert!(cut < begun, "{error}"),
             Ok(session) => {

@@ -1,10 +1,10 @@
-//! Ports that fail, panic or are gone.
+//! Ports that fail, panic, never answer or are gone.
 
 use futures::FutureExt;
 use headstart_agent::{Item, Phase, Refused};
 use headstart_speculation::Ending;
 
-use crate::world::{Setting, World, lock};
+use crate::world::{Mood, Setting, World, lock};
 
 #[test]
 fn a_model_that_panics_ends_its_turn_and_nothing_else() {
@@ -63,4 +63,112 @@ fn the_end_stops_what_runs_and_writes_down_what_it_cost() {
     assert_eq!(world.lines("turn").len(), 3);
     assert_eq!(world.outcomes().len(), 1);
     assert_eq!(world.file("made.txt"), None);
+}
+
+/// What was told of what could not be done.
+fn troubles(world: &World) -> Vec<String> {
+    let told = world.known.values().filter_map(|item| match item {
+        Item::Trouble { text } => Some(text.clone()),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn a_store_that_never_answers_is_told_once_and_the_conversation_goes_on_and_ends() {
+    let never = Mood::NeverAnswers;
+    for (ledger, session, about) in
+        [(never, Mood::Works, "costs"), (Mood::Works, never, "kept"), (never, never, "")]
+    {
+        let mut world = World::new(&Setting { ledger, session, ..Setting::default() });
+        world.say("talk");
+        let agent = world.agent.clone();
+        let mut idle = Box::pin(async move { agent.idle().await });
+        world.pass(4_900);
+        assert!(!world.is_done(&mut idle), "a store may take its time");
+        world.pass(200);
+        assert!(world.is_done(&mut idle), "{about}: {:?}", world.agent.view());
+        world.say("talk more");
+        world.pass(6_000);
+        let told = troubles(&world);
+        assert_eq!(told.len(), if about.is_empty() { 2 } else { 1 }, "{told:?}");
+        assert!(told.iter().all(|text| text.contains(about) && text.contains("5 s")), "{told:?}");
+        assert_eq!(world.prompts(), ["talk", "talk more"]);
+        // The other store has everything.
+        let kept = lock(&world.book.kept).matches(r#""type":"prompt""#).count();
+        assert_eq!(kept, if session == never { 0 } else { 2 });
+        assert_eq!(world.lines("turn").len(), if ledger == never { 0 } else { 2 });
+        world.close();
+    }
+}
+
+#[test]
+fn a_store_that_is_only_slow_has_everything_in_order() {
+    let mut world = World::new(&Setting { ledger: Mood::NeverAnswers, ..Setting::default() });
+    world.say("talk");
+    world.pass(6_000);
+    assert_eq!(troubles(&world).len(), 1);
+    world.say("talk more");
+    world.book.answer();
+    world.settle();
+    assert_eq!(world.lines("turn").len(), 2, "what waited is written when it answers");
+    world.close();
+}
+
+#[test]
+fn a_store_that_panics_is_told_once_and_nothing_else_is_lost() {
+    for (ledger, session) in [(Mood::Panics, Mood::Works), (Mood::Works, Mood::Panics)] {
+        let mut world = World::new(&Setting { ledger, session, ..Setting::default() });
+        for prompt in ["talk", "talk more"] {
+            world.say(prompt);
+        }
+        let told = troubles(&world);
+        assert!(matches!(told.as_slice(), [one] if one.contains("the store panics")), "{told:?}");
+        assert_eq!(world.prompts(), ["talk", "talk more"]);
+        world.close();
+    }
+}
+
+#[test]
+fn a_host_or_a_runtime_that_panics_loses_no_conversation() {
+    for which in ["now", "sleep", "gate_context", "beside_prompt", "unix_ms", "machine", "spawn"] {
+        let mut world = World::new(&Setting::default());
+        world.model.suggest("edit made.txt");
+        world.say("talk");
+        *lock(&world.host.panics) = which;
+        for prompt in ["talk on", "talk more"] {
+            let _ = world.agent.submit(prompt);
+            world.pass(1_000);
+        }
+        assert_eq!(world.agent.view().phase, Phase::Idle, "{which}");
+        let is_told = |item: &Item| match item {
+            Item::Trouble { text } => text.contains(&format!("{which} panics")),
+            Item::End { ending: Ending::Failed { error, .. } } => error.contains("panic"),
+            // Whoever gives a task away does not hear what became of it.
+            Item::End { ending } => *ending == Ending::Aborted && which == "spawn",
+            _ => false,
+        };
+        let told = world.known.values().filter(|item| is_told(item)).count();
+        assert!(0 < told, "{which}: {:?}", world.known);
+        *lock(&world.host.panics) = "";
+        world.say("talk at last");
+        let said = world.prompts();
+        assert_eq!((said[0].as_str(), said[said.len() - 1].as_str()), ("talk", "talk at last"), "{which}");
+        world.close();
+    }
+}
+
+#[test]
+fn a_conversation_at_whose_updates_nobody_looks_goes_on() {
+    let mut world = World::new(&Setting { events: true, ..Setting::default() });
+    world.say("talk");
+    world.drop_updates();
+    for prompt in ["read notes.txt", "talk more"] {
+        world.say(prompt);
+    }
+    let view = world.agent.view();
+    assert_eq!(view.phase, Phase::Idle);
+    assert_eq!(world.prompts(), ["talk", "read notes.txt", "talk more"]);
+    assert!(view.items.iter().any(|item| matches!(&**item, Item::Call(call) if call.outcome.is_some())));
+    world.close();
 }

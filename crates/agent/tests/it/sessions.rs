@@ -1,8 +1,9 @@
 //! Conversations that are gone on with in another process.
 
 use headstart_agent::{Item, Session};
+use headstart_forked_query::Role;
 
-use crate::world::{Setting, World, lock};
+use crate::world::{Setting, World, lock, text_of};
 
 /// The world after this one was closed, or killed.
 fn again(world: World) -> World {
@@ -93,5 +94,33 @@ fn a_conversation_has_the_title_that_its_user_gave() {
         world.settle();
         let session = Session::read(lock(&world.book.kept).as_bytes()).unwrap();
         assert_eq!((session.title.as_str(), session.id.as_str()), ("the parser", "chat"));
+    }
+}
+
+#[test]
+fn a_conversation_of_another_workspace_goes_on_and_both_are_told_so() {
+    let mut world = World::new(&Setting { workspace: "/elsewhere", ..Setting::default() });
+    world.say("talk");
+    let kept = lock(&world.book.kept).clone();
+    assert!(
+        kept.starts_with(r#"{"type":"session","#) && kept.contains(r#""workspace":"/elsewhere""#),
+        "{kept}"
+    );
+    let mut world = again(world);
+    let told = |world: &World| {
+        let is_told = |item: &Item| matches!(item, Item::Trouble { text } if text.contains("/elsewhere") && text.contains("/work"));
+        world.agent.view().items.iter().filter(|item| is_told(item)).count()
+    };
+    assert_eq!(told(&world), 1, "{:?}", world.agent.view().items);
+    world.say("talk on");
+    let request = lock(&world.model.turns).last().unwrap().clone();
+    let last = request.messages.iter().rfind(|message| message.role == Role::User).map(text_of).unwrap();
+    assert!(last.contains("/elsewhere") && last.ends_with("talk on"), "{last}");
+    // One of this workspace, and one of which it is not known, as before.
+    let without = kept.replace(r#","workspace":"/elsewhere""#, "");
+    assert_ne!(without, kept);
+    for (workspace, kept) in [("/elsewhere", kept), ("/work", without)] {
+        let world = World::new(&Setting { kept, workspace, ..Setting::default() });
+        assert_eq!(told(&world), 0);
     }
 }

@@ -1,0 +1,77 @@
+use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use headstart_speculation::Host;
+
+use super::task::Broken;
+use crate::ports::StoreError;
+
+/// So long a store may take. What it does then is not stopped, but nobody waits for it any more.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// What one store is told, one call after the other.
+pub(super) struct Keeper<T> {
+    /// What is not kept where the store fails, in words.
+    loss: &'static str,
+    waiting: VecDeque<BoxFuture<'static, Result<T, StoreError>>>,
+    current: Option<Call<T>>,
+}
+
+/// A call of the store that has no answer yet.
+struct Call<T> {
+    answer: BoxFuture<'static, Result<T, StoreError>>,
+    limit: BoxFuture<'static, ()>,
+    is_late: bool,
+}
+
+impl<T> Keeper<T> {
+    pub(super) fn new(loss: &'static str) -> Self {
+        Self { loss, waiting: VecDeque::new(), current: None }
+    }
+
+    pub(super) fn push(&mut self, call: impl Future<Output = Result<T, StoreError>> + Send + 'static) {
+        self.waiting.push_back(call.boxed());
+    }
+
+    /// Whether nobody has to wait for the store: it has everything, or it is one that does not answer.
+    pub(super) fn is_at_rest(&self) -> bool {
+        match &self.current {
+            Some(call) => call.is_late,
+            None => self.waiting.is_empty(),
+        }
+    }
+
+    /// What a call gave, or in words why nothing came of it. A call that takes too long is told once, and those behind it wait on.
+    pub(super) fn poll(
+        &mut self,
+        host: &Arc<dyn Host>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<T, String>> {
+        if self.current.is_none()
+            && let Some(answer) = self.waiting.pop_front()
+        {
+            let host = Arc::clone(host);
+            let limit = async move { host.sleep(LIMIT).await }.boxed();
+            self.current = Some(Call { answer, limit, is_late: false });
+        }
+        let Some(call) = &mut self.current else { return Poll::Pending };
+        if let Poll::Ready(answer) = AssertUnwindSafe(&mut call.answer).catch_unwind().poll_unpin(context) {
+            self.current = None;
+            return Poll::Ready(match answer {
+                Ok(answer) => answer.map_err(|error| error.to_string()),
+                Err(panic) => Err(format!("{}: {}", self.loss, Broken::of(&*panic))),
+            });
+        }
+        if !call.is_late && call.limit.poll_unpin(context).is_ready() {
+            call.is_late = true;
+            let (loss, seconds) = (self.loss, LIMIT.as_secs());
+            return Poll::Ready(Err(format!("{loss} for now: the store has not answered for {seconds} s")));
+        }
+        Poll::Pending
+    }
+}
