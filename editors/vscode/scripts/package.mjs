@@ -13,9 +13,11 @@ const FILES = ["README.md", "package.nls.json", "dist/extension.js", "dist/heads
 await rm(stage, { recursive: true, force: true });
 for (const file of FILES) await cp(root + file, stage + file);
 const licences = await Promise.all(["LICENSE-MIT", "LICENSE-APACHE"].map((name) => readFile(`${root}../../${name}`, "utf8")));
-// All of others that the extension brings is in the module of its npm package.
+// What the extension brings of others is in the module of its npm package, and what reads Markdown in its page.
 const { resolve } = createRequire(import.meta.url);
-await cp(join(dirname(resolve("headstart/package.json")), "THIRD-PARTY.md"), `${stage}THIRD-PARTY.md`);
+const ofOthers = await readFile(join(dirname(resolve("headstart/package.json")), "THIRD-PARTY.md"), "utf8");
+const ofMarked = await readFile(join(dirname(resolve("marked/package.json")), "LICENSE.md"), "utf8");
+await writeFile(`${stage}THIRD-PARTY.md`, `${ofOthers.trimEnd()}\n\n## marked\n\n\`\`\`text\n${ofMarked.trim()}\n\`\`\`\n`);
 await writeFile(`${stage}LICENSE.txt`, `headstart is licensed under either of the two licences below, as you like.\n\n${licences.join("\n\n")}`);
 const { scripts: _scripts, devDependencies: _dev, dependencies: _dependencies, private: _private, ...manifest } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
 await writeFile(`${stage}package.json`, `${JSON.stringify(manifest, null, 2)}\n`);

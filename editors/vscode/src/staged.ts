@@ -34,7 +34,7 @@ export class StagedDocuments implements vscode.TextDocumentContentProvider {
     if (files.length === 0) {
       void vscode.window.showInformationMessage("headstart: nothing is staged.");
     } else if (only !== undefined) {
-      await openOne(id, only);
+      await openOne(id, only, files.find(({ path }) => path === only)?.type === "create");
     } else if (await hasCommand("vscode.changes")) {
       const rows = files.map(({ path, type }) => [
         uriOf(id, "after", path),
@@ -44,18 +44,24 @@ export class StagedDocuments implements vscode.TextDocumentContentProvider {
       await vscode.commands.executeCommand("vscode.changes", "headstart: staged changes", rows);
     } else {
       const picked = await vscode.window.showQuickPick(
-        files.map(({ path, type, added, removed }) => ({ label: path, description: `${type} +${added} −${removed}`, path })),
+        files.map(({ path, type, added, removed }) => ({ label: path, description: `${type} +${added} −${removed}`, path, isNew: type === "create" })),
         { title: "headstart: staged changes", placeHolder: "Which file?" },
       );
-      if (picked) await openOne(id, picked.path);
+      if (picked) await openOne(id, picked.path, picked.isNew);
     }
   }
 }
 
-function openOne(id: string, path: string): Thenable<unknown> {
+/** The other side of a new file would be a text of one empty line, which it does not replace. */
+async function openOne(id: string, path: string, isNew: boolean): Promise<void> {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const options: vscode.TextDocumentShowOptions = { preview: true };
-  return vscode.commands.executeCommand("vscode.diff", uriOf(id, "before", path), uriOf(id, "after", path), `${name} (staged by headstart)`, options);
+  if (isNew && (await hasCommand("vscode.changes"))) {
+    const after = uriOf(id, "after", path);
+    await vscode.commands.executeCommand("vscode.changes", `${name} (new, staged by headstart)`, [[after, undefined, after]]);
+    return;
+  }
+  await vscode.commands.executeCommand("vscode.diff", uriOf(id, "before", path), uriOf(id, "after", path), `${name} (staged by headstart)`, options);
 }
 
 function uriOf(id: string, side: "before" | "after", path: string): vscode.Uri {

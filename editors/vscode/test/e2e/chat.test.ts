@@ -46,6 +46,31 @@ test("code of an answer is copied and inserted, a path opens, and the arrows cal
   }
 });
 
+test("an answer is read as Markdown: links say where they lead, HTML is text, and nothing is fetched", { timeout: 120_000 }, async () => {
+  const text = `# What there is\n\n- **one** and *two*\n- [the docs](https://example.org/a?b=1), [a command](command:workbench.action.quit), [a file](wordcount/counter.py)\n\n1. first\n2. second\n\n| name | lines |\n|---|--:|\n| \`counter.py\` | 9 |\n\n> quoted\n\n<img src="https://example.org/x.png" onerror="alert(1)"> ![a picture](https://example.org/y.png)\n\n~~gone~~ a_b_c`;
+  const workbench = await Workbench.open({ recording: { turns: [{ text }], suggestions: [] } });
+  const answer = workbench.chat.locator("article.model");
+  const texts = (selector: string) => answer.locator(selector).allTextContents();
+  try {
+    await workbench.send("what is there?");
+    await answer.locator("table").waitFor();
+    await workbench.picture("markdown");
+    assert.deepEqual([await texts("h4"), await texts("strong"), await texts("em"), await texts("ol li"), await texts("blockquote"), await texts("del")], [["What there is"], ["one"], ["two"], ["first", "second"], ["quoted"], ["gone"]]);
+    assert.deepEqual(await texts("td"), ["counter.py", "9"]);
+    assert.deepEqual(await texts("a"), ["https://example.org/a?b=1"]);
+    const [, links] = await texts("ul li");
+    assert.equal(links, "the docs https://example.org/a?b=1, a command command:workbench.action.quit, a file wordcount/counter.py");
+    assert.equal(await answer.locator("img").count(), 0);
+    const whole = await answer.textContent();
+    for (const there of ['<img src="https://example.org/x.png" onerror="alert(1)">', "a picture (https://example.org/y.png)", "a_b_c"]) assert.ok(whole?.includes(there), there);
+    await answer.getByRole("button", { name: "wordcount/counter.py" }).click();
+    await workbench.page.locator(".tab.active", { hasText: "counter.py" }).waitFor();
+  } finally {
+    await workbench.picture("markdown-last");
+    await workbench.close();
+  }
+});
+
 test("code of an answer goes into its file after a look at what changes, and nowhere where that is not certain", { timeout: 120_000 }, async () => {
   const code = "```python wordcount/counter.py\n%\n```";
   const answers = ["def count(text: str) -> Counter[str]:\n    # Words are the same in capital letters.\n    return Counter(word.lower() for word in WORD.findall(text))", "def nothing():\n    pass", "x = 1"];

@@ -1,25 +1,57 @@
 import type { FromPage } from "../protocol.js";
+import { type MarkedToken, type Token, type Tokens, lexer } from "marked";
 import { namedIn } from "../../files/placing.js";
 import { element } from "./dom.js";
 
 type Post = (message: FromPage) => void;
 
-/** Paragraphs, fenced and inline code of a model's text. Code can be copied, put into the editor or into its file, a path opens. */
+/**
+ * A model's text, which is Markdown. Code can be copied, put into the editor or into its file, a path opens. HTML stays the text that it is, no picture is fetched, and
+ * a link says where it leads.
+ */
 export function prose(text: string, post: Post): Node[] {
-  const nodes: Node[] = [];
-  const blocks = text.split(/^(?:```|~~~)(.*)$/m);
-  // Text, what the fence says, code, what the closing fence says, text …
-  for (let at = 0; at < blocks.length; at += 2) {
-    const block = blocks[at] ?? "";
-    if (at % 4 === 2) {
-      nodes.push(codeElement(block.replace(/^\n|\n$/g, ""), (blocks[at - 1] ?? "").trim(), post));
-      continue;
-    }
-    for (const paragraph of block.split(/\n{2,}/)) {
-      if (paragraph.trim() !== "") nodes.push(element("p", {}, ...inline(paragraph.trim(), post)));
-    }
+  return blocks(lexer(text), post);
+}
+
+function blocks(tokens: readonly Token[], post: Post): Node[] {
+  return tokens.flatMap((token) => block(token as MarkedToken, post));
+}
+
+function block(token: MarkedToken, post: Post): Node[] {
+  switch (token.type) {
+    case "space":
+    case "def":
+      return [];
+    case "code":
+      return [codeElement(token.text, (token.lang ?? "").trim(), post)];
+    case "heading":
+      // The chat has headings of its own above these.
+      return [element(`h${Math.min(6, token.depth + 3)}` as "h4", {}, ...inline(token.tokens, post))];
+    case "blockquote":
+      return [element("blockquote", {}, ...blocks(token.tokens, post))];
+    case "hr":
+      return [element("hr", {})];
+    case "list":
+      return [listElement(token, post)];
+    case "table":
+      return [tableElement(token, post)];
+    case "paragraph":
+      return [element("p", {}, ...inline(token.tokens, post))];
+    case "text":
+      return inline(token.tokens ?? [token], post).map((part) => (typeof part === "string" ? document.createTextNode(part) : part));
+    default:
+      return [element("p", {}, token.raw.trim())];
   }
-  return nodes;
+}
+
+function listElement({ ordered, start, items }: Tokens.List, post: Post): HTMLElement {
+  const rows = items.map(({ task, checked, tokens }) => element("li", {}, task && (checked ? "☑ " : "☐ "), ...blocks(tokens, post)));
+  return ordered ? element("ol", { start: `${start === "" ? 1 : start}` }, ...rows) : element("ul", {}, ...rows);
+}
+
+function tableElement({ header, rows }: Tokens.Table, post: Post): HTMLElement {
+  const row = (tag: "th" | "td", cells: readonly Tokens.TableCell[]): HTMLElement => element("tr", {}, ...cells.map(({ tokens }) => element(tag, {}, ...inline(tokens, post))));
+  return element("div", { class: "table", tabindex: "0" }, element("table", {}, element("thead", {}, row("th", header)), element("tbody", {}, ...rows.map((cells) => row("td", cells)))));
 }
 
 function codeElement(code: string, fence: string, post: Post): HTMLElement {
@@ -37,11 +69,37 @@ function codeElement(code: string, fence: string, post: Post): HTMLElement {
   );
 }
 
-function inline(text: string, post: Post): (Node | string)[] {
-  return text.split(/`([^`\n]+)`/).map((part, at) => {
-    if (at % 2 === 0) return part;
-    return element("code", {}, isPath(part) ? pathButton(part, post) : part);
+function inline(tokens: readonly Token[], post: Post): (Node | string)[] {
+  return tokens.flatMap((given): (Node | string)[] => {
+    const token = given as MarkedToken;
+    switch (token.type) {
+      case "text":
+        return "tokens" in token && token.tokens !== undefined ? inline(token.tokens, post) : [token.text];
+      case "escape":
+        return [token.text];
+      case "codespan":
+        return [element("code", {}, isPath(token.text) ? pathButton(token.text, post) : token.text)];
+      case "strong":
+      case "em":
+      case "del":
+        return [element(token.type, {}, ...inline(token.tokens, post))];
+      case "br":
+        return [element("br", {})];
+      case "link":
+        return linkElement(token, post);
+      case "image":
+        return [token.text === "" ? token.href : `${token.text} (${token.href})`];
+      default:
+        return [token.raw];
+    }
   });
+}
+
+/** Only the web is led to: an address of another kind could be a command of the editor's. */
+function linkElement({ href, text, tokens }: Tokens.Link, post: Post): (Node | string)[] {
+  if (isPath(href)) return [...(text === href ? [] : [...inline(tokens, post), " "]), pathButton(href, post)];
+  const words = text === href ? [] : [...inline(tokens, post), " "];
+  return [...words, /^https?:/i.test(href) ? element("a", { href, title: href }, href) : href];
 }
 
 /** `src/view.ts`, `view.ts:12`: words with a folder or an ending, and no more than that. */
