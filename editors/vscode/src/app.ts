@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { ChangeSet, Model } from "headstart";
+import type { ChangeSet, Model, Tool } from "headstart";
 import { ContextKeys } from "./context.js";
 import { Conversations } from "./conversations.js";
 import { load, treeError } from "./engine.js";
@@ -9,7 +9,8 @@ import { applyCode } from "./files/apply.js";
 import { WorkspaceFiles } from "./files/workspace.js";
 import { type Chosen, chooseModel } from "./models/choose.js";
 import { mentionsOf } from "./mentions.js";
-import { FIRST_PROMPT, RECORDING } from "./sample/project.js";
+import { editorTools } from "./models/editor-tools.js";
+import { ABOUT, FIRST_PROMPT, RECORDING } from "./sample/project.js";
 import { ProjectSearch } from "./search/project-search.js";
 import { searchProject } from "./search/quick-pick.js";
 import { Keys } from "./secrets.js";
@@ -115,7 +116,7 @@ export class App implements vscode.Disposable {
       modelName: "model" in first ? first.name : "none",
       ...("model" in first && { facts: first.facts }),
       tree,
-      tools: () => this.#search?.tools ?? [],
+      tools: () => this.#tools(),
       mentions: mentionsOf(root),
       mode: () => (isSample ? "auto-edit" : settings().mode),
       system: () => this.#system?.text ?? "",
@@ -192,12 +193,17 @@ export class App implements vscode.Disposable {
   /** What the model is told first. It is the same bytes until other tools are offered, or rules are read or not. */
   async #tellSystem(headstart: Headstart, root: vscode.Uri, tree: WorkspaceFiles): Promise<void> {
     const { deny, rules, tools: said } = settings();
-    const tools = this.#search?.tools ?? [];
+    const tools = this.#tools();
     const of = offered({ rules, tools: said }, tools);
     if (this.#system?.of === of) return;
     const model: Model = { stream: () => Promise.reject(new Error("nothing is asked")) as never };
     const options = { model, tree, tools, deny, toolPolicies: said.user, projectToolPolicies: said.project };
     this.#system = { ...(await systemOf(headstart, root, rules, options)), of };
+  }
+
+  /** Those beside the built-in ones. */
+  #tools(): Tool[] {
+    return [...(this.#search?.tools ?? []), ...editorTools(this.#isSample ? [] : settings().editorTools)];
   }
 
   /** The rules in it, once. */
@@ -420,7 +426,8 @@ export class App implements vscode.Disposable {
     const status = enabled ? "" : "Suggestions are off";
     const view = this.#session?.view ?? { busy: "idle" as const, enabled, tab, queued: [] };
     const waits = this.#waitsUntil === undefined ? {} : { waitsMs: Math.max(0, this.#waitsUntil - Date.now()) };
-    return { ...view, ...setup, ...waits, model: model || "Choose a model", mode: this.#isSample ? "auto-edit" : settings().mode, status };
+    const about = this.#isSample ? { about: ABOUT } : {};
+    return { ...view, ...setup, ...waits, ...about, model: model || "Choose a model", mode: this.#isSample ? "auto-edit" : settings().mode, status };
   }
 
   #label(): string {

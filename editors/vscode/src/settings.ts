@@ -20,6 +20,8 @@ export interface Settings {
   deny: string[];
   /** What is said of single tools by the user, and by the workspace, which can only have more asked or excluded. */
   tools: { user: ToolPolicies; project: ToolPolicies };
+  /** Tools of other extensions that the model may ask for. */
+  editorTools: string[];
   index: boolean;
   /** Whether the project's own rules go to the model. */
   rules: boolean;
@@ -44,6 +46,7 @@ export function settings(): Settings {
     candidates: Math.min(3, Math.max(1, config.get("candidates", 1))),
     deny: denied(config),
     tools: toolsSaid(config),
+    editorTools: config.get<unknown[]>("editorTools", []).filter((name): name is string => typeof name === "string" && name !== ""),
     index: config.get("index", true),
     rules: config.get("rules", true),
     recording: config.get("recording", "").trim(),

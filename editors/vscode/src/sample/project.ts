@@ -19,6 +19,10 @@ export const PROJECT: Record<string, string> = {
 
 export const FIRST_PROMPT = "add a function that gives the most frequent words";
 
+/** What the chat says of it before the first prompt. */
+export const ABOUT = `A recording answers here, no model, whatever is typed: it adds a function to this small project, its tests, a line of the changelog, and stops at a question. \
+Tools, files, diffs and questions are the real ones. Press Tab to begin.`;
+
 const RETURN = "    return Counter(word.lower() for word in WORD.findall(text))\n";
 const TOP = `
 

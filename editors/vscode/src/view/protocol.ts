@@ -87,6 +87,8 @@ export interface ViewState {
   mode: string;
   /** How long until the provider, which had no answer for a moment, is asked again. */
   waitsMs?: number;
+  /** What has to be known before the first prompt. */
+  about?: string;
   /** What is missing before a prompt can be answered. */
   setup?: { text: string; actions: ItemAction[] };
 }

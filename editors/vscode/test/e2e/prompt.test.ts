@@ -93,6 +93,7 @@ test("a first try: without a folder, without a key, in a dark window", { timeout
   try {
     await workbench.command("headstart: Try with a recording");
     await workbench.ghost("add a function that gives the most frequent words");
+    await workbench.chat.locator("#welcome .note", { hasText: "A recording answers here, no model" }).waitFor();
     await workbench.tab();
     await workbench.ghost("add tests for top");
     await workbench.editorShows("def top");

@@ -33,7 +33,12 @@ export interface FakeChat {
 /** What the host offers; a test sets it. */
 export const offered: FakeChat[] = [];
 
+/** Tools of others; a test sets them, and what runs them. */
+export const tools: { name: string; description: string; inputSchema?: object }[] = [];
+
 export const lm = {
+  tools,
+  invokeTool: (_name: string, _options: { input: object }): Promise<{ content: unknown[] }> => Promise.reject(new Error("no test wants it")),
   selectChatModels: ({ family, id }: { family?: string; id?: string }) =>
     Promise.resolve(offered.filter((chat) => (family === undefined || chat.family === family) && (id === undefined || chat.id === id))),
 };
