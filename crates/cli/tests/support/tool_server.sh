@@ -15,7 +15,9 @@ while IFS= read -r line; do
       result="{\"tools\":[{\"name\":\"look\",\"description\":\"Looks\",$schema,$hints},{\"name\":\"send\",\"description\":\"Sends\",$schema}$more]}" ;;
     *'"method":"tools/call"'*)
       printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
-      result='{"content":[{"type":"text","text":"\u001b[31mforty-two\u001b[0m"}]}' ;;
+      text='\u001b[31mforty-two\u001b[0m'
+      [[ -e "$LOG.says" ]] && text=$(<"$LOG.says")
+      result="{\"content\":[{\"type\":\"text\",\"text\":\"$text\"}]}" ;;
     *'"method":"resources/list"'*)
       result='{"resources":[{"uri":"memo://plan","name":"plan","description":"What is planned"},{"uri":"memo://my notes","name":"notes"},{"uri":"memo://\u001b[2J","name":"evil"}]}' ;;
     *'"method":"resources/read"'*)
