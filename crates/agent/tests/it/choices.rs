@@ -278,6 +278,7 @@ fn another_model_is_asked_anew() {
     assert_eq!(models, ["m", "m", "n"]);
 }
 
+// Row: S7
 #[test]
 fn the_view_is_json_for_who_draws_in_another_language() {
     let mut world = World::with_suggestion(

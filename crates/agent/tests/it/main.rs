@@ -3,6 +3,7 @@
 mod ahead;
 mod choices;
 mod ports;
+mod prefix;
 mod random;
 mod sessions;
 mod stories;

@@ -6,6 +6,7 @@ use headstart_speculation::Ending;
 
 use crate::world::{Mood, Setting, World, lock};
 
+// Row: S52
 #[test]
 fn a_model_that_panics_ends_its_turn_and_nothing_else() {
     let mut world = World::new(&Setting::default());

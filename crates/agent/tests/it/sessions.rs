@@ -12,6 +12,7 @@ fn again(world: World) -> World {
     World::new(&Setting { kept, ..Setting::default() })
 }
 
+// Row: S7
 #[test]
 fn a_conversation_goes_on_where_it_was() {
     let mut world = World::new(&Setting::default());

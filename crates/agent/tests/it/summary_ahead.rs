@@ -51,6 +51,7 @@ fn talk_until_asked(world: &mut World) {
     panic!("no summary was asked for");
 }
 
+// Row: X23
 #[test]
 fn the_turn_that_needs_it_finds_it_there() {
     let mut world = world(Mode::Always);

@@ -14,6 +14,7 @@ fn ends(world: &World) -> Vec<&Ending> {
     ends.collect()
 }
 
+// Row: S2
 #[test]
 fn a_turn_is_told_from_the_prompt_to_its_end() {
     let mut world = World::new(&Setting::default());
@@ -82,6 +83,7 @@ fn an_interrupted_turn_gives_back_what_was_to_follow_and_nothing_runs_by_itself(
     assert_eq!(world.agent.interrupt(), Err(Refused::Stale));
 }
 
+// Row: S12
 #[test]
 fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
     let because = Answer::NoBecause("use another name".to_owned());
@@ -117,6 +119,7 @@ fn a_question_stands_until_it_is_answered_and_takes_only_an_answer_that_fits() {
     }
 }
 
+// Row: S11
 #[test]
 fn an_interrupt_takes_the_question_with_it() {
     let mut world = World::new(&Setting { mode: ApprovalMode::Default, ..Setting::default() });

@@ -60,6 +60,7 @@ fn another_models_window_counts_as_soon_as_it_answers() {
     assert!(!compactions(&world).is_empty());
 }
 
+// Row: S118
 #[test]
 fn fifty_turns_fit_into_a_small_window() {
     turns_fit(50, &WITH_HUGE, 17);
@@ -115,6 +116,7 @@ fn turns_fit(count: usize, prompts: &[&str], twentieths: usize) {
     check_pairing(&kept.history).expect("a legal history");
 }
 
+// Row: X23
 #[test]
 fn one_long_turn_goes_on_with_a_summary_of_itself() {
     let mut world = world(true);
@@ -156,6 +158,7 @@ fn a_provider_that_says_it_is_too_long_is_asked_once_more() {
     assert_eq!(*last_ending(&world), Ending::Completed);
 }
 
+// Row: X23
 #[test]
 fn its_user_may_have_it_summed_up() {
     let mut world = world(true);

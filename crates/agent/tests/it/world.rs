@@ -20,7 +20,9 @@ use headstart_agent::{
 use headstart_budget::ledger::{Entry, Source};
 use headstart_budget::policy::{Habits, Hold, Mode, Policy, Tariff};
 use headstart_budget::{EntryBuilder, Metering, Unwritten};
-use headstart_context::Window;
+use headstart_context::{
+    MentionSource, Outside, ProjectRules, Surroundings, Window, mention_room, resolve_mentions, system_text,
+};
 use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, EventStream, FinishReason, Message, Model, ModelError, ModelEvent,
     ModelRequest, Part, Prices, Role, ToolCall, Usage, check_pairing,
@@ -49,6 +51,8 @@ pub(crate) struct Setting {
     pub(crate) workspace: &'static str,
     pub(crate) events: bool,
     pub(crate) window: Option<Window>,
+    /// Files besides; with them come the project's rules, and mentions are resolved.
+    pub(crate) project: &'static [(&'static str, &'static str)],
     /// The lines of the conversation that goes on.
     pub(crate) kept: String,
 }
@@ -92,6 +96,7 @@ impl Default for Setting {
             workspace: "/work",
             events: false,
             window: None,
+            project: &[],
             kept: String::new(),
         }
     }
@@ -113,6 +118,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(setting: &Setting) -> Self {
         let files = [("notes.txt", "one\n"), ("other.txt", "other\n")];
+        let files = files.iter().chain(setting.project).copied();
         let tree = Arc::new(MemoryTree::from_files(files).unwrap());
         let model = Arc::new(Obedient::default());
         let background = Arc::new(Background(Arc::clone(&model))) as Arc<dyn Model>;
@@ -139,6 +145,7 @@ impl World {
                     .collect(),
                 ..GateContext::default()
             }),
+            tells_project: !setting.project.is_empty(),
             ..StillHost::default()
         });
         let (asked, background) = models(&host);
@@ -161,7 +168,13 @@ impl World {
             ..Book::default()
         });
         let options = AgentOptions {
-            system: "Do as you are told.".to_owned(),
+            system: if host.tells_project {
+                let tree = Arc::clone(&tree) as Arc<dyn Tree>;
+                let read = ProjectRules::read(&tree, &host.gate_context()).now_or_never().unwrap();
+                system_text(&[], Some(&read), &Surroundings::default())
+            } else {
+                "Do as you are told.".to_owned()
+            },
             model: "m".to_owned(),
             restore: (!setting.kept.is_empty()).then(|| Session::read(setting.kept.as_bytes()).unwrap()),
             window: setting.window,
@@ -394,6 +407,9 @@ fn deed(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
     let last = request.messages.last();
     let prompt = request.messages.iter().rev().find(|message| message.role == Role::User).map(text_of);
     let prompt = prompt.unwrap_or_default();
+    // What goes with it stands behind it.
+    let prompt = prompt.split("\n\nWhat is named with an @").next().unwrap_or_default();
+    let prompt = prompt.split("\n\n<project-rules").next().unwrap_or_default();
     let prompt = prompt.rsplit("\n\n").next().unwrap_or_default();
     let call = |name: &str, args: &Value| vec![call(name, args)];
     if last.is_some_and(|message| message.role == Role::Tool) {
@@ -449,6 +465,8 @@ impl Model for Background {
 #[derive(Default)]
 pub(crate) struct StillHost {
     pub(crate) rules: Mutex<GateContext>,
+    /// Whether prompts come with the project's rules and with what they mention.
+    tells_project: bool,
     ms: AtomicU64,
     sleepers: Mutex<Vec<(u64, oneshot::Sender<()>)>>,
     /// What of it, or of the runtime, panics.
@@ -487,14 +505,26 @@ impl Host for StillHost {
         &self,
         prompt: &str,
         _whose: PromptOf,
-        _conversation: &CacheSafeParams,
-        _tree: &Arc<dyn Tree>,
+        conversation: &CacheSafeParams,
+        tree: &Arc<dyn Tree>,
     ) -> Result<Beside, String> {
         may_panic(&self.panics, "beside_prompt");
-        match prompt.split_once("@none") {
-            Some(_) => Err("@none: there is no such file".to_owned()),
-            None => Ok(Beside::default()),
+        if prompt.contains("@none") {
+            return Err("@none: there is no such file".to_owned());
         }
+        if !self.tells_project {
+            return Ok(Beside::default());
+        }
+        let gate = self.gate_context();
+        let room = mention_room(None, conversation);
+        let resolved = resolve_mentions(prompt, tree, &gate, &Nothing, room).await;
+        let resolved = resolved.map_err(|error| error.to_string())?;
+        let (system, history) = (conversation.system(), conversation.history());
+        let rules = ProjectRules::read(tree, &gate).await;
+        let told = rules.beside_prompt(prompt, system, history, tree, &gate).await;
+        let texts: Vec<_> = resolved.text.into_iter().chain(told.text).collect();
+        let text = (!texts.is_empty()).then(|| texts.join("\n\n"));
+        Ok(Beside { text, images: resolved.images, read: resolved.read })
     }
 
     async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {
@@ -503,6 +533,16 @@ impl Host for StillHost {
 
     async fn step_above(&self, _step: &Step) -> Option<StepAbove> {
         panic!("the policy answers for steps");
+    }
+}
+
+/// Knows of nothing but files and rules.
+struct Nothing;
+
+#[async_trait]
+impl MentionSource for Nothing {
+    async fn tell(&self, _what: Outside, _prompt: &str) -> Result<String, String> {
+        Err("is not known here".to_owned())
     }
 }
 

@@ -1,0 +1,100 @@
+//! What a provider finds in its cache of a conversation in which the project's rules, mentions, an edited rule and summaries are in play.
+
+use std::sync::atomic::Ordering;
+
+use headstart_agent::{Compacted, Item};
+use headstart_budget::policy::Mode;
+use headstart_context::Window;
+use headstart_forked_query::{Message, ModelRequest, Role};
+
+use crate::world::{Setting, World, lock, text_of};
+
+const SEES: u64 = 8_000;
+const PROJECT: [(&str, &str); 4] = [
+    ("AGENTS.md", "Write in verse.\n"),
+    (".headstart/rules/text.md", "---\nglobs: *.txt\n---\nEnd each line.\n"),
+    ("src/AGENTS.md", "Scripts are small.\n"),
+    ("src/run.sh", "echo run\n"),
+];
+fn compactions(world: &World) -> Vec<&Compacted> {
+    let items = world.known.values().filter_map(|item| match item {
+        Item::Compacted(compacted) => Some(compacted),
+        _ => None,
+    });
+    items.collect()
+}
+
+/// The requests of turns: those for summaries do not think.
+fn turns(world: &World) -> Vec<ModelRequest> {
+    lock(&world.model.turns).iter().filter(|request| request.thinking).cloned().collect()
+}
+
+/// The provider knows all of the one from the other: system instruction, tools, and every message.
+fn begins_with(longer: &ModelRequest, shorter: &ModelRequest) -> bool {
+    longer.system == shorter.system
+        && longer.tools == shorter.tools
+        && longer.messages.get(..shorter.messages.len()) == Some(&shorter.messages[..])
+}
+
+fn said_by_user(messages: &[Message]) -> Vec<String> {
+    messages.iter().filter(|message| message.role == Role::User).map(text_of).collect()
+}
+
+// Row: S117, S118, X23
+#[test]
+fn each_request_begins_with_the_one_before_but_for_each_compaction_once() {
+    let window = Some(Window { tokens: SEES, ..Window::default() });
+    let setting = Setting { window, background: Mode::Always, project: &PROJECT, ..Setting::default() };
+    let mut world = World::new(&setting);
+    world.model.sees.store(SEES, Ordering::SeqCst);
+    let words = "of this and that ".repeat(60);
+    let (mut asked, mut ahead, mut compacted) = (0, 0, 0);
+    // Whether the model reads the rule for texts, at the end of each turn.
+    let mut reads_rule = Vec::new();
+    for turn in 0..60 {
+        match turn {
+            21 => world.write("AGENTS.md", "Write in prose.\n"),
+            41 => world.write(".headstart/rules/text.md", "---\nglobs: '*.txt'\n---\nEnd no line.\n"),
+            _ => {}
+        }
+        world.model.suggest("talk about @other.txt");
+        world.say(&match turn % 4 {
+            0 => "read notes.txt".to_owned(),
+            1 => format!("talk about @src/run.sh and @notes.txt {words}"),
+            2 => "edit made.txt".to_owned(),
+            _ => format!("talk {words}"),
+        });
+        world.pass(1_000);
+
+        let requests = turns(&world);
+        let new = &requests[asked..];
+        let last = new.last().expect("a turn asks");
+        let pairs = requests[asked.saturating_sub(1)..].windows(2);
+        let losses = pairs.filter(|pair| !begins_with(&pair[1], &pair[0])).count();
+        let compactions = compactions(&world).len();
+        assert!(losses <= compactions - compacted, "turn {turn}: {losses} losses");
+        assert_eq!((&last.system, &last.tools), (&requests[0].system, &requests[0].tools), "turn {turn}");
+        // Work ahead begins with all that the turn has said.
+        for request in &lock(&world.model.ahead)[ahead..] {
+            assert!(begins_with(request, last), "turn {turn}");
+            let prompt = said_by_user(&request.messages).pop().unwrap_or_default();
+            assert!(prompt.contains("<mentioned file=\"other.txt\">\nother\n"), "{prompt}");
+        }
+        let said = said_by_user(&last.messages).concat();
+        let rule = if turn < 41 { "End each line." } else { "End no line." };
+        reads_rule.push(said.contains(rule));
+        // The one that was edited before the first summary, too.
+        assert!(
+            turn < 21 || said.contains("Write in prose.") || compacted < compactions,
+            "turn {turn}: {said}"
+        );
+        let compacted_before = compacted;
+        (asked, ahead, compacted) = (requests.len(), lock(&world.model.ahead).len(), compactions);
+        // A summary takes the rule along; the next prompt brings it again.
+        assert!(reads_rule[turn] || compacted_before < compacted, "turn {turn}: {said}");
+    }
+    let summaries = compactions(&world).iter().filter(|compacted| compacted.summary.is_some()).count();
+    assert!(1 < summaries, "{:?}", compactions(&world));
+    assert!(40 < ahead, "{ahead}");
+    assert!(reads_rule.contains(&false), "the rule was cut away");
+}
