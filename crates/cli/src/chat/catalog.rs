@@ -64,7 +64,7 @@ Tab takes the suggestion and what ran ahead for it; in default mode you are aske
 Right puts it into the prompt to be edited, Enter sends the prompt, Esc dismisses the suggestion.
 Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
 A slash or an @ lists what could be meant: Tab takes the marked one, Up and Down move the mark, Esc closes the list.
-@FILE, @FOLDER/, @FILE:10-20, @rule:NAME, @diff and @codebase are told to the model with your prompt.
+@FILE, @FOLDER/, @FILE:10-20, @rule:NAME, @diff, @codebase, @https://… and @SERVER:URI (what a tool server has) go to the model with your prompt.
 Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-R searches it.
 !COMMAND runs a command of yours, and the model is told of it with your next prompt; !!COMMAND, and it is not.
 A prompt that begins with a slash is written with two; a path needs no second one.
@@ -128,5 +128,12 @@ mod tests {
             assert!(row.chars().count() <= 100, "{row}");
         }
         assert_eq!(help.lines().filter(|row| row.starts_with('/')).count(), COMMANDS.len());
+    }
+
+    #[test]
+    fn all_that_an_at_may_name_is_in_the_help() {
+        let outside =
+            ["@diff", "@codebase", "@https://", "@SERVER:URI", "@rule:NAME", "@FOLDER/", "@FILE:10-20"];
+        assert_eq!(outside.into_iter().find(|mention| !KEYS.contains(mention)), None);
     }
 }
