@@ -3,12 +3,15 @@
 mod dependencies;
 mod layout;
 mod named_tests;
+mod rows;
+mod tests_of;
 mod text;
 
 use std::fmt;
 use std::path::Path;
 
 pub(crate) use dependencies::PURE_CRATES;
+pub(crate) use rows::write as write_rows;
 
 /// Why the rules could not be checked, or which of them are broken.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +56,7 @@ pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
     broken.extend(layout::check(repository, &packages)?);
     broken.extend(text::check(&files, &text::MachinePaths::of_this_machine(repository)));
     broken.extend(named_tests::check(&files));
+    broken.extend(rows::check(&files));
     for warning in text::warnings(&files) {
         eprintln!("rules: {warning}");
     }
@@ -66,6 +70,7 @@ fn lines(broken: &[Broken]) -> String {
 
 #[cfg(test)]
 mod tests {
+    // Row: S1
     #[test]
     fn the_repository_keeps_its_rules() {
         if let Err(error) = super::run(&crate::repository()) {

@@ -71,12 +71,14 @@ mod tests {
         assert_eq!(chunks(Language::Text, "a"), [(0, 0)]);
     }
 
+    // Row: S73
     #[test]
     fn a_line_that_is_too_long_is_a_chunk() {
         let text = format!("a\n{}\nb\n", "x".repeat(5_000));
         assert_eq!(chunks(Language::Text, &text), [(0, 0), (1, 1), (2, 2)]);
     }
 
+    // Row: S76
     #[test]
     fn a_text_is_cut_at_its_headings() {
         let part = |title: &str| format!("# {title}\n\n{}\n", "some words in a line\n".repeat(60));
@@ -86,6 +88,7 @@ mod tests {
     }
 
     #[cfg(feature = "grammars")]
+    // Row: S75
     #[test]
     fn code_is_cut_between_its_definitions_and_comments_stay_with_them() {
         let function = |name: &str| {
@@ -103,6 +106,7 @@ mod tests {
         assert_eq!(found.len(), 3);
     }
 
+    // Row: S73, S79
     #[test]
     fn there_are_not_too_many() {
         let text = "x".repeat(400) + "\n";

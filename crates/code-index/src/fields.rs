@@ -234,6 +234,7 @@ mod tests {
         ContentFields::of(&WorkspacePath::parse(name).unwrap(), text)
     }
 
+    // Row: X19
     #[test]
     fn definitions_are_found_in_every_language() {
         let cases: [(&str, &str, &[&str]); 11] = [
@@ -318,6 +319,7 @@ mod tests {
         assert_eq!(found.digest, of("a.zig", b"one\ntwo\nthree\n").digest);
     }
 
+    // Row: S74
     #[test]
     fn what_is_no_text_is_known_by_its_path() {
         let long = "x ".repeat(5 << 20);

@@ -117,6 +117,7 @@ pub fn order_of(scores: &[f32], passages: usize) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
 
+    // Row: S64
     #[test]
     fn what_is_no_judgement_changes_no_order() {
         assert_eq!(order_of(&[0.1, 0.9, 0.1, 0.5], 4), Some(vec![1, 3, 0, 2]));

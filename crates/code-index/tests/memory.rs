@@ -23,6 +23,7 @@ fn found(index: &MemoryIndex, text: &str) -> Vec<String> {
     hits(&view, text, Budget::default()).into_iter().map(|hit| hit.path.to_string()).collect()
 }
 
+// Row: S96
 #[test]
 fn a_question_in_chinese_finds_comments_in_chinese() {
     let index = index(&[
@@ -66,6 +67,7 @@ fn a_name_is_found_where_it_is_defined() {
     assert!(first.why.iter().any(|why| why.term == "parsequeri" && 0.0 < why.part), "{first:?}");
 }
 
+// Row: S99
 #[test]
 fn places_and_endings_leave_the_rest_out() {
     let index = index(&[
@@ -83,6 +85,7 @@ fn places_and_endings_leave_the_rest_out() {
     assert_eq!(hits.len(), 1);
 }
 
+// Row: S62, S70, S84, S94, S95
 #[test]
 fn past_commits_and_recent_changes_count() {
     let mut index = index(&[("a.rs", "fn one() {}\n"), ("b.rs", "fn two() {}\n"), ("c.rs", "fn two() {}\n")]);
@@ -101,6 +104,7 @@ fn past_commits_and_recent_changes_count() {
     assert_eq!(first(&[(path("c.rs"), 1.0)]), "c.rs");
 }
 
+// Row: S63, S68
 #[test]
 fn each_file_comes_once_before_any_comes_twice() {
     let part = |word: &str| format!("# {word}\n\nneedle {}\n\n", "filler words here\n".repeat(70));
@@ -116,6 +120,7 @@ fn each_file_comes_once_before_any_comes_twice() {
     }
 }
 
+// Row: S79
 #[test]
 fn hostile_files_are_indexed_without_harm() {
     let names =
@@ -212,6 +217,7 @@ proptest! {
     }
 }
 
+// Row: X12
 #[test]
 fn the_map_begins_with_what_others_rest_on() {
     let index = index(&[

@@ -29,6 +29,7 @@ fn found(store: &Store, query: &str) -> Vec<String> {
     hits(&view, query, Budget::default()).into_iter().map(|hit| hit.path.to_string()).collect()
 }
 
+// Row: S112
 #[test]
 fn what_changed_is_read_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
@@ -54,6 +55,7 @@ fn what_changed_is_read_and_nothing_else() {
     assert_eq!(found(&store, "three").len(), 2);
 }
 
+// Row: X8
 #[test]
 fn what_is_ignored_or_closed_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,6 +110,7 @@ fn an_update_that_is_stopped_is_gone_on_with() {
     assert_eq!(seen, [20, 40, 60, 80, 100, 100, 100, 100, 100, 100]);
 }
 
+// Row: S110
 #[test]
 fn a_look_that_is_stopped_while_it_walks_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -138,6 +141,7 @@ fn a_look_that_is_stopped_while_it_walks_loses_nothing() {
     assert_eq!(bring_up(&store, &tree).applied.removed, 1);
 }
 
+// Row: S115
 #[test]
 fn single_paths_are_followed_without_a_look_at_the_others() {
     let folder = tempfile::tempdir().unwrap();

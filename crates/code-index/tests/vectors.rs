@@ -69,6 +69,7 @@ fn nearest(store: &Store, model: &str, numbers: &[f32]) -> Vec<(String, f32)> {
     found.iter().map(|near| (name(near), (near.similarity * 100.0).round() / 100.0)).collect()
 }
 
+// Row: S61
 #[test]
 fn a_content_gets_its_vectors_once_and_keeps_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -159,6 +160,7 @@ fn found(view: &View<'_>, text: &str, near: &[u32]) -> Vec<String> {
     hits.into_iter().map(|hit| hit.path.to_string()).collect()
 }
 
+// Row: S62, S90, S105, S106
 #[test]
 fn vectors_move_what_words_found_and_add_a_little() {
     let names: Vec<String> = (0..12).map(|number| format!("other/{number:02}.txt")).collect();

@@ -93,6 +93,7 @@ git ls-files .env
 git status .env
 ";
 
+// Row: X7
 #[test]
 fn what_names_a_secret_asks_first() {
     let gate = Gate::new();

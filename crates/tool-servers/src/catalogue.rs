@@ -148,6 +148,7 @@ mod tests {
         assert!(left_out.is_empty());
     }
 
+    // Row: X17
     #[test]
     fn of_tools_that_cannot_be_told_apart_none_is_offered() {
         let long = "l".repeat(80);

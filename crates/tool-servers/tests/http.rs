@@ -226,6 +226,7 @@ async fn one_that_wants_a_token_says_so_and_the_token_is_in_no_error() {
     assert_eq!(call(&*servers.tools()[0], true, json!({})).await.unwrap(), "seen");
 }
 
+// Row: S53
 #[tokio::test]
 async fn a_session_that_is_gone_is_begun_anew() {
     let server = Server::start(Behaves::Forgets).await;
@@ -316,6 +317,7 @@ async fn answers(status: &'static str, body: &'static str) -> (String, Arc<Mutex
     (address, asked)
 }
 
+// Row: S54
 #[tokio::test]
 async fn a_tool_behind_an_address_is_posted_its_arguments() {
     let (url, asked) = answers("200 OK", r#"{"output":[{"name":"a","description":"","content":"one\u001b[2J"},{"name":"b"},{"content":"two"}]}"#).await;
@@ -325,6 +327,7 @@ async fn a_tool_behind_an_address_is_posted_its_arguments() {
     assert!(asked.starts_with("POST / ") && asked.ends_with(r#"{"arguments":{"n":5}}"#), "{asked}");
 }
 
+// Row: S54
 #[tokio::test]
 async fn one_that_fails_is_an_error_with_its_cause() {
     for (status, body, says) in [

@@ -58,6 +58,7 @@ async fn call(servers: &ToolServers, tool: &str, attended: bool, args: Value) ->
     tool.run(args.as_object().unwrap(), context).await
 }
 
+// Row: S53
 #[tokio::test]
 async fn everything_that_the_protocol_has() {
     let folder = tempfile::tempdir().unwrap();
@@ -88,6 +89,7 @@ async fn everything_that_the_protocol_has() {
     servers.close().await;
 }
 
+// Row: S53
 #[tokio::test]
 async fn files() {
     let folder = tempfile::tempdir().unwrap();

@@ -24,6 +24,7 @@ fn asked_for_the_command() -> Chat {
     chat
 }
 
+// Row: S20
 #[test]
 fn yes_runs_the_call_and_goes_on() {
     let mut chat = asked_for_the_command();
@@ -34,6 +35,7 @@ fn yes_runs_the_call_and_goes_on() {
     chat.leave();
 }
 
+// Row: S4
 #[test]
 fn no_tells_the_model() {
     let mut chat = asked_for_the_command();

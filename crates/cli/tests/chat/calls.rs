@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::fixture::{Chat, project};
 use crate::support::server::{Answer, Server, Step, says};
 
+// Row: S10
 #[test]
 fn a_command_that_runs_shows_its_last_rows_and_its_seconds() {
     let mut chat = project()
@@ -29,6 +30,7 @@ fn a_command_that_runs_shows_its_last_rows_and_its_seconds() {
     chat.leave();
 }
 
+// Row: S19
 #[test]
 fn files_that_are_read_one_after_the_other_are_one_line() {
     let read = |name: &str| ("read_file", json!({ "file_path": name }));
@@ -107,6 +109,7 @@ fn a_yes_for_the_session_is_what_was_shown_and_can_be_taken_back() {
     chat.leave();
 }
 
+// Row: S4
 #[test]
 fn why_not_is_told_to_the_model_and_esc_leads_back_to_the_question() {
     let mut chat = project().shell(0, "touch made.txt").says(0, "I see.").chat("default");
@@ -145,6 +148,7 @@ fn letters(name: Option<&str>, letters: &str) -> Step {
     Step::Data(chunk.to_string())
 }
 
+// Row: S19
 #[test]
 fn a_call_shows_while_the_model_writes_it() {
     let args = json!({ "file_path": "long.txt", "content": "x".repeat(400) }).to_string();

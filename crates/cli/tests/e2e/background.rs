@@ -53,6 +53,7 @@ fn is_gone(session: &Session) {
     wait_until("the command and its child end", || !runs(session, "own.txt") && !runs(session, "child.txt"));
 }
 
+// Row: X25
 #[test]
 fn a_command_is_started_read_and_stopped() {
     let session = session();
@@ -86,6 +87,7 @@ fn what_runs_ends_with_the_conversation() {
 }
 
 /// However headstart ends: here it has no time to do anything about it.
+// Row: X25
 #[test]
 fn what_runs_ends_with_a_killed_headstart() {
     let session = session();

@@ -25,6 +25,7 @@ fn told(server: &Server, request: usize) -> String {
     body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
+// Row: S53
 #[test]
 fn a_resource_goes_with_the_prompt_in_a_fence_that_it_cannot_end() {
     let session = session();

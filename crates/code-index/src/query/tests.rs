@@ -10,6 +10,7 @@ fn terms(text: &str) -> Vec<String> {
     parse(text).terms().map(str::to_owned).collect()
 }
 
+// Row: S81
 #[test]
 fn words_become_terms_and_stop_words_do_not() {
     assert_eq!(terms("where is the retry of requests?"), ["retri", "request"]);
@@ -36,6 +37,7 @@ fn code_and_scopes_count_more() {
     assert!(close(weight("a note: parser", "parser"), 1.0));
 }
 
+// Row: S56, S104
 #[test]
 fn names_are_told_from_words() {
     let cases: [(&str, &[&str], bool); 18] = [
@@ -65,6 +67,7 @@ fn names_are_told_from_words() {
     }
 }
 
+// Row: S98, S103
 #[test]
 fn a_place_is_one_only_where_it_is_there() {
     let cases = [
@@ -87,6 +90,7 @@ fn a_place_is_one_only_where_it_is_there() {
     assert_eq!(terms("login in src/auth"), ["login"]);
 }
 
+// Row: S87
 #[test]
 fn hostile_queries_are_read_as_words() {
     assert_eq!(terms("\"foo\" AND (bar OR *) NOT col:x^2 NEAR(a b)"), ["foo", "bar", "not", "col", "near"]);
@@ -100,6 +104,7 @@ fn hostile_queries_are_read_as_words() {
 }
 
 proptest! {
+    // Row: S88
     #[test]
     fn every_text_is_a_query(text in "\\PC{0,300}") {
         let query = parse(&text);

@@ -8,6 +8,7 @@ fn all(text: &str) -> Vec<String> {
     found
 }
 
+// Row: S81
 #[test]
 fn identifiers_give_their_parts_and_themselves() {
     let cases: [(&str, &[&str]); 16] = [
@@ -33,6 +34,7 @@ fn identifiers_give_their_parts_and_themselves() {
     }
 }
 
+// Row: S58
 #[test]
 fn forms_of_a_word_meet() {
     let families: [&[&str]; 12] = [
@@ -99,6 +101,7 @@ proptest! {
         prop_assert!(once.len() <= 1);
     }
 
+    // Row: S82
     #[test]
     fn a_text_is_the_sum_of_its_lines(lines in proptest::collection::vec("[a-zA-Z_0-9 用户\\.]{0,20}", 0..6)) {
         let together = all(&lines.join("\n"));

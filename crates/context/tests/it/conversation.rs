@@ -4,6 +4,7 @@ use crate::support::Talk;
 
 const RUST: &str = "---\nglobs: *.rs\n---\nNo unwrap.\n";
 
+// Row: X14
 #[test]
 fn a_rule_for_files_is_told_once_when_one_is_mentioned_or_was_touched() {
     let mut talk = Talk::over([(".headstart/rules/rust.md", RUST), ("src/lib.rs", ""), ("a.md", "")]);
@@ -69,6 +70,7 @@ fn what_changes_on_disk_is_news_once() {
     assert_eq!((told.rules.len(), told.gone), (1, vec!["CLAUDE.md".to_owned()]));
 }
 
+// Row: S125
 #[test]
 fn a_conversation_that_is_resumed_knows_what_was_told() {
     let mut talk = Talk::over([(".headstart/rules/rust.md", RUST), ("a.rs", "")]);

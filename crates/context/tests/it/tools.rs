@@ -50,6 +50,7 @@ impl Project {
     }
 }
 
+// Row: X14
 #[test]
 fn a_rule_is_read_by_its_name() {
     let rule = "---\ndescription: how tests are named\n---\nTests are sentences.\n";
@@ -70,6 +71,7 @@ fn a_rule_is_read_by_its_name() {
     assert!(read.iter().any(|read| is_rule(&read.path) && read.content.is_some()), "the work rests on it");
 }
 
+// Row: S41
 #[test]
 fn what_is_written_is_read_again() {
     let project = Project::of(&[(".headstart/rules/old.md", "Old.\n")]);

@@ -59,6 +59,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Whatever was said, and however small the window: what is made of it is legal, fits, and has the user's last words and the last answer.
+    // Row: S118
     #[test]
     fn what_is_made_shorter_is_legal_and_fits(
         steps in vec((0..5_usize, 1..4_usize, 0..9_000_usize), 1..40),

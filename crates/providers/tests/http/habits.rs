@@ -179,6 +179,7 @@ async fn words_in_parts_are_words_and_thoughts_in_parts_are_thoughts() {
     }
 }
 
+// Row: S24
 #[tokio::test]
 async fn calls_that_a_gateway_glues_together_are_two() {
     let call =

@@ -257,6 +257,7 @@ async fn cut_anywhere() {
 }
 
 /// Of a storm that passes nothing is seen but the time; one that stays ends, with the provider's own words.
+// Row: X22
 #[tokio::test]
 async fn storms_of_429() {
     let busy = r#"{"error":{"message":"busy"}}"#;

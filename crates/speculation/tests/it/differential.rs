@@ -146,6 +146,7 @@ proptest! {
     }
 }
 
+// Row: S116
 #[test]
 fn the_events_tell_the_calls_in_order() {
     let bench = Bench::new(

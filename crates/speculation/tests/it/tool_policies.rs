@@ -42,6 +42,7 @@ fn turn(bench: &Bench) -> String {
     format!("{}{what}", if asked { "asks, " } else { "" })
 }
 
+// Row: S15
 #[test]
 fn a_turn_goes_by_the_policy_in_every_mode() {
     let events = [
@@ -90,6 +91,7 @@ fn edits_are_asked_about_when_they_are_taken() {
 }
 
 /// What came between the work and its accept counts.
+// Row: S17
 #[test]
 fn a_tool_that_is_excluded_meanwhile_withdraws_the_work() {
     let bench = bench(ApprovalMode::AutoEdit, None, &write("NEW.md", "x"));

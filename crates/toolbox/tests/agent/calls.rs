@@ -60,6 +60,7 @@ impl CommandRunner for Talker {
     }
 }
 
+// Row: S43
 #[test]
 fn the_limit_of_an_output_holds_for_what_is_the_hosts_own() {
     let mut session = session();
@@ -85,11 +86,13 @@ fn of_build(name: &str) -> String {
     format!("{name}{}", if cfg!(feature = "more") { "_of_all" } else { "" })
 }
 
+// Row: S29
 #[test]
 fn schemas_are_a_promise() {
     insta::assert_json_snapshot!(of_build("schemas"), Toolbox::standard(Some(Arc::new(Silent))).schemas());
 }
 
+// Row: S42
 #[test]
 fn every_name_finds_the_tool_that_was_judged() {
     let mut session = session();
@@ -113,6 +116,7 @@ fn every_name_finds_the_tool_that_was_judged() {
     assert!(!Toolbox::standard(None).offers("shell"));
 }
 
+// Row: S30
 #[test]
 fn a_hosts_tool_is_added_or_takes_a_place() {
     let mut session = session();
@@ -124,6 +128,7 @@ fn a_hosts_tool_is_added_or_takes_a_place() {
     assert_eq!(session.ok("Read", json!({})), "the host's read_file");
 }
 
+// Row: S50
 #[test]
 fn wrong_arguments_are_named() {
     let mut session = session();
@@ -250,6 +255,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// Whatever a model sends, a tool answers, the real tree stays, and a limit holds.
+    // Row: S52
     #[test]
     fn no_arguments_break_a_tool(calls in prop::collection::vec(any_call(), 1..6)) {
         let base = Arc::new(tree(&[("src/a.rs", "fn a() {}\n"), ("b", "b\r\nc\r\n"), ("link -> src", "")]));

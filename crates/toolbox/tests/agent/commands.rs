@@ -85,6 +85,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
     assert!(asked[2].command.prove_by(version(44)).is_err());
 }
 
+// Row: S38
 #[test]
 fn the_answer_says_how_the_command_ended() {
     let (mut session, runner) = session();

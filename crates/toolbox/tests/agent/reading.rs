@@ -6,6 +6,7 @@ use crate::session::{Session, lines, path, tree};
 use headstart_overlay_fs::MemoryTree;
 use serde_json::json;
 
+// Row: S31
 #[test]
 fn a_file_is_read_as_it_is() {
     let mut session = Session::new(&[
@@ -44,6 +45,7 @@ fn a_long_file_comes_in_parts() {
     insta::assert_snapshot!(session.transcript());
 }
 
+// Row: S120
 #[test]
 fn the_notes_lead_through_the_whole_file() {
     let text = lines(1..=100, |number| "ä".repeat(number % 17));
@@ -62,6 +64,7 @@ fn the_notes_lead_through_the_whole_file() {
     assert_eq!(read, text);
 }
 
+// Row: S31
 #[test]
 fn what_cannot_be_shown_is_said() {
     let base = tree(&[("long", &format!("{}\nshort\n", "é".repeat(40))), ("large", &"x".repeat(2_000))]);
@@ -101,6 +104,7 @@ fn what_cannot_be_shown_is_said() {
     insta::assert_snapshot!(session.transcript());
 }
 
+// Row: S36
 #[test]
 fn a_folder_is_listed() {
     let mut session = Session::new(&[

@@ -6,6 +6,7 @@ use crate::session::{Session, lines, path, tree};
 use futures::executor::block_on;
 use serde_json::json;
 
+// Row: S34
 #[test]
 fn grep_shows_path_line_and_text() {
     let mut session = Session::new(&[
@@ -45,6 +46,7 @@ fn grep_shows_path_line_and_text() {
     insta::assert_snapshot!(format!("{before}regular expression (…); put{after}"));
 }
 
+// Row: S35
 #[test]
 fn glob_finds_paths() {
     let mut session = Session::new(&[
@@ -111,6 +113,7 @@ fn seen(files: &[(&str, &str)], start: &str) -> Vec<String> {
     found
 }
 
+// Row: S121
 #[test]
 fn gitignore_is_honoured() {
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a [&'a str]);
@@ -235,6 +238,7 @@ fn a_staged_change_of_gitignore_counts_at_once() {
     assert_eq!(session.ok("glob", json!({"pattern": "*"})), "a.log\nb.txt");
 }
 
+// Row: S45
 #[test]
 fn what_is_staged_is_seen_by_every_tool() {
     let base = Arc::new(tree(&[("src/old.rs", "needle old\n"), ("src/gone.rs", "needle gone\n")]));
@@ -259,6 +263,7 @@ fn what_is_staged_is_seen_by_every_tool() {
     assert_eq!(base.snapshot(), before, "nothing real changes");
 }
 
+// Row: S34
 #[test]
 fn a_search_says_where_it_stopped() {
     let text = lines(1..=9, |number| format!("needle {number}"));

@@ -75,6 +75,7 @@ fn encode(provider: &Provider, request: &ModelRequest) -> String {
     String::from_utf8(provider.wire.encode(request)).unwrap()
 }
 
+// Row: S22
 #[test]
 fn requests_on_the_wire() {
     let [main, question, speculation] = requests(&conversation());
@@ -142,6 +143,7 @@ proptest! {
     }
 
     /// The marks stay within the four that are allowed, and where there are none, there are none.
+    // Row: S23
     #[test]
     fn at_most_four_marks(history in legal_history(0..12)) {
         for provider in providers() {

@@ -62,6 +62,7 @@ fn a_whole_answer_of_each_format() {
     }
 }
 
+// Row: S49
 #[test]
 fn any_split_gives_the_same_events() {
     for (provider, stream) in recorded() {
@@ -478,6 +479,7 @@ proptest! {
 }
 
 /// Whoever shows the letters of calls while they come gets them all, and the calls none the less.
+// Row: S49
 #[test]
 fn the_letters_of_a_call_are_told_on_demand() {
     let mut streamed = 0;

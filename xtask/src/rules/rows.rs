@@ -1,0 +1,195 @@
+//! The tables that say for each row which tests hold it: made from the marks beside the tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::tests_of::{MARK, functions};
+use super::text::{self, File};
+use super::{Broken, RuleError};
+
+/// The pages with a table of rows: number, what, tests, what is otherwise.
+pub(super) const PAGES: [&str; 2] = ["docs/agent-rows.md", "docs/code-index-rows.md"];
+
+/// What stands where no test does.
+const NONE: &str = "–";
+
+/// How many rows there are of each letter; each stands on one of the pages at least.
+const ROWS: [(&str, usize); 2] = [("S", 125), ("X", 26)];
+
+/// The tests of each row, as they are named in the tables, in the order of files and lines.
+type Held = BTreeMap<String, Vec<String>>;
+
+fn all_rows() -> BTreeSet<String> {
+    ROWS.iter()
+        .flat_map(|(letter, most)| (1..=*most).map(move |number| format!("{letter}{number}")))
+        .collect()
+}
+
+/// Whether each mark stands above a test, each row is there, has a test or a reason, and says what the marks say.
+pub(super) fn check(files: &[File]) -> Vec<Broken> {
+    let (held, mut broken) = held(files);
+    let mut missing = all_rows();
+    for page in PAGES {
+        let Some(File { text, .. }) = files.iter().find(|file| file.path == page) else {
+            broken.push(Broken::new(page, "is not there"));
+            continue;
+        };
+        let mut seen = BTreeSet::new();
+        for row in text.lines().filter_map(Row::of) {
+            missing.remove(row.id);
+            if !seen.insert(row.id) {
+                broken.push(Broken::new(page, format!("{} is there twice", row.id)));
+            }
+            let tests = row.tests(&held);
+            if tests == NONE && row.otherwise.is_empty() {
+                broken.push(Broken::new(page, format!("{} has neither a test nor a reason", row.id)));
+            }
+            if tests != row.tests {
+                let what = format!("{} is not what the tests say; run `cargo xtask rows`", row.id);
+                broken.push(Broken::new(page, what));
+            }
+        }
+    }
+    broken.extend(missing.iter().map(|row| Broken::new(PAGES.join(", "), format!("{row} is missing"))));
+    broken
+}
+
+/// Writes the tests into the tables.
+pub(crate) fn write(repository: &Path) -> Result<(), RuleError> {
+    let files = text::files(repository)?;
+    let (held, broken) = held(&files);
+    if !broken.is_empty() {
+        return Err(RuleError::Broken(broken));
+    }
+    for File { path, text } in files.iter().filter(|file| PAGES.contains(&file.path.as_str())) {
+        let lines = text.lines().map(|line| match Row::of(line) {
+            Some(row) => row.line(&row.tests(&held)),
+            None => line.to_owned(),
+        });
+        let written = lines.collect::<Vec<_>>().join("\n") + "\n";
+        let failed = |source| RuleError::Read { path: path.clone(), source };
+        fs::write(repository.join(path), written).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn held(files: &[File]) -> (Held, Vec<Broken>) {
+    let all = all_rows();
+    let (mut held, mut broken) = (Held::new(), Vec::new());
+    let is_source = |file: &&File| Path::new(&file.path).extension().is_some_and(|ending| ending == "rs");
+    for File { path, text } in files.iter().filter(is_source).filter(|file| file.text.contains(MARK)) {
+        for function in functions(text) {
+            for (line, row) in &function.rows {
+                let wrong = match function.name {
+                    _ if !all.contains(*row) => format!("there is no row {row}"),
+                    None => format!("{row} stands above no test"),
+                    Some(name) if !function.is_test => format!("{name} is no test"),
+                    Some(name) => {
+                        held.entry((*row).to_owned()).or_default().push(format!("`{path}: {name}`"));
+                        continue;
+                    }
+                };
+                broken.push(Broken::new(format!("{path}:{line}"), wrong));
+            }
+        }
+    }
+    (held, broken)
+}
+
+/// A line of a table.
+struct Row<'a> {
+    id: &'a str,
+    what: &'a str,
+    tests: &'a str,
+    otherwise: &'a str,
+}
+
+impl<'a> Row<'a> {
+    /// Any other line is none.
+    fn of(line: &'a str) -> Option<Self> {
+        let cells: Vec<_> = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();
+        let [id, what, tests, otherwise] = cells[..] else { return None };
+        let is_row = ROWS
+            .iter()
+            .any(|(letter, _)| id.strip_prefix(letter).is_some_and(|number| number.parse::<usize>().is_ok()));
+        is_row.then_some(Self { id, what, tests, otherwise })
+    }
+
+    fn tests(&self, held: &Held) -> String {
+        held.get(self.id).map_or_else(|| NONE.to_owned(), |tests| tests.join(", "))
+    }
+
+    fn line(&self, tests: &str) -> String {
+        format!("| {} | {} | {tests} | {} |", self.id, self.what, self.otherwise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: String) -> File {
+        File { path: path.to_owned(), text }
+    }
+
+    fn broken(files: &[File]) -> Vec<String> {
+        check(files).iter().map(ToString::to_string).collect()
+    }
+
+    /// Two pages on which every row has a reason, but for these lines.
+    fn pages(lines: &[&str]) -> Vec<File> {
+        let named: Vec<_> = lines.iter().filter_map(|line| Row::of(line)).map(|row| row.id).collect();
+        let others = all_rows().into_iter().filter(|id| !named.contains(&id.as_str()));
+        let others: Vec<_> = others.map(|id| format!("| {id} | x | {NONE} | why |")).collect();
+        vec![file(PAGES[0], lines.join("\n")), file(PAGES[1], others.join("\n"))]
+    }
+
+    #[test]
+    fn a_row_is_what_the_tests_say() {
+        let source = format!("{MARK}S1, X2\n#[test]\nfn one() {{}}\n{MARK}S1\n#[test]\nfn two() {{}}\n");
+        let mut files = pages(&[
+            "| S1 | x | `a.rs: one`, `a.rs: two` | |",
+            "| X2 | x | `a.rs: one` | why |",
+            "| | what | held by | otherwise |",
+        ]);
+        files.push(file("a.rs", source));
+        assert_eq!(broken(&files), Vec::<String>::new());
+        files.pop();
+        assert_eq!(
+            broken(&files),
+            [
+                "docs/agent-rows.md: S1 has neither a test nor a reason",
+                "docs/agent-rows.md: S1 is not what the tests say; run `cargo xtask rows`",
+                "docs/agent-rows.md: X2 is not what the tests say; run `cargo xtask rows`",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_row_that_is_missing_twice_there_or_empty_is_told() {
+        let mut files = pages(&["| S1 | x | – | why |", "| S1 | x | – | why |", "| S2 | x | – | |"]);
+        files[1].text = files[1].text.replace("| X26 |", "| X27 |");
+        assert_eq!(
+            broken(&files),
+            [
+                "docs/agent-rows.md: S1 is there twice",
+                "docs/agent-rows.md: S2 has neither a test nor a reason",
+                "docs/agent-rows.md, docs/code-index-rows.md: X26 is missing",
+            ]
+        );
+        assert_eq!(check(&[]).len(), 2 + all_rows().len());
+    }
+
+    #[test]
+    fn a_mark_stands_above_a_test_and_names_a_row() {
+        let mut files = pages(&[]);
+        let source = [("S1", "fn helper() {}\n"), ("S2", "\n"), ("S126", "#[test]\nfn one() {}\n")];
+        let source = source.map(|(row, code)| format!("{MARK}{row}\n{code}"));
+        files.push(file("a.rs", source.concat()));
+        assert_eq!(
+            broken(&files),
+            ["a.rs:1: helper is no test", "a.rs:3: S2 stands above no test", "a.rs:5: there is no row S126"]
+        );
+    }
+}
