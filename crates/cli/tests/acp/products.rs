@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{User, stories};
 use crate::client::check_messages_with;
-use crate::support::installed;
+use crate::support::{installed, neovim};
 
 /// The schema of version 1 as its npm package has it.
 fn schema() -> Value {
@@ -61,6 +61,38 @@ fn acpx_has_a_prompt_answered() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("It is made.") && said.contains("[done] end_turn"), "{output:?}");
     assert_eq!(user.read("made.txt").unwrap(), "made\n");
+}
+
+#[test]
+#[ignore = "needs Neovim and two plugins; .ci/long installs them"]
+fn a_plugin_in_neovim_asks_writes_and_takes_what_ran_ahead() {
+    let user = User::new()
+        .writes("first.txt", "1\n")
+        .writes("second.txt", "2\n")
+        .says("Understood.")
+        .suggests("write the third")
+        .writes("third.txt", "3\n")
+        .says("The third is written.");
+    let model = user.model();
+    let (editor, plugins) = neovim();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/acp/neovim.lua");
+    let given = user.session.command(&[]);
+    let mut nvim = Command::new(editor);
+    nvim.env_clear().envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    nvim.current_dir(user.session.workspace()).stdin(Stdio::null());
+    nvim.args(["--clean", "--headless", "-l", script]).arg(plugins).arg(env!("CARGO_BIN_EXE_headstart"));
+    let output = nvim.args(["acp", "--model", &model]).output().unwrap();
+    // Its own messages go there as well.
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let line = said.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{said}"));
+    let told: Value = serde_json::from_str(line).unwrap();
+    // One was allowed, one refused, and what ran ahead is asked about once.
+    assert_eq!(told["questions"], json!([2, 1]), "{told}");
+    assert_eq!(told["suggestion"], "write the third · ready, 1 file");
+    assert!(told["chat"].as_str().unwrap().contains("The third is written."), "{told}");
+    let written = ["first.txt", "second.txt", "third.txt"].map(|file| user.read(file));
+    assert_eq!(written, [Some("1\n".to_owned()), None, Some("3\n".to_owned())]);
 }
 
 /// A message as one of the whole schema may be of any kind: each is compared with what its method says, too.

@@ -179,13 +179,30 @@ impl fmt::Display for Outcome {
     }
 }
 
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from)
+}
+
 /// A program of others, where `.ci/install hosts` puts it.
 pub(crate) fn installed(program: &str) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
-    let file = target.join("hosts/node_modules").join(program);
+    let file = target().join("hosts/node_modules").join(program);
     assert!(file.exists(), "{} is not there; `.ci/install hosts` installs it", file.display());
     file.canonicalize().unwrap()
+}
+
+/// The editor in which `.ci/install hosts` installs plugins, and their folder.
+pub(crate) fn neovim() -> (PathBuf, PathBuf) {
+    let folder = target().join("neovim");
+    let (editor, plugins) = (folder.join("venv/bin/nvim"), folder.join("plugins"));
+    for file in [&editor, &plugins.join("codecompanion.nvim"), &plugins.join("plenary.nvim")] {
+        assert!(
+            file.exists(),
+            "{} is not there; `.ci/install hosts` fetches it, where it reaches github.com",
+            file.display()
+        );
+    }
+    (editor, plugins)
 }
 
 /// Several commands after each other, as one text.
