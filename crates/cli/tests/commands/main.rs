@@ -15,5 +15,6 @@ mod records;
 mod search;
 mod stats;
 mod streams;
+mod transcript;
 mod translate;
 mod usage;
