@@ -9,7 +9,8 @@
 //! cargo xtask fuzz 60  runs each fuzz target for 60 seconds (one of them: `cargo xtask fuzz 60 parse`)
 //! cargo xtask simulate writes docs/simulation.md: what a user waits for, by a virtual clock (`--check`: whether it is current)
 //! cargo xtask release archive TARGET BINARY
-//!                      packs a binary; `release assemble URL` makes the rest of a release, `release check TAG` looks whether it has one version
+//!                      packs a binary; `release assemble URL` makes the rest of a release, `release address URL` writes where the repository is,
+//!                      `release check TAG` looks whether it has one version
 //! cargo xtask screenshot
 //!                      draws docs/terminal.svg: what the binary shows in a terminal
 //! cargo xtask rows     writes into docs which tests hold which row, from the marks beside the tests (`// Row: S47`)
@@ -49,7 +50,10 @@ usage: cargo xtask TASK
   release archive TARGET BINARY
            pack a binary that was built for TARGET into release-files in the target folder
   release assemble URL
-           make of the archives there what is released beside them: sums, an installer that fetches them from URL, npm packages
+           make of the archives there what is released beside them: sums, an installer and a Homebrew formula that fetch them from URL, npm
+           packages, the entry for the registry of agents
+  release address URL
+           write where the repository is (https://github.com/OWNER/NAME) into everything that names it
   release check TAG
            check that everything that TAG releases has its version
   screenshot
@@ -88,6 +92,11 @@ fn main() -> ExitCode {
         ),
         ["release", "assemble", url] => finish(
             release::assemble(&repository(), &release_files(), url)
+                .map(|files| files.iter().for_each(|file| eprintln!("{}", file.display())))
+                .map_err(|error| error.to_string()),
+        ),
+        ["release", "address", url] => finish(
+            release::address::set(&repository(), url)
                 .map(|files| files.iter().for_each(|file| eprintln!("{}", file.display())))
                 .map_err(|error| error.to_string()),
         ),

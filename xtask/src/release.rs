@@ -2,8 +2,10 @@
 //!
 //! Nothing here goes anywhere: it writes files. `.github/workflows/release.yml` sends them.
 
+pub(crate) mod address;
 mod archive;
 mod assemble;
+mod homebrew;
 mod npm;
 mod registry;
 mod version;
@@ -54,6 +56,10 @@ pub(crate) enum ReleaseError {
     NoArchive { folder: PathBuf, version: String },
     #[error("{url:?} is no address of a folder; write it as https://host/path, without a slash at the end")]
     Address { url: String },
+    #[error(
+        "{url:?} is no address of a repository; write it as https://github.com/OWNER/NAME, without .git or a slash at the end"
+    )]
+    Repository { url: String },
     #[error("{file}: {problem}")]
     Version { file: String, problem: String },
     #[error("{program} could not be started: {source}")]

@@ -2,12 +2,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::archive::sum;
-use super::{ReleaseError, TARGETS, Target, npm, registry, version, write};
+use super::{ReleaseError, TARGETS, Target, address, homebrew, npm, registry, version, write};
 
 const INSTALLER: &str = include_str!("../../../release/install.sh");
 
-/// Makes of the archives in `folder` all that is released beside them: sums, the installer that fetches them from `url`, npm packages, and the entry for the registry of agents. Gives what
-/// was written.
+/// Makes of the archives in `folder` all that is released beside them: sums, the installer and the formula that fetch them from `url`, npm packages, and the entry for the registry of
+/// agents. Gives what was written.
 pub(crate) fn assemble(repository: &Path, folder: &Path, url: &str) -> Result<Vec<PathBuf>, ReleaseError> {
     let is_address = (url.starts_with("https://") || url.starts_with("http://127.0.0.1:"))
         && !url.ends_with('/')
@@ -33,7 +33,9 @@ pub(crate) fn assemble(repository: &Path, folder: &Path, url: &str) -> Result<Ve
     let (sums_file, installer_file) = (folder.join("SHA256SUMS"), folder.join("install.sh"));
     write(&sums_file, &sums)?;
     write(&installer_file, installer)?;
+    let address = address::of(repository)?;
+    let formula = homebrew::formula(folder, &version, &archives, url, address.as_deref())?;
     let packages = npm::packages(repository, folder, &version, &archives)?;
-    let entry = registry::entry(folder, &version)?;
-    Ok([vec![sums_file, installer_file], packages, entry].concat())
+    let entry = registry::entry(folder, &version, address.as_deref())?;
+    Ok([vec![sums_file, installer_file, formula], packages, entry].concat())
 }

@@ -6,14 +6,14 @@ use std::process::Command;
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
 
-use super::{ReleaseError, Target, at, write};
+use super::{ReleaseError, Target, address, at, write};
 use crate::notices::FILE;
 
 /// The launcher's name, and the beginning of the others'. `headstart` itself is the package of the crates.
 const NAME: &str = "headstart-cli";
 const LAUNCHER: &str = include_str!("../../../release/npm/launcher.js");
 const README: &str = include_str!("../../../release/npm/README.md");
-const DESCRIPTION: &str =
+pub(super) const DESCRIPTION: &str =
     "Predicts the next prompt of a coding agent's user, runs it while they read, hands the work over on Tab";
 
 /// Writes the packages for these archives and packs them; gives the files.
@@ -101,6 +101,11 @@ fn pack(repository: &Path, folder: &Path, package: &Path, manifest: &Value) -> R
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         let to = package.join(licence);
         at(&to, std::fs::copy(repository.join(licence), &to))?;
+    }
+    let mut manifest = manifest.clone();
+    // What npm compares with the repository that the release was built from.
+    if let Some(url) = address::of(repository)? {
+        manifest["repository"] = json!({ "type": "git", "url": format!("git+{url}.git") });
     }
     write(&package.join("package.json"), format!("{manifest:#}\n"))?;
     let mut npm = Command::new("npm");

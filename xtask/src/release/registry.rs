@@ -8,12 +8,19 @@ const ENTRY: &str = include_str!("../../../release/acp-registry/headstart/agent.
 const ICON: &str = include_str!("../../../release/acp-registry/headstart/icon.svg");
 
 /// Writes the entry of this version, a folder as the registry takes it; gives the files.
-pub(super) fn entry(folder: &Path, version: &str) -> Result<Vec<PathBuf>, ReleaseError> {
+pub(super) fn entry(
+    folder: &Path,
+    version: &str,
+    repository: Option<&str>,
+) -> Result<Vec<PathBuf>, ReleaseError> {
     let folder = folder.join("acp-registry/headstart");
-    let files = [
-        (folder.join("agent.json"), ENTRY.replace("@VERSION@", version)),
-        (folder.join("icon.svg"), ICON.to_owned()),
-    ];
+    let license = "  \"license\": ";
+    let entry = match repository {
+        Some(url) => ENTRY.replace(license, &format!("  \"repository\": \"{url}\",\n{license}")),
+        None => ENTRY.to_owned(),
+    };
+    let entry = entry.replace("@VERSION@", version);
+    let files = [(folder.join("agent.json"), entry), (folder.join("icon.svg"), ICON.to_owned())];
     for (file, content) in &files {
         write(file, content)?;
     }

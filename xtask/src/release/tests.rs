@@ -208,7 +208,10 @@ fn a_release_has_one_version_everywhere() {
         Ok(found) => assert_eq!(found, version),
         // All that may be missing before its release.
         Err(error) => {
-            assert!(error.to_string().contains("what is under [Unreleased] belongs there"), "{error}");
+            let said = error.to_string();
+            let is_known =
+                ["what is under [Unreleased] belongs there", "`cargo xtask release address URL` writes it"];
+            assert!(is_known.iter().any(|known| said.contains(known)), "{error}");
         }
     }
 }
@@ -236,14 +239,113 @@ fn mistakes_are_named() {
 #[test]
 fn the_entry_of_the_registry_is_what_its_checks_want() {
     let folder = tempfile::tempdir().unwrap();
-    let files = registry::entry(folder.path(), "1.2.3").unwrap();
+    let files = registry::entry(folder.path(), "1.2.3", Some("https://github.com/a/b")).unwrap();
     let entry: serde_json::Value = serde_json::from_slice(&fs::read(&files[0]).unwrap()).unwrap();
     // The folder is called as the entry, and the package is of the entry's version.
     assert_eq!(entry["id"].as_str(), files[0].parent().unwrap().file_name().unwrap().to_str());
-    assert_eq!(entry["version"], "1.2.3");
+    assert_eq!(
+        (&entry["version"], &entry["repository"]),
+        (&"1.2.3".into(), &"https://github.com/a/b".into())
+    );
     assert_eq!(entry["distribution"]["npx"]["package"], "headstart-cli@1.2.3");
     assert_eq!(entry["distribution"]["npx"]["args"], serde_json::json!(["acp"]));
     let icon = fs::read_to_string(&files[1]).unwrap();
     assert!(icon.contains("width=\"16\" height=\"16\"") && icon.contains("fill=\"currentColor\""), "{icon}");
     assert_eq!(icon.matches("fill=").count(), 1, "one colour, that of the text around it");
+}
+
+#[test]
+fn the_formula_has_the_sum_of_each_archive() {
+    let release = Release::new();
+    let formula = fs::read_to_string(release.files.join("homebrew/headstart.rb")).unwrap();
+    let sums = fs::read_to_string(release.files.join("SHA256SUMS")).unwrap();
+    let (sum, archive) = sums.trim_end().split_once("  ").unwrap();
+    assert!(formula.contains(&format!("/{archive}\"\n      sha256 \"{sum}\"\n")), "{formula}");
+    assert!(!formula.contains("homepage") && formula.matches(" url ").count() == 1, "{formula}");
+    // Of all targets: one archive for each system and processor.
+    let folder = release.folder.path().join("all");
+    let archives = TARGETS.map(|target| (target, folder.join(target.triple)));
+    fs::create_dir(&folder).unwrap();
+    archives.iter().for_each(|(target, file)| fs::write(file, target.triple).unwrap());
+    let address = Some("https://github.com/a/b");
+    let file = homebrew::formula(&folder, "1.2.3", &archives, "https://example.org/f", address).unwrap();
+    let formula = fs::read_to_string(file).unwrap();
+    assert!(formula.contains("  homepage \"https://github.com/a/b\"\n  version \"1.2.3\"\n"), "{formula}");
+    let addresses: Vec<_> = formula.lines().filter_map(|line| line.trim().strip_prefix("url ")).collect();
+    let of = |triple: &str| format!("\"https://example.org/f/headstart-1.2.3-{triple}.tar.gz\"");
+    let wanted = [
+        "aarch64-apple-darwin",
+        "x86_64-apple-darwin",
+        "aarch64-unknown-linux-musl",
+        "x86_64-unknown-linux-musl",
+    ];
+    assert_eq!(addresses, wanted.map(of));
+    for triple in wanted {
+        assert!(formula.contains(&archive::sum(&folder.join(triple)).unwrap()), "{triple}");
+    }
+    assert_eq!(formula.matches(" do\n").count() + 2, formula.matches("end\n").count(), "{formula}");
+}
+
+/// What of the repository names its address, in a folder of its own.
+fn copied() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z", "*.toml", "*.md", "action.yml", "*package.json"]).current_dir(repository());
+    let listed = git.output().unwrap();
+    for file in String::from_utf8(listed.stdout).unwrap().split_terminator('\0') {
+        let to = folder.path().join(file);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(repository().join(file), &to).unwrap();
+        // What makes a crate of it.
+        if to.ends_with("Cargo.toml") {
+            fs::create_dir_all(to.with_file_name("src")).unwrap();
+            fs::write(to.with_file_name("src").join("lib.rs"), "").unwrap();
+        }
+    }
+    folder
+}
+
+#[test]
+fn one_command_writes_where_the_repository_is() {
+    let copy = copied();
+    let tag = format!("v{}", version::of_workspace(copy.path()).unwrap());
+    let changelog = copy.path().join("CHANGELOG.md");
+    fs::write(&changelog, format!("## [{}]\n", &tag[1..])).unwrap();
+    let before = address::of(copy.path()).unwrap();
+    if before.is_none() {
+        let error = check(copy.path(), &tag).unwrap_err().to_string();
+        assert!(error.contains("`cargo xtask release address URL` writes it"), "{error}");
+    }
+    for url in ["https://github.com/one/headstart", "https://github.com/other/head-start"] {
+        assert!(!address::set(copy.path(), url).unwrap().is_empty());
+        assert_eq!(address::of(copy.path()).unwrap().as_deref(), Some(url));
+        assert_eq!(check(copy.path(), &tag).unwrap(), &tag[1..]);
+        assert!(address::set(copy.path(), url).unwrap().is_empty(), "a second time changes nothing");
+        let readme = fs::read_to_string(copy.path().join("README.md")).unwrap();
+        assert!(readme.contains(&format!("{url}/releases/latest/download/install.sh")), "{readme}");
+    }
+    // Cargo reads it as well, in every crate that is published.
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args(["read-manifest", "--offline", "--manifest-path"])
+        .arg(copy.path().join("crates/cli/Cargo.toml"));
+    let read = cargo.output().unwrap();
+    let read: serde_json::Value =
+        serde_json::from_slice(&read.stdout).unwrap_or_else(|_| panic!("{}", stderr(&read)));
+    assert_eq!(read["repository"], "https://github.com/other/head-start");
+    for package in ["crates/wasm/npm/package.json", "editors/vscode/package.json"] {
+        let manifest: serde_json::Value =
+            serde_json::from_slice(&fs::read(copy.path().join(package)).unwrap()).unwrap();
+        assert_eq!(manifest["repository"]["url"], "git+https://github.com/other/head-start.git");
+    }
+    for url in [
+        "http://github.com/a/b",
+        "https://github.com/a/b/",
+        "https://github.com/a/b.git",
+        "https://github.com/a",
+        "https://github.com/a/b c",
+    ] {
+        let error = address::set(copy.path(), url).unwrap_err().to_string();
+        assert!(error.contains("is no address of a repository"), "{error}");
+    }
 }

@@ -1,17 +1,24 @@
 use std::path::Path;
 
-use super::ReleaseError;
+use super::{ReleaseError, address};
 
 /// The version of the crates.
 pub(super) fn of_workspace(repository: &Path) -> Result<String, ReleaseError> {
-    let manifest = read(repository, "Cargo.toml")?;
-    let manifest: toml::Table = manifest.parse().map_err(|error| problem("Cargo.toml", &error))?;
-    let version =
-        manifest.get("workspace").and_then(|workspace| workspace.get("package")?.get("version")?.as_str());
+    let package = package(repository)?;
+    let version = package.get("version").and_then(toml::Value::as_str);
     version.map(str::to_owned).ok_or_else(|| problem("Cargo.toml", &"has no workspace.package.version"))
 }
 
-/// Whether everything that a tag releases has its version: the crates, the npm package, the extension, and the changelog a section for it. Gives the version.
+/// What the crates have in common.
+pub(super) fn package(repository: &Path) -> Result<toml::Value, ReleaseError> {
+    let manifest = read(repository, "Cargo.toml")?;
+    let manifest: toml::Table = manifest.parse().map_err(|error| problem("Cargo.toml", &error))?;
+    let package = manifest.get("workspace").and_then(|workspace| workspace.get("package"));
+    package.cloned().ok_or_else(|| problem("Cargo.toml", &"has no workspace.package"))
+}
+
+/// Whether everything that a tag releases has its version: the crates, the npm package, the extension, and the changelog a section for it; and whether all of it
+/// says where the repository is. Gives the version.
 pub(crate) fn check(repository: &Path, tag: &str) -> Result<String, ReleaseError> {
     let version = of_workspace(repository)?;
     if tag.strip_prefix('v') != Some(version.as_str()) {
@@ -41,6 +48,7 @@ pub(crate) fn check(repository: &Path, tag: &str) -> Result<String, ReleaseError
             format!("has no line that begins with \"{heading}\"; what is under [Unreleased] belongs there");
         return Err(problem("CHANGELOG.md", &missing));
     }
+    address::check(repository)?;
     Ok(version)
 }
 
