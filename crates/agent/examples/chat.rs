@@ -11,20 +11,12 @@
 
 use std::error::Error;
 use std::io::{Write, stdin, stdout};
-use std::sync::Arc;
 
 use futures::{FutureExt, StreamExt};
-use headstart_agent::native::{TokioHost, TokioRuntime};
-use headstart_agent::{AgentOptions, Answer, Item, ItemChange, NoLedger, Phase, Ports, agent};
-use headstart_budget::ledger::Source;
-use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
-use headstart_budget::{EntryBuilder, Metering};
-use headstart_forked_query::{BackgroundModel, Model, Prices};
-use headstart_overlay_fs::OsTree;
+use headstart_agent::native::NativeOptions;
+use headstart_agent::{Answer, Item, ItemChange, Phase};
+use headstart_budget::policy::Mode;
 use headstart_providers::{ApiKey, HttpModel, Provider, Timeouts};
-use headstart_speculation::{Engine, Limits};
-use headstart_tool_gate::{Gate, GateContext};
-use headstart_toolbox::Toolbox;
 use tokio::sync::mpsc;
 
 #[tokio::main(flavor = "current_thread")]
@@ -33,41 +25,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (Some(url), Some(name)) = (arguments.next(), arguments.next()) else {
         return Err("usage: chat BASE_URL MODEL".into());
     };
-    let folder = std::env::current_dir()?;
     let key = std::env::var("API_KEY").ok().map(ApiKey::new);
     let model = HttpModel::new(Provider::compatible("the server", url), key, Timeouts::default())?;
-    let model: Arc<dyn Model> = Arc::new(model);
-
     // By default edits and commands ask. Reads run, in the user's turns and ahead of them.
-    let rules = GateContext { workspace: folder.display().to_string(), ..GateContext::default() };
-    let engine = Engine {
-        background: BackgroundModel::main(Arc::clone(&model), &name),
-        toolbox: Toolbox::standard(None),
-        workspace: Arc::new(OsTree::open(&folder)?),
-        gate: Arc::new(Gate::new()),
-        host: Arc::new(TokioHost::new(rules)),
-        limits: Limits::default(),
-    };
-    let entries = EntryBuilder::new(Source::Chat, Tariff::new(&name, Prices::default()));
-    let policy = Policy { mode: Mode::Always, ..Policy::default() };
-    let options = AgentOptions {
-        system: "You are a coding agent. You work in the user's project through tools.".to_owned(),
-        model: name,
-        restore: None,
-        window: None,
-        metering: Metering::new(entries, policy, Habits::default(), &[]),
-        suggestions: true,
-        speculation: true,
-        candidates: 1,
-        parallel: 1,
-        attended: true,
-        events: false,
-        id: "example".to_owned(),
-    };
-    let runtime = Arc::new(TokioRuntime);
-    let ports = Ports { engine, model, runtime, ledger: Arc::new(NoLedger), session: None };
-    let (agent, driver, mut updates) = agent(options, ports);
-    let driver = tokio::spawn(driver.run());
+    let options = NativeOptions::new(".", &name, model).background(Mode::Always).attended();
+    let (agent, mut updates, driver, _rules) = options.begin()?.into_parts();
 
     let mut lines = lines_of_standard_input();
     let (mut suggested, mut asked) = (None, None);

@@ -124,8 +124,8 @@ impl Driver {
             looking: None,
             looking_back: None,
             timer: None,
-            of_ledger: Keeper::new("what this conversation costs is not written down"),
-            of_session: Keeper::new("this conversation is not kept"),
+            of_ledger: Keeper::new("ledger", "what this conversation costs is not written down"),
+            of_session: Keeper::new("session", "this conversation is not kept"),
             broken: inlet.broken,
             troubles: BTreeSet::new(),
             beside: FuturesUnordered::new(),
@@ -166,26 +166,7 @@ impl Driver {
     fn carry_out(&mut self, effect: Effect) {
         debug!(effect = effect.name(), "the conversation goes on");
         match effect {
-            Effect::Open { prompt } => {
-                let undone = Arc::clone(&self.undone);
-                let (host, tree) = (Arc::clone(&self.engine.host), Arc::clone(&self.engine.workspace) as _);
-                let looking = async move {
-                    let beside = match prompt {
-                        Some((prompt, params)) => {
-                            host.beside_prompt(&prompt, PromptOf::User, &params, &tree).await
-                        }
-                        None => Ok(Beside::default()),
-                    };
-                    Report::Opened { news: undone.news().await, beside }
-                };
-                let looked = AssertUnwindSafe(looking).catch_unwind().map(|looked| match looked {
-                    Ok(report) => report,
-                    Err(panic) => {
-                        Report::Opened { news: News::default(), beside: Err(Broken::of(&*panic).to_string()) }
-                    }
-                });
-                self.looking = Some(looked.boxed());
-            }
+            Effect::Open { prompt } => self.looking = Some(self.look(prompt)),
             Effect::StartTurn { request, transcript, limits } => {
                 let model = Arc::clone(&self.model);
                 let (turn, events) = self.engine.turn(model, *request, transcript, limits);
@@ -433,6 +414,26 @@ impl Driver {
                 self.troubles.insert(error.clone()).then_some(Report::Trouble(error))
             }
         })
+    }
+
+    /// Looks what the workspace has undone, and what goes along with a prompt.
+    fn look(&self, prompt: Option<(String, Box<CacheSafeParams>)>) -> BoxFuture<'static, Report> {
+        let undone = Arc::clone(&self.undone);
+        let (host, tree) = (Arc::clone(&self.engine.host), Arc::clone(&self.engine.workspace) as _);
+        let looking = async move {
+            let beside = match prompt {
+                Some((prompt, params)) => host.beside_prompt(&prompt, PromptOf::User, &params, &tree).await,
+                None => Ok(Beside::default()),
+            };
+            Report::Opened { news: undone.news().await, beside }
+        };
+        let looked = AssertUnwindSafe(looking).catch_unwind().map(|looked| match looked {
+            Ok(report) => report,
+            Err(panic) => {
+                Report::Opened { news: News::default(), beside: Err(Broken::of(&*panic).to_string()) }
+            }
+        });
+        looked.boxed()
     }
 
     fn ask_suggestion(

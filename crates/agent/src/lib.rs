@@ -7,7 +7,8 @@
 //! to draw. The program around it gives an [`Engine`](headstart_speculation::Engine), whose host has the clock and the rules, and two ports: a
 //! [`Runtime`] and a [`LedgerStore`], and where conversations are to be gone on with later a [`SessionStore`].
 //!
-//! `examples/chat.rs` is an agent for a terminal, on tokio with the feature `native`. Here is the least of it:
+//! With the feature `native` the module `native` has all of that for a folder of this machine, in ten lines: `examples/ahead.rs` is the least of it,
+//! `examples/chat.rs` an agent for a terminal. Without it:
 //!
 //! ```
 //! use futures::executor::LocalPool;

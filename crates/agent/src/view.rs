@@ -184,18 +184,23 @@ pub enum Submitted {
 }
 
 /// Why nothing came of what the user did. A front end may ignore it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
     /// The conversation is over.
+    #[error("the conversation is over")]
     Ended,
     /// It was about something that is not there any more.
+    #[error("it is about something that is not there any more")]
     Stale,
     /// It came too soon behind a change of what is shown.
+    #[error("it came too soon behind a change of what is shown")]
     TooEarly,
     /// Something goes on.
+    #[error("something goes on")]
     Busy,
     /// There is nothing to send, or to sum up.
+    #[error("there is nothing to send, or to sum up")]
     Empty,
 }
 

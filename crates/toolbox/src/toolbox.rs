@@ -4,6 +4,7 @@ use std::sync::Arc;
 use headstart_forked_query::{ToolCall, ToolSchema};
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_tool_gate::BuiltinTool;
+use tracing::debug;
 
 use crate::output::{error_within, within};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
@@ -150,6 +151,12 @@ impl Toolbox {
         match self.find(&call.name) {
             Some(offered) => {
                 let outcome = offered.tool.run(&call.args, context).await;
+                debug!(
+                    tool = offered.schema.name,
+                    own = offered.own,
+                    failed = outcome.is_err(),
+                    "a tool ran"
+                );
                 let limit = context.limits.output_bytes;
                 // A host's own tool of a built-in name names its files in its own way.
                 let is_hosts = offered.own && BuiltinTool::from_name(&call.name).is_some();

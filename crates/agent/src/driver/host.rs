@@ -73,7 +73,7 @@ impl Host for Questioning {
     async fn sleep(&self, time: Duration) {
         if self.guard.wait(self.host.sleep(time)).await.is_err() {
             // No time goes by for who cannot measure it.
-            pending().await
+            pending::<()>().await;
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use headstart_speculation::Host;
+use tracing::debug;
 
 use super::task::Broken;
 use crate::ports::StoreError;
@@ -16,6 +17,8 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// What one store is told, one call after the other.
 pub(super) struct Keeper<T> {
+    /// Which it is, for the log.
+    store: &'static str,
     /// What is not kept where the store fails, in words.
     loss: &'static str,
     waiting: VecDeque<BoxFuture<'static, Result<T, StoreError>>>,
@@ -30,8 +33,8 @@ struct Call<T> {
 }
 
 impl<T> Keeper<T> {
-    pub(super) fn new(loss: &'static str) -> Self {
-        Self { loss, waiting: VecDeque::new(), current: None }
+    pub(super) fn new(store: &'static str, loss: &'static str) -> Self {
+        Self { store, loss, waiting: VecDeque::new(), current: None }
     }
 
     pub(super) fn push(&mut self, call: impl Future<Output = Result<T, StoreError>> + Send + 'static) {
@@ -62,6 +65,8 @@ impl<T> Keeper<T> {
         let Some(call) = &mut self.current else { return Poll::Pending };
         if let Poll::Ready(answer) = AssertUnwindSafe(&mut call.answer).catch_unwind().poll_unpin(context) {
             self.current = None;
+            let kept = answer.as_ref().is_ok_and(Result::is_ok);
+            debug!(store = self.store, kept, waiting = self.waiting.len(), "a store answered");
             return Poll::Ready(match answer {
                 Ok(answer) => answer.map_err(|error| error.to_string()),
                 Err(panic) => Err(format!("{}: {}", self.loss, Broken::of(&*panic))),

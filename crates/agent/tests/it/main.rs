@@ -2,6 +2,8 @@
 
 mod ahead;
 mod choices;
+#[cfg(feature = "native")]
+mod native;
 mod ports;
 mod prefix;
 mod random;

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use headstart_overlay_fs::{Direction, Finish, NotPrepared, Participant, Prepared, Process, TreeError};
+use tracing::debug;
 
 use super::locks::{self, Lock};
 use super::program::{At, Git};
@@ -116,12 +117,16 @@ impl Repository {
 
 impl Participant for Repository {
     fn prepare(&self, change: &str, direction: Direction) -> Result<Box<dyn Prepared>, NotPrepared> {
-        Ok(Box::new(self.ready(change, direction)?))
+        let ready = self.ready(change, direction);
+        debug!(?direction, is_ready = ready.is_ok(), "a repository was asked for a commit of work ahead");
+        Ok(Box::new(ready?))
     }
 
     fn finish(&self, note: &str, direction: Direction) -> Result<Finish, TreeError> {
         let note = Note::parse(note)?;
-        Ok(settle::finish(&self.git, &self.at(&note.change)?, &note, direction)?)
+        let finish = settle::finish(&self.git, &self.at(&note.change)?, &note, direction)?;
+        debug!(?direction, ?finish, "a repository ended a commit that was interrupted");
+        Ok(finish)
     }
 
     fn release(&self, note: &str) -> Result<(), TreeError> {

@@ -9,6 +9,7 @@ use headstart_code_index::{
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree as _, WorkspacePath};
 use serde_json::{Map, Value, json};
+use tracing::debug;
 
 use super::look::{Look, Looks, Question, failed};
 use super::meanwhile::Meanwhile;
@@ -105,6 +106,7 @@ impl Tool for Codebase {
             Ok::<_, IndexError>(Answer { hits, ..Answer::of(moment) })
         });
         let answer = answer.await?.map_err(|error| failed(&error.to_string()))?;
+        debug!(hits = answer.hits.len(), percent = answer.percent, by_models = ranks, "the index was asked");
 
         // The index said what is a path of it; here a path in the text counts if it is one of the view.
         let query =
