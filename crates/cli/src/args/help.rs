@@ -147,6 +147,7 @@ A speculation of another workspace is accepted only where that is named or you a
 
 Examples:
   headstart accept 7k2m
+  headstart accept 7k2m --require-fresh
   headstart accept 7k2m --workspace ../site";
 
 pub(super) const ABORT: &str = "\

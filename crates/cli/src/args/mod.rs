@@ -299,6 +299,9 @@ pub(crate) struct Accept {
     /// Where git was used meanwhile, put the commits of the work under refs/headstart/ID, for `git merge`
     #[arg(long)]
     pub(crate) keep_commits: bool,
+    /// Take it as a conflict where files changed since its last command in a view, or since its tests
+    #[arg(long)]
+    pub(crate) require_fresh: bool,
     #[command(flatten)]
     pub(crate) mode: ModeArg,
 }

@@ -6,7 +6,7 @@ use headstart_forked_query::{Message, ToolCall};
 use headstart_git_ahead::{GitChange, GitError};
 use headstart_overlay_fs::{ChangeSummary, Conflict, TreeError, WorkspacePath};
 use headstart_providers::Recording;
-use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Status};
+use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Freshness, Status};
 use headstart_tool_gate::{Reason, Verdict};
 use headstart_toolbox::Toolbox;
 use serde::Serialize;
@@ -158,10 +158,11 @@ async fn accept(
     // environment counts as it is there now.
     let mode = args.mode.mode.or_else(|| record.mode_by_flag.then_some(record.mode));
     let config = context.config(&Flags { mode, ..Flags::default() }, Path::new(&workspace))?;
+    let fresh = if args.require_fresh { Freshness::Require } else { config.shadow.fresh };
     let host = NativeHost::unattended(config.gate_context(workspace.clone())?)
         .repeated(repeated)
         .at_boundary(config.at_boundary)
-        .knowing(&workspace, config.shadow.fresh);
+        .knowing(&workspace, fresh);
     let host = Arc::new(host);
     // An accept asks no model.
     let silent = Models::of_recording(Recording::default(), 1.0).background;
