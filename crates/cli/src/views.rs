@@ -270,7 +270,8 @@ impl Views {
         let left = place.take_if(|open| !self.still_serves(open, request)).map(|open| open.left);
         loop {
             if place.is_none() {
-                *place = Some(self.start_held(held, request)?);
+                let output = *lock(&held.output);
+                *place = Some(self.start_held(held, request, output)?);
             }
             let open = place.as_mut().expect("works because it was put there a moment ago");
             open.opened.tell(true);
@@ -285,6 +286,13 @@ impl Views {
             open.left = ran.as_ref().map(|ran| ran.warm.clone()).unwrap_or_default();
             if ran.is_err() || open.opened.view.has_ended() || held.is_over() || is_busy {
                 *place = None;
+            }
+            let is_parted = ran.as_ref().is_ok_and(|ran| {
+                ran.refused.renaming && ran.output.exit_code != Some(0) && ran.outside.is_empty()
+            });
+            if is_parted && !self.options.tier.copies() && !held.is_over() {
+                *place = None;
+                return self.run_in_copy(held, request).map_or(ran, Ok);
             }
             if !is_busy || held.is_over() {
                 return ran;
@@ -305,8 +313,16 @@ impl Views {
         !request.command.contains("git") || !repository::has_changed_since(workspace, opened.git.since)
     }
 
-    fn start_held(&self, held: &Held, request: &ViewRequest) -> Result<Open, ToolError> {
-        let output = *lock(&held.output);
+    /// The same in a copy, for a command that failed because an overlay renames no folder of the workspace as a whole. The copy goes after it, for it lacks what git
+    /// ignores; so a failure in it says nothing.
+    fn run_in_copy(&self, held: &Held, request: &ViewRequest) -> Option<ViewOutput> {
+        let mut open = self.start_held(held, request, BuildOutput::Copied).ok()?;
+        let ran = self.run_in(&mut open.opened, request).ok()?;
+        let has_succeeded = ran.output.exit_code == Some(0);
+        has_succeeded.then_some(ViewOutput { tier: Some(Tier::Copy), ..ran })
+    }
+
+    fn start_held(&self, held: &Held, request: &ViewRequest, output: BuildOutput) -> Result<Open, ToolError> {
         let mut opened = self.open(request.view.as_str(), &request.deny, output).map_err(of_view)?;
         *lock(&held.ender) = Some(opened.view.ender().map_err(of_view)?);
         if held.is_over() {
@@ -389,7 +405,14 @@ impl Views {
         let signature = settings::could_not_sign(&done.stdout) || settings::could_not_sign(&done.stderr);
         let offline = environment::stayed_offline(&done.stdout) || environment::stayed_offline(&done.stderr);
         let network = done.refused.network.max(u64::from(offline));
-        Refused { network, privileges: done.refused.privileges, signature, quota }
+        Refused {
+            network,
+            privileges: done.refused.privileges,
+            tracing: done.refused.tracing,
+            renaming: done.refused.renaming,
+            signature,
+            quota,
+        }
     }
 
     /// Whether a tool keeps it for itself, in a folder that a variable names. What it installs for its user is none of that.

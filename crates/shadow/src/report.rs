@@ -124,6 +124,10 @@ pub struct Spent {
 /// What a command asked for and a view does not give: where it failed, this may be why.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "several of them may hold, and each is asked for by itself"
+)]
 pub struct Refused {
     /// Packets that had no route: a connection or a look-up that left the machine. Traffic on the loopback does not count.
     pub network: u64,
@@ -131,6 +135,10 @@ pub struct Refused {
     pub quota: bool,
     /// It asked for more privileges: `sudo`, `su` and the like said so.
     pub privileges: bool,
+    /// A program that looks into processes said that it may not: a debugger, `strace`, a sanitizer of addresses or of leaks.
+    pub tracing: bool,
+    /// A program said that it cannot rename from one file system to another: here a folder of the workspace as a whole, or something to another place of the view.
+    pub renaming: bool,
     /// Paths in the home folder and in the folders of tools that it wrote and that are no caches: forgotten with the view. At most 100.
     #[serde(serialize_with = "as_text")]
     pub outside: Vec<std::path::PathBuf>,
@@ -212,16 +220,47 @@ const PRIVILEGES: [&str; 13] = [
     "pkexec must be setuid root",
 ];
 
+/// What programs say that may not trace a process, or need more addresses than one may have in a view.
+#[cfg(all(feature = "os", target_os = "linux"))]
+const TRACING: [&str; 6] = [
+    "ptrace: Operation not permitted",
+    "PTRACE_TRACEME: Operation not permitted",
+    "ptrace(PTRACE_TRACEME, ...): Operation not permitted",
+    "LeakSanitizer has encountered a fatal error",
+    "LeakSanitizer does not work under ptrace",
+    "Perhaps you're using ulimit -v",
+];
+
+/// What programs say where the kernel has `EXDEV` for an answer.
+#[cfg(all(feature = "os", target_os = "linux"))]
+const RENAMING: [&str; 3] = ["cross-device link", "EXDEV", "os error 18"];
+
+/// Whether this output tells that a program wanted to look into a process.
+#[cfg(all(feature = "os", target_os = "linux"))]
+pub(crate) fn wanted_to_trace(output: &[u8]) -> bool {
+    says(output, &TRACING)
+}
+
+/// Whether this output tells that something could not be renamed as it is.
+#[cfg(all(feature = "os", target_os = "linux"))]
+pub(crate) fn met_another_file_system(output: &[u8]) -> bool {
+    says(output, &RENAMING)
+}
+
 /// Whether this output tells that a program asked for more privileges and did not get them.
 #[cfg(all(feature = "os", target_os = "linux"))]
 pub(crate) fn asked_for_privileges(output: &[u8]) -> bool {
-    let output = String::from_utf8_lossy(output);
-    PRIVILEGES.iter().any(|said| output.contains(said))
+    says(output, &PRIVILEGES)
 }
 
 /// Whether this output tells that the room for files was used up.
 #[cfg(all(feature = "os", target_os = "linux"))]
 pub(crate) fn met_quota(output: &[u8]) -> bool {
+    says(output, &["No space left on device", "ENOSPC"])
+}
+
+#[cfg(all(feature = "os", target_os = "linux"))]
+fn says(output: &[u8], words: &[&str]) -> bool {
     let output = String::from_utf8_lossy(output);
-    output.contains("No space left on device") || output.contains("ENOSPC")
+    words.iter().any(|said| output.contains(said))
 }

@@ -253,12 +253,18 @@ fn not_given(ran: &ViewOutput, call: &ToolCall) -> Option<Verdict> {
         return stop(Reason::WritesOutside, format!("writes outside the workspace: {paths}"));
     }
     if ran.refused.may_explain(ran.output.exit_code) {
-        let what = match &ran.refused {
-            refused if refused.privileges => "more rights",
-            refused if refused.signature => "your key to sign with",
-            _ => "the network",
+        let why = match &ran.refused {
+            refused if refused.privileges => "needs more rights, which work that runs ahead has not",
+            refused if refused.tracing => {
+                "looks into a process as a debugger or a sanitizer does, which work that runs ahead may not"
+            }
+            refused if 0 < refused.network => "needs the network, which work that runs ahead has not",
+            refused if refused.signature => "needs your key to sign with, which work that runs ahead has not",
+            _ => {
+                "renames a folder as a whole, or from one file system to another, which work that runs ahead cannot"
+            }
         };
-        return stop(Reason::NeedsHost, format!("needs {what}, which work that runs ahead has not"));
+        return stop(Reason::NeedsHost, why.to_owned());
     }
     None
 }

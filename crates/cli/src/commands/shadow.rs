@@ -425,6 +425,14 @@ impl Told<'_> {
         if 0 < refused.network {
             output::note("it looked for a network, and a view has none");
         }
+        if refused.tracing {
+            output::note("it wanted to look into a process as a debugger does, and a view refuses that");
+        }
+        if refused.renaming {
+            output::note(
+                "it wanted to rename a folder as a whole, or across file systems, which a view cannot",
+            );
+        }
         for conflict in conflicts {
             output::note(&format!("conflict: {}", output::conflict_line(conflict)));
         }

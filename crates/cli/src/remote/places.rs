@@ -36,7 +36,8 @@ impl Places {
             (Some(remote), _) if !needs_repository(&request) => remote.run(request).await,
             (remote, Some(views)) => {
                 let tier = remote.as_ref().and_then(|_| views.support().tier());
-                Ok(ViewOutput { tier, ..views.run(request).await? })
+                let ran = views.run(request).await?;
+                Ok(ViewOutput { tier: ran.tier.or(tier), ..ran })
             }
             (Some(_), None) => {
                 let why = "it needs the repository, which is not sent to another machine, and this one has no views";

@@ -27,6 +27,8 @@ pub(crate) enum Output {
     OnDisk,
     /// To memory, with all else.
     InMemory,
+    /// Nowhere but in a copy of the workspace, where that is small enough: there a folder can be renamed as a whole. What git ignores is not in it.
+    Copied,
 }
 
 impl Views {
@@ -41,6 +43,12 @@ impl Views {
     }
 
     fn open_somewhere(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
+        if output == Output::Copied && !self.options.tier.copies() {
+            let options = Options { tier: Tier::Copy, ..self.options.clone() };
+            let git = InView::starts_now();
+            let (fresh, view) = (git.since, self.start_view(&options)?);
+            return Ok(Opened { view, git, fresh, room: None, _over: None });
+        }
         let git = InView::starts_now();
         let fresh = git.since;
         if output == Output::InMemory || self.options.tier == Tier::Clone {

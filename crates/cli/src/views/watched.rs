@@ -217,4 +217,35 @@ mod tests {
         assert_eq!(place.watched.unchanged(place.folder.path(), before), None);
         assert!(place.is_fresh());
     }
+
+    #[test]
+    #[ignore = "it only prints"]
+    fn figures() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        for number in 0..50_000 {
+            let at = folder.path().join(format!("d{}", number % 500));
+            if number < 500 {
+                fs::create_dir(&at).unwrap();
+            }
+            fs::write(at.join(format!("f{number}.txt")), "x").unwrap();
+        }
+        std::thread::sleep(TICK);
+        let (since, mut first, mut later) = (clock::since_now_ns(), Vec::new(), Vec::new());
+        for _ in 0..11 {
+            let watched = Watched::default();
+            let look = |since, times: &mut Vec<Duration>| {
+                let started = std::time::Instant::now();
+                let until = watched.unchanged(folder.path(), since).unwrap();
+                times.push(started.elapsed());
+                until
+            };
+            let until = look(since, &mut first);
+            look(until, &mut later);
+        }
+        println!("load {}", fs::read_to_string("/proc/loadavg").unwrap().trim());
+        for (name, mut times) in [("the first look at 50,000 files", first), ("each later one", later)] {
+            times.sort();
+            println!("{name}: least {:.1?}, median {:.1?}", times[0], times[times.len() / 2]);
+        }
+    }
 }

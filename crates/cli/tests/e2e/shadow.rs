@@ -111,6 +111,11 @@ fn what_leaves_the_view_is_a_boundary_and_leaves_no_trace() {
             "protected_path",
         ),
         ("sudo true", "needs_host"),
+        (
+            "touch ok.txt; python3 -c 'import ctypes; exit(\"ptrace: Operation not permitted\" if ctypes.CDLL(None).ptrace(0, 0, 0, 0) else 0)'",
+            "needs_host",
+        ),
+        ("touch ok.txt; python3 -c 'import os; os.rename(\"src\", \"/tmp/src\")'", "needs_host"),
         ("printf 'KEY=1' > .env", "secret_path"),
         ("bash -c 'printf KEY=1 > .env'", "secret_path"),
     ] {
@@ -130,6 +135,44 @@ fn what_leaves_the_view_is_a_boundary_and_leaves_no_trace() {
             "{command}: {outcome}"
         );
     }
+}
+
+/// An overlay renames no folder of the workspace as a whole; a copy does, where the workspace is small enough for one.
+#[test]
+fn a_folder_is_renamed_as_a_whole() {
+    let rename = "python3 -c 'import os; os.rename(\"src\", \"lib\")'";
+    for line in [rename, "git mv src lib"] {
+        let mut session = session();
+        session.write("project/src/one.txt", "1\n").write("project/src/two.txt", "2\n");
+        session.make_repository(&["init", "-q"]);
+        let recording = json!({"turns": [
+            {"toolCalls": [shell("bash -c 'echo 3 > src/three.txt'"), shell(line)]},
+            {"toolCalls": [shell("bash -c 'cat lib/*; ls; echo x > made.txt'")]},
+            {"text": "Done."},
+        ]});
+        let (outcome, id) = session.speculate(&recording, "auto-edit");
+        assert_eq!(outcome.finished()["status"], "completed", "{outcome}");
+        let ran: Vec<_> = events(&outcome, "shadowRan").iter().map(|ran| ran["view"].clone()).collect();
+        assert_eq!(ran, [json!("kernel"), json!("copy"), json!("kernel")], "{outcome}");
+        let told = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
+        assert!(!told.contains("cross-device") && told.contains("1\\n"), "{told}");
+        assert_eq!(session.run(&["accept", &id]).code, Some(0));
+        assert_eq!(
+            (session.text("lib/one.txt").as_deref(), session.text("src/one.txt")),
+            (Some("1\n"), None),
+            "{line}"
+        );
+    }
+    // Too many files for a copy.
+    let mut session = session();
+    for number in 0..20_001 {
+        session.write(&format!("project/src/{}/{number}", number % 100), "");
+    }
+    let recording = json!({"turns": [{"toolCalls": [shell(rename)]}, {"text": "never said"}]});
+    let (outcome, _) = session.speculate(&recording, "auto-edit");
+    let verdict = &outcome.finished()["boundary"]["verdict"];
+    assert_eq!(verdict["reason"], "needs_host", "{outcome}");
+    assert!(verdict["detail"].as_str().unwrap().contains("renames a folder as a whole"), "{outcome}");
 }
 
 /// A home in a temporary folder is one itself, where nobody expects anything to stay; so this one is elsewhere.
@@ -175,10 +218,15 @@ fn what_changed_since_the_tests_is_told_or_is_a_conflict() {
     let recording = json!({"turns": [{"toolCalls": [edit("{ 1 }", "{ 1 + 0 }"), shell("touch b.txt")]}, {"text": "Done."}]});
     let (_, id) = session.speculate(&recording, "auto-edit");
     session.write("project/notes.txt", "the user's\n");
+    let is_refused = |session: &Session, arguments: &[&str]| {
+        let refused = session.run(arguments);
+        assert_eq!(refused.code, Some(4), "{refused}");
+        assert_eq!(refused.json().pop().unwrap()["conflicts"][0]["path"], "notes.txt", "{refused}");
+        assert!(session.text("b.txt").is_none());
+    };
+    is_refused(&session, &["accept", &id, "--json", "--require-fresh"]);
     session.write("home/.config/headstart/config.toml", "[shadow]\nfresh = 'require'\n");
-    let refused = session.run(&["accept", &id, "--json"]);
-    assert_eq!(refused.code, Some(4), "{refused}");
-    assert_eq!(refused.json().pop().unwrap()["conflicts"][0]["path"], "notes.txt", "{refused}");
+    is_refused(&session, &["accept", &id, "--json"]);
     session.write("home/.config/headstart/config.toml", "");
     let told = session.run(&["accept", &id]);
     assert_eq!(told.code, Some(0), "{told}");

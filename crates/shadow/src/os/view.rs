@@ -22,7 +22,7 @@ use super::watch::Watch;
 use super::{init, mountinfo, outside, read, refused, since_now, until_now, watch, written};
 use crate::{
     BuildRoom, Command, End, Limits, Options, Output, Place, ReadBack, ReadRules, Refused, ShadowError,
-    Shown, Spent, Standing, Stream, Tier, layout,
+    Shown, Spent, Standing, Stream, Tier, layout, report,
 };
 
 /// A copy-on-write view of a workspace, held by the processes that were started for it.
@@ -269,9 +269,12 @@ impl View {
             truncated |= room < bytes.len();
             kept.extend_from_slice(&bytes[..room]);
         })?;
-        refused.privileges =
-            crate::report::asked_for_privileges(&stdout) || crate::report::asked_for_privileges(&stderr);
-        refused.quota |= crate::report::met_quota(&stdout) || crate::report::met_quota(&stderr);
+        for said in [&stdout, &stderr] {
+            refused.privileges |= report::asked_for_privileges(said);
+            refused.tracing |= report::wanted_to_trace(said);
+            refused.renaming |= report::met_another_file_system(said);
+            refused.quota |= report::met_quota(said);
+        }
         Ok(Output { end, stdout, stderr, truncated, refused, spent: self.spent })
     }
 
@@ -300,8 +303,8 @@ impl View {
                 let refused = Refused {
                     network: without_route,
                     quota: self.is_full(),
-                    privileges: false,
                     outside: outside::written(&self.written, &self.places),
+                    ..Refused::default()
                 };
                 Ok((end, refused))
             }

@@ -6,6 +6,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("programs_that_look_for_a_network_are_told", programs_that_look_for_a_network_are_told),
     ("programs_that_stay_on_loopback_are_not", programs_that_stay_on_loopback_are_not),
     ("programs_that_ask_for_privileges_are_told", programs_that_ask_for_privileges_are_told),
+    ("programs_that_look_into_processes_are_told", programs_that_look_into_processes_are_told),
+    ("what_cannot_be_renamed_is_told", what_cannot_be_renamed_is_told),
 ];
 
 /// Programs of several kinds and families of addresses, with and without a look-up of a name. All fail, and that is why.
@@ -84,5 +86,51 @@ fn programs_that_ask_for_privileges_are_told() {
     for line in ["true", "id -u", "echo super; false", "cat /nowhere"] {
         let output = sh(&mut view, line);
         assert!(!output.refused.privileges, "{line}: {output:?}");
+    }
+}
+
+/// Debuggers and sanitizers where they are installed, and a program that asks the kernel as they do.
+fn programs_that_look_into_processes_are_told() {
+    let place = Place::with(&[
+        ("leak.c", "#include <stdlib.h>\nint main(void) { return malloc(9) == 0; }\n"),
+        (
+            "trace.py",
+            "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\nif libc.ptrace(0, 0, 0, 0):\n    \
+             raise SystemExit(f'ptrace: {os.strerror(ctypes.get_errno())}')\n",
+        ),
+    ]);
+    let mut view = place.view();
+    for (needs, line) in [
+        ("python3", "python3 trace.py"),
+        ("strace", "strace true"),
+        ("gdb", "gdb -batch -ex run /bin/true"),
+        ("gcc", "gcc -fsanitize=address leak.c -o leak && ./leak"),
+    ] {
+        if !sh(&mut view, &format!("command -v {needs}")).end.is_success() {
+            continue;
+        }
+        let output = sh(&mut view, line);
+        let has_no_library = String::from_utf8_lossy(&output.stdout).contains("cannot find");
+        assert!(output.refused.tracing || has_no_library, "{line}: {output:?}");
+    }
+    for line in ["true", "kill -0 $$", "echo ptrace", "ls /proc/self"] {
+        let output = sh(&mut view, line);
+        assert!(!output.refused.tracing, "{line}: {output:?}");
+    }
+}
+
+/// The kernel refuses it in an overlay, for the folder lies in a layer below; of a copy only what leads out of the workspace is refused.
+fn what_cannot_be_renamed_is_told() {
+    let place = Place::with(&[("folder/file", "x\n"), ("file", "x\n")]);
+    let mut view = place.view();
+    let rename = |from: &str, to: &str| format!("python3 -c 'import os; os.rename(\"{from}\", \"{to}\")'");
+    let output = sh(&mut view, &rename("file", "/tmp/file"));
+    assert!(!output.end.is_success() && output.refused.renaming, "{output:?}");
+    let output = sh(&mut view, &rename("folder", "other"));
+    let is_refused = !view.tier().copies();
+    assert_eq!((output.end.is_success(), output.refused.renaming), (!is_refused, is_refused), "{output:?}");
+    for line in [&rename("file", "moved"), "mkdir new && mv new other_new", "rm nothing"] {
+        let output = sh(&mut view, line);
+        assert!(!output.refused.renaming, "{line}: {output:?}");
     }
 }

@@ -270,9 +270,23 @@ fn rules_about_paths_count_for_commits() {
 #[test]
 fn what_the_view_could_not_give_is_a_boundary_without_an_answer() {
     type Change = fn(&mut ViewOutput);
-    let cases: [(&str, Change, i32, Reason, &str); 8] = [
+    let cases: [(&str, Change, i32, Reason, &str); 10] = [
         ("network", |answer| answer.refused.network = 2, 1, Reason::NeedsHost, "needs the network"),
         ("privileges", |answer| answer.refused.privileges = true, 0, Reason::NeedsHost, "needs more rights"),
+        (
+            "a debugger",
+            |answer| answer.refused.tracing = true,
+            0,
+            Reason::NeedsHost,
+            "as a debugger or a sanitizer",
+        ),
+        (
+            "a rename",
+            |answer| answer.refused.renaming = true,
+            1,
+            Reason::NeedsHost,
+            "renames a folder as a whole",
+        ),
         (
             "outside",
             |answer| answer.outside = vec!["~/bin/tool".into()],

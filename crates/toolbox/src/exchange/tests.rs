@@ -363,7 +363,7 @@ fn the_messages_are_these() {
         told(&answer),
         json!({"type": "ran", "id": 7, "output": "done\n", "exitCode": 0,
             "changes": [{"path": "a.txt", "base": {"kind": "file", "content": text}, "kind": {"type": "delete"}}],
-            "refused": {"network": 0, "privileges": false, "signature": false, "quota": null},
+            "refused": {"network": 0, "privileges": false, "tracing": false, "renaming": false, "signature": false, "quota": null},
             "timeUs": 9, "processorUs": 0, "peakBytes": 0})
     );
     assert_eq!(read_line::<Told>(line_of(&answer).trim_ascii_end()).unwrap(), answer);

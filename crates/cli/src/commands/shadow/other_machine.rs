@@ -149,6 +149,8 @@ pub(super) async fn run(
             network: ran.refused.network,
             quota: ran.refused.quota.is_some(),
             privileges: ran.refused.privileges,
+            tracing: ran.refused.tracing,
+            renaming: ran.refused.renaming,
             outside: ran.outside.into_iter().map(Into::into).collect(),
         },
         git: None,
