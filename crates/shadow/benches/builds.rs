@@ -17,13 +17,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{ChangeSet, OsTree, Overlay, Quota};
-use headstart_shadow::{BuildLayer, BuildRoom, Command, Options, View, remove_folder};
+use headstart_shadow::{BuildLayer, BuildRoom, Command, Options, Prepared, View, remove_folder};
 use headstart_workspace_path::WorkspacePath;
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(600);
 /// After so long a project gets no further round, if it had three.
 const TIME: Duration = Duration::from_secs(60);
+/// So long before it is wanted a view is prepared. Work ahead prepares one when it begins and after each command, and a model takes longer than this.
+const AHEAD: Duration = Duration::from_millis(300);
 
 /// A project, the command that tests it, and the file that is edited each time.
 struct Project {
@@ -165,7 +167,7 @@ fn measure(project: &Project, rounds: usize) {
     let built = i64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos()).unwrap();
 
     let mut held = world.view(project, "held", &[]);
-    let names = ["direct", "fresh view, with its start", "held view"];
+    let names = ["direct", "fresh view, with its start", "the same, prepared", "held view"];
     let mut edited = names.map(|name| (name, Vec::new()));
     let mut unchanged = names.map(|name| (name, Vec::new()));
     let until = Instant::now() + TIME;
@@ -184,13 +186,21 @@ fn measure(project: &Project, rounds: usize) {
             drop(view);
         });
         edited[1].1.push(took);
+        let (name, prepared) = (format!("prepared-{round}"), prepare());
+        let took = timed(|| {
+            let mut view = world.view_with(project, &name, &[], Some(prepared));
+            view.show(&staged).unwrap();
+            world.in_view(&mut view, project.line);
+            drop(view);
+        });
+        edited[2].1.push(took);
         let took = timed(|| {
             held.show(&staged).unwrap();
             world.in_view(&mut held, project.line);
         });
         // Its first one is that of a fresh view.
         if 1 < round || rounds == 1 {
-            edited[2].1.push(took);
+            edited[3].1.push(took);
         }
         unchanged[0].1.push(timed(|| world.run("direct", project.line)));
         let name = format!("same-{round}");
@@ -201,11 +211,25 @@ fn measure(project: &Project, rounds: usize) {
             drop(view);
         });
         unchanged[1].1.push(took);
-        unchanged[2].1.push(timed(|| world.in_view(&mut held, project.line)));
+        let (name, prepared) = (format!("prepared-same-{round}"), prepare());
+        let took = timed(|| {
+            let mut view = world.view_with(project, &name, &below, Some(prepared));
+            view.renew(built, &[]).unwrap();
+            world.in_view(&mut view, project.line);
+            drop(view);
+        });
+        unchanged[2].1.push(took);
+        unchanged[3].1.push(timed(|| world.in_view(&mut held, project.line)));
     }
     drop(held);
     print(&format!("{}, after an edit", project.name), edited);
     print(&format!("{}, nothing changed", project.name), unchanged);
+}
+
+fn prepare() -> Prepared {
+    let prepared = Prepared::new(&Options::new(".").program).unwrap();
+    std::thread::sleep(AHEAD);
+    prepared
 }
 
 fn timed(work: impl FnOnce()) -> Duration {
@@ -214,7 +238,7 @@ fn timed(work: impl FnOnce()) -> Duration {
     started.elapsed()
 }
 
-fn print(title: &str, rows: [(&str, Vec<Duration>); 3]) {
+fn print(title: &str, rows: [(&str, Vec<Duration>); 4]) {
     let mut floor = None;
     for (name, mut times) in rows {
         times.sort();
@@ -288,6 +312,16 @@ impl World {
     }
 
     fn view(&self, project: &Project, name: &str, below: &[PathBuf]) -> View {
+        self.view_with(project, name, below, None)
+    }
+
+    fn view_with(
+        &self,
+        project: &Project,
+        name: &str,
+        below: &[PathBuf],
+        prepared: Option<Prepared>,
+    ) -> View {
         let folder = self.at(name);
         fs::create_dir(&folder).unwrap();
         let layer =
@@ -299,7 +333,7 @@ impl World {
             bytes: 1 << 30,
         });
         let options = Options { build, show: self.shown.clone(), ..Options::new(self.at("viewed")) };
-        View::start(&options.of_user(Some(&self.at("home")), None)).unwrap()
+        View::start_with(&options.of_user(Some(&self.at("home")), None), prepared).unwrap()
     }
 
     fn in_view(&self, view: &mut View, line: &str) {
