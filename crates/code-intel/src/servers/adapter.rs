@@ -73,6 +73,9 @@ pub enum Settling {
     Versions,
     /// The same, and it says of each document whether it is done with it (`textDocument/clangd.fileStatus`).
     FileStatus,
+    /// The same, and it tells the progress of looking for errors after each change, with a title that begins with `diagnosing`. One that tells nothing
+    /// of the kind after a change counts as [`Versions`](Self::Versions).
+    Progress,
     /// It passes a request on to TypeScript's own server, which answers when it knows. Its own word for a text comes whenever
     /// there is time, and not at all where nothing changed.
     Tsserver,

@@ -54,8 +54,8 @@ pub(crate) struct Session {
     unsaved: bool,
     /// Documents that were sent since it last settled.
     unsettled: BTreeMap<WorkspacePath, Sent>,
-    /// Whether something changed since it last settled.
-    changed: bool,
+    /// How often it had begun to look for errors when it was told of the first change since it last settled; `None`: nothing changed.
+    changed: Option<u64>,
     /// Whether files came or went since it last settled.
     moved: bool,
     /// How often it had taken back its answers when it settled.
@@ -98,6 +98,8 @@ struct Said {
     checks: BTreeSet<String>,
     checks_begun: u64,
     last_check: Option<Duration>,
+    /// How often it began to look for errors, of those that tell it.
+    searches_begun: u64,
     /// Whether it offered, later, to be asked for diagnostics.
     offers_pull: bool,
     /// Documents with which it says it is done, since its last word about each of them.
@@ -160,7 +162,7 @@ impl Session {
             unsure: BTreeSet::new(),
             unsaved: false,
             unsettled: BTreeMap::new(),
-            changed: false,
+            changed: None,
             moved: false,
             settled_refreshes: 0,
             awaited_check: None,
@@ -195,10 +197,13 @@ impl Session {
     }
 
     /// What to say of a server that ended, or had to be.
-    pub(crate) fn broken(&self, broken: Broken) -> IntelError {
+    async fn broken(&mut self, broken: Broken) -> IntelError {
         let server = self.adapter.name.clone();
         match broken {
-            Broken::Ended => IntelError::Ended { server, detail: self.connection.complaint() },
+            Broken::Ended => match self.view.why_ended().await {
+                Some(detail) => IntelError::Protocol { server, detail },
+                None => IntelError::Ended { server, detail: self.connection.complaint() },
+            },
             Broken::Frame(error) => IntelError::Protocol { server, detail: error.to_string() },
             Broken::Flood(what) => IntelError::Protocol { server, detail: what.to_owned() },
         }
@@ -306,7 +311,7 @@ impl Session {
                 self.take(&message);
                 Ok(true)
             }
-            Some(Err(broken)) => Err(self.broken(broken)),
+            Some(Err(broken)) => Err(self.broken(broken).await),
             None => Ok(false),
         }
     }
@@ -316,7 +321,7 @@ impl Session {
         loop {
             match self.connection.next().await {
                 Ok(message) => self.take(&message),
-                Err(broken) => return self.broken(broken),
+                Err(broken) => return self.broken(broken).await,
             }
         }
     }

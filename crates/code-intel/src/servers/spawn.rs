@@ -110,4 +110,9 @@ pub trait LanguageView: Send {
 
     /// The memory of all that runs in the view, in bytes; `None`: unknown.
     async fn resident(&mut self) -> Option<u64>;
+
+    /// Why the view ended the program, of which the output has ended, if it did.
+    async fn why_ended(&mut self) -> Option<String> {
+        None
+    }
 }

@@ -156,9 +156,28 @@ impl Server {
                 publish(&uri, version, &vec![json!({ "range": range(0, 0), "message": "m".repeat(700) }); 1]);
             }
         }
+        let tells = self.part == "tells progress";
+        if tells {
+            progress(version, &json!({ "kind": "begin", "title": "diagnosing changed files" }));
+        }
         publish(&uri, version, &diagnostics);
+        if self.part.starts_with("tells") {
+            let waits = [("slow", 500), ("a moment", 100)].into_iter().find(|(word, _)| text.contains(word));
+            let (other, diagnostics) = (uri.replace("a.mock", "b.mock"), diagnostics);
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(waits.map_or(0, |(_, wait)| wait)));
+                publish(&other, version, &diagnostics);
+                if tells {
+                    progress(version, &json!({ "kind": "end" }));
+                }
+            });
+        }
         self.documents.insert(uri, (version, text));
     }
+}
+
+fn progress(token: i64, value: &Value) {
+    send(&json!({ "jsonrpc": "2.0", "method": "$/progress", "params": { "token": token, "value": value } }));
 }
 
 fn publish(uri: &str, version: i64, diagnostics: &[Value]) {

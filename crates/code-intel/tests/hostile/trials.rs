@@ -28,7 +28,8 @@ pub(crate) fn all() -> Vec<Trial> {
         ("a command of the server is never executed", commands),
         ("twenty speculations in any order get only their own", interleaving),
     ];
-    let more: [(&str, fn()); 5] = [
+    let more: [(&str, fn()); 6] = [
+        ("a server that tells when it is done is waited for as long, and no longer", progress),
         ("a question that nobody waits for is dropped", dropped),
         ("a missing program is told with what installs it", missing),
         ("a server that is not asked for long ends, and starts again", idle),
@@ -46,9 +47,13 @@ pub(crate) fn trial((name, test): (&str, fn())) -> Trial {
 }
 
 pub(crate) fn settings(part: &str) -> Settings {
+    settling(part, "versions")
+}
+
+fn settling(part: &str, settling: &str) -> Settings {
     let adapter = serde_json::json!({
         "name": "mock", "command": std::env::current_exe().unwrap(), "args": ["--play", part],
-        "languages": { "mock": "mock" }, "settling": "versions", "install": "make mock",
+        "languages": { "mock": "mock" }, "settling": settling, "install": "make mock",
     });
     let adapter: Adapter = serde_json::from_value(adapter).unwrap();
     Settings { adapters: vec![adapter], question: Duration::from_secs(3), ..Settings::default() }
@@ -300,6 +305,30 @@ fn idle() {
     hover(&world).unwrap();
     assert_eq!(world.copies.roots.lock().unwrap().len(), 2);
     assert_eq!(world.intel.servers()[0].crashes, 0);
+}
+
+/// Errors of another file come half a second after those of the file that was sent. Where nothing tells of it, silence is waited for.
+fn progress() {
+    for (part, edit, new) in [
+        ("tells progress", "quick\n", 0),
+        ("tells progress", "slow ERR\n", 2),
+        ("tells nothing", "quick\n", 0),
+        ("tells nothing", "a moment ERR\n", 2),
+    ] {
+        let world = World::new(&FILES, settling(part, "progress"));
+        hover(&world).unwrap();
+        let mut times = Vec::new();
+        for round in 0..5 {
+            let snapshot = Snapshot::of(world.staged(&[("a.mock", Some(&format!("{round}\n{edit}")))]));
+            let asked = std::time::Instant::now();
+            let delta = async_io::block_on(world.intel.diagnostics(&snapshot, &[], Severity::Error)).unwrap();
+            assert_eq!((delta.new_count, &delta.partial), (new, &None), "{part}, {edit}: {delta:#?}");
+            times.push(asked.elapsed());
+        }
+        let least = times.into_iter().min().unwrap();
+        let is_silence_awaited = Duration::from_millis(300) <= least;
+        assert_eq!(is_silence_awaited, part == "tells nothing" || new == 2, "{part}, {edit}: {least:?}");
+    }
 }
 
 fn memory() {

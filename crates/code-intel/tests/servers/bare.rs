@@ -197,6 +197,7 @@ impl Bare {
                 "capabilities": {
                     "textDocument": documents,
                     "workspace": { "configuration": true, "workspaceFolders": true },
+                    "window": { "workDoneProgress": true },
                 },
             }),
         );

@@ -85,8 +85,8 @@ fn fix(
     files: &[(&str, &str)],
     edit: (&str, &str),
     at: (usize, &str),
-    title: &str,
-    fixed: &str,
+    (title, fixed): (&str, &str),
+    compiler: &[&str],
 ) {
     let mut settings = Settings { question: Duration::from_secs(60), ..Settings::default() };
     settings.adapters.retain(|known: &Adapter| known.name == adapter);
@@ -109,6 +109,7 @@ fn fix(
         plan.apply(&overlay).await.unwrap();
         let text = overlay.read(&path(edit.0)).await.unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), fixed, "{adapter}");
+        world.compile(&overlay, compiler).await;
         let snapshot = Snapshot::of(overlay.change_set());
         let after = world.intel.diagnostics(&snapshot, &[], Severity::Error).await.unwrap();
         assert_eq!(after.new_errors, 0, "{adapter}: {after:#?}");
@@ -125,8 +126,8 @@ fn rust_analyzer_fixes_an_import() {
         &files,
         ("src/main.rs", edit),
         (2, "HashMap"),
-        "Import `std::collections::HashMap`",
-        &fixed,
+        ("Import `std::collections::HashMap`", &fixed),
+        &["cargo", "check", "--quiet", "--offline"],
     );
 }
 
@@ -148,8 +149,8 @@ fn typescript_fixes_an_import() {
         &files,
         ("main.ts", edit),
         (1, "double"),
-        "Add import from \"./size\"",
-        &fixed,
+        ("Add import from \"./size\"", &fixed),
+        &["tsc", "--noEmit", "--project", "."],
     );
 }
 
@@ -159,5 +160,13 @@ fn clangd_fixes_a_name() {
     let files = [("compile_flags.txt", "-xc++\n"), ("main.cpp", "int main() { return 0; }\n")];
     let edit = "int length(const char *) { return 4; }\nint main() { return lenght(\"👩‍💻\"); }\n";
     let fixed = edit.replace("lenght", "length");
-    fix("clangd", &files, ("main.cpp", edit), (2, "lenght"), "change 'lenght' to 'length'", &fixed);
+    let compiler = ["c++", "-fsyntax-only", "main.cpp"];
+    fix(
+        "clangd",
+        &files,
+        ("main.cpp", edit),
+        (2, "lenght"),
+        ("change 'lenght' to 'length'", &fixed),
+        &compiler,
+    );
 }

@@ -42,6 +42,7 @@ const PYTHON: Story = Story {
     uses: 3,
     hover: "def double(x: int) -> int",
     renamed: &["main.py", "size.py"],
+    compiler: &["python3", "main.py"],
 };
 
 #[test]
@@ -108,12 +109,21 @@ fn rust_analyzer() {
                 )],
                 new: &["src/size.rs:4"],
             },
+            State {
+                what: "moved",
+                edits: &[
+                    ("src/size.rs", None),
+                    ("src/area.rs", Some("pub fn double(x: u32) -> u32 {\n    x * 2\n}\n")),
+                ],
+                new: &["src/main.rs:1"],
+            },
         ],
         name: (4, "double"),
         defined: "src/size.rs:1",
         uses: 2,
         hover: "pub fn double(x: u32) -> u32",
         renamed: &["src/main.rs", "src/size.rs"],
+        compiler: &["cargo", "check", "--quiet", "--offline"],
     };
     story.run();
 }
@@ -168,12 +178,24 @@ fn typescript() {
                 new: &[],
             },
             State { what: "reverted", edits: &[], new: &[] },
+            State {
+                what: "moved",
+                edits: &[
+                    ("src/size.ts", None),
+                    (
+                        "src/area.ts",
+                        Some("export function double(x: number): number {\n  return x * 2;\n}\n"),
+                    ),
+                ],
+                new: &["src/main.ts:1"],
+            },
         ],
         name: (3, "double"),
         defined: "src/size.ts:1",
         uses: 3,
         hover: "double(x: number): number",
         renamed: &["src/main.ts", "src/size.ts"],
+        compiler: &["tsc", "--noEmit"],
     };
     story.run();
 }
@@ -217,12 +239,30 @@ fn gopls() {
                 new: &[],
             },
             State { what: "reverted", edits: &[], new: &[] },
+            State {
+                // Which file of a package it is in makes no difference; a file that is still there would declare it twice.
+                what: "moved",
+                edits: &[
+                    ("size.go", None),
+                    ("area.go", Some("package main\n\nfunc Double(x int) int {\n\treturn x * 2\n}\n")),
+                ],
+                new: &[],
+            },
+            State {
+                what: "moved, and used wrongly",
+                edits: &[
+                    ("size.go", None),
+                    ("area.go", Some("package main\n\nfunc Double(x string) string {\n\treturn x\n}\n")),
+                ],
+                new: &["main.go:4"],
+            },
         ],
         name: (4, "Double"),
         defined: "size.go:3",
         uses: 2,
         hover: "func Double(x int) int",
         renamed: &["main.go", "size.go"],
+        compiler: &["go", "build", "-o", "/dev/null", "./..."],
     };
     story.run();
 }
@@ -269,12 +309,21 @@ fn clangd() {
                 new: &[],
             },
             State { what: "reverted", edits: &[], new: &[] },
+            State {
+                what: "moved",
+                edits: &[
+                    ("size.h", None),
+                    ("area.h", Some("#pragma once\ninline int double_it(int x) { return x * 2; }\n")),
+                ],
+                new: &["main.cpp:1", "main.cpp:3"],
+            },
         ],
         name: (3, "double_it"),
         defined: "size.h:2",
         uses: 2,
         hover: "double_it",
         renamed: &["main.cpp", "size.h"],
+        compiler: &["c++", "-fsyntax-only", "main.cpp"],
     };
     story.run();
 }

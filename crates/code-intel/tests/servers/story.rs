@@ -1,10 +1,12 @@
 //! One story for every server: what is said of a project is checked for a row of states, in two orders.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use headstart_code_intel::{Delta, IntelError, Place, Settings, Severity, Snapshot};
+use headstart_overlay_fs::{Overlay, Tree as _};
 
-use crate::support::{World, path, require};
+use crate::support::{World, find, path, require};
 
 /// A project and states of it.
 pub(crate) struct Story {
@@ -23,6 +25,8 @@ pub(crate) struct Story {
     pub(crate) hover: &'static str,
     /// Files that change with another name for it.
     pub(crate) renamed: &'static [&'static str],
+    /// What the project is compiled with, or run.
+    pub(crate) compiler: &'static [&'static str],
 }
 
 /// Edits, and what is new in their state: `path:line`, sorted.
@@ -90,6 +94,7 @@ impl Story {
             let changes = overlay.change_set();
             let paths: Vec<String> = changes.changes.iter().map(|change| change.path.to_string()).collect();
             assert_eq!(paths, self.renamed);
+            world.compile(&overlay, self.compiler).await;
             let renamed = Snapshot::of(changes);
             let delta = intel.diagnostics(&renamed, &[], Severity::Error).await.unwrap();
             assert_eq!(errors(&delta), [""; 0], "{}: after the rename", self.server);
@@ -98,6 +103,26 @@ impl Story {
 }
 
 impl World {
+    /// Fails unless the compiler itself takes the project as the overlay shows it.
+    pub(crate) async fn compile(&self, overlay: &Overlay, compiler: &[&str]) {
+        let folder = tempfile::tempdir().unwrap();
+        let changes = overlay.change_set();
+        let known = self.files.keys().map(|name| path(name));
+        for file in known.chain(changes.changes.iter().map(|change| change.path.clone())) {
+            // What was removed is not there.
+            let Ok(text) = overlay.read(&file).await else { continue };
+            let at = folder.path().join(file.to_string());
+            std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+            std::fs::write(at, text).unwrap();
+        }
+        require(compiler[0]);
+        let mut command = Command::new(find(compiler[0]).unwrap());
+        command.args(&compiler[1..]).current_dir(folder.path()).env_remove("CARGO_TARGET_DIR");
+        let done = command.output().unwrap();
+        let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(done.status.success(), "{compiler:?}: {said:?}");
+    }
+
     /// Waits until the server has loaded the project.
     pub(crate) fn ready(&self, main: &str) -> Delta {
         for _ in 0..5 {

@@ -112,10 +112,10 @@ fn python_settings(section: &str) -> std::collections::BTreeMap<String, Value> {
 }
 
 fn gopls() -> Adapter {
-    // By itself it looks at other packages only a second after the last edit, which is longer than its silence is waited for.
-    let options = json!({ "diagnosticsDelay": "0s" });
+    // By itself it looks at other packages only a second after the last edit, and says nothing of when it is done.
+    let options = json!({ "diagnosticsDelay": "0s", "verboseWorkDoneProgress": true });
     Adapter {
-        settling: Settling::Versions,
+        settling: Settling::Progress,
         settings: [("gopls".to_owned(), options.clone())].into(),
         options,
         check: Some(check("go", &["vet", "-json", "./..."], CheckFormat::GoVet)),

@@ -1,7 +1,8 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use gen_lsp_types::{CodeActionResponse, WorkspaceEdit};
+use headstart_overlay_fs::TreeError;
 use headstart_workspace_path::WorkspacePath;
 use serde_json::json;
 
@@ -180,7 +181,7 @@ impl Server {
     }
 }
 
-/// Adds the line of text to each place of the workspace.
+/// Adds the line of text to each place of the workspace. An index may still hold files of another state, which are not there in this one.
 async fn describe(
     texts_of: &Texts,
     encoding: PositionEncoding,
@@ -188,6 +189,7 @@ async fn describe(
     snapshot: &Snapshot,
 ) -> Locations {
     let mut texts: BTreeMap<WorkspacePath, Option<Arc<str>>> = BTreeMap::new();
+    let mut gone = BTreeSet::new();
     let mut places: Vec<Location> = Vec::new();
     let count = found.len();
     for Found { target, start } in found {
@@ -206,7 +208,13 @@ async fn describe(
             break;
         }
         if !texts.contains_key(&path) {
-            texts.insert(path.clone(), texts_of.read(snapshot, &path).await.ok());
+            let read = texts_of.read(snapshot, &path).await;
+            let is_gone = matches!(&read, Err(IntelError::Tree(TreeError::NotFound { .. })));
+            gone.extend(is_gone.then(|| path.clone()));
+            texts.insert(path.clone(), read.ok());
+        }
+        if gone.contains(&path) {
+            continue;
         }
         let text = texts.get(&path).cloned().flatten();
         let lines = text.as_ref().map(|text| Lines::of(text));

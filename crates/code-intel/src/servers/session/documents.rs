@@ -109,7 +109,7 @@ impl Session {
             .map(|(path, change)| json!({ "uri": self.uri(path), "type": *change as u8 }))
             .collect();
         self.notify("workspace/didChangeWatchedFiles", &json!({ "changes": list }));
-        self.changed = true;
+        self.mark_changed();
         self.moved |= changes.values().any(|change| *change != FileChange::Changed);
         self.unsaved = true;
     }
@@ -149,8 +149,12 @@ impl Session {
         Some(path.clone())
     }
 
+    fn mark_changed(&mut self) {
+        self.changed.get_or_insert(self.said.searches_begun);
+    }
+
     fn mark_sent(&mut self, path: &WorkspacePath, how: Sent) {
-        self.changed = true;
+        self.mark_changed();
         let sent = self.unsettled.entry(path.clone()).or_insert(how);
         if how == Sent::Changed {
             *sent = how;
@@ -170,7 +174,7 @@ impl Session {
             self.said.raw.remove(path);
             let uri = self.uri(path);
             self.notify("textDocument/didClose", &json!({ "textDocument": { "uri": uri } }));
-            self.changed = true;
+            self.mark_changed();
         }
     }
 

@@ -10,6 +10,8 @@ use crate::{Diagnostic, Lines, Position, Severity};
 /// The most paths of which diagnostics are kept, and the most of one path.
 const PATHS: usize = 5_000;
 const DIAGNOSTICS: usize = 500;
+/// How the title of a search for errors begins.
+const SEARCHES: &str = "diagnosing";
 /// The most things a server does at the same time, as far as is followed.
 const TASKS: usize = 1_000;
 
@@ -185,6 +187,9 @@ impl Session {
                     self.said.checks.insert(token.clone());
                 }
                 let title = value["title"].as_str().unwrap_or_default();
+                if title.starts_with(SEARCHES) {
+                    self.said.searches_begun += 1;
+                }
                 self.said.progress.insert(token, title.chars().take(60).collect());
             }
             Some("end") => {

@@ -34,7 +34,7 @@ impl Session {
         deadline: Deadline,
     ) -> Result<Option<String>, IntelError> {
         let holds = self.settled_refreshes == self.said.refreshes || !self.pulls();
-        if !self.changed && holds && self.unsettled.is_empty() && self.awaited_check.is_none() {
+        if self.changed.is_none() && holds && self.unsettled.is_empty() && self.awaited_check.is_none() {
             return Ok(None);
         }
         if self.adapter.settling == Settling::Status && !self.rests(deadline).await? {
@@ -48,10 +48,10 @@ impl Session {
         } else if settled && self.pulls() {
             settled = self.pull_until_it_holds(wanted, deadline).await?;
         }
-        if !settled || !self.check_ends(deadline).await? {
+        if !settled || !self.check_ends(wanted, deadline).await? {
             return Ok(Some(self.not_settled(deadline)));
         }
-        self.changed = false;
+        self.changed = None;
         self.moved = false;
         self.unsettled.clear();
         Ok(None)
@@ -134,18 +134,10 @@ impl Session {
     }
 
     async fn falls_silent(&mut self, wanted: &[OpenText], deadline: Deadline) -> Result<bool, IntelError> {
-        // A server takes messages in order: with the answer to this it has taken in all that it was told.
-        if let Some(open) = wanted.first().filter(|_| self.offers("documentSymbolProvider")) {
-            let params = json!({ "textDocument": { "uri": self.uri(&open.path) } });
-            match self.ask("textDocument/documentSymbol", &params, deadline).await {
-                Ok(_) | Err(IntelError::Refused { .. }) => {}
-                Err(IntelError::TimedOut { .. }) => return Ok(false),
-                Err(error) => return Err(error),
-            }
-        }
+        let Some(has_answered) = self.answers(wanted, deadline).await? else { return Ok(false) };
         let heard_all = self.host.now();
         loop {
-            if self.pulls() || self.is_at_rest() {
+            if self.pulls() || self.is_at_rest() || has_answered && self.has_searched() {
                 return Ok(true);
             }
             let last_word = self.said.last_publication.unwrap_or_default().max(heard_all);
@@ -161,6 +153,28 @@ impl Session {
         }
     }
 
+    /// A server takes messages in order: with an answer it has taken in all that it was told, and begun what comes of that. Whether it has
+    /// answered; `None`: not in time.
+    async fn answers(&mut self, wanted: &[OpenText], deadline: Deadline) -> Result<Option<bool>, IntelError> {
+        let Some(open) = wanted.first().filter(|_| self.offers("documentSymbolProvider")) else {
+            return Ok(Some(false));
+        };
+        let params = json!({ "textDocument": { "uri": self.uri(&open.path) } });
+        match self.ask("textDocument/documentSymbol", &params, deadline).await {
+            Ok(_) | Err(IntelError::Refused { .. }) => Ok(Some(true)),
+            Err(IntelError::TimedOut { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether it has looked for errors since it was told of changes, is done with it, and owes no word of a text.
+    fn has_searched(&self) -> bool {
+        self.adapter.settling == Settling::Progress
+            && self.changed.is_some_and(|before| before < self.said.searches_begun)
+            && self.said.progress.is_empty()
+            && self.silence().is_some()
+    }
+
     /// Whether it has published something for each text that it was sent, and said then that it is done with it.
     fn is_at_rest(&self) -> bool {
         let rests = |path: &WorkspacePath| self.has_spoken_of(path) && self.said.at_rest.contains(path);
@@ -174,7 +188,8 @@ impl Session {
     fn silence(&self) -> Option<Duration> {
         let mut owed =
             self.unsettled.iter().filter(|(path, _)| !self.has_spoken_of(path)).map(|(_, sent)| *sent);
-        let numbers = matches!(self.adapter.settling, Settling::Versions | Settling::FileStatus);
+        let numbers =
+            matches!(self.adapter.settling, Settling::Versions | Settling::FileStatus | Settling::Progress);
         match owed.next() {
             None => Some(SILENCE),
             Some(first) if numbers && (first == Sent::Changed || owed.any(|sent| sent == Sent::Changed)) => {
@@ -196,11 +211,21 @@ impl Session {
         })
     }
 
-    async fn check_ends(&mut self, deadline: Deadline) -> Result<bool, IntelError> {
+    async fn check_ends(&mut self, wanted: &[OpenText], deadline: Deadline) -> Result<bool, IntelError> {
         let Some(before) = self.awaited_check else { return Ok(true) };
+        let mut answered = None;
         loop {
             let over = before < self.said.checks_begun && self.said.checks.is_empty();
-            let over_at = self.said.last_check.unwrap_or_default() + RESTART;
+            let ended = self.said.last_check.unwrap_or_default();
+            // What it found is published by other threads than the one that tells the end: a busy machine takes its time for both this and an answer.
+            if over && answered.is_none_or(|at| at < ended) {
+                if self.answers(wanted, deadline).await?.is_none() {
+                    return Ok(false);
+                }
+                answered = Some(self.host.now());
+                continue;
+            }
+            let over_at = ended + RESTART;
             if over && over_at <= self.host.now() {
                 self.awaited_check = None;
                 return Ok(true);
