@@ -19,10 +19,12 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Open files of one process.
     pub open_files: u64,
+    /// Processors on which its processes run, at most; at least one. All views of a machine are given the same ones, the last of those that the caller may use.
+    pub processors: u64,
 }
 
 impl Default for Limits {
-    /// 512 MiB, 200,000 files, 512 processes, 4 GiB resident, 64 GiB of address space, 1 GiB a file, 16,384 open files.
+    /// 512 MiB, 200,000 files, 512 processes, 4 GiB resident, 64 GiB of address space, 1 GiB a file, 16,384 open files, all processors.
     fn default() -> Self {
         Self {
             bytes: 512 << 20,
@@ -32,6 +34,7 @@ impl Default for Limits {
             address_space: 64 << 30,
             file_bytes: 1 << 30,
             open_files: 16_384,
+            processors: u64::MAX,
         }
     }
 }

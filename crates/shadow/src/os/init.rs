@@ -13,15 +13,16 @@ use std::process::ExitCode;
 
 use self::plan::Plan;
 use self::root::Parts;
+use self::serve::Way;
 use super::channel::Channel;
 use super::{outer, refused};
-use crate::{Network, Refusal};
+use crate::{Limits, Network, Refusal};
 pub(super) use plan::{Apart, encode};
 
 /// Serves until the other side of the socket is gone, or `parent` has ended.
 pub(super) fn enter(mut channel: Channel, network: Network, parent: OwnedFd) -> ExitCode {
     match start(&mut channel, network, parent) {
-        Ok(Some(limits)) => serve::serve(&mut channel, limits),
+        Ok(Some((limits, way))) => serve::serve(&mut channel, limits, way),
         // It was never told what to show.
         Ok(None) => ExitCode::SUCCESS,
         Err(Refusal { call, about, message }) => {
@@ -33,8 +34,9 @@ pub(super) fn enter(mut channel: Channel, network: Network, parent: OwnedFd) -> 
 }
 
 /// What no plan changes comes before it, for a view may be prepared long before it is known what it shows.
-fn start(channel: &mut Channel, network: Network, parent: OwnedFd) -> Result<Option<crate::Limits>, Refusal> {
+fn start(channel: &mut Channel, network: Network, parent: OwnedFd) -> Result<Option<(Limits, Way)>, Refusal> {
     outer::die_with_parent(&parent)?;
+    let way = Way::open();
     let parts = Parts::new()?;
     if network == Network::Own {
         network::loopback_up()?;
@@ -48,16 +50,18 @@ fn start(channel: &mut Channel, network: Network, parent: OwnedFd) -> Result<Opt
     })?;
     let built = root::build(&plan, parts, network)?;
     lock::limit(&plan.limits)?;
+    lock::keep_to_processors(&plan.limits)?;
     // Which takes the signal back.
     lock::give_up_capabilities()?;
     outer::die_with_parent(&parent)?;
     drop(parent);
-    lock::close_all_but(&[channel.as_fd(), built.written.as_fd(), built.view.as_fd()])?;
+    let kept = [channel.as_fd(), built.written.as_fd(), built.view.as_fd()];
+    lock::close_all_but(&kept.into_iter().chain(way.descriptor()).collect::<Vec<_>>())?;
     // The filter comes last, for the calls of the others are on its list.
     lock::landlock(&built.writable);
     filter.apply()?;
     channel
         .send(&[b"ready"], &[built.written.as_fd(), built.view.as_fd()])
         .map_err(|error| refused("sendmsg", "the descriptors of the view", error))?;
-    Ok(Some(plan.limits))
+    Ok(Some((plan.limits, way)))
 }

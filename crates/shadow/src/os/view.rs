@@ -21,8 +21,8 @@ use super::show::Show;
 use super::watch::Watch;
 use super::{init, mountinfo, outside, read, refused, since_now, until_now, watch, written};
 use crate::{
-    BuildRoom, Command, End, Limits, Options, Output, Place, ReadBack, ReadRules, Refused, ShadowError,
-    Shown, Spent, Standing, Stream, Tier, layout, report,
+    BuildRoom, Command, End, Limits, Network, Options, Output, Place, ReadBack, ReadRules, Refused,
+    ShadowError, Shown, Spent, Standing, Stream, Tier, layout, report,
 };
 
 /// A copy-on-write view of a workspace, held by the processes that were started for it.
@@ -65,6 +65,7 @@ pub struct View {
     /// By the last command.
     spent: Spent,
     tier: Tier,
+    network: Network,
     /// Bytes and files that may be in the room of a clone.
     room: Option<(u64, u64)>,
 }
@@ -171,6 +172,7 @@ impl View {
             spent: Spent::default(),
             original: Original::default(),
             tier: options.tier,
+            network: options.network,
             room: listing.as_ref().filter(|_| options.tier == Tier::Clone).map(|listing| {
                 let Limits { bytes, files, .. } = options.limits;
                 (bytes.saturating_add(listing.bytes), files.saturating_add(listing.files()))
@@ -301,7 +303,8 @@ impl View {
             Ok(Collected::Done { end, without_route, spent }) => {
                 self.spent = spent;
                 let refused = Refused {
-                    network: without_route,
+                    // What the machine counts is not only the view's.
+                    network: if self.network == Network::Own { without_route } else { 0 },
                     quota: self.is_full(),
                     outside: outside::written(&self.written, &self.places),
                     ..Refused::default()

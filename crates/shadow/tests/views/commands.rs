@@ -10,6 +10,8 @@ use crate::state::state;
 pub(crate) const TESTS: &[Test] = &[
     ("what_a_command_took_is_told", what_a_command_took),
     ("a_command_gives_way_to_others", a_command_gives_way_to_others),
+    ("the_whole_view_gives_way_to_others", the_whole_view_gives_way_to_others),
+    ("it_keeps_to_its_processors", it_keeps_to_its_processors),
     ("a_command_writes_and_nothing_changes", a_command_writes_and_nothing_changes),
     ("a_view_is_where_the_workspace_is", a_view_is_where_the_workspace_is),
     ("output_comes_in_order_or_apart_and_is_cut", output_comes_in_order_or_apart_and_is_cut),
@@ -22,6 +24,10 @@ pub(crate) const TESTS: &[Test] = &[
     ("support_is_found_by_trying", support_is_found_by_trying),
 ];
 
+/// Those that measure: a machine that is busy with other things tells little.
+pub(crate) const FIGURES: &[Test] =
+    &[("a_busy_view_leaves_most_of_a_processor_to_others", a_busy_view_leaves_most_of_a_processor_to_others)];
+
 /// Where all that is written is in memory.
 pub(crate) const MEMORY: &[Test] = &[("room_is_bounded", room_is_bounded)];
 
@@ -33,6 +39,65 @@ fn a_command_gives_way_to_others() {
     let own: i32 =
         std::fs::read_to_string("/proc/self/stat").unwrap().split(' ').nth(18).unwrap().parse().unwrap();
     assert_eq!(said, [own.max(10), own.max(10), own]);
+}
+
+/// Where the kernel divides processors between sessions first, a niceness within one would be for nothing.
+fn the_whole_view_gives_way_to_others() {
+    let place = Place::with(&[]);
+    let mut view = place.view();
+    let first = child_of(view.process());
+    let group = || std::fs::read_to_string(format!("/proc/{first}/autogroup"));
+    let Ok(before) = group() else { return };
+    let name = |line: &str| line.split(' ').next().unwrap().to_owned();
+    assert_ne!(name(&before), name(&std::fs::read_to_string("/proc/self/autogroup").unwrap()));
+    // Of a user the kernel takes such a word ten times a second, of all of them.
+    let said = ok(
+        &mut view,
+        "for n in $(seq 100); do grep -q 'nice 10' /proc/1/autogroup && break; sleep 0.1; done; cat /proc/1/autogroup /proc/self/autogroup",
+    );
+    assert_eq!(said, format!("{0} nice 10\n{0} nice 10\n", name(&before)));
+    assert_eq!(group().unwrap(), format!("{} nice 10\n", name(&before)));
+}
+
+/// Two that could each keep a processor busy, one in a view and one beside it, share it as their sessions do.
+#[expect(clippy::print_stdout, reason = "the figure is for whoever reads the test's output")]
+fn a_busy_view_leaves_most_of_a_processor_to_others() {
+    let place = Place::with(&[]);
+    let limits = Limits { processors: 1, ..place.options().limits };
+    let mut view = View::start(&Options { limits, ..place.options() }).unwrap();
+    let processor = ok(&mut view, "taskset -cp $$ | tr -cd '0-9\n ' | tr ' ' '\n' | tail -n 1");
+    let busy = "while :; do :; done";
+    let mut other = std::process::Command::new("setsid")
+        .args(["taskset", "-c", processor.trim(), "sh", "-c", busy])
+        .spawn()
+        .unwrap();
+    let taken = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", other.id())).unwrap();
+        stat.split(' ').nth(13).unwrap().parse::<u64>().unwrap() * 10
+    };
+    let before = taken();
+    let output = sh(&mut view, &format!("timeout 4 sh -c '{busy}'"));
+    let (of_other, of_view) = (taken() - before, output.spent.processor.as_millis());
+    other.kill().unwrap();
+    other.wait().unwrap();
+    println!("of one processor: {of_other} ms beside the view, {of_view} ms in it");
+    assert!(4 * of_view < u128::from(of_other), "{of_view} ms in the view, {of_other} ms beside it");
+}
+
+fn it_keeps_to_its_processors() {
+    let place = Place::with(&[]);
+    let all = place.options();
+    let own = ok(&mut View::start(&all).unwrap(), "nproc");
+    for (processors, expected) in [(1, "1\n"), (0, "1\n"), (100_000, own.as_str())] {
+        let limits = Limits { processors, ..all.limits };
+        let mut view = View::start(&Options { limits, ..place.options() }).unwrap();
+        assert_eq!(ok(&mut view, "nproc"), expected);
+    }
+}
+
+fn child_of(parent: u32) -> u32 {
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
+    children.split_whitespace().next().unwrap().parse().unwrap()
 }
 
 fn a_command_writes_and_nothing_changes() {

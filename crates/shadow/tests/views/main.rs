@@ -8,6 +8,8 @@
 )]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
+#[path = "../support/another.rs"]
+mod another;
 mod builds;
 #[path = "../support/clones.rs"]
 mod clones;
@@ -69,14 +71,23 @@ fn main() -> ExitCode {
     let trials = [
         of_tier(Tier::Kernel, &overlay, false),
         of_tier(Tier::Kernel, histories::LONG, true),
+        of_tier(Tier::Kernel, commands::FIGURES, true),
         of_tier(Tier::Copy, &copy, false),
         of_tier(Tier::Copy, histories::LONG, true),
         // These need root, and a file system of their own.
         of_tier(Tier::Clone, &clone, true),
     ];
-    let done = libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect());
+    let trials = trials.into_iter().flatten().chain(as_another_user());
+    let done = libtest_mimic::run(&Arguments::from_args(), trials.collect());
     clones::remove();
     done.exit_code()
+}
+
+/// All that is not long. In the short run of the checks they would take as long as all the others once more.
+fn as_another_user() -> Option<Trial> {
+    let trial =
+        || Trial::test("all_as_another_user", || another::run(Some(another::USER), |_| {}).map(|_| ()));
+    another::is_possible().then(trial).map(|trial| trial.with_ignored_flag(true))
 }
 
 fn of_tier(tier: Tier, tests: &[Test], is_long: bool) -> Vec<Trial> {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, setrlimit};
-use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
+use rustix::thread::{
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, CpuSet, sched_getaffinity, sched_setaffinity,
+};
 
 use crate::os::refused;
 use crate::{Limits, Refusal};
@@ -28,6 +30,24 @@ pub(super) fn limit(limits: &Limits) -> Result<(), Refusal> {
             .map_err(|error| refused("prlimit64", name, error))?;
     }
     Ok(())
+}
+
+/// Keeps this process and all that it starts to so many processors. One that asks for others gets them: it is a rule for what means no harm, as niceness is.
+pub(super) fn keep_to_processors(limits: &Limits) -> Result<(), Refusal> {
+    if CpuSet::MAX_CPU as u64 <= limits.processors {
+        return Ok(());
+    }
+    let failed = |error: Errno| refused("sched_setaffinity", "", error);
+    let mut processors = sched_getaffinity(None).map_err(failed)?;
+    let most = u32::try_from(limits.processors).unwrap_or(u32::MAX).max(1);
+    for number in 0..CpuSet::MAX_CPU {
+        if processors.count() <= most {
+            break;
+        }
+        // The first ones serve the machine's devices on many systems.
+        processors.unset(number);
+    }
+    sched_setaffinity(None, &processors).map_err(failed)
 }
 
 /// Gives up every capability for good, and closes this process to the others of the view.

@@ -54,9 +54,10 @@ pub(in crate::os) fn encode(apart: &Apart, limits: &Limits, places: &[Place]) ->
     fields
 }
 
-fn numbers(limits: &Limits) -> [u64; 7] {
-    let Limits { bytes, files, processes, memory, address_space, file_bytes, open_files } = *limits;
-    [bytes, files, processes, memory, address_space, file_bytes, open_files]
+fn numbers(limits: &Limits) -> [u64; 8] {
+    let Limits { bytes, files, processes, memory, address_space, file_bytes, open_files, processors } =
+        *limits;
+    [bytes, files, processes, memory, address_space, file_bytes, open_files, processors]
 }
 
 impl Plan {
@@ -80,6 +81,7 @@ impl Plan {
             address_space: number()?,
             file_bytes: number()?,
             open_files: number()?,
+            processors: number()?,
         };
         let mut places = Vec::new();
         while let Some(at) = fields.next() {

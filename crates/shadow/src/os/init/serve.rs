@@ -1,6 +1,7 @@
 //! Runs commands, one at a time, each until none of its processes is left, or one program beside which other requests are served.
 
 mod beside;
+mod way;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -17,6 +18,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open};
 
 use self::beside::Beside;
+pub(super) use self::way::Way;
 use super::network::without_route;
 use crate::Limits;
 use crate::os::again;
@@ -24,18 +26,16 @@ use crate::os::channel::{Channel, Message};
 
 /// How often the processes of a running command are counted, in nanoseconds.
 const LOOK_EVERY: i64 = 100_000_000;
-/// How far commands give way to what else runs on the machine. The process that counts them does not: they would keep it from its work.
-const NICE: i32 = 10;
 
 /// Serves until the other side is gone, and with this process all others of the view.
-pub(super) fn serve(channel: &mut Channel, limits: Limits) -> ExitCode {
+pub(super) fn serve(channel: &mut Channel, limits: Limits, mut way: Way) -> ExitCode {
     let mut beside = Beside::default();
     loop {
-        beside.watch_until_asked(channel.as_fd(), &limits);
+        beside.watch_until_asked(channel.as_fd(), &limits, &mut way);
         let Ok(Some(message)) = channel.receive() else { break };
         let answer = match message.kind() {
             b"run" if beside.runs() => Some(failed("a program runs in this view; stop it first")),
-            b"run" => run(channel.as_fd(), message, &limits),
+            b"run" => run(channel.as_fd(), message, &limits, &mut way),
             b"start" => Some(beside.start(message)),
             b"look" => Some(beside.look()),
             b"stop" => Some(beside.stop()),
@@ -55,7 +55,8 @@ fn failed(why: &str) -> Vec<String> {
 }
 
 /// The answer to a request; `None` if the other side went away meanwhile.
-fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits) -> Option<Vec<String>> {
+fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits, way: &mut Way) -> Option<Vec<String>> {
+    way.give();
     let before = without_route();
     let child = match spawn(message, Input::None) {
         Ok(child) => child,
@@ -63,7 +64,7 @@ fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits) -> Option<Vec<
     };
     let (processor_before, _) = spent_by_ended();
     let mut peak = 0;
-    let (how, number) = watch(socket, &child, limits, &mut peak)?;
+    let (how, number) = watch(socket, &child, limits, way, &mut peak)?;
     end_all();
     let lost = without_route().saturating_sub(before);
     let (processor, largest) = spent_by_ended();
@@ -83,9 +84,7 @@ enum Input {
 /// Starts what a request names. Our ends of the pipes are closed after it, so that they end with the program.
 fn spawn(message: Message, input: Input) -> Result<std::process::Child, String> {
     let child = command(message, input)?.spawn().map_err(|error| error.to_string())?;
-    // It is the first of a group of its own, in which its children are, too. Only politeness: that it has ended already is no error.
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let _ = rustix::process::setpriority_pgrp(group, NICE);
+    Way::give_of(i32::try_from(child.id()).ok().and_then(Pid::from_raw));
     Ok(child)
 }
 
@@ -119,6 +118,7 @@ fn watch(
     socket: BorrowedFd<'_>,
     child: &std::process::Child,
     limits: &Limits,
+    way: &mut Way,
     peak: &mut u64,
 ) -> Option<(&'static str, i32)> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
@@ -137,9 +137,11 @@ fn watch(
                 return Some(how(status));
             }
         }
-        if ready == 0
-            && let Some(used) = usage()
-        {
+        if 0 < ready {
+            continue;
+        }
+        way.give();
+        if let Some(used) = usage() {
             *peak = used.1.max(*peak);
             if let Some(over) = over_by(used, limits) {
                 return Some((over, 0));

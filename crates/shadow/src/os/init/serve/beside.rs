@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open};
 
-use super::{Input, LOOK_EVERY, end_all, failed, how, over, spawn, usage};
+use super::{Input, LOOK_EVERY, Way, end_all, failed, how, over, spawn, usage};
 use crate::Limits;
 use crate::os::again;
 use crate::os::channel::Message;
@@ -71,9 +71,10 @@ impl Beside {
     }
 
     /// Watches the program until there is a request, or the other side is gone. Without a program it comes back at once.
-    pub(super) fn watch_until_asked(&mut self, socket: BorrowedFd<'_>, limits: &Limits) {
+    pub(super) fn watch_until_asked(&mut self, socket: BorrowedFd<'_>, limits: &Limits, way: &mut Way) {
         let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY };
         while let Some(Running { pid, handle }) = &self.running {
+            way.give();
             let mut waited = vec![PollFd::new(&socket, PollFlags::IN | PollFlags::RDHUP)];
             waited.extend(handle.as_ref().map(|handle| PollFd::new(handle, PollFlags::IN)));
             let Ok(ready) = again(|| poll(&mut waited, Some(&pause))) else { return };
