@@ -117,6 +117,7 @@ impl Views {
         options.limits.files = settings.files;
         options.limits.processes = settings.processes;
         options.limits.memory = settings.memory;
+        options.limits.processors = settings.cpus;
         options.tier = settings.tier;
         let (support, against, notes) = match support::find(&options, state) {
             headstart_shadow::Support::Views { tier, against, notes } => {
@@ -156,6 +157,13 @@ impl Views {
         (self.options.shared, self.options.copied, self.options.emptied) = (shared, copied, emptied);
         self.options.network = network;
         self.options.limits.address_space = address_space;
+        self
+    }
+
+    /// The same for a command that its user gave the network of the machine.
+    pub(crate) fn on_network(mut self) -> Self {
+        environment::online(&mut self.environment);
+        self.options.network = Network::Machine;
         self
     }
 

@@ -307,12 +307,13 @@ Examples:
   headstart shadow run -- cargo test";
 
 pub(super) const SHADOW_RUN: &str = "\
-The exit code is the command's; 125 where there is no view, 4 where --apply met a conflict.
+The exit code is the command's; 125 where there is no view or --network was refused, 4 where --apply met a conflict.
 
 Examples:
   headstart shadow run -- cargo fmt
   headstart shadow run --speculation 7k2m -- cargo test
-  headstart shadow run --apply -- npx prettier --write src";
+  headstart shadow run --apply -- npx prettier --write src
+  headstart shadow run --network --apply -- npm install";
 
 pub(super) const SHADOW_WARM: &str = "\
 The command runs in a view of the files as they are. What it builds (target, node_modules, ...) is kept in the state \

@@ -46,6 +46,9 @@ pub(crate) struct ShadowRun {
     /// In a view of this machine, also where `[shadow] remote` names another
     #[arg(long)]
     pub(crate) here: bool,
+    /// With the network of this machine: asked about first, unless `[shadow] network` of your own file allows it
+    #[arg(long)]
+    pub(crate) network: bool,
     /// Count this path among the changes although git ignores it
     #[arg(long, value_name = "PATH")]
     pub(crate) keep_ignored: Vec<String>,

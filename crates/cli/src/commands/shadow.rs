@@ -28,6 +28,7 @@ use crate::exit::ExitStatus;
 use crate::intel::Found;
 use crate::remote::{Remote, names_git};
 use crate::setup::{self, AcceptedBy};
+use crate::shell_words::shell_line;
 use crate::store::Store;
 use crate::views::{BuildOutput, Opened, Read, Views, commits_output};
 use crate::{intel, output, serve, workspace};
@@ -58,6 +59,8 @@ struct Ran<'a> {
     git_refused: Option<&'a str>,
     changed_meanwhile: &'a [WorkspacePath],
     refused: &'a Refused,
+    /// Whether it had the network of the machine.
+    network: bool,
     applied: bool,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     conflicts: &'a [Conflict],
@@ -212,6 +215,10 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         None => <_>::default(),
     };
     let (workspace, config, state) = configured(&args.workspace, context)?;
+    if args.network && !may_reach(args, &config, context)? {
+        output::note("headstart: the command was not run");
+        return Ok(ExitStatus::Of(NO_VIEW));
+    }
     let tree = setup::tree(Path::new(&workspace), state.as_ref().map(Store::state_folder), AcceptedBy::This)?;
     let remote = if args.here { None } else { remote(&workspace, &config, state.as_ref(), context) };
     // What is applied may lie in a folder of the views: it goes with them.
@@ -221,7 +228,8 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
             other_machine::run(args, &workspace, &config, &remote, staged).await?
         }
         _ => {
-            let views = &*held.insert(views(&workspace, &config, state.as_ref(), context));
+            let views = views(&workspace, &config, state.as_ref(), context);
+            let views = &*held.insert(if args.network { views.on_network() } else { views });
             if let Support::None { why } = views.support() {
                 output::note(&format!("headstart: there is no view here: {why}"));
                 return Ok(ExitStatus::Of(NO_VIEW));
@@ -258,6 +266,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
             git_refused: git_refused.as_deref(),
             changed_meanwhile: &back.changed_meanwhile,
             refused: &refused,
+            network: args.network,
             applied,
             conflicts,
         })?;
@@ -266,6 +275,9 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         for note in &notes {
             output::note(&output::one_line(note));
         }
+        if args.network {
+            output::note("it had the network of this machine");
+        }
         let told = Told { back: &back, git: git.as_ref(), git_refused: git_refused.as_deref() };
         told.tell(&refused, conflicts, applied);
     }
@@ -273,6 +285,21 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
         _ if !conflicts.is_empty() || args.apply && !is_whole => ExitStatus::Conflict,
         Some(code) => ExitStatus::Of(u8::try_from(code).unwrap_or(1)),
         None => ExitStatus::Failed,
+    })
+}
+
+/// Whether the command gets the network of this machine: its user's own file says so, or they do.
+fn may_reach(args: &ShadowRun, config: &Config, context: &Context) -> Result<bool, CliError> {
+    if config.shadow.allows_network {
+        return Ok(true);
+    }
+    let line = output::one_line(&shell_line(args.command.clone()));
+    let question = format!(
+        "{line}\ngets the network of this machine, and can send what it reads in the view. Run it? [y/N] "
+    );
+    super::says_yes(&question, context)?.ok_or_else(|| {
+        let problem = "--network asks first, and nobody is at a terminal; network = \"allow\" under [shadow] of your own file agrees";
+        CliError::Unavailable(problem.to_owned())
     })
 }
 

@@ -46,6 +46,10 @@ pub(crate) struct Shadow {
     pub(crate) remote: Vec<String>,
     /// Bytes of copies of workspaces of other machines, all of them together.
     pub(crate) copy_bytes: u64,
+    /// Processors on which commands run.
+    pub(crate) cpus: u64,
+    /// Whether `shadow run --network` asks nobody. Work ahead has no network in any case.
+    pub(crate) allows_network: bool,
 }
 
 /// What completed work is checked with.
@@ -79,6 +83,8 @@ pub(super) struct ShadowTable {
     check: Option<Spanned<String>>,
     remote: Option<Spanned<Vec<String>>>,
     copy_bytes: Option<Spanned<String>>,
+    cpus: Option<Spanned<u64>>,
+    network: Option<Spanned<String>>,
 }
 
 impl Default for Shadow {
@@ -101,6 +107,8 @@ impl Default for Shadow {
             check: CheckSetting::default(),
             remote: Vec::new(),
             copy_bytes: 32 << 30,
+            cpus: u64::MAX,
+            allows_network: false,
         }
     }
 }
@@ -112,7 +120,7 @@ struct Limit {
     set: fn(&mut Shadow, u64),
 }
 
-const LIMITS: [Limit; 8] = [
+const LIMITS: [Limit; 9] = [
     Limit {
         name: "time",
         of: |shadow| shadow.time.as_secs(),
@@ -137,6 +145,7 @@ const LIMITS: [Limit; 8] = [
         of: |shadow| shadow.copy_bytes,
         set: |shadow, value| shadow.copy_bytes = value,
     },
+    Limit { name: "cpus", of: |shadow| shadow.cpus, set: |shadow, value| shadow.cpus = value },
 ];
 
 /// Takes over what the user's own file says.
@@ -149,6 +158,9 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
     }
     if let Some((fresh, _)) = fresh(file)? {
         shadow.fresh = fresh;
+    }
+    if let Some((allows, _)) = network(file)? {
+        shadow.allows_network = allows;
     }
     shadow.show = folders(file, "shadow.show", &table.show)?;
     shadow.tools = folders(file, "shadow.tools", &table.tools)?;
@@ -201,6 +213,13 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
         }
         shadow.fresh = fresh;
     }
+    if let Some((allows, line)) = network(file)? {
+        if allows {
+            let problem = "a project can only deny it; set it in your own file";
+            return Err(file.refuse(line, "shadow.network", problem));
+        }
+        shadow.allows_network = false;
+    }
     for (name, folders) in [("shadow.show", &table.show), ("shadow.tools", &table.tools)] {
         if let Some(folder) = folders.first() {
             let problem = "a project cannot open folders of yours; set it in your own file";
@@ -246,6 +265,7 @@ fn limits(file: &File) -> Result<Vec<(&'static Limit, u64, usize)>, CliError> {
         number(&table.files),
         text(&table.build_bytes, bytes),
         text(&table.copy_bytes, bytes),
+        number(&table.cpus),
     ];
     let mut limits = Vec::new();
     for (limit, value) in LIMITS.iter().zip(values) {
@@ -265,6 +285,17 @@ fn fresh(file: &File) -> Result<Option<(Freshness, usize)>, CliError> {
         "tell" => Ok(Some((Freshness::Tell, line))),
         "require" => Ok(Some((Freshness::Require, line))),
         other => Err(file.refuse(line, "shadow.fresh", format!("{other:?} is none of tell and require"))),
+    }
+}
+
+/// Whether `shadow run --network` asks nobody.
+fn network(file: &File) -> Result<Option<(bool, usize)>, CliError> {
+    let Some(network) = &file.shadow().network else { return Ok(None) };
+    let line = file.line(&network.span());
+    match network.get_ref().as_str() {
+        "deny" => Ok(Some((false, line))),
+        "allow" => Ok(Some((true, line))),
+        other => Err(file.refuse(line, "shadow.network", format!("{other:?} is none of deny and allow"))),
     }
 }
 

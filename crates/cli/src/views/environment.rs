@@ -47,6 +47,10 @@ const SET: [(&str, &str); 19] = [
     ("npm_config_update_notifier", "false"),
 ];
 
+/// Those of them that say that there is no network.
+const OFFLINE: [&str; 6] =
+    ["CARGO_NET_OFFLINE", "GOFLAGS", "GOPROXY", "PIP_NO_INDEX", "UV_OFFLINE", "npm_config_offline"];
+
 /// What programs say that were told by these variables to stay offline, and lack what they would have fetched. They ask no network then, so
 /// nothing else shows it.
 const STAYED_OFFLINE: [&str; 7] = [
@@ -75,6 +79,11 @@ pub(super) fn of_views(users: &Environment, workspace: &Path) -> Vec<(OsString, 
         }
     }
     variables.into_iter().collect()
+}
+
+/// The same for a command that has a network.
+pub(super) fn online(variables: &mut Vec<(OsString, OsString)>) {
+    variables.retain(|(name, _)| !OFFLINE.iter().any(|offline| name == offline));
 }
 
 /// The folders that these variables name, where they are neither in the home, whose folders of tools are known, nor in the workspace.

@@ -109,9 +109,10 @@ pub(super) async fn run(
     remote: &Remote,
     staged: ChangeSet,
 ) -> Result<Came, CliError> {
-    if !args.keep_ignored.is_empty() {
-        let problem = "--keep-ignored is for views of this machine; add --here";
-        return Err(CliError::Unavailable(problem.to_owned()));
+    let only_here = [("--keep-ignored", !args.keep_ignored.is_empty()), ("--network", args.network)];
+    if let Some((option, _)) = only_here.iter().find(|(_, is_given)| *is_given) {
+        let problem = format!("{option} is for views of this machine; add --here");
+        return Err(CliError::Unavailable(problem));
     }
     let request = request(workspace, config, line_of(&args.command), staged)?;
     let started = Instant::now();

@@ -8,7 +8,7 @@ use super::*;
 fn views_have_limits_and_a_project_can_only_lower_them() {
     let user = "[shadow]\ntime = '2m'\nviews = 8\nmemory = '2GiB'\nbytes = '64MiB'\nfiles = 1000\nprocesses = 64\nfresh = 'require'\n\
                 show = ['/srv/data']\ntools = ['/srv/tools']\nbuild = ['gen/out']\nbuild_bytes = '1GiB'\nwarm = ['cargo check']\ncheck = 'make check'\nremote = ['ssh', 'builder']\n\
-                copy_bytes = '2GiB'\n";
+                copy_bytes = '2GiB'\ncpus = 2\nnetwork = 'allow'\n";
     let shadow = Case::new(user, "").load().unwrap().shadow;
     let expected = Shadow {
         enabled: true,
@@ -28,12 +28,16 @@ fn views_have_limits_and_a_project_can_only_lower_them() {
         check: CheckSetting::Line("make check".to_owned()),
         remote: vec!["ssh".to_owned(), "builder".to_owned()],
         copy_bytes: 2 << 30,
+        cpus: 2,
+        allows_network: true,
     };
     assert_eq!(shadow, expected);
     let copy = Case::new("", "").variable("HEADSTART_SHADOW", "copy").load().unwrap();
     assert_eq!((copy.shadow.tier, copy.shadow.enabled), (Tier::Copy, true));
     let off = Case::new(user, "[shadow]\ncheck = 'off'\n").load().unwrap().shadow;
     assert_eq!(off.check, CheckSetting::Off);
+    let denied = Case::new(user, "[shadow]\nnetwork = 'deny'\ncpus = 1\n").load().unwrap().shadow;
+    assert_eq!((denied.allows_network, denied.cpus), (false, 1));
     let project = "[shadow]\nenabled = false\ntime = '90s'\nbytes = '1MiB'\n";
     let shadow = Case::new(user, project).load().unwrap().shadow;
     assert_eq!((shadow.enabled, shadow.time, shadow.bytes), (false, Duration::from_secs(90), 1 << 20));
@@ -134,6 +138,30 @@ fn a_mistake_in_what_is_said_of_views_is_named() {
             "[shadow]\nshow = ['data']\n",
             "",
             "user/headstart/config.toml:2: shadow.show: data is not absolute",
+        ),
+    ];
+    for (user, project, error) in refused {
+        assert_eq!(Case::new(user, project).load().unwrap_err(), error);
+    }
+}
+
+#[test]
+fn a_project_widens_neither_the_network_nor_the_processors() {
+    let refused = [
+        (
+            "[shadow]\nnetwork = 'allow'\n",
+            "[shadow]\n\nnetwork = 'allow'\n",
+            "project/.headstart/config.toml:3: shadow.network: a project can only deny it; set it in your own file",
+        ),
+        (
+            "[shadow]\nnetwork = 'loopback-host'\n",
+            "",
+            "user/headstart/config.toml:2: shadow.network: \"loopback-host\" is none of deny and allow",
+        ),
+        (
+            "[shadow]\ncpus = 1\n",
+            "[shadow]\ncpus = 2\n",
+            "project/.headstart/config.toml:2: shadow.cpus: a project can only lower this, and yours is 1",
         ),
     ];
     for (user, project, error) in refused {
