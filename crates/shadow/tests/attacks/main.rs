@@ -10,6 +10,8 @@
 )]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
+#[path = "../support/another.rs"]
+mod another;
 #[path = "../support/clones.rs"]
 mod clones;
 mod machine;
@@ -18,11 +20,8 @@ mod state;
 
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{ExitCode, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use headstart_overlay_fs::{ChangeKind, OsTree, Quota};
@@ -35,7 +34,6 @@ use crate::state::state;
 const BATTERY: &str = include_str!("battery.py");
 /// The first argument with which this test starts itself, to be another user and to have a secret in its environment.
 const ALONE: &str = "__alone";
-static COPYING: Mutex<()> = Mutex::new(());
 /// What must be nowhere in a view.
 const TOKEN: &str = "token-of-the-users-4711";
 /// As many attacks as there are at least: fewer are a mistake of this test.
@@ -79,8 +77,8 @@ fn main() -> ExitCode {
             Trial::test(format!("{tier}::as_{who}"), move || alone(user, tier)).with_ignored_flag(is_long)
         };
         trials.push(trial("this_user", None));
-        if rustix::process::getuid().is_root() {
-            trials.push(trial("another_user", Some(1000)));
+        if another::is_possible() {
+            trials.push(trial("another_user", Some(another::USER)));
         }
     }
     let done = libtest_mimic::run(&Arguments::from_args(), trials);
@@ -91,30 +89,11 @@ fn main() -> ExitCode {
 /// Runs this test again as another user, from a place that they can read.
 fn alone(user: Option<u32>, tier: Tier) -> Result<(), Failed> {
     let at = if tier == Tier::Clone { clones::folder() } else { Path::new("/var/tmp") };
-    let place = tempfile::Builder::new().prefix("shadow-attacks-").tempdir_in("/var/tmp").unwrap();
-    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let program = place.path().join("attacks");
-    // A process that is started while the copy is written holds it open for a moment, and then it cannot be run.
-    let copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    let null = fs::metadata("/dev/null").unwrap().permissions().mode() & 0o777;
-    assert!(
-        user.is_none() || null == 0o666,
-        "/dev/null of this machine is closed to other users: mode {null:o}"
-    );
-    let mut command = std::process::Command::new(program);
-    command.args([ALONE, tier.name()]).arg(at).env("A_TOKEN", TOKEN).current_dir("/");
-    if let Some(user) = user {
-        command.uid(user).gid(user);
-    }
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(copying);
-    let output = child.wait_with_output().unwrap();
-    print_output(&output.stdout);
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(Failed::from(format!("{:?}: {}", output.status, String::from_utf8_lossy(&output.stderr))))
+    let said = another::run(user, |command| {
+        command.args([ALONE, tier.name()]).arg(at).env("A_TOKEN", TOKEN);
+    })?;
+    print_output(&said);
+    Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "the figures are for whoever reads the test's output")]

@@ -1,32 +1,49 @@
 //! Commands that use up what they can get.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headstart_shadow::{Command, End, Limits, Options, Output, View};
 use libtest_mimic::Trial;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::{PATIENCE, options, workspace};
 
 /// A name, a line of the shell, and what becomes of it.
 type Row = (&'static str, &'static str, fn(&Output) -> bool);
 
-const ROWS: [Row; 7] = [
+const ROWS: [Row; 9] = [
     ("processes", "while :; do sleep 1000 & done", is_bounded_in_processes),
     ("bytes", "cat /dev/zero > big", |output| output.refused.quota && !output.end.is_success()),
     ("bytes_in_tmp", "cat /dev/zero > /tmp/big", |output| output.refused.quota && !output.end.is_success()),
     ("files", "n=0; while : > f$n; do n=$((n + 1)); done; exit 1", |output| output.refused.quota),
-    ("memory", "python3 -c 'x = []\nwhile True: x.append(bytearray(1 << 24))'", |output| {
-        output.end == End::Memory
-    }),
+    // It says when it is close to the limit.
+    (
+        "memory",
+        "python3 -c 'import time\nx = []\nwhile True:\n x.append(bytearray(1 << 24))\n if len(x) == 14: print(time.monotonic_ns(), flush=True)'",
+        |output| output.end == End::Memory && !output.stdout.is_empty(),
+    ),
     (
         "memory_of_many",
         "for n in 1 2 3 4 5 6 7 8; do python3 -c 'x = bytearray(50000000); import time; time.sleep(1000)' & done; wait",
         |output| output.end == End::Memory,
     ),
+    ("sleep", "sleep 1000", |output| output.end == End::TimeUp),
+    // None of them hears of an end, and each is in a session of its own.
+    (
+        "deaf_ones",
+        "trap '' TERM HUP INT; for n in $(seq 40); do setsid sh -c 'while :; do :; done' & done; wait",
+        |output| output.end == End::TimeUp,
+    ),
     ("output", "yes", |output| {
         output.end == End::TimeUp && output.truncated && output.stdout.len() == 1 << 20
     }),
 ];
+
+/// Close to the limit of memory, and not over it.
+const HONEST: &str = "python3 -c 'x = [bytearray(1 << 24) for number in range(12)]'";
+
+/// These have a second.
+const TIMED: [&str; 3] = ["sleep", "deaf_ones", "output"];
 
 /// They are counted and ended, or a fork fails, and the shell gives up. Started one by one: should the bound not hold, the machine does.
 fn is_bounded_in_processes(output: &Output) -> bool {
@@ -37,21 +54,39 @@ fn is_bounded_in_processes(output: &Output) -> bool {
 pub(crate) fn trials() -> Vec<Trial> {
     let trial = |(name, line, is_right): Row| {
         Trial::test(format!("bomb_of_{name}"), move || {
-            explode(line, is_right);
+            explode(name, line, is_right);
             Ok(())
         })
     };
     ROWS.into_iter().map(trial).collect()
 }
 
-fn explode(line: &str, is_right: fn(&Output) -> bool) {
+/// As programs of the view see it, too.
+fn monotonic() -> Duration {
+    clock_gettime(ClockId::Monotonic).try_into().unwrap()
+}
+
+fn explode(name: &str, line: &str, is_right: fn(&Output) -> bool) {
     let folder = workspace();
     let limits =
         Limits { bytes: 16 << 20, files: 2_000, processes: 100, memory: 256 << 20, ..Limits::default() };
     let options = Options { limits, ..options(folder.path()) };
     let mut view = View::start(&options).unwrap();
-    let time = if line == "yes" { Duration::from_secs(1) } else { PATIENCE };
+    // What this machine takes for some honest work, as busy as it is.
+    let begun = Instant::now();
+    assert!(view.run(&Command::shell(HONEST, PATIENCE)).unwrap().end.is_success());
+    let floor = begun.elapsed();
+    let is_timed = TIMED.contains(&name);
+    let time = if is_timed { Duration::from_secs(1) } else { PATIENCE };
+    let begun = Instant::now();
     let output = view.run(&Command::shell(line, time)).unwrap();
+    let ended = monotonic();
+    let over = match String::from_utf8_lossy(&output.stdout).lines().last().map(str::parse) {
+        Some(Ok(reached)) => ended.saturating_sub(Duration::from_nanos(reached)),
+        _ => begun.elapsed().saturating_sub(time),
+    };
+    let most = Duration::from_secs(1) + 4 * floor;
+    assert!(over <= most, "{over:?} over its limit, where honest work takes {floor:?}");
     let shown = Output { stdout: output.stdout.iter().take(300).copied().collect(), ..output.clone() };
     assert!(is_right(&output), "{shown:?}");
     if output.end != End::TimeUp {

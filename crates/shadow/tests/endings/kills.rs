@@ -15,11 +15,12 @@ use crate::{Alone, PATIENCE, alone, options, workspace};
 
 pub(crate) const ALONE: &[(&str, Alone)] = &[("killed", killed), ("caller", caller)];
 
-/// So many moments, spread over the start of a view and the command in it.
+/// So many moments, random ones of the start of a view and the command in it, the same in every run.
 const MOMENTS: u32 = 50;
+const SEED: u64 = 4711;
+const LATEST: Duration = Duration::from_millis(40);
 /// So long after a kill nothing is left. Once the machine itself may have been busy for longer.
 const LEFT_FOR: Duration = Duration::from_secs(1);
-const BETWEEN: Duration = Duration::from_micros(400);
 
 pub(crate) fn trials() -> Vec<Trial> {
     let of = |tier: Tier, who: &[&str]| -> Vec<Trial> {
@@ -39,11 +40,11 @@ fn killed(arguments: &[String]) {
     set_child_subreaper(Some(Pid::INIT)).unwrap();
     let folder = workspace();
     let before = state(folder.path());
-    let mut late = 0;
+    let (mut late, mut random) = (0, SEED);
     for moment in 0..MOMENTS {
         let what = ["command", "program", "prepared"][moment as usize % 3];
         let mut caller = start_caller(folder.path(), what, &arguments[1]);
-        std::thread::sleep(BETWEEN * moment);
+        std::thread::sleep(random_moment(&mut random));
         let id = caller.id();
         let victim = match arguments[0].as_str() {
             "the_caller" => Some(id),
@@ -67,6 +68,16 @@ fn killed(arguments: &[String]) {
     let of_tier = Options { tier: tier(&arguments[1]), ..options(folder.path()) };
     let mut view = View::start(&of_tier).unwrap();
     assert!(view.run(&Command::shell("true", PATIENCE)).unwrap().end.is_success());
+}
+
+/// Some are close to the start, where most happens.
+fn random_moment(random: &mut u64) -> Duration {
+    // As Marsaglia's xorshift has it.
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    let part = f64::from(u32::try_from(*random >> 32).unwrap()) / f64::from(u32::MAX);
+    LATEST.mul_f64(part * part)
 }
 
 fn start_caller(folder: &std::path::Path, what: &str, tier: &str) -> Child {

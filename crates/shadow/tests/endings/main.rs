@@ -7,6 +7,8 @@
 )]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
+#[path = "../support/another.rs"]
+mod another;
 mod bombs;
 mod kills;
 mod refusals;
@@ -46,8 +48,15 @@ fn main() -> ExitCode {
         test(&arguments[2..]);
         return ExitCode::SUCCESS;
     }
-    let trials = [kills::trials(), refusals::trials(), bombs::trials()];
-    libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit_code()
+    let trials = [kills::trials(), refusals::trials(), bombs::trials()].into_iter().flatten();
+    libtest_mimic::run(&Arguments::from_args(), trials.chain(as_another_user()).collect()).exit_code()
+}
+
+/// All of them, for the kernel holds more for a user without rights, and by other limits.
+fn as_another_user() -> Option<Trial> {
+    let trial =
+        || Trial::test("all_as_another_user", || another::run(Some(another::USER), |_| {}).map(|_| ()));
+    another::is_possible().then(trial)
 }
 
 /// A trial that is made in a process of its own.

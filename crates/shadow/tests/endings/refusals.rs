@@ -1,9 +1,13 @@
 //! On a kernel that refuses one of the calls there is no view, and the error names the call. The kernel's part is a filter of this test.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
-use headstart_shadow::{Options, Prepared, ShadowError, Support, View, support};
+use headstart_shadow::{
+    BuildLayer, BuildRoom, Limits, Options, Prepared, ShadowError, Support, View, support,
+};
+use headstart_workspace_path::WorkspacePath;
 use libtest_mimic::Trial;
 use nix::libc;
 use seccompiler::{
@@ -16,15 +20,32 @@ use crate::{Alone, alone, options, workspace};
 pub(crate) const ALONE: &[(&str, Alone)] =
     &[("refused", refused), ("supported", supported), ("with_threads", with_threads)];
 
-/// A call, its number, the value of its first argument if only that is refused, and what an error has to name.
-type Row = (&'static str, libc::c_long, Option<u64>, &'static str);
+/// A call, its number, which argument is compared with what if not all of it is refused, and what an error has to name.
+type Row = (&'static str, libc::c_long, Option<(u8, Is)>, &'static str);
 
-const ROWS: [Row; 25] = [
+/// What an argument is where the call is refused.
+#[derive(Clone, Copy)]
+enum Is {
+    Just(u64),
+    Not(u64),
+    /// As long as the line that maps this user to itself.
+    OfAMap,
+}
+
+const fn first(value: u64) -> (u8, Is) {
+    (0, Is::Just(value))
+}
+
+const ROWS: [Row; 32] = [
     ("unshare", libc::SYS_unshare, None, "unshare"),
     ("fork", libc::SYS_clone, None, "fork"),
+    // No filter sees a path, so these are told by the length of what is written.
+    ("setgroups", libc::SYS_write, Some((2, Is::Just(4))), "write (/proc/self/setgroups)"),
+    ("uid_map", libc::SYS_write, Some((2, Is::OfAMap)), "write (/proc/self/uid_map)"),
     ("capset", libc::SYS_capset, None, "capset"),
-    ("ambient", libc::SYS_prctl, Some(47), "prctl (PR_CAP_AMBIENT)"),
-    ("parent_death", libc::SYS_prctl, Some(1), "prctl (PR_SET_PDEATHSIG)"),
+    ("pidfd_open", libc::SYS_pidfd_open, None, "pidfd_open"),
+    ("ambient", libc::SYS_prctl, Some(first(47)), "prctl (PR_CAP_AMBIENT)"),
+    ("parent_death", libc::SYS_prctl, Some(first(1)), "prctl (PR_SET_PDEATHSIG)"),
     ("mount", libc::SYS_mount, None, "mount (/, MS_SLAVE)"),
     ("open_tree", libc::SYS_open_tree, None, "open_tree"),
     ("fsopen", libc::SYS_fsopen, None, "fsopen (devpts)"),
@@ -36,11 +57,16 @@ const ROWS: [Row; 25] = [
     ("fchdir", libc::SYS_fchdir, None, "fchdir"),
     ("pivot_root", libc::SYS_pivot_root, None, "pivot_root"),
     ("umount2", libc::SYS_umount2, None, "umount2"),
-    ("netlink", libc::SYS_socket, Some(16), "socket (netlink)"),
+    ("netlink", libc::SYS_socket, Some(first(16)), "socket (netlink)"),
     ("sendto", libc::SYS_sendto, None, "sendto (netlink"),
-    ("secure_bits", libc::SYS_prctl, Some(28), "prctl (PR_SET_SECUREBITS)"),
-    ("bounding_set", libc::SYS_prctl, Some(24), "prctl (PR_CAPBSET_DROP)"),
-    ("dumpable", libc::SYS_prctl, Some(4), "prctl (PR_SET_DUMPABLE)"),
+    ("secure_bits", libc::SYS_prctl, Some(first(28)), "prctl (PR_SET_SECUREBITS)"),
+    ("bounding_set", libc::SYS_prctl, Some(first(24)), "prctl (PR_CAPBSET_DROP)"),
+    ("dumpable", libc::SYS_prctl, Some(first(4)), "prctl (PR_SET_DUMPABLE)"),
+    // Which the limits are read with, too: without anything to be set.
+    ("prlimit64", libc::SYS_prlimit64, Some((2, Is::Not(0))), "prlimit64 (RLIMIT_"),
+    ("openat2", libc::SYS_openat2, None, "openat2 ("),
+    ("processors", libc::SYS_sched_setaffinity, None, "sched_setaffinity"),
+    ("no_new_privileges", libc::SYS_prctl, Some(first(38)), "prctl (PR_SET_NO_NEW_PRIVS)"),
     ("setsid", libc::SYS_setsid, None, "setsid"),
     ("seccomp", libc::SYS_seccomp, None, "seccomp"),
     ("sendmsg", libc::SYS_sendmsg, None, "sendmsg"),
@@ -52,9 +78,17 @@ pub(crate) fn trials() -> Vec<Trial> {
     rows.chain([alone("supported", &[]), alone("with_threads", &[])]).collect()
 }
 
-fn filter(number: libc::c_long, first: Option<u64>) {
-    let conditions = first.map(|value| {
-        let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value).unwrap();
+fn filter(number: libc::c_long, which: Option<(u8, Is)>) {
+    let conditions = which.map(|(argument, is)| {
+        let user = rustix::process::getuid().as_raw();
+        let (length, operator, value) = match is {
+            Is::Just(value) => (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value),
+            Is::Not(value) => (SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, value),
+            Is::OfAMap => {
+                (SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, format!("{user} {user} 1").len() as u64)
+            }
+        };
+        let condition = SeccompCondition::new(argument, length, operator, value).unwrap();
         SeccompRule::new(vec![condition]).unwrap()
     });
     let rules = BTreeMap::from([(number, conditions.into_iter().collect())]);
@@ -65,12 +99,29 @@ fn filter(number: libc::c_long, first: Option<u64>) {
     seccompiler::apply_filter(&program).unwrap();
 }
 
+/// A view with build output on a disk.
+fn whole(workspace: &Path, room: &Path) -> Options {
+    let target = WorkspacePath::parse("target").unwrap();
+    let layers = vec![BuildLayer { path: target, below: Vec::new() }];
+    let build = BuildRoom { folder: room.join("build"), layers, bytes: u64::MAX, measured: room.to_owned() };
+    std::fs::create_dir_all(workspace.join("target")).unwrap();
+    let _ = std::fs::remove_dir_all(&build.folder);
+    std::fs::create_dir(&build.folder).unwrap();
+    Options { build: Some(build), ..options(workspace) }
+}
+
 fn refused(arguments: &[String]) {
-    let (_, number, first, named) = ROWS.iter().find(|(name, ..)| *name == arguments[0]).unwrap();
-    let folder = workspace();
+    let (name, number, which, named) = ROWS.iter().find(|(name, ..)| *name == arguments[0]).unwrap();
+    let (folder, room) = (workspace(), workspace());
+    let options = || match *name {
+        // With build output there are more calls, of which this is one.
+        "openat2" => whole(folder.path(), room.path()),
+        _ => Options { limits: Limits { processors: 1, ..Limits::default() }, ..options(folder.path()) },
+    };
+    options();
     let before = state(folder.path());
-    filter(*number, *first);
-    let error = View::start(&options(folder.path())).unwrap_err();
+    filter(*number, *which);
+    let error = View::start(&options()).unwrap_err();
     let said = error.to_string();
     if ["sendmsg", "sendto"].contains(&arguments[0].as_str()) {
         // Without it the view cannot even be told what it is to be, nor say why it is not.
@@ -78,12 +129,12 @@ fn refused(arguments: &[String]) {
     } else {
         assert!(matches!(error, ShadowError::Refused(_)) && said.contains(named), "{said}");
         assert!(said.contains("Operation not permitted"), "{said}");
-        let Support::None { why } = support(&options(folder.path())) else { panic!("there is a view") };
+        let Support::None { why } = support(&options()) else { panic!("there is a view") };
         assert_eq!(why, said);
         // What was prepared has met the same; who starts a view is told as if nothing had been.
-        if let Ok(prepared) = Prepared::new(&options(folder.path()).program) {
+        if let Ok(prepared) = Prepared::new(&options().program) {
             std::thread::sleep(Duration::from_millis(20));
-            let error = View::start_with(&options(folder.path()), Some(prepared)).unwrap_err();
+            let error = View::start_with(&options(), Some(prepared)).unwrap_err();
             assert_eq!(error.to_string(), said);
         }
     }
