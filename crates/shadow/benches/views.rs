@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
     // `cargo test --benches` only asks whether it runs.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
-    let (rounds, many) = if is_bench { (100, MANY) } else { (1, 100) };
+    let (rounds, many) = if is_bench { (200, MANY) } else { (1, 100) };
     println!("load {}", fs::read_to_string("/proc/loadavg").unwrap().trim());
     let parts: [(&str, &dyn Fn()); 5] = [
         ("starts", &|| starts(rounds, many)),
