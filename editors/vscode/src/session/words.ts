@@ -59,8 +59,8 @@ export function questionOf(question: ViewQuestion, changes: ChangeSet | undefine
 function callQuestion(id: string, { call, verdict, diff, always }: ViewQuestion & { type: "call" }): Question {
   // Several edits are read as a diff.
   const content = "edits" in call.args && diff !== undefined ? diff : contentOf(call);
-  const [run, ...no] = RUN as [Choice, ...Choice[]];
-  const choices = always === undefined ? RUN : [run, { title: `Always: ${always.replaceAll("`", "")}`, key: "A", answer: "always" } as const, ...no];
+  // Not beside the answer that has the focus: a slip must not allow more than was asked.
+  const choices = always === undefined ? RUN : [...RUN, { title: `Always: ${always.replaceAll("`", "")}`, key: "A", answer: "always" } as const];
   return { id, tool: call.name, subject: subjectOf(call), reason: verdict.detail, choices, ...(content !== undefined && { content }) };
 }
 
