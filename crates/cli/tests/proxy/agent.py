@@ -133,7 +133,7 @@ def answer(method, params):
     if method == "initialize":
         can = {name: {} for name in script.get("can", ["fork", "resume", "close", "delete", "list"])}
         about = {"loadSession": True, "sessionCapabilities": can}
-        return {"protocolVersion": 1, "agentCapabilities": about, "_meta": {"seen": params}}
+        return {"protocolVersion": 1, "agentCapabilities": about, "_meta": {"seen": json.dumps(params)}}
     if method == "session/new":
         session = str(uuid.uuid4())
         sessions[session] = []

@@ -28,6 +28,36 @@ fn asked(body: &Value) -> (String, Vec<Value>) {
     (text, results)
 }
 
+/// The first request of a fork begins with all of the last one of the first agent, but for what names a request, a turn or an item.
+fn begins_alike(model: &Server) {
+    fn bare(value: &mut Value) {
+        if let Some(fields) = value.as_object_mut() {
+            fields.retain(|name, _| name != "id" && !name.ends_with("_id") && !name.starts_with("internal_"));
+            fields.values_mut().for_each(bare);
+        } else if let Some(items) = value.as_array_mut() {
+            items.iter_mut().for_each(bare);
+        }
+    }
+    let requests = model.requests();
+    let mut bodies: Vec<_> = requests
+        .iter()
+        .filter(|request| request.head.contains("/responses"))
+        .map(|request| request.json())
+        .collect();
+    bodies.iter_mut().for_each(bare);
+    let of = |words: &'static str| bodies.iter().filter(move |body| asked(body).0.contains(words));
+    let (last, first) =
+        (of("hello again").next_back().unwrap(), of("A question from the program").next().unwrap());
+    for name in ["model", "instructions", "tools", "tool_choice", "reasoning"] {
+        assert_eq!(first[name], last[name], "{name}");
+    }
+    let history = last["input"].as_array().unwrap();
+    for (number, (item, before)) in first["input"].as_array().unwrap().iter().zip(history).enumerate() {
+        assert_eq!(item, before, "item {number} of {}", history.len());
+    }
+    assert!(history.len() < first["input"].as_array().unwrap().len());
+}
+
 /// The user's own rules let the command run outside its sandbox without a question, and the model calls it in answer to our question.
 #[test]
 #[ignore = "needs codex-acp; .ci/long installs it"]
@@ -99,6 +129,7 @@ fn codex_acp_suggests_and_runs_nothing() {
         assert!(Instant::now() < deadline, "{}", said());
     }
     attacks.store(false, Ordering::Relaxed);
+    begins_alike(&model);
     let is_reached = || model.requests().iter().any(|request| request.head.contains("/pwned"));
     assert!(!is_reached() && session.tree() == before);
     assert_eq!(client.said(&id, "something else"), "end_turn");

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{User, json, listed};
+use super::{User, json, listed, nothing_is_left, processes};
 use crate::client::Client;
 
 #[test]
@@ -32,24 +32,6 @@ fn an_agent_that_is_not_there_is_told_so() {
     assert_eq!(usage.code, Some(2), "{usage}");
 }
 
-/// The processes of the agent, by a variable that only they have.
-fn agents(user: &User) -> usize {
-    let mark = format!("HOME={}", user.session.home().display()).into_bytes();
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let environments = entries.filter_map(|entry| std::fs::read(entry.path().join("environ")).ok());
-    environments
-        .filter(|environment| environment.split(|byte| *byte == 0).any(|variable| variable == mark))
-        .count()
-}
-
-fn nothing_is_left(user: &User) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while 0 < agents(user) {
-        assert!(Instant::now() < deadline, "processes are left");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 fn it_ends_with_its_editor_and_so_does_the_agent() {
     let user = User::with_agent("some-agent", json!({ "wait": [{ "sleep": 600 }] }));
@@ -59,11 +41,11 @@ fn it_ends_with_its_editor_and_so_does_the_agent() {
     let session = client.open(&user.session);
     client.prompt(&session, "wait");
     assert_eq!(client.end(), Some(0));
-    nothing_is_left(&user);
+    nothing_is_left(&user.session);
     let mut command = user.session.command(&["acp-proxy", "--", "some-agent"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
-    while agents(&user) < 2 {
+    while processes(&user.session) < 2 {
         assert!(Instant::now() < deadline, "it does not start");
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -73,20 +55,42 @@ fn it_ends_with_its_editor_and_so_does_the_agent() {
     let ended = child.wait().unwrap();
     drop(input);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(15), "{ended}");
-    nothing_is_left(&user);
+    nothing_is_left(&user.session);
 }
 
 #[test]
 fn a_killed_proxy_leaves_nothing_after_the_next_start() {
-    let steps = json!([{ "write": "made.txt", "content": "made\n" }, { "sleep": 600 }]);
-    let user = User::with_next(steps);
-    let before = user.session.tree();
     // Before, while and after the fork is made.
-    for millis in [0, 50, 150, 300, 600, 1200] {
-        let (client, session) = user.after_hello();
-        std::thread::sleep(Duration::from_millis(millis));
+    killed_after(&[0, 50, 150, 300, 600, 1200]);
+}
+
+#[test]
+#[ignore = "takes minutes; .ci/long runs it"]
+fn a_proxy_that_is_killed_at_fifty_moments_leaves_nothing() {
+    let mut seed = 4711_u64;
+    let mut moments = Vec::new();
+    for _ in 0..50 {
+        // Numbers that are the same in each run.
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        moments.push((seed >> 33) % 1500);
+    }
+    killed_after(&moments);
+}
+
+/// Kills the proxy so long after the first turn, while a fork is made, asked and at work, or what it did is taken.
+fn killed_after(moments: &[u64]) {
+    let work = json!([{ "write": "made.txt", "content": "made\n" }, { "sleep": 0.2 }, { "run": "echo x > by-shell.txt" }, { "sleep": 600 }]);
+    let user = User::with_next(work);
+    let before = user.session.tree();
+    for (number, millis) in moments.iter().enumerate() {
+        let (mut client, session) = user.after_hello();
+        std::thread::sleep(Duration::from_millis(millis / 2));
+        if number % 3 == 2 {
+            client.prompt(&session, "/next");
+        }
+        std::thread::sleep(Duration::from_millis(millis - millis / 2));
         kill(&client);
-        nothing_is_left(&user);
+        nothing_is_left(&user.session);
         assert_eq!(user.session.tree(), before);
         let mut next = user.client();
         // Forks that are left are deleted at the start; until then they are not listed.

@@ -2,20 +2,29 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 #![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent")]
 
+mod battery;
 #[path = "../acp/client.rs"]
 mod client;
 mod codex;
 mod disorder;
 mod endings;
 mod forwarding;
+#[path = "../../../shadow/tests/attacks/machine.rs"]
+#[expect(dead_code, reason = "the tests of views use the rest")]
+mod machine;
 mod opencode;
 mod products;
+mod qwen;
+#[path = "../../../shadow/tests/support/state.rs"]
+mod state;
 #[path = "../support/mod.rs"]
 mod support;
 mod taking;
+mod transparent;
 mod walls;
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -104,6 +113,49 @@ fn with(user: User, name: &str, value: Value) -> User {
     script[name] = value;
     std::fs::write(path, script.to_string()).unwrap();
     user
+}
+
+/// Waits for a question, and answers it by its option of this kind, as a person does to whom the agent's names mean nothing.
+fn answer_kind(client: &mut Client, kind: &str) -> Value {
+    let question = client.until("a question", |message| message["method"] == "session/request_permission");
+    let options = question["params"]["options"].as_array().unwrap();
+    let option = options.iter().find(|option| option["kind"] == kind).unwrap_or_else(|| panic!("{question}"));
+    let outcome = json!({ "outcome": "selected", "optionId": option["optionId"] });
+    client.respond(&question, json!({ "outcome": outcome }));
+    question
+}
+
+/// Waits until no process of this user's and no mount of theirs is left, in any view; and nothing that was prepared for an accept.
+fn nothing_is_left(session: &Session) {
+    let root = session.workspace().parent().unwrap().display().to_string();
+    let mounted = || {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut mounts = all.filter_map(|entry| std::fs::read_to_string(entry.path().join("mountinfo")).ok());
+        mounts.find(|mounts| mounts.contains(&root))
+    };
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while 0 < processes(session) || mounted().is_some() {
+        assert!(Instant::now() < deadline, "processes or mounts are left: {:?}", mounted());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut folders = vec![session.home().join(".local/state/headstart")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            assert!(!name.starts_with(".headstart-staging"), "{} is left", path.display());
+            folders.extend(path.is_dir().then_some(path));
+        }
+    }
+}
+
+/// How many processes there are with this user's home in their environment.
+fn processes(session: &Session) -> usize {
+    let mark = format!("HOME={}", session.home().display()).into_bytes();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let environments = entries.filter_map(|entry| std::fs::read(entry.path().join("environ")).ok());
+    environments
+        .filter(|environment| environment.split(|byte| *byte == 0).any(|variable| variable == mark))
+        .count()
 }
 
 /// The words of answers that came since message number `from`.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{NEXT, listed};
+use super::{NEXT, answer_kind, listed};
 use crate::client::Client;
 use crate::support::server::{Answer, Request, Server, calls, says};
 use crate::support::{Session, installed};
@@ -27,7 +27,7 @@ fn asked(body: &Value) -> (String, usize) {
     (text, results)
 }
 
-/// A model that suggests [`NEXT`], and calls what is given for it one after another.
+/// A model that suggests [`NEXT`], and calls what is given for it one after another; for `change it`, an edit of what it wrote.
 fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + 'static) -> Server {
     Server::answering(move |request| {
         if !request.head.contains("/chat/completions") {
@@ -43,6 +43,10 @@ fn model(work: impl Fn(usize) -> Option<(&'static str, Value)> + Send + Sync + '
                 Some(call) => calls(&[call]),
                 None => says("It is made."),
             },
+            (text, 0) if text.contains("change it") && offers_tools => {
+                let edit = json!({ "filePath": "notes.txt", "oldString": "two", "newString": "three" });
+                calls(&[("edit", edit)])
+            }
             _ => says("Hello there."),
         }
     })
@@ -119,8 +123,9 @@ fn opencode_works_ahead_and_its_work_is_taken() {
     let before = session.tree();
     client.suggested(NEXT, Some("ready"));
     assert_eq!(session.tree(), before, "nothing is written before it is taken");
-    let first = turns(&model, NEXT).into_iter().next().unwrap();
-    begins_with(&first, turns(&model, "hello again").last().unwrap());
+    for words in ["A question from the program", NEXT] {
+        begins_with(&turns(&model, words)[0], turns(&model, "hello again").last().unwrap());
+    }
     let prompt = client.prompt(&id, "/next");
     client.answer_question("write");
     assert_eq!(client.answer_to(prompt)["result"]["stopReason"], "end_turn");
@@ -129,10 +134,47 @@ fn opencode_works_ahead_and_its_work_is_taken() {
         (read("notes.txt").as_deref(), read("by-shell.txt").as_deref()),
         (Some("two\n"), Some("shell\n"))
     );
-    assert_eq!(client.said(&id, "what now?"), "end_turn");
-    begins_with(&turns(&model, "what now?")[0], turns(&model, NEXT).last().unwrap());
+    // The first agent knows the file that the second one wrote: it edits it without reading it again.
+    assert_eq!(client.said(&id, "change it"), "end_turn");
+    assert_eq!(read("notes.txt").as_deref(), Some("three\n"));
+    let now = turns(&model, "change it");
+    assert_eq!(now.len(), 2, "one call, and its answer");
+    begins_with(&now[0], turns(&model, NEXT).last().unwrap());
     assert_eq!(listed(&mut client), [id.as_str()]);
     assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+#[ignore = "needs OpenCode; .ci/long installs it"]
+fn what_opencode_asks_ahead_is_answered_in_the_editor() {
+    for kind in ["allow_once", "reject_once"] {
+        let model = model(|done| {
+            let run = ("bash", json!({ "command": "bash ./script.sh", "description": "to see" }));
+            (done == 0).then_some(run)
+        });
+        let session = user(&model);
+        session.write("project/script.sh", "echo ran >> count.txt\n");
+        let (mut client, id) = after_two_turns(&session);
+        client.suggested(NEXT, Some("boundary"));
+        let before = session.tree();
+        let prompt = client.prompt(&id, "/next");
+        let question = answer_kind(&mut client, kind);
+        assert_eq!(question["params"]["sessionId"], id.as_str());
+        assert_eq!(session.tree(), before);
+        if kind == "allow_once" {
+            client.answer_question("write");
+        }
+        let answer = client.answer_to(prompt);
+        assert_eq!(client.said(&id, "what now?"), "end_turn", "{answer}");
+        let ran = fs::read_to_string(session.workspace().join("count.txt")).ok();
+        assert_eq!(ran.as_deref(), (kind == "allow_once").then_some("ran\n"));
+        let history = turns(&model, "what now?").pop().unwrap();
+        let results =
+            history["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
+        assert_eq!(results.count(), 1, "the answer is in the history, once: {history}");
+        assert_eq!(listed(&mut client), [id.as_str()]);
+        assert_eq!(client.end(), Some(0));
+    }
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! A product itself, which `.ci/install hosts` puts beside the build, against a model that says what it is told. Nothing of this leaves the machine, and no home but an
 //! empty one is touched.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{NEXT, listed};
+use super::{NEXT, answer_kind, listed, nothing_is_left};
 use crate::client::Client;
 use crate::support::server::{Answer, Request, Server, messages_call, messages_say};
 use crate::support::{Session, installed};
@@ -34,29 +35,76 @@ fn asked(body: &Value) -> (String, usize) {
     (text, results)
 }
 
-/// A model that suggests [`NEXT`], and writes a file by a tool and one by a shell when it is asked for that.
-fn model(file: String) -> Server {
+/// For a prompt with these words, what the model calls, one after another.
+type Work = (&'static str, Vec<(&'static str, Value)>);
+
+/// A model that suggests [`NEXT`], and does what is given for a prompt.
+fn model(work: Vec<Work>) -> Server {
+    let calls = AtomicUsize::new(0);
     Server::answering(move |request| {
         if !request.head.contains("/messages") {
             return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
         }
-        let body = request.json();
-        match asked(&body) {
-            (text, _) if text.contains("A question from the program") => {
-                messages_say(&json!({ "suggestion": NEXT }).to_string())
+        let (text, done) = asked(&request.json());
+        if text.contains("A question from the program") {
+            return messages_say(&json!({ "suggestion": NEXT }).to_string());
+        }
+        if text.contains("SUGGESTION MODE") {
+            return messages_say("run the tests");
+        }
+        let Some((_, work)) = work.iter().find(|(words, _)| text.contains(words)) else {
+            return messages_say("Hello there.");
+        };
+        match work.get(done) {
+            Some((tool, input)) => {
+                let number = calls.fetch_add(1, Ordering::Relaxed);
+                messages_call(&format!("toolu_{number}"), tool, input)
             }
-            (text, 0) if text.contains(NEXT) => {
-                messages_call("toolu_1", "Write", &json!({ "file_path": file, "content": "made\n" }))
-            }
-            (text, 1) if text.contains(NEXT) => messages_call(
-                "toolu_2",
-                "Bash",
-                &json!({ "command": "echo shell > by-shell.txt", "description": "to see" }),
-            ),
-            (text, _) if text.contains(NEXT) => messages_say("It is made."),
-            _ => messages_say("Hello there."),
+            None => messages_say("It is made."),
         }
     })
+}
+
+fn command(line: &str) -> (&'static str, Value) {
+    ("Bash", json!({ "command": line, "description": "to see" }))
+}
+
+/// A user of it, with a project.
+fn user() -> Session {
+    let session = Session::new().variable("HEADSTART_SHADOW", "");
+    session.write("project/notes.txt", "one\n");
+    session.git(&["init", "-q"]);
+    session
+        .variable("PATH", &format!("{}:/usr/bin:/bin", installed("node/bin").display()))
+        .variable("SHELL", "/bin/bash")
+        .variable("ANTHROPIC_API_KEY", "none")
+        .variable("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .variable("DISABLE_AUTOUPDATER", "1")
+}
+
+/// An editor that has opened a session, and the session.
+fn opened(session: &Session, arguments: &[&str]) -> (Client, String) {
+    let program = installed("@agentclientprotocol/claude-agent-acp/dist/index.js").display().to_string();
+    let node = installed("node/bin/node").display().to_string();
+    let all: Vec<_> =
+        ["acp-proxy"].iter().chain(arguments).chain(&["--", &node, &program]).copied().collect();
+    let mut client = Client::of(session.command(&all));
+    client.wait_longer(PATIENCE);
+    client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
+    let workspace = session.workspace().canonicalize().unwrap();
+    let opened = client.request("session/new", json!({ "cwd": workspace, "mcpServers": [] }));
+    let id = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
+    (client, id)
+}
+
+/// The same after two turns, with this model.
+fn after_two_turns(session: Session, model: &Server) -> (Session, Client, String) {
+    let session = session.variable("ANTHROPIC_BASE_URL", model.base_url.trim_end_matches("/v1"));
+    let (mut client, id) = opened(&session, &[]);
+    client.request("session/set_mode", json!({ "sessionId": id, "modeId": "default" }));
+    assert_eq!(client.said(&id, "hello"), "end_turn");
+    assert_eq!(client.said(&id, "hello again"), "end_turn");
+    (session, client, id)
 }
 
 /// The requests of turns, which offer tools, without what only says where a provider's cache is to begin.
@@ -82,40 +130,45 @@ fn turns(model: &Server, words: &str) -> Vec<Value> {
         .collect()
 }
 
+/// The results of tools in a request.
+fn results(body: &Value) -> Vec<Value> {
+    let messages = body["messages"].as_array().into_iter().flatten();
+    let parts = messages.filter_map(|message| message["content"].as_array()).flatten();
+    parts.filter(|part| part["type"] == "tool_result").cloned().collect()
+}
+
+fn begins_with(request: &Value, before: &Value) {
+    let history = before["messages"].as_array().unwrap();
+    assert_eq!((&request["system"], &request["tools"]), (&before["system"], &before["tools"]));
+    assert_eq!(&request["messages"].as_array().unwrap()[..history.len()], &history[..]);
+}
+
 #[test]
 #[ignore = "needs claude-agent-acp; .ci/long installs it"]
 fn claude_agent_acp_works_ahead_and_its_work_is_taken() {
-    let session = Session::new().variable("HEADSTART_SHADOW", "");
-    session.write("project/notes.txt", "one\n");
-    session.git(&["init", "-q"]);
-    let workspace = session.workspace().canonicalize().unwrap();
-    let model = model(workspace.join("made.txt").display().to_string());
-    let path = format!("{}:/usr/bin:/bin", installed("node/bin").display());
-    let session = session
-        .variable("PATH", &path)
-        .variable("SHELL", "/bin/bash")
-        .variable("ANTHROPIC_BASE_URL", model.base_url.trim_end_matches("/v1"))
-        .variable("ANTHROPIC_API_KEY", "none")
-        .variable("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-        .variable("DISABLE_AUTOUPDATER", "1");
-    let program = installed("@agentclientprotocol/claude-agent-acp/dist/index.js").display().to_string();
-    let node = installed("node/bin/node").display().to_string();
-    let mut client = Client::of(session.command(&["acp-proxy", "--", &node, &program]));
-    client.wait_longer(PATIENCE);
-    client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
-    let opened = client.request("session/new", json!({ "cwd": workspace, "mcpServers": [] }));
-    let id = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
-    assert_eq!(client.said(&id, "hello"), "end_turn");
-    assert_eq!(client.said(&id, "hello again"), "end_turn");
+    let session = user();
+    let made = session.workspace().canonicalize().unwrap().join("made.txt");
+    let model = model(vec![
+        (
+            NEXT,
+            vec![
+                ("Write", json!({ "file_path": made, "content": "made\n" })),
+                command("echo shell > by-shell.txt"),
+            ],
+        ),
+        (
+            "change it",
+            vec![("Edit", json!({ "file_path": made, "old_string": "made", "new_string": "changed" }))],
+        ),
+    ]);
+    let (session, mut client, id) = after_two_turns(session, &model);
     let before = session.tree();
     client.suggested(NEXT, Some("ready"));
     assert_eq!(session.tree(), before, "nothing is written before it is taken");
     // The fork begins with what was sent before: system, tools and all of the history.
-    let last = turns(&model, "hello again").pop().unwrap();
-    let first = turns(&model, NEXT).into_iter().next().unwrap();
-    let history = last["messages"].as_array().unwrap();
-    assert_eq!((&first["system"], &first["tools"]), (&last["system"], &last["tools"]));
-    assert_eq!(&first["messages"].as_array().unwrap()[..history.len()], &history[..]);
+    for words in ["A question from the program", NEXT] {
+        begins_with(&turns(&model, words)[0], turns(&model, "hello again").last().unwrap());
+    }
     let prompt = client.prompt(&id, "/next");
     client.answer_question("write");
     assert_eq!(client.answer_to(prompt)["result"]["stopReason"], "end_turn");
@@ -124,15 +177,111 @@ fn claude_agent_acp_works_ahead_and_its_work_is_taken() {
         (read("made.txt").as_deref(), read("by-shell.txt").as_deref()),
         (Some("made\n"), Some("shell\n"))
     );
-    assert_eq!(client.said(&id, "what now?"), "end_turn");
-    let ahead = turns(&model, NEXT).pop().unwrap();
-    let now = turns(&model, "what now?").into_iter().next().unwrap();
-    let ahead = ahead["messages"].as_array().unwrap();
-    assert_eq!(
-        &now["messages"].as_array().unwrap()[..ahead.len()],
-        &ahead[..],
-        "it goes on where the work ahead ended"
-    );
+    // The first agent knows the file that the second one wrote: it edits it without reading it again.
+    let prompt = client.prompt(&id, "change it");
+    answer_kind(&mut client, "allow_once");
+    assert_eq!(client.answer_to(prompt)["result"]["stopReason"], "end_turn");
+    assert_eq!(read("made.txt").as_deref(), Some("changed\n"));
+    let now = turns(&model, "change it");
+    assert_eq!(now.len(), 2, "one call, and its answer");
+    let result = results(&now[1]).pop().unwrap();
+    assert_ne!(result["is_error"], true, "{result}");
+    begins_with(&now[0], turns(&model, NEXT).last().unwrap());
     assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(client.end(), Some(0));
+}
+
+/// Work stops at a command that only its user can allow, and is held so long before they answer.
+fn answered_at_the_boundary(kind: &str, held: Duration) {
+    let session = user();
+    session.write("project/script.sh", "echo ran >> count.txt\n");
+    let model = model(vec![(NEXT, vec![command("bash ./script.sh")])]);
+    let (session, mut client, id) = after_two_turns(session, &model);
+    client.suggested(NEXT, Some("boundary"));
+    let before = session.tree();
+    let asked = turns(&model, NEXT).len();
+    std::thread::sleep(held);
+    assert_eq!((session.tree(), turns(&model, NEXT).len()), (before, asked), "it waits, and nothing else");
+    let prompt = client.prompt(&id, "/next");
+    let question = answer_kind(&mut client, kind);
+    assert_eq!(question["params"]["sessionId"], id.as_str());
+    assert!(question["params"]["toolCall"].to_string().contains("bash ./script.sh"), "{question}");
+    if kind == "allow_once" {
+        client.answer_question("write");
+    }
+    let answer = client.answer_to(prompt);
+    assert_eq!(client.said(&id, "what now?"), "end_turn", "{answer}");
+    let ran = std::fs::read_to_string(session.workspace().join("count.txt")).ok();
+    assert_eq!(ran.as_deref(), (kind == "allow_once").then_some("ran\n"));
+    let history = turns(&model, "what now?").pop().unwrap();
+    let results = results(&history);
+    assert_eq!(results.len(), 1, "the answer is in the history, once: {history}");
+    assert_eq!(results[0]["is_error"] == true, kind != "allow_once", "{results:?}");
+    assert_eq!(history["messages"].to_string().matches(NEXT).count(), 1, "{history}");
+    assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+#[ignore = "needs claude-agent-acp; .ci/long installs it"]
+fn what_claude_agent_acp_asks_ahead_is_answered_in_the_editor() {
+    for kind in ["allow_once", "reject_once"] {
+        answered_at_the_boundary(kind, Duration::ZERO);
+    }
+}
+
+#[test]
+#[ignore = "needs claude-agent-acp, and takes ten minutes; .ci/long runs it"]
+fn what_claude_agent_acp_asks_ahead_waits_for_ten_minutes() {
+    answered_at_the_boundary("allow_once", Duration::from_secs(600));
+}
+
+#[test]
+#[ignore = "needs claude-agent-acp; .ci/long installs it"]
+fn work_of_claude_agent_acp_that_is_not_taken_leaves_nothing() {
+    let session = user();
+    let made = session.workspace().canonicalize().unwrap().join("made.txt");
+    let model = model(vec![(
+        NEXT,
+        vec![
+            ("Write", json!({ "file_path": made, "content": "made\n" })),
+            command("echo shell > by-shell.txt"),
+        ],
+    )]);
+    let (session, mut client, id) = after_two_turns(session, &model);
+    let before = session.tree();
+    client.suggested(NEXT, Some("ready"));
+    client.notify("session/cancel", json!({ "sessionId": id }));
+    assert_eq!(client.said(&id, "/ahead off"), "end_turn");
+    assert_eq!(client.said(&id, "something else"), "end_turn");
+    assert_eq!(listed(&mut client), [id.as_str()]);
+    assert_eq!(client.end(), Some(0));
+    nothing_is_left(&session);
+    assert_eq!(session.tree(), before);
+    // Its conversations: the one of its user.
+    let folders = std::fs::read_dir(session.home().join(".claude/projects")).unwrap().flatten();
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).unwrap().flatten());
+    let names: Vec<_> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    let kept: Vec<_> = names.iter().filter(|name| name.ends_with(".jsonl")).collect();
+    assert_eq!(kept, [&format!("{id}.jsonl")], "{names:?}");
+    let history = turns(&model, "something else").pop().unwrap();
+    assert!(!history.to_string().contains(NEXT), "{history}");
+}
+
+#[test]
+#[ignore = "needs claude-agent-acp; .ci/long installs it"]
+fn what_claude_agent_acp_suggests_itself_is_shown_in_every_editor() {
+    let model = model(Vec::new());
+    let session = user().variable("ANTHROPIC_BASE_URL", model.base_url.trim_end_matches("/v1"));
+    let (mut client, id) = opened(&session, &["--suggestions", "agent"]);
+    assert_eq!(client.said(&id, "hello"), "end_turn");
+    assert_eq!(client.said(&id, "hello again"), "end_turn");
+    client.suggested("run the tests", None);
+    let declared = client.log.iter().find(|(_, message)| message.to_string().contains("jetbrains"));
+    assert!(declared.is_none(), "{declared:?}");
+    // It is a prompt as any other.
+    assert_eq!(client.said(&id, "/next"), "end_turn");
+    assert!(!turns(&model, "run the tests").is_empty());
+    assert!(turns(&model, "A question from the program").is_empty());
     assert_eq!(client.end(), Some(0));
 }

@@ -1,6 +1,6 @@
 //! What ran ahead, taken and not.
 
-use super::{NEXT, User, json, listed, with, words};
+use super::{NEXT, User, json, listed, nothing_is_left, with, words};
 use crate::client::Client;
 
 /// An edit by a tool and one by a shell.
@@ -91,6 +91,8 @@ fn any_other_prompt_gives_it_up_without_a_trace() {
     assert_eq!(listed(&mut next), [session.as_str()]);
     next.request("_flush", json!({}));
     assert_eq!(user.kept(), [session], "no fork is left");
+    assert_eq!(next.end(), Some(0));
+    nothing_is_left(&user.session);
 }
 
 #[test]
@@ -235,7 +237,7 @@ fn many_accepts_leave_one_session() {
     let user = User::with_next(json!([{ "write": "made.txt", "content": "made\n" }, { "say": "Made." }]));
     let (mut client, session) = user.after_hello();
     client.request("session/set_mode", json!({ "sessionId": session, "modeId": "acceptEdits" }));
-    for _ in 0..4 {
+    for _ in 0..10 {
         client.suggested(NEXT, Some("ready"));
         assert_eq!(client.said(&session, "/next"), "end_turn");
     }

@@ -444,8 +444,15 @@ impl Proxy {
         if self.ahead.as_ref().is_some_and(|ahead| ahead.taken.is_some()) {
             self.go_on_taking();
         } else {
+            self.prepare(&session);
             self.tell_offer(&session);
         }
+    }
+
+    /// Has the changes ready to be put in place at once.
+    fn prepare(&mut self, id: &str) {
+        let (Some(ahead), Some(session)) = (&self.ahead, self.sessions.get(id)) else { return };
+        self.effects.push(Effect::Prepare(session.folder.clone(), ahead.changes.clone()));
     }
 
     /// The fork gets the settings of the session that it may stand for.

@@ -17,10 +17,12 @@ mod suggesting;
 mod table;
 mod taking;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use headstart_overlay_fs::{CommitOptions, CommitOutcome, Workspace as _};
+use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, OsTree, Workspace as _};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use self::agent::{Agent, Ended};
@@ -80,7 +82,16 @@ pub(crate) async fn serve(
         output::note(&format!("headstart: prompts are suggested, and nothing runs ahead: {why}"));
     }
     let (happens, mut happened) = mpsc::unbounded_channel();
-    let mut desk = Desk { editor: editor.clone(), agent: None, second: None, happens, projects, file };
+    let mut desk = Desk {
+        editor: editor.clone(),
+        agent: None,
+        second: None,
+        happens,
+        projects,
+        file,
+        prepared: Vec::new(),
+        forgetting: Vec::new(),
+    };
     let ended = match Agent::start(&command) {
         Ok(mut agent) => {
             desk.agent.clone_from(&agent.out);
@@ -190,7 +201,12 @@ struct Desk {
     happens: mpsc::UnboundedSender<Happened>,
     projects: SharedProjects,
     file: KeptFile,
+    /// What was prepared for a commit.
+    prepared: Vec<Prepared>,
+    forgetting: Vec<JoinHandle<()>>,
 }
+
+type Prepared = JoinHandle<(Arc<OsTree>, ChangeSet)>;
 
 impl Desk {
     fn act(&mut self, proxy: &mut Proxy) {
@@ -224,7 +240,19 @@ impl Desk {
                     second.freeze();
                 }
             }
-            Effect::End { number } => drop(self.second.take_if(|(running, _)| *running == number)),
+            Effect::End { number } => {
+                drop(self.second.take_if(|(running, _)| *running == number));
+                self.forget();
+            }
+            Effect::Prepare(folder, changes) => {
+                let Ok(tree) = self.projects.tree(&folder) else { return };
+                let prepared = tokio::task::spawn_blocking(move || {
+                    // Without it a commit takes longer.
+                    let _ = futures::executor::block_on(tree.prepare(&changes));
+                    (tree, changes)
+                });
+                self.prepared.push(prepared);
+            }
             Effect::Commit { number, folder, changes } => {
                 let (happens, tree) = (self.happens.clone(), self.projects.tree(&folder));
                 // It may wait for the commit of another process, which must not hold up messages.
@@ -242,8 +270,20 @@ impl Desk {
                     output::note(&format!("headstart: which fork stands for a session is not kept: {error}"));
                 }
             }
-            Effect::Write { folder, unwritten } => self.projects.write(&folder, unwritten),
+            Effect::Write(folder, unwritten) => self.projects.write(&folder, unwritten),
             Effect::Say(what) => output::note(&format!("headstart: {what}")),
+        }
+    }
+
+    /// Nothing waits for a commit any more; of what was committed nothing is left to forget.
+    fn forget(&mut self) {
+        self.forgetting.retain(|forgetting| !forgetting.is_finished());
+        for prepared in self.prepared.drain(..) {
+            self.forgetting.push(tokio::spawn(async move {
+                if let Ok((tree, changes)) = prepared.await {
+                    tree.forget(&changes);
+                }
+            }));
         }
     }
 
@@ -286,6 +326,9 @@ impl Desk {
             let waited = tokio::task::spawn_blocking(move || holder.join());
             let _ = tokio::time::timeout(GOODBYE, waited).await;
         }
+        self.forget();
+        let forgotten = futures::future::join_all(std::mem::take(&mut self.forgetting));
+        let _ = tokio::time::timeout(GOODBYE, forgotten).await;
         self.projects.written().await;
     }
 }

@@ -12,7 +12,7 @@ use super::ahead::Ahead;
 use super::kept::{Change, Kept};
 use super::message::{self, Kind, SessionNames};
 use super::permission::Rules;
-use super::suggesting::{Rest, without_declared};
+use super::suggesting::{Rest, undeclared, without_declared};
 use super::table::Row;
 use super::taking::Waiting;
 
@@ -43,11 +43,10 @@ pub(super) enum Effect {
         folder: String,
         changes: ChangeSet,
     },
+    /// These changes in this folder may be taken soon.
+    Prepare(String, ChangeSet),
     Keep(Change),
-    Write {
-        folder: String,
-        unwritten: Unwritten,
-    },
+    Write(String, Unwritten),
     /// A remark for whoever reads standard error.
     Say(String),
 }
@@ -321,10 +320,13 @@ impl Proxy {
         if message.get("error").is_some() && self.again_as_itself(&pending) {
             return;
         }
-        if pending.method == "session/list" && self.tell_list(message) {
-            return;
+        match pending.method.as_str() {
+            "session/list" if self.tell_list(message) => return,
+            _ => match self.declares().then(|| undeclared(message)).flatten() {
+                Some(rest) => self.pass_to_editor(&message::line(&rest)),
+                None => self.pass_to_editor(line),
+            },
         }
-        self.pass_to_editor(line);
         match message.get("error") {
             None => self.learn(&pending, &message["result"]),
             Some(error) if pending.method == "session/prompt" => self.agent_failed(&message::why(error)),
@@ -556,7 +558,7 @@ impl Proxy {
         let Some(project) = &mut session.project else { return };
         let unwritten = project.metering.take_unwritten();
         if unwritten != Unwritten::default() {
-            self.effects.push(Effect::Write { folder: session.folder.clone(), unwritten });
+            self.effects.push(Effect::Write(session.folder.clone(), unwritten));
         }
     }
 

@@ -169,6 +169,9 @@ impl Proxy {
         let next = self.offer(id).next().and_then(|next| serde_json::to_value(next).ok());
         let own = self.sessions.get(id).and_then(|session| session.commands.clone());
         let mut commands = own.and_then(|own| own.as_array().cloned()).unwrap_or_default();
+        if self.declares() {
+            commands.iter_mut().for_each(strip);
+        }
         commands.splice(0..0, next);
         let update = json!({ "sessionUpdate": "available_commands_update", "availableCommands": commands });
         self.tell(&message::update(id, &update));
@@ -180,6 +183,35 @@ impl Proxy {
         };
         let work = self.ahead.as_ref().filter(|ahead| ahead.session == id).and_then(Ahead::told);
         Offer::of_work(&offered.text, work.map(|(state, changes)| (offered.id.as_str(), state, changes)))
+    }
+}
+
+/// An answer without what an agent tells only such an editor, if there is anything of it.
+pub(super) fn undeclared(answer: &Value) -> Option<Value> {
+    let mut rest = answer.clone();
+    strip(&mut rest);
+    let can = rest.pointer_mut("/result/agentCapabilities/sessionCapabilities");
+    if let Some(can) = can.and_then(Value::as_object_mut) {
+        can.shift_remove("subagents");
+    }
+    (rest != *answer).then_some(rest)
+}
+
+/// Takes out what agents say to such an editor, wherever it is.
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let meta = fields.get_mut("_meta").and_then(Value::as_object_mut);
+            if let Some(meta) = meta
+                && meta.shift_remove("jetbrains").is_some()
+                && meta.is_empty()
+            {
+                fields.shift_remove("_meta");
+            }
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
     }
 }
 
@@ -195,16 +227,21 @@ pub(super) enum Rest {
 
 pub(super) fn without_declared(message: &Value) -> Rest {
     let mut rest = message.clone();
-    let fields = rest.pointer_mut("/params/update").and_then(Value::as_object_mut);
-    let Some(fields) = fields else { return Rest::Whole };
-    let Some(meta) = fields.get_mut("_meta").and_then(Value::as_object_mut) else { return Rest::Whole };
-    let known = [meta.shift_remove("promptSuggestions"), meta.shift_remove("jetbrains")];
-    if known.iter().all(Option::is_none) {
-        return Rest::Whole;
-    }
-    if meta.is_empty() {
+    let suggestions = rest.pointer_mut("/params/update/_meta").and_then(Value::as_object_mut);
+    if let Some(meta) = suggestions
+        && meta.shift_remove("promptSuggestions").is_some()
+        && meta.is_empty()
+        && let Some(fields) = rest.pointer_mut("/params/update").and_then(Value::as_object_mut)
+    {
         fields.shift_remove("_meta");
     }
-    let is_info = fields.get("sessionUpdate").is_some_and(|kind| kind == "session_info_update");
-    if fields.len() == 1 && is_info { Rest::Nothing } else { Rest::Part(rest) }
+    strip(&mut rest);
+    if rest == *message {
+        return Rest::Whole;
+    }
+    let fields = rest["params"]["update"].as_object();
+    let is_info = fields.is_some_and(|fields| {
+        fields.len() == 1 && fields.get("sessionUpdate").is_some_and(|kind| kind == "session_info_update")
+    });
+    if is_info { Rest::Nothing } else { Rest::Part(rest) }
 }

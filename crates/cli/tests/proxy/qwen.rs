@@ -1,0 +1,52 @@
+//! Qwen Code itself, which `.ci/install hosts` puts beside the build: it suggests by a notification of its own.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::client::Client;
+use crate::support::server::{Answer, Server, says};
+use crate::support::{Session, installed};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[test]
+#[ignore = "needs Qwen Code; .ci/long installs it"]
+fn what_qwen_code_suggests_itself_is_shown_in_every_editor() {
+    let model = Server::answering(|request| {
+        if !request.head.contains("/chat/completions") {
+            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+        }
+        says(if request.body.contains("SUGGESTION MODE") { "run the tests" } else { "Hello there." })
+    });
+    let session = Session::new();
+    session.git(&["init", "-q"]);
+    let path = format!("{}:/usr/bin:/bin", installed("node/bin").display());
+    let session = session
+        .variable("PATH", &path)
+        .variable("OPENAI_BASE_URL", &model.base_url)
+        .variable("OPENAI_API_KEY", "none")
+        .variable("OPENAI_MODEL", "scripted");
+    let node = installed("node/bin/node").display().to_string();
+    let program = installed("@qwen-code/qwen-code/cli-entry.js").display().to_string();
+    let proxy =
+        ["acp-proxy", "--suggestions", "agent", "--", &node, &program, "--acp", "--auth-type", "openai"];
+    let mut client = Client::of(session.command(&proxy));
+    client.wait_longer(PATIENCE);
+    client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
+    let cwd = session.workspace().canonicalize().unwrap();
+    let opened = client.request("session/new", json!({ "cwd": cwd, "mcpServers": [] }));
+    let id = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
+    assert_eq!(client.said(&id, "hello"), "end_turn");
+    assert_eq!(client.said(&id, "hello again"), "end_turn");
+    client.suggested("run the tests", None);
+    assert_eq!(client.said(&id, "/next"), "end_turn");
+    let asked = model.requests().iter().any(|request| {
+        let messages =
+            serde_json::from_str::<serde_json::Value>(&request.body).unwrap_or_default()["messages"].clone();
+        let last = messages.as_array().and_then(|messages| messages.last().cloned()).unwrap_or_default();
+        last["role"] == "user" && last["content"].to_string().contains("run the tests")
+    });
+    assert!(asked, "it is a prompt as any other");
+    assert_eq!(client.end(), Some(0));
+}
