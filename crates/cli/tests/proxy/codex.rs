@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{NEXT, listed};
 use crate::client::Client;
-use crate::support::server::{Answer, Server, responses_call, responses_say};
+use crate::support::server::{Answer, Request, Server, responses_call, responses_say};
 use crate::support::{Session, installed};
 
 /// A product that has to start, twice, and to ask a model several times.
@@ -39,11 +39,8 @@ fn begins_alike(model: &Server) {
         }
     }
     let requests = model.requests();
-    let mut bodies: Vec<_> = requests
-        .iter()
-        .filter(|request| request.head.contains("/responses"))
-        .map(|request| request.json())
-        .collect();
+    let mut bodies: Vec<_> =
+        requests.iter().filter(|request| request.head.contains("/responses")).map(Request::json).collect();
     bodies.iter_mut().for_each(bare);
     let of = |words: &'static str| bodies.iter().filter(move |body| asked(body).0.contains(words));
     let (last, first) =
