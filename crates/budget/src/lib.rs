@@ -4,6 +4,16 @@
 //! suggestion, whether to run it, and what that may cost. [`Metering`] is both for one conversation: asked before something is done ahead, and told
 //! what came of it. [`Candidates`] are the suggestions of one moment with the work that runs for
 //! each, and know what the ledger is told of those that are not taken.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **The policy sees the ledger and the user's habits.** An `Experience` is a fold over the entries of a project's ledger: what things cost
+//!   there, and what this session has lost. The `Habits` (suggestions in a row that were not taken, what was drawn from today's starts) are the
+//!   user's in all projects: each entry gives a `Lesson`, which the host lets its file learn, below a lock. What the policy refrained from is
+//!   an entry too.
+//! - **Work that is taken is no loss.** The user would have paid for it anyway; what counts is what was not taken, and the questions.
+//! - **Of several suggestions one is taken.** The controller narrows and turns them, `Candidates` says what becomes of each, the policy judges
+//!   each by the chance that no better one is taken. At most one of them counts as ignored, and what was not seen teaches nothing.
 
 mod candidates;
 pub mod ledger;

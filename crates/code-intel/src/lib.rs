@@ -43,6 +43,13 @@
 //!
 //! - `servers` (on by default): all but the pure half.
 //! - `tools`: the tools for a model, declared as those of the toolbox are.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **One language server serves all speculations** (`src/servers/server.rs`), moved from one state to the next between two questions, because
+//!   a server takes seconds and hundreds of megabytes to start. It gets a state twice, as files in its view and as open documents: several
+//!   servers do not find a new file that only an open document holds. What it says of the unchanged tree is asked for in the same way, so that
+//!   old errors are never told as new.
 
 mod check;
 mod delta;

@@ -47,6 +47,24 @@
 //! * Front matter is a few lines of `key: value`, not all of YAML, because patterns such as `*.rs`, which people write without quotes, are not YAML.
 //! * A file that only a shell command or a search touched calls up no rules.
 //! * Tokens are estimated from bytes.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **Rules of a project are told, and what was told is read from the conversation** (`src/rules`). The system text is made once for a
+//!   session, so its bytes stay. What comes later (rules for files that are touched, edits of rules) goes after the user's words, in their
+//!   message, within a fence that names its file. Which of them the model knows is read from those fences, not kept beside them: a fork, a
+//!   resumed conversation and one whose last turn was taken back need no state of their own. Nothing else reads a rule: not the gate, not the
+//!   policies, not the questions. `Host::beside_prompt` is asked for work ahead; a host asks itself for its turns.
+//! - **A conversation is made shorter seldom, and at once** (`src/window.rs`). Each change of what was sent loses the provider's prefix cache,
+//!   so nothing is dropped turn by turn: at the limit so much goes that the next time is far away. What a request comes to is the provider's
+//!   last count, and bytes for what is new since (`forked_query::Gauge`). A turn that reaches the limit ends there (`Limit::Window`); the
+//!   conversation takes in what it has done, is made shorter as a whole, and the turn goes on from there. The summary stands in the message of
+//!   the user's that follows it, for there are servers that refuse two of theirs in a row.
+//! - **What a prompt mentions is told beside it** (`src/mentions`), by the same way as rules: behind the user's words, in their message, read
+//!   from the view in which the work runs. The files are part of the read set of work ahead, so one that its user changes makes a conflict. A
+//!   mention that cannot be told stops the prompt before the model is asked. No fence of one can pass for a rule. Terminal and npm package
+//!   share the reading, the room and what tools tell; what only an editor knows comes through a callback of `AgentOptions`. A list of what may
+//!   be mentioned never holds what the gate closes.
 
 mod asked_of_tools;
 mod clean;

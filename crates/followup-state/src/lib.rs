@@ -35,6 +35,11 @@
 //! # Features
 //!
 //! None. The crate builds for `wasm32-unknown-unknown`.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **A slip is no decision.** One key that leads away from a suggestion hides it and keeps its work for two seconds; the controller does
+//!   this, so every front end does.
 
 mod choice;
 mod config;

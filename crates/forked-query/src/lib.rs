@@ -45,6 +45,12 @@
 //!   system instruction and tools.
 //! * What a model wants back of its thoughts is kept beside its words ([`Opaque`]) as it came, for that model alone.
 //! * Whether the cache is hit is the provider's affair; [`Usage`] says what it says.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **A fork for the conversation's own model is the whole conversation** (`src/cache_safe.rs`): what is left out at the beginning makes all
+//!   that follows unknown to the cache. Another model has nothing cached and gets the end, which starts in coarse steps, so that consecutive
+//!   forks share one prefix.
 
 #[cfg(test)]
 extern crate self as headstart_forked_query;

@@ -50,6 +50,13 @@
 //!
 //! * `os` (off by default, Unix): reads repositories on a real disk, and accepts, with the system's git.
 //! * `failpoints` (off by default): for tests; a fail point between each two steps.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **A repository is never copied back** (`src/os/read.rs`). A view's `.git` would overwrite what its user did meanwhile, so only what git
+//!   itself knows how to apply is read from it: refs with their old values, paths of the index, objects. Git sees the view's state in a private
+//!   folder alone, under a configuration of ours, for the view's own names programs; objects go through a pack, which names each of them anew
+//!   by its content.
 
 mod change;
 mod error;

@@ -41,6 +41,19 @@
 //!   behind the user's own; `PrefixKeeper` has Gemini keep the beginning of a conversation by name. They
 //!   need a tokio runtime. Without the feature the crate is pure.
 //! * `bedrock`: models of Amazon Bedrock, whose requests are signed (`AwsKeys`) and whose answers are binary messages.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **One decoder, five readers.** A wire format is an encoder and a function that reads the JSON of one event (`src/wire.rs`). Cutting bytes
+//!   into events, limits, ids of calls and the end of an answer are the same for all and stand once, so a test of one property runs over every
+//!   format.
+//! - **What a model wants back travels with its answer.** `Part::Opaque` is one part before the words and calls of an answer, with the format
+//!   and the model that wrote it (`src/wire/layout.rs`): signed or encrypted thoughts, signatures, phases, and where in the answer they stood,
+//!   for the words and calls themselves are kept once. Only that format reads it, for that model; every other request leaves it out. It is
+//!   never shown and is no content of its own: an answer of nothing else is empty.
+//! - **A model without tools has them in words** (`src/text_tools`). The conversation is the same messages as with tools; only what is sent
+//!   differs, below the port `Model`, so nothing above knows. Which models refused tools is shared by all that ask for one conversation, or its
+//!   prefix would be two.
 
 pub mod anthropic;
 #[cfg(feature = "bedrock")]

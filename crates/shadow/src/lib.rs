@@ -61,6 +61,36 @@
 //!
 //! * `os` (off by default): views and confined commands on Linux. Without it the crate is the values, tables and rules alone, and builds for `wasm32`. On other systems than
 //!   Linux the feature adds a [`View`] that cannot be started, and confined commands that do not run.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **A view may be given more than a command gets** (`Options::shared`, `Options::network`): folders of the home that are written as they
+//!   are, and the machine's network. Only for a program of the user's own that cannot do without; the folders are named one by one, and what
+//!   would be run later (settings, hooks) is not in them.
+//! - **A view is an allow-list** (`src/layout.rs`). Its root folder is empty until something is attached: the system's folders read-only, the
+//!   folders of tools and the workspace copy-on-write, empty folders for the rest. What nobody thought of is not there, where a copy of the
+//!   machine's root with masks would show it. In the same way everything is remounted read-only that is not on the list of what is written
+//!   (`src/os/init/root.rs`): `/proc/sys`, written by a view that root started, is the machine's own. What is mounted where something is
+//!   covered is closed before it is covered, for no path leads there later.
+//! - **Without an overlay a view is a copy within the same walls** (`src/os/copied.rs`). The first process attaches an empty folder, and the
+//!   caller fills it through the view's root before any command runs, so that nothing in the view reads the disk. What was copied is kept as
+//!   hashes, and whatever has the same bytes is passed over by the one reader of upper layers. Where a wall is refused there is no view in any
+//!   tier.
+//! - **What a view holds is read from its upper layer and compared** (`src/os/read.rs`), not recorded while it runs: bytes decide, not times.
+//!   The layer is what a hostile command left, so it is reached from handles only, and nothing in it is opened but folders and regular files.
+//!   What is shown in a view is written through the mount, so that only the kernel writes marks of overlayfs.
+//! - **The time of a file in a view moves forward** (`src/os/show.rs`): a content that comes back after a command gets a time that is a whole
+//!   second after that command, for build tools take a result that is not older than its source for current. Two clocks are told apart: the
+//!   kernel stamps most files by one that is milliseconds behind, and since Linux 6.13 some by the exact one. So "changed since" asks the first
+//!   (`since_now`), "later than all until now" the second (`until_now`).
+//! - **The processes of a view are the host's binary** (`src/os.rs`, `entry`). No file has to be installed beside it, and the first process in
+//!   a view is one that nobody else can have replaced. It says nothing to the command and keeps no capability. The program is run once, with an
+//!   empty environment; the first process is a fork of that one. Nothing of the host's memory is in either, and no lock can be held for ever in
+//!   the copy, because the kernel makes a user namespace only for a process without other threads.
+//! - **What no plan changes comes before the plan** (`src/os/init.rs`, `Prepared`). A view's processes may wait for it, with namespaces and
+//!   nothing of any workspace, and are thrown away where something was mounted since, for their copy of the mounts would not have it.
+//! - **A program that runs in a view may change what is written beside it** (`src/os/show.rs`). So each path is opened from the view's root
+//!   without following a link, a mode is changed by a handle, and what does not come to an end is given up.
 
 mod confinement;
 #[cfg(all(feature = "os", not(target_os = "linux")))]

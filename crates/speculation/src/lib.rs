@@ -72,6 +72,38 @@
 //! run at the same time, as far as their futures wait for something: what computes runs one after the other unless the host
 //! gives it threads. Steps that stand on each other are accepted in the process that ran them. Work that a record holds is
 //! trusted as far as its transcript goes: whoever can write the record can change what is applied.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **A foreground turn remembers what it saw** (`src/seen.rs`): each of its calls has an overlay of its own, so the hash of each file that
+//!   the turn read or wrote last is kept, and a call that would replace another content is told to read it again.
+//! - **A failure that is the view's is nobody's answer.** A command that asked for the network and failed, wanted more rights, wrote outside
+//!   the workspace or was disturbed by its user is the pending call of a boundary, as if it had not run; the model reads nothing of it.
+//! - **Events know no concurrency.** Calls that run at the same time are told as if they ran one after the other, each with its result. A
+//!   screen that prints line by line stays right, and a test compares the events with those of a run with one call at a time.
+//! - **A name that nobody offers** is answered with an error that the model can act on; a name that the conversation offers and the toolbox
+//!   does not have is a boundary.
+//! - **A check is no call of the model's** (`src/check.rs`). It runs over completed work in its view and stages nothing; what it says goes into
+//!   the conversation only where it failed, as a message before the model's next answer, and not at all where mending comes to no end: then
+//!   overlay and transcript are those of the completed work.
+//! - **A sub-task is a run within the run** (`src/task.rs`), over the same overlay and under the same permits, so that nothing else can be
+//!   allowed in it than around it. Ahead it is one call: where it stops at a boundary all that it staged is taken back, and the call is pending
+//!   as if it had not run, for a conversation in which half a part was done would be none that a turn could have had. Its calls are kept beside
+//!   the transcript, so that an accept judges them.
+//! - **An accept judges paths, too.** Besides every call that ran, each path in the change set and the read set goes through the gate again, so
+//!   a rule that came meanwhile counts behind links and for a record that was tampered with.
+//! - **A step stands on a footing** (`src/footing.rs`): the overlay of the step below until that is accepted, then the workspace. So no chain
+//!   of overlays grows as a user accepts step after step, and what went otherwise below (a merge, an edit in between) is seen by the ordinary
+//!   rules of a commit. One driver does all steps, one after the other.
+//! - **Ids of calls are unique in the whole conversation**, also in the part that a fork leaves out (`CacheSafeParams::call_ids`), so that an
+//!   accept adds what a turn in the foreground would have added.
+//! - **A circle is read from the transcript** (`src/repeated.rs`). How often a call was answered with the same is counted in what is there, so
+//!   a run that was cut and goes on counts as one that was not, and nothing has to be kept.
+//! - **What a user undoes behind the conversation is told, not unsaid.** History that was sent stays as it is, or the prefix cache is lost.
+//!   `UndoWatch` (speculation) is a workspace around the real one: it knows the content of each file before and after every commit, and before
+//!   a prompt, and before a question for a suggestion, looks which one is there. What is back goes, in words, before the user's, in their
+//!   message, and before a prompt that runs ahead; work that was told something else than holds at its accept runs anew. Every front end has
+//!   that from `agent`. No edit of a user's own is news, and neither is what was undone and redone in between.
 
 mod above;
 mod accept;

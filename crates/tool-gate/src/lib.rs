@@ -41,6 +41,27 @@
 //!   ([`Reason::NotUnderstood`]), and the other tools are judged as ever.
 //! - `tool-policies`: what a user says of each tool (`GateContext::tool_policies`): ask, automatic or exclude, also for some of its calls. Without `shell`
 //!   no line of a command is understood, so no rule about a command lets one run.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **A command's line is given out last** (`src/conditional.rs`). What no variable makes git do (a filter in `.git/info/attributes`, a work
+//!   tree elsewhere) only the machine can tell, and a field that says so can be overlooked. So a runner gets a value that asks one question
+//!   after the other, without doing any IO itself, and has the line only in the answer to the last one; the npm package asks its host the same
+//!   before it hands a command over.
+//! - **Policies widen by the user's word only.** The gate's own table is asked first; a user's policy may then vouch for what the table does
+//!   not know, and a boundary only adds an effect. So a project's file, which can only hold boundaries, never makes anything run or turns a
+//!   denied path into a question.
+//! - **A policy of a tool makes a verdict stricter, or answers a question in advance** (`src/tool_policy`). The verdict comes first. Work ahead
+//!   only ever gets the stricter part, inside `Gate::judge_ahead`, so that an accept judges by it as well; the answer (`Gate::said_before`) is
+//!   asked for by turns alone. Commands are compared as the simple commands that both readers of the line agree on
+//!   (`shell/simple_commands.rs`), never as text.
+//! - **A host vouches for its own tools, and for nothing else** (`GateContext::tools`). A declaration says which arguments are paths, and
+//!   whether the tool stages something; its name is never that of a built-in tool, and what it stages is held against the rules path by path
+//!   when it has run.
+//! - **An edit that asks is asked about where it is applied.** In `default` mode a host may have edits of work ahead staged
+//!   (`AheadWrites::Ask`; the default is a boundary). Only `Gate::judge_ahead` says so, which nobody but a speculation asks; the accept of such
+//!   work answers `AsksFirst`, and the only way to a yes is through that value, for these very changes. So a host that never heard of it cannot
+//!   apply them, and what came between the question and the answer (a rule, a mode, an edit) is judged at the answer.
 
 mod builtin;
 mod call;

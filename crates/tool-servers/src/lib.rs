@@ -34,6 +34,18 @@
 //! # Features
 //!
 //! - `oauth`: logins to servers behind an address (`PendingLogin`), which their user begins and nothing else does.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **What is fetched is what was checked** (`src/web`). Each address is looked up once, refused unless it is public, and handed to the client
+//!   as the only one there is; a redirect is a new address. Pages are read from their tokens, because the time to build a tree grows with the
+//!   square of a depth that the page chooses.
+//! - **A server is believed nothing that lets anything run** (`tool-servers`, `tool-gate/src/server_tools.rs`). What it says of a tool is a
+//!   claim. It counts only where the user's own file says so, is read once at the start, and still gives no more than reading: the gate looks
+//!   for paths in every text of a call, because it knows nothing of such a tool's arguments, and the engine stops before it once anything is
+//!   staged, because a server sees the real files. The tool itself looks at both once more. Work ahead has connections of its own, known by the
+//!   overlay of the work, so they go with it and nothing that a server remembers passes between work and turns. A server of a project's file is
+//!   asked about by the hash of its entry and of the scripts that its command names.
 
 mod arguments;
 mod catalogue;

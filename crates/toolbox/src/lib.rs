@@ -62,6 +62,17 @@
 //! - `more`: the tools `multi_edit` and `create_file`, which [`more_tools`] gives, `view_diff` over a [`Repository`], commands that outlive their call by a [`BackgroundRunner`], and further arguments of `read_file`, `ls` and `grep`.
 //! - `ripgrep`: `grep` through ripgrep's libraries. Without it a small engine searches, whose `\w`, `\d`, `\s`, `\b` and
 //!   `(?i)` know ASCII only.
+//!
+//! # Decisions that are not obvious
+//!
+//! - **A search sees one index and one delta** (`src/codebase`, `code-index/src/delta.rs`). Whatever differs from what was indexed (staged by
+//!   any step, committed a moment ago, heard of from the disk) is one list of paths, read through a second overlay with the same content, so
+//!   that a search leaves no trace in the read set; statistics are those of the merged view. What is not written to the index yet is only
+//!   slower to find, never missing.
+//! - **A view may be on another machine** (`src/exchange`, `cli/src/remote`, `cli/src/serve`). A request and its answer are messages with a
+//!   version, over a program that the user's own file names. The other side is believed as little as a command: its answer is put together from
+//!   what this machine has, or not taken. The repository never leaves, so what needs it runs here; nothing else does when the other side cannot
+//!   be reached.
 
 mod arguments;
 #[cfg(feature = "codebase")]
