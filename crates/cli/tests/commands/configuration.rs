@@ -10,7 +10,20 @@ fn mistakes_in_files_are_named_by_file_line_and_field() {
     let of_project = session.run(&["--json", "chat"]);
     session.write("project/.headstart/config.toml", "base_url = 'http://collector.example/v1'\n");
     let of_endpoint = session.run(&["chat"]);
-    insta::assert_snapshot!(transcript(&[of_user, of_project, of_endpoint]));
+    insta::assert_snapshot!(transcript(&[of_user, of_project, of_endpoint]), @r#"
+    $ headstart chat
+    [stderr] headstart: /home/.config/headstart/config.toml:2: unknown field `turns`, expected one of `model`, `fast_model`, `base_url`, `mode`, `deny`, `deny_defaults`, `policy`, `rules`, `sessions`, `suggestions`, `speculation`, `at_boundary`, `ahead_writes`, `tab`, `markdown`, `theme`, `diff`, `editing`, `notify`, `title`, `screen_reader`, `status`, `keys`, `candidates`, `parallel`, `fork_entries`, `compact_at`, `background`, `ledger`, `limits`, `budget`, `models`, `prices`, `requests`, `code-index`, `code-intel`, `shadow`, `tools`, `mcp`, `http_tool`, `web`, in `turns = 3`
+    [exit 1]
+
+    $ headstart --json chat
+    {"type":"error","message":"/project/.headstart/config.toml:2: mode: a project cannot raise the approval mode; set it in your own file, HEADSTART_MODE or --mode"}
+    [stderr] headstart: /project/.headstart/config.toml:2: mode: a project cannot raise the approval mode; set it in your own file, HEADSTART_MODE or --mode
+    [exit 1]
+
+    $ headstart chat
+    [stderr] headstart: /project/.headstart/config.toml:1: base_url: a project cannot choose where your conversation is sent; set it in your own file, HEADSTART_BASE_URL or --base-url
+    [exit 1]
+    "#);
 }
 
 #[test]
@@ -21,7 +34,19 @@ fn a_mistake_in_the_environment_is_usage() {
     let switch = session.run(&["chat"]);
     let session = Session::new().variable("HEADSTART_MODEL", "google:pro");
     let model = session.run(&["chat"]);
-    insta::assert_snapshot!(transcript(&[mode, switch, model]));
+    insta::assert_snapshot!(transcript(&[mode, switch, model]), @r#"
+    $ headstart chat
+    [stderr] headstart: HEADSTART_MODE: "fast" is no approval mode; use default, plan, chat, auto-edit or yolo
+    [exit 2]
+
+    $ headstart chat
+    [stderr] headstart: HEADSTART_SPECULATE: "never" is neither on nor off
+    [exit 2]
+
+    $ headstart chat
+    [stderr] headstart: HEADSTART_MODEL: "google:pro": there is no provider "google"; use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME or ollama:NAME (openai:NAME with --base-url for any compatible server)
+    [exit 2]
+    "#);
 }
 
 #[test]

@@ -116,7 +116,24 @@ fn a_program_reads_every_figure() {
     session.write("home/.codex/other.json", "{\"a\":1}");
     let outcome = evaluate(&session, &guesses(), &["--yes", "--json"]);
     let text: Vec<_> = outcome.json().iter().map(without_machine).collect();
-    insta::assert_snapshot!(session.redact(&text.join("\n")));
+    insta::assert_snapshot!(session.redact(&text.join("\n")), @r#"
+    {"type":"file","file":"/home/.codex/sessions/2026/03/01/rollout-2026-03-01T12-00-00-0a1b.jsonl","product":"codex"}
+    {"type":"file","file":"/home/.codex/sessions/torn.jsonl","product":"codex"}
+    {"type":"skipped","file":"/home/.codex/other.json","reason":"holds no session of a format that is known here"}
+    {"type":"damaged","file":"/home/.codex/sessions/torn.jsonl","line":2,"message":"EOF while parsing a value at column 8"}
+    {"type":"damaged","file":"/home/.codex/sessions/torn.jsonl","line":3,"message":"has no end: whoever wrote it was stopped"}
+    {"type":"found","files":2,"prompts":5,"afterATurn":4}
+    {"type":"plan","requests":4,"tooEarly":0,"model":"replay:/recording.json","candidates":1,"mostInputTokens":0,"mostOutputTokens":1200,"mostMoney":0.0}
+    {"type":"prompt","file":"/home/.codex/sessions/2026/03/01/rollout-2026-03-01T12-00-00-0a1b.jsonl","place":16,"at":[TIME],"kind":"verify","match":"exact","candidate":0,"suppressed":null,"waitedMs":60000,"turnMs":40000,"aheadMs":40000,"tookMs":0,"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12}
+    {"type":"prompt","file":"/home/.codex/sessions/2026/03/01/rollout-2026-03-01T12-00-00-0a1b.jsonl","place":20,"at":[TIME],"kind":"commit","match":"same","candidate":0,"suppressed":null,"waitedMs":90000,"turnMs":20000,"aheadMs":20000,"tookMs":0,"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12}
+    {"type":"prompt","file":"/home/.codex/sessions/2026/03/01/rollout-2026-03-01T12-00-00-0a1b.jsonl","place":24,"at":[TIME],"kind":"explain","match":"none","candidate":null,"suppressed":null,"waitedMs":7200000,"turnMs":12000,"aheadMs":12000,"tookMs":0,"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12}
+    {"type":"prompt","file":"/home/.codex/sessions/2026/03/01/rollout-2026-03-01T12-00-00-0a1b.jsonl","place":28,"at":[TIME],"kind":"goOn","match":"words","candidate":0,"suppressed":null,"waitedMs":60000,"turnMs":35000,"aheadMs":35000,"tookMs":0,"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12}
+    {"type":"kind","kind":"verify","prompts":1,"shown":1,"exact":1,"same":0,"start":0,"words":0,"hitRate":1.0,"hitRateAtMost":1.0,"savedMs":40000,"savedAtMostMs":40000,"turnsMs":40000,"timed":1,"suppressed":{},"asking":{"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12,"money":0.0},"askingInChat":{"inputTokens":9000,"cachedInputTokens":8400,"outputTokens":12,"money":0.0},"runsInVain":0,"runsInVainKnown":0,"inVain":{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"money":0.0}}
+    {"type":"kind","kind":"commit","prompts":1,"shown":1,"exact":0,"same":1,"start":0,"words":0,"hitRate":1.0,"hitRateAtMost":1.0,"savedMs":20000,"savedAtMostMs":20000,"turnsMs":20000,"timed":1,"suppressed":{},"asking":{"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12,"money":0.0},"askingInChat":{"inputTokens":9000,"cachedInputTokens":8400,"outputTokens":12,"money":0.0},"runsInVain":0,"runsInVainKnown":0,"inVain":{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"money":0.0}}
+    {"type":"kind","kind":"explain","prompts":1,"shown":1,"exact":0,"same":0,"start":0,"words":0,"hitRate":0.0,"hitRateAtMost":0.0,"savedMs":0,"savedAtMostMs":0,"turnsMs":12000,"timed":1,"suppressed":{},"asking":{"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12,"money":0.0},"askingInChat":{"inputTokens":9000,"cachedInputTokens":8400,"outputTokens":12,"money":0.0},"runsInVain":1,"runsInVainKnown":1,"inVain":{"inputTokens":930,"cachedInputTokens":900,"outputTokens":5,"money":0.0}}
+    {"type":"kind","kind":"goOn","prompts":1,"shown":1,"exact":0,"same":0,"start":0,"words":1,"hitRate":0.0,"hitRateAtMost":1.0,"savedMs":0,"savedAtMostMs":35000,"turnsMs":35000,"timed":1,"suppressed":{},"asking":{"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12,"money":0.0},"askingInChat":{"inputTokens":9000,"cachedInputTokens":8400,"outputTokens":12,"money":0.0},"runsInVain":1,"runsInVainKnown":1,"inVain":{"inputTokens":930,"cachedInputTokens":900,"outputTokens":5,"money":0.0}}
+    {"type":"total","failed":0,"prompts":4,"shown":4,"exact":1,"same":1,"start":0,"words":1,"hitRate":0.5,"hitRateAtMost":0.75,"savedMs":60000,"savedAtMostMs":95000,"turnsMs":107000,"timed":4,"suppressed":{},"asking":{"inputTokens":36000,"cachedInputTokens":12000,"outputTokens":48,"money":0.0},"askingInChat":{"inputTokens":36000,"cachedInputTokens":33600,"outputTokens":48,"money":0.0},"runsInVain":2,"runsInVainKnown":2,"inVain":{"inputTokens":1860,"cachedInputTokens":1800,"outputTokens":10,"money":0.0}}
+    "#);
 }
 
 /// A line without the time that the question took, and without what it comes to at most.
@@ -245,7 +262,18 @@ fn what_cannot_be_read_is_named_and_costs_nothing_else() {
     std::os::unix::fs::symlink("..", session.home().join(".qwen/projects/p/up")).unwrap();
     let outcome = evaluate(&session, &guesses(), &["--dry-run"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    insta::assert_snapshot!(without_estimate(&outcome.to_string()));
+    insta::assert_snapshot!(without_estimate(&outcome.to_string()), @r#"
+    $ headstart evaluate /home --model replay:/recording.json --dry-run
+    1 session file (1 of Qwen Code): 5 prompts, 4 of them after a finished turn
+    4 requests to replay:/recording.json:
+    at most about [N] tokens read and 1,200 written, which cost nothing
+    [stderr] skipped: /home/.qwen/projects/p/chats/bytes.jsonl: is not text
+    [stderr] skipped: /home/.qwen/projects/p/chats/empty.jsonl: holds no session of a format that is known here
+    [stderr] skipped: /home/.qwen/projects/p/chats/list.json: holds no session of a format that is known here
+    [stderr] left out: /home/.qwen/projects/-p/chats/0a1b.jsonl:2: EOF while parsing a value at column 8
+    [stderr] left out: /home/.qwen/projects/-p/chats/0a1b.jsonl:18: has no end: whoever wrote it was stopped
+    [exit 0]
+    "#);
     let folder = session.home().join(".qwen/projects/p/chats/list.json").display().to_string();
     session.run(&["evaluate", &folder]).assert_refused(1, &["list.json", "there is no session"]);
     session.run(&["evaluate", "nowhere"]).assert_refused(1, &["cannot read nowhere"]);

@@ -21,7 +21,41 @@ fn every_call_has_its_verdict_in_its_place() {
     let default = session.run_with_input(&["gate"], CALLS);
     assert_eq!(default.json().len(), CALLS.lines().count());
     let shown = transcript(&[default, session.run_with_input(&["gate", "--mode", "auto-edit"], CALLS)]);
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(shown, @r#"
+    $ headstart gate
+    {"decision":"allow","reason":"read_only","detail":"the command only reads","effects":[{"kind":"readOnly","detail":"reads and prints","span":[0,13]},{"kind":"readOnly","detail":"reads README.md","span":[4,13]},{"kind":"readOnly","detail":"reads and prints","span":[16,23]}],"reads":["README.md"],"writes":[]}
+    {"decision":"boundary","reason":"writes","detail":"rm writes, moves or removes files","effects":[{"kind":"writesWorkspace","detail":"rm writes, moves or removes files","span":[0,2]}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"reads_outside","detail":"reads \"../secret\", outside the workspace","effects":[{"kind":"readsOutside","detail":"reads \"../secret\", outside the workspace","span":[4,13]}],"reads":[],"writes":[]}
+    {"decision":"allow","reason":"read_only","detail":"read_file only reads","effects":[{"kind":"readOnly","detail":"reads src/main.rs"}],"reads":["src/main.rs"],"writes":[]}
+    {"decision":"boundary","reason":"outside_workspace","detail":"\"/etc/passwd\" is outside the workspace; use a path inside it","effects":[{"kind":"readsOutside","detail":"reaches outside the workspace"}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"write_tool_no_auto","detail":"edit asks first in this mode","effects":[{"kind":"writesWorkspace","detail":"writes a.txt"}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"write_tool_no_auto","detail":"write_file asks first in this mode","effects":[{"kind":"writesWorkspace","detail":"writes ../b.txt"}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"unknown_tool","detail":"\"launch\" is no tool the gate knows","effects":[{"kind":"unknown","detail":"an unknown tool may do anything"}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"\"args\" is missing","line":9,"effects":[],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"\"cmd\" stands alone; it cannot go with \"tool\" or \"args\"","line":10,"effects":[],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"the line is not a JSON object","line":11,"effects":[],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"the line is not JSON: EOF while parsing a value at byte 0","line":12,"effects":[],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"the line is not JSON: EOF while parsing a string at byte 10","line":13,"effects":[],"reads":[],"writes":[]}
+    {"decision":"allow","reason":"read_only","detail":"the command only reads","effects":[{"kind":"readOnly","detail":"reads and prints","span":[0,2]},{"kind":"readOnly","detail":"looks at names in the workspace","span":[0,2]}],"reads":["."],"writes":[]}
+    [exit 0]
+
+    $ headstart gate --mode auto-edit
+    {"decision":"allow","reason":"read_only","detail":"the command only reads","effects":[{"kind":"readOnly","detail":"reads and prints","span":[0,13]},{"kind":"readOnly","detail":"reads README.md","span":[4,13]},{"kind":"readOnly","detail":"reads and prints","span":[16,23]}],"reads":["README.md"],"writes":[]}
+    {"decision":"boundary","reason":"writes","detail":"rm writes, moves or removes files","effects":[{"kind":"writesWorkspace","detail":"rm writes, moves or removes files","span":[0,2]}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"reads_outside","detail":"reads \"../secret\", outside the workspace","effects":[{"kind":"readsOutside","detail":"reads \"../secret\", outside the workspace","span":[4,13]}],"reads":[],"writes":[]}
+    {"decision":"allow","reason":"read_only","detail":"read_file only reads","effects":[{"kind":"readOnly","detail":"reads src/main.rs"}],"reads":["src/main.rs"],"writes":[]}
+    {"decision":"boundary","reason":"outside_workspace","detail":"\"/etc/passwd\" is outside the workspace; use a path inside it","effects":[{"kind":"readsOutside","detail":"reaches outside the workspace"}],"reads":[],"writes":[]}
+    {"decision":"redirect","reason":"staged_write","detail":"edit is staged","effects":[{"kind":"writesWorkspace","detail":"writes a.txt"}],"reads":["a.txt"],"writes":["a.txt"]}
+    {"decision":"boundary","reason":"outside_workspace","detail":"\"../b.txt\" is outside the workspace; use a path inside it","effects":[{"kind":"readsOutside","detail":"reaches outside the workspace"}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"unknown_tool","detail":"\"launch\" is no tool the gate knows","effects":[{"kind":"unknown","detail":"an unknown tool may do anything"}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"\"args\" is missing","line":9,"effects":[],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"\"cmd\" stands alone; it cannot go with \"tool\" or \"args\"","line":10,"effects":[],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"the line is not a JSON object","line":11,"effects":[],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"the line is not JSON: EOF while parsing a value at byte 0","line":12,"effects":[],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"invalid_input","detail":"the line is not JSON: EOF while parsing a string at byte 10","line":13,"effects":[],"reads":[],"writes":[]}
+    {"decision":"allow","reason":"read_only","detail":"the command only reads","effects":[{"kind":"readOnly","detail":"reads and prints","span":[0,2]},{"kind":"readOnly","detail":"looks at names in the workspace","span":[0,2]}],"reads":["."],"writes":[]}
+    [exit 0]
+    "#);
 }
 
 fn decisions(session: &Session, arguments: &[&str], input: &str) -> Vec<String> {

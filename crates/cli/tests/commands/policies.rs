@@ -56,7 +56,15 @@ fn the_gate_goes_by_the_policies_of_the_user() {
             "tac plan.out",
         ],
     );
-    insta::assert_snapshot!(transcript(&[outcome]));
+    insta::assert_snapshot!(transcript(&[outcome]), @r#"
+    $ headstart gate
+    {"decision":"allow","reason":"read_only","detail":"the user's policy 1 (terraform show) allows it: it prints a plan","effects":[{"kind":"readOnly","detail":"reads and prints","span":[0,29]},{"kind":"readOnly","detail":"reads what is in the workspace","span":[0,9]},{"kind":"readOnly","detail":"reads what is below plan.out","span":[21,29]},{"kind":"readOnly","detail":"reads and prints","span":[32,36]}],"reads":["."],"writes":[]}
+    {"decision":"boundary","reason":"not_understood","detail":"the user's policy 1 (terraform show) does not list the option \"-state=x\"","effects":[{"kind":"unknown","detail":"the user's policy 1 (terraform show) does not list the option \"-state=x\"","span":[15,23]},{"kind":"unknown","detail":"the gate does not know the program \"terraform\"","span":[0,9]}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"not_understood","detail":"the gate does not know the program \"terraform\"","effects":[{"kind":"unknown","detail":"the gate does not know the program \"terraform\"","span":[0,9]}],"reads":[],"writes":[]}
+    {"decision":"boundary","reason":"policy","detail":"the user's policy 2 (git log) asks first: our history is huge","effects":[{"kind":"unknown","detail":"the user's policy 2 (git log) asks first: our history is huge","span":[0,3]}],"reads":["."],"writes":[]}
+    {"decision":"allow","reason":"read_only","detail":"the command only reads","effects":[{"kind":"readOnly","detail":"reads and prints","span":[0,12]},{"kind":"readOnly","detail":"reads plan.out","span":[4,12]}],"reads":["plan.out"],"writes":[]}
+    [exit 0]
+    "#);
 }
 
 #[test]

@@ -46,7 +46,26 @@ fn a_program_looks_at_what_is_kept() {
     for outcome in &outcomes {
         assert!(!outcome.json().is_empty());
     }
-    insta::assert_snapshot!(transcript(&outcomes));
+    insta::assert_snapshot!(transcript(&outcomes), @r#"
+    $ headstart list --json
+    {"type":"speculation","id":"bbbb000000","status":"interrupted","createdAt":[TIME],"workspace":"/project","mode":"default","model":"replay:recording.json","prompt":"add a farewell","files":0,"next":null}
+    {"type":"speculation","id":"aaaa000000","status":"completed","createdAt":[TIME],"workspace":"/project","mode":"default","model":"replay:recording.json","prompt":"add a farewell","files":2,"next":"run the tests"}
+    [exit 0]
+
+    $ headstart show a --json
+    {"type":"speculation","id":"aaaa000000","status":"completed","createdAt":[TIME],"workspace":"/project","mode":"default","model":"replay:recording.json","prompt":"add a farewell","ending":{"status":"completed"},"transcript":[{"role":"user","parts":[{"type":"text","text":"add a farewell"}]},{"role":"model","parts":[{"type":"text","text":"I will look at the greeting first."},{"type":"toolCall","id":"1","name":"read_file","args":{"file_path":"greeting.txt"}},{"type":"toolCall","id":"2","name":"read_file","args":{"file_path":"missing.txt"}}]},{"role":"tool","parts":[{"type":"toolResult","id":"1","name":"read_file","output":"hello\n"},{"type":"toolResult","id":"2","name":"read_file","error":"missing.txt does not exist"}]},{"role":"model","parts":[{"type":"text","text":"Done.\nBoth files say farewell."}]}],"rest":[],"pendingCall":null,"changes":[{"path":"farewell.txt","type":"create","added":1,"removed":0,"binary":false},{"path":"greeting.txt","type":"modify","added":1,"removed":0,"binary":false}],"next":"run the tests","cost":{"inputTokens":1200,"cachedInputTokens":1000,"outputTokens":80,"turns":2,"toolCalls":2,"stagedFiles":2,"stagedBytes":14,"modelMs":[TIME],"toolMs":[TIME],"workMs":[TIME]}}
+    [exit 0]
+
+    $ headstart diff a --json
+    {"path":"farewell.txt","type":"create","added":1,"removed":0,"binary":false,"diff":"diff --git a/farewell.txt b/farewell.txt\nnew file mode 100644\n--- /dev/null\n+++ b/farewell.txt\n@@ -0,0 +1 @@\n+bye\n"}
+    {"path":"greeting.txt","type":"modify","added":1,"removed":0,"binary":false,"diff":"diff --git a/greeting.txt b/greeting.txt\n--- a/greeting.txt\n+++ b/greeting.txt\n@@ -1 +1,2 @@\n hello\n+bye\n"}
+    [exit 0]
+
+    $ headstart show c --json
+    {"type":"error","message":"there is no speculation \"c\" in /home/.local/state/headstart/speculations; `headstart list` shows those there are"}
+    [stderr] headstart: there is no speculation "c" in /home/.local/state/headstart/speculations; `headstart list` shows those there are
+    [exit 1]
+    "#);
 }
 
 #[test]
@@ -87,7 +106,22 @@ fn nothing_kept_is_no_error_and_makes_no_folder() {
         session.run(&["list", "--json"]),
         session.run(&["sweep"]),
         session.run(&["abort", "a"]),
-    ]));
+    ]), @r#"
+    $ headstart list
+    [stderr] no speculations of this workspace; `headstart speculate` makes one
+    [exit 0]
+
+    $ headstart list --json
+    [exit 0]
+
+    $ headstart sweep
+    0 removed, 0 kept
+    [exit 0]
+
+    $ headstart abort a
+    [stderr] headstart: there is no speculation "a" in /home/.local/state/headstart/speculations; `headstart list` shows those there are
+    [exit 1]
+    "#);
     assert!(!session.home().join(".local").exists());
 }
 
@@ -99,7 +133,19 @@ fn an_abort_leaves_nothing() {
         session.run(&["abort", COMPLETED]),
         session.run(&["abort", COMPLETED]),
         session.run(&["abort", "b", "--json"]),
-    ]));
+    ]), @r#"
+    $ headstart abort aaaa000000
+    aborted aaaa000000; nothing of it is left
+    [exit 0]
+
+    $ headstart abort aaaa000000
+    [stderr] headstart: there is no speculation "aaaa000000" in /home/.local/state/headstart/speculations; `headstart list` shows those there are
+    [exit 1]
+
+    $ headstart abort b --json
+    {"type":"aborted","id":"bbbb000000","wasRunning":false}
+    [exit 0]
+    "#);
     assert_eq!(fs::read_dir(session.store()).unwrap().count(), 0);
 }
 
@@ -115,7 +161,24 @@ fn what_was_accepted_cannot_be_aborted_and_undo_says_what_helps() {
         session.run(&["abort", COMPLETED]),
         session.run(&["undo", COMPLETED]),
         session.run(&["undo", COMPLETED, "--json"]),
-    ]));
+    ]), @r#"
+    $ headstart undo aaaa000000
+    [stderr] headstart: speculation aaaa000000 was not accepted, so there is nothing to undo
+    [exit 1]
+
+    $ headstart abort aaaa000000
+    [stderr] headstart: speculation aaaa000000 was accepted: its changes are in the workspace; see `headstart undo aaaa000000`
+    [exit 1]
+
+    $ headstart undo aaaa000000
+    [stderr] headstart: speculation aaaa000000 is not kept any more, so nothing was changed; in /project, `headstart diff aaaa000000 --patch | git apply --reverse` takes the changes back
+    [exit 1]
+
+    $ headstart undo aaaa000000 --json
+    {"type":"error","message":"speculation aaaa000000 is not kept any more, so nothing was changed; in /project, `headstart diff aaaa000000 --patch | git apply --reverse` takes the changes back"}
+    [stderr] headstart: speculation aaaa000000 is not kept any more, so nothing was changed; in /project, `headstart diff aaaa000000 --patch | git apply --reverse` takes the changes back
+    [exit 1]
+    "#);
     assert_eq!(fs::read_to_string(file).unwrap(), record.to_string());
 }
 
@@ -134,7 +197,45 @@ fn a_damaged_or_newer_record_is_reported_and_left() {
         session.run(&["abort", "d"]),
         session.run(&["sweep", "--older-than", "0", "--undecided"]),
         session.run(&["sweep", "--json"]),
-    ]));
+    ]), @r#"
+    $ headstart list
+    ID          AGE  STATUS     FILES  PROMPT
+    aaaa000000  3 d  completed  2      add a farewell
+    [stderr] skipped: /home/.local/state/headstart/speculations/cccc000000/record.json: the record is damaged: missing field `formatVersion` at line 1 column 19; the file was left as it is, and `headstart abort cccc000000` removes it
+    [stderr] skipped: /home/.local/state/headstart/speculations/dddd000000/record.json: the record has format 9, and this headstart reads up to 1; use a newer one; the file was left as it is
+    [exit 0]
+
+    $ headstart list --json
+    {"type":"skipped","message":"/home/.local/state/headstart/speculations/cccc000000/record.json: the record is damaged: missing field `formatVersion` at line 1 column 19; the file was left as it is, and `headstart abort cccc000000` removes it"}
+    {"type":"skipped","message":"/home/.local/state/headstart/speculations/dddd000000/record.json: the record has format 9, and this headstart reads up to 1; use a newer one; the file was left as it is"}
+    {"type":"speculation","id":"aaaa000000","status":"completed","createdAt":[TIME],"workspace":"/project","mode":"default","model":"replay:recording.json","prompt":"add a farewell","files":2,"next":"run the tests"}
+    [stderr] skipped: /home/.local/state/headstart/speculations/cccc000000/record.json: the record is damaged: missing field `formatVersion` at line 1 column 19; the file was left as it is, and `headstart abort cccc000000` removes it
+    [stderr] skipped: /home/.local/state/headstart/speculations/dddd000000/record.json: the record has format 9, and this headstart reads up to 1; use a newer one; the file was left as it is
+    [exit 0]
+
+    $ headstart show c
+    [stderr] headstart: /home/.local/state/headstart/speculations/cccc000000/record.json: the record is damaged: missing field `formatVersion` at line 1 column 19; the file was left as it is, and `headstart abort cccc000000` removes it
+    [exit 1]
+
+    $ headstart abort d
+    [stderr] headstart: /home/.local/state/headstart/speculations/dddd000000/record.json: the record has format 9, and this headstart reads up to 1; use a newer one; the file was left as it is
+    [exit 1]
+
+    $ headstart sweep --older-than 0 --undecided
+    removed  aaaa000000  made 3 d ago, neither accepted nor aborted
+    kept     cccc000000  /home/.local/state/headstart/speculations/cccc000000/record.json: the record is damaged: missing field `formatVersion` at line 1 column 19; the file was left as it is, and `headstart abort cccc000000` removes it
+    kept     dddd000000  /home/.local/state/headstart/speculations/dddd000000/record.json: the record has format 9, and this headstart reads up to 1; use a newer one; the file was left as it is
+    kept     notes.txt  is not one of headstart's
+    1 removed, 3 kept
+    [exit 0]
+
+    $ headstart sweep --json
+    {"type":"kept","name":"cccc000000","why":"/home/.local/state/headstart/speculations/cccc000000/record.json: the record is damaged: missing field `formatVersion` at line 1 column 19; the file was left as it is, and `headstart abort cccc000000` removes it"}
+    {"type":"kept","name":"dddd000000","why":"/home/.local/state/headstart/speculations/dddd000000/record.json: the record has format 9, and this headstart reads up to 1; use a newer one; the file was left as it is"}
+    {"type":"kept","name":"notes.txt","why":"is not one of headstart's"}
+    {"type":"swept","removed":0,"kept":3}
+    [exit 0]
+    "#);
     assert!(damaged.exists());
     assert_eq!(fs::read_to_string(newer_file).unwrap(), newer.to_string());
     assert!(session.store().join("notes.txt").exists());
@@ -184,7 +285,24 @@ fn a_living_speculation_is_asked_to_stop_and_never_swept() {
     });
     let abort = session.run(&["abort", DEAD]);
     owner.join().unwrap();
-    insta::assert_snapshot!(transcript(&[list, sweep, abort, session.run(&["list", "--json"])]));
+    insta::assert_snapshot!(transcript(&[list, sweep, abort, session.run(&["list", "--json"])]), @r#"
+    $ headstart list
+    ID          AGE  STATUS   FILES  PROMPT
+    bbbb000000  3 d  running  0      add a farewell
+    [exit 0]
+
+    $ headstart sweep --older-than 0
+    kept     bbbb000000  [PID]runs it
+    0 removed, 1 kept
+    [exit 0]
+
+    $ headstart abort bbbb000000
+    aborted bbbb000000; nothing of it is left
+    [exit 0]
+
+    $ headstart list --json
+    [exit 0]
+    "#);
 }
 
 #[test]
@@ -229,7 +347,14 @@ fn a_sweep_takes_what_a_killed_accept_left_in_a_workspace() {
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     }
     session.write("home/elsewhere/mine.txt", "mine");
-    insta::assert_snapshot!(transcript(&[session.run(&["sweep"])]));
+    insta::assert_snapshot!(transcript(&[session.run(&["sweep"])]), @r#"
+    $ headstart sweep
+    removed  bbbb000000  the process that ran it is dead
+    removed  /home/elsewhere/.headstart-staging-0123456789abcdef0123456789abcdef  nothing in it is needed any more
+    removed  /project/.headstart-staging-0123456789abcdef0123456789abcdef  nothing in it is needed any more
+    3 removed, 0 kept
+    [exit 0]
+    "#);
     assert_eq!(session.tree(), []);
     assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 1);
 }
@@ -238,7 +363,15 @@ fn a_sweep_takes_what_a_killed_accept_left_in_a_workspace() {
 fn a_prefix_that_fits_several_is_refused() {
     let session = session();
     records::keep(&session, &records::dead(&session, "aaab000000"));
-    insta::assert_snapshot!(transcript(&[session.run(&["show", "aaa"]), session.run(&["abort", "aaa"])]));
+    insta::assert_snapshot!(transcript(&[session.run(&["show", "aaa"]), session.run(&["abort", "aaa"])]), @r#"
+    $ headstart show aaa
+    [stderr] headstart: "aaa" is the start of several ids: aaaa000000, aaab000000; write more of it
+    [exit 1]
+
+    $ headstart abort aaa
+    [stderr] headstart: "aaa" is the start of several ids: aaaa000000, aaab000000; write more of it
+    [exit 1]
+    "#);
     assert_eq!(fs::read_dir(session.store()).unwrap().count(), 2);
 }
 

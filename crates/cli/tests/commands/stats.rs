@@ -62,13 +62,58 @@ fn one_turn_is_not_called_turns() {
 #[test]
 fn a_user_reads_what_it_was_good_for() {
     let session = with_ledger(LEDGER);
-    insta::assert_snapshot!(session.run(&["stats"]).to_string());
+    insta::assert_snapshot!(session.run(&["stats"]).to_string(), @r#"
+    $ headstart stats
+    /project
+
+    suggested 3 asked for, 3 shown, 1 taken
+    hit rate  50 %  (2 of 4 prompts that ran ahead)
+              1 accepted, 1 joined, 1 ignored, 1 conflict
+    saved     11.0 s of waiting, 5.5 s for each hit
+    spent     163,400 tokens read (123,500 of them cached), 1,485 written, price unknown
+    wasted    92,985 tokens, 8,453 for each second saved, price unknown
+              107.2 % of what your own turns cost: as 47,253 input tokens
+              what 1 more requests cost is not known: dropped half-way, or the server does not say
+    your own  163,500 tokens in 2 turns and in hits
+
+    MODEL         RAN  HITS   SAVED  WASTED     MONEY  CACHE
+    openai:big      3     2  11.0 s  60,821  $0.01560  shared
+    openai:small    1     0   0.0 s  32,164   unknown  not shared
+
+    DAY         SAVED
+    2026-01-01  ################################### 8.0 s, 1 of 1 hit, 18,521 wasted
+    2026-01-02   0.0 s, 0 of 1 hit, 32,164 wasted
+    2026-01-03  ############## 3.0 s, 1 of 2 hit, 42,300 wasted
+
+    background work is on auto: a turn is followed by a suggestion, from the model's second answer on and not in plan mode
+    a session that begins now may lose 150k tokens of 150k tokens; of today's starts 3.0 are left
+    you take 35 % of the suggestions, and a run that you take saves 10.0 s; 0 in a row were not taken
+
+    KIND    SHOWN  TAKEN
+    verify      1      1
+    commit      1      0
+    fix         1      0
+    [exit 0]
+    "#);
 }
 
 #[test]
 fn a_program_reads_what_it_was_good_for() {
     let session = with_ledger(LEDGER);
-    insta::assert_snapshot!(session.run(&["stats", "--json"]).to_string());
+    insta::assert_snapshot!(session.run(&["stats", "--json"]).to_string(), @r#"
+    $ headstart stats --json
+    {"type":"total","workspace":"/project","speculations":4,"suggestions":3,"shown":3,"taken":1,"held":{},"outcomes":{"accepted":1,"joined":1,"ignored":1,"conflict":1},"inputTokens":163400,"cachedInputTokens":123500,"outputTokens":1485,"wastedTokens":92985,"money":null,"wastedMoney":null,"lost":47253.33333333333,"own":44100.0,"unmeasured":1,"stagedBytes":1719,"workMs":[TIME],"savedMs":11000,"turns":2,"ownTokens":163500,"hitRate":0.5,"lostShare":1.072,"secondsSavedPerHit":5.5,"tokensWastedPerSecondSaved":8453.182}
+    {"type":"model","model":"openai:big","sharesCache":true,"free":false,"speculations":3,"suggestions":2,"shown":2,"taken":1,"held":{},"outcomes":{"accepted":1,"joined":1,"conflict":1},"inputTokens":131500,"cachedInputTokens":123500,"outputTokens":1221,"wastedTokens":60821,"money":0.0396,"wastedMoney":0.0156,"lost":10034.0,"own":44100.0,"unmeasured":0,"stagedBytes":1719,"workMs":[TIME],"savedMs":11000,"turns":2,"ownTokens":163500,"hitRate":0.667,"lostShare":0.228,"secondsSavedPerHit":5.5,"tokensWastedPerSecondSaved":5529.182}
+    {"type":"model","model":"openai:small","sharesCache":false,"free":false,"speculations":1,"suggestions":1,"shown":1,"taken":0,"held":{},"outcomes":{"ignored":1},"inputTokens":31900,"cachedInputTokens":0,"outputTokens":264,"wastedTokens":32164,"money":null,"wastedMoney":null,"lost":37219.33333333333,"own":0.0,"unmeasured":1,"stagedBytes":0,"workMs":[TIME],"savedMs":0,"turns":0,"ownTokens":0,"hitRate":0.0,"lostShare":null,"secondsSavedPerHit":null,"tokensWastedPerSecondSaved":null}
+    {"type":"day","day":"2026-01-01","speculations":1,"suggestions":2,"shown":2,"taken":1,"held":{},"outcomes":{"accepted":1},"inputTokens":48500,"cachedInputTokens":44500,"outputTokens":421,"wastedTokens":18521,"money":0.0146,"wastedMoney":0.0036,"lost":2834.0,"own":23900.0,"unmeasured":0,"stagedBytes":420,"workMs":[TIME],"savedMs":8000,"turns":1,"ownTokens":71300,"hitRate":1.0,"lostShare":0.119,"secondsSavedPerHit":8.0,"tokensWastedPerSecondSaved":2315.125}
+    {"type":"day","day":"2026-01-02","speculations":1,"suggestions":1,"shown":1,"taken":0,"held":{},"outcomes":{"ignored":1},"inputTokens":31900,"cachedInputTokens":0,"outputTokens":264,"wastedTokens":32164,"money":null,"wastedMoney":null,"lost":37219.33333333333,"own":12300.0,"unmeasured":1,"stagedBytes":0,"workMs":[TIME],"savedMs":0,"turns":1,"ownTokens":50700,"hitRate":0.0,"lostShare":3.026,"secondsSavedPerHit":null,"tokensWastedPerSecondSaved":null}
+    {"type":"day","day":"2026-01-03","speculations":2,"suggestions":0,"shown":0,"taken":0,"held":{},"outcomes":{"joined":1,"conflict":1},"inputTokens":83000,"cachedInputTokens":79000,"outputTokens":800,"wastedTokens":42300,"money":0.025,"wastedMoney":0.012,"lost":7200.0,"own":7900.000000000001,"unmeasured":0,"stagedBytes":1299,"workMs":[TIME],"savedMs":3000,"turns":0,"ownTokens":41500,"hitRate":0.5,"lostShare":0.911,"secondsSavedPerHit":3.0,"tokensWastedPerSecondSaved":14100.0}
+    {"type":"kind","kind":"verify","shown":1,"taken":1}
+    {"type":"kind","kind":"commit","shown":1,"taken":0}
+    {"type":"kind","kind":"fix","shown":1,"taken":0}
+    {"type":"policy","mode":"auto","free":false,"row":0,"chance":0.35,"savesSeconds":10.0,"start":150000,"left":150000,"leftMoney":null,"dayStartsLeft":3.0,"asks":true,"hold":null,"why":null,"runs":true,"runHold":null}
+    [exit 0]
+    "#);
 }
 
 #[test]
@@ -77,7 +122,21 @@ fn nothing_done_ahead_is_no_error_and_makes_no_file() {
     insta::assert_snapshot!(transcript(&[
         session.run(&["stats"]),
         session.run(&["stats", "--workspace", "no"])
-    ]));
+    ]), @r#"
+    $ headstart stats
+    /project
+
+    nothing was done ahead in this project yet
+
+    background work is on auto: a turn is followed by a suggestion, from the model's second answer on and not in plan mode
+    a session that begins now may lose 150k tokens of 150k tokens; of today's starts 3.0 are left
+    you take 35 % of the suggestions, and a run that you take saves 10.0 s; 0 in a row were not taken
+    [exit 0]
+
+    $ headstart stats --workspace no
+    [stderr] headstart: workspace no does not exist; name a folder with --workspace
+    [exit 2]
+    "#);
     assert!(!session.home().join(".local").exists());
 }
 

@@ -18,7 +18,20 @@ const TEXTS: &str = r#"{"text":"run the tests"}
 fn the_filter_answers_every_line_in_its_place() {
     let outcome = Session::new().run_with_input(&["filter"], TEXTS);
     assert_eq!(outcome.json().len(), TEXTS.lines().count());
-    insta::assert_snapshot!(transcript(&[outcome]));
+    insta::assert_snapshot!(transcript(&[outcome]), @r#"
+    $ headstart filter
+    {"keep":true}
+    {"keep":false,"reason":"done"}
+    {"keep":false,"reason":"evaluative"}
+    {"keep":false,"reason":"invalid_input","detail":"the line is not JSON: EOF while parsing a value at byte 0","line":4}
+    {"keep":false,"reason":"invalid_input","detail":"\"text\" is not a string","line":5}
+    {"keep":false,"reason":"invalid_input","detail":"\"text\" is missing","line":6}
+    {"keep":false,"reason":"invalid_input","detail":"the line is not a JSON object","line":7}
+    {"keep":true}
+    {"keep":false,"reason":"invalid_input","detail":"the line is not JSON: EOF while parsing a string at byte 16","line":9}
+    {"keep":true}
+    [exit 0]
+    "#);
 }
 
 #[test]

@@ -68,7 +68,24 @@ fn a_workspace_must_be_a_folder() {
         session.run(&["chat", "--workspace", "file"]),
         session.run(&["gate", "--workspace", "file"]),
         session.run(&["--json", "chat", "--workspace", "file/deeper"]),
-    ]));
+    ]), @r#"
+    $ headstart chat --workspace nowhere
+    [stderr] headstart: workspace nowhere does not exist; name a folder with --workspace
+    [exit 2]
+
+    $ headstart chat --workspace file
+    [stderr] headstart: workspace file is not a directory; name a folder with --workspace
+    [exit 2]
+
+    $ headstart gate --workspace file
+    [stderr] headstart: workspace file is not a directory; name a folder with --workspace
+    [exit 2]
+
+    $ headstart --json chat --workspace file/deeper
+    {"type":"error","message":"workspace file/deeper is not a directory; name a folder with --workspace"}
+    [stderr] headstart: workspace file/deeper is not a directory; name a folder with --workspace
+    [exit 2]
+    "#);
 }
 
 #[test]
