@@ -172,9 +172,9 @@ fn what_is_built_ahead_serves_every_view_until_its_user_builds() {
     assert!(built(&session, "cargo test --no-run"), "nothing is kept of one view for another");
     assert!(built(&session, "cargo test --no-run"));
     let warmed = lines(&session, &["shadow", "warm", "--json", "--", "cargo", "test", "--no-run"]);
-    insta::assert_snapshot!(shape(&session, warmed));
+    insta::assert_snapshot!(shape(&session, warmed), @r#"{"type":"shadowWarmed","exitCode":0,"end":{"type":"exited","code":0},"millis":"[number]","output":"[output]","folders":["target"],"bytes":"[number]","kept":true}"#);
     assert!(!built(&session, "cargo test --no-run"));
-    insta::assert_snapshot!(shape(&session, lines(&session, &["shadow", "list", "--json"])));
+    insta::assert_snapshot!(shape(&session, lines(&session, &["shadow", "list", "--json"])), @r#"{"type":"warm","workspace":"/project","folders":["target"],"bytes":"[number]","used":"[number]","current":true}"#);
     // What differs from the files on disk is built anew, and is nobody else's.
     let line = "sed -i 's/left + right/left - right/' src/lib.rs && cargo test --lib";
     let failed = session.run(&["shadow", "run", "--", "bash", "-c", line]);
@@ -200,7 +200,7 @@ fn what_is_built_ahead_serves_every_view_until_its_user_builds() {
 fn what_is_kept_for_views_is_removed_when_its_user_says_so() {
     let session = fresh_crate();
     lines(&session, &["shadow", "warm", "--json", "--", "cargo", "check"]);
-    insta::assert_snapshot!(shape(&session, lines(&session, &["shadow", "clean", "--json"])));
+    insta::assert_snapshot!(shape(&session, lines(&session, &["shadow", "clean", "--json"])), @r#"{"type":"cleaned","workspace":"/project","bytes":"[number]","left":false}"#);
     assert!(lines(&session, &["shadow", "list", "--json"]).is_empty());
     // What a build rests on and only its view has is not kept.
     fs::remove_file(session.workspace().join("Cargo.lock")).unwrap();
@@ -238,7 +238,7 @@ fn a_view_is_listed_and_what_a_killed_process_left_is_swept() {
     assert!(3 <= listed[0]["processes"].as_u64().unwrap(), "{listed:?}");
     assert_eq!(listed[0]["owner"], json!(child.id()));
     listed.truncate(1);
-    insta::assert_snapshot!(shape(&session, listed));
+    insta::assert_snapshot!(shape(&session, listed), @r#"{"type":"view","id":"command","workspace":"/project","tier":"kernel","owner":"[number]","started":"[number]","used":"[number]","running":true,"processes":"[number]","memoryBytes":"[number]","diskBytes":"[number]"}"#);
     // What a view lies over stays.
     assert_eq!(lines(&session, &["shadow", "clean", "--json"])[0]["left"], json!(true));
     child.kill().unwrap();

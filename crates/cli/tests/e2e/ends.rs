@@ -19,7 +19,23 @@ fn completed() {
     let mut session = Session::with_project();
     let (outcome, told) = told(&mut session, &farewell(), "auto-edit");
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(told, @r#"
+    {"type":"text","text":"I'll look first."}
+    {"type":"toolCall","call":{"id":"replay-1-1","name":"read_file","args":{"file_path":"greeting.txt"}}}
+    {"type":"toolResult","result":{"id":"replay-1-1","name":"read_file","output":"hello\nworld\n"}}
+    {"type":"toolCall","call":{"id":"replay-1-2","name":"read_file","args":{"file_path":"notes.txt"}}}
+    {"type":"toolResult","result":{"id":"replay-1-2","name":"read_file","output":"remember the milk\n"}}
+    {"type":"toolCall","call":{"id":"replay-1-3","name":"shell","args":{"command":"git status --short"}}}
+    {"type":"toolResult","result":{"id":"replay-1-3","name":"shell","output":"[no output]"}}
+    {"type":"toolCall","call":{"id":"replay-2-1","name":"edit","args":{"file_path":"greeting.txt","old_string":"world","new_string":"moon"}}}
+    {"type":"toolResult","result":{"id":"replay-2-1","name":"edit","output":"replaced 1 occurrence in greeting.txt (line 2)"}}
+    {"type":"toolCall","call":{"id":"replay-2-2","name":"write_file","args":{"file_path":"src/farewell.txt","content":"bye\n"}}}
+    {"type":"toolResult","result":{"id":"replay-2-2","name":"write_file","output":"created src/farewell.txt (1 line)"}}
+    {"type":"toolCall","call":{"id":"replay-3-1","name":"grep","args":{"pattern":"bye|moon"}}}
+    {"type":"toolResult","result":{"id":"replay-3-1","name":"grep","output":"greeting.txt:2:moon\nsrc/farewell.txt:1:bye"}}
+    {"type":"text","text":"Done."}
+    {"type":"finished","id":"[ID]","status":"completed","changes":[{"path":"greeting.txt","type":"modify","added":1,"removed":1,"binary":false},{"path":"src/farewell.txt","type":"create","added":1,"removed":0,"binary":false}],"boundary":null,"next":"run the tests","usage":{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"turns":4,"toolCalls":6,"stagedFiles":2,"stagedBytes":27,"modelMs":[TIME],"toolMs":[TIME],"workMs":[TIME]}}
+    "#);
 }
 
 #[test]
@@ -33,7 +49,13 @@ fn boundary_names_the_pending_call() {
     let (outcome, told) = told(&mut session, &recording, "auto-edit");
     assert_eq!(outcome.code, Some(3), "{outcome}");
     assert_eq!(outcome.finished()["boundary"]["call"]["name"], "shell");
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(told, @r#"
+    {"type":"text","text":"Edit, then commit."}
+    {"type":"toolCall","call":{"id":"replay-1-1","name":"write_file","args":{"file_path":"new.txt","content":"new\n"}}}
+    {"type":"toolResult","result":{"id":"replay-1-1","name":"write_file","output":"created new.txt (1 line)"}}
+    {"type":"toolCall","call":{"id":"replay-1-2","name":"shell","args":{"command":"git commit --all --message farewell"}}}
+    {"type":"finished","id":"[ID]","status":"boundary","changes":[{"path":"new.txt","type":"create","added":1,"removed":0,"binary":false}],"boundary":{"call":{"id":"replay-1-2","name":"shell","args":{"command":"git commit --all --message farewell"}},"verdict":{"decision":"boundary","reason":"writes","detail":"git commit changes the repository or the work tree","effects":[{"kind":"writesWorkspace","detail":"git commit changes the repository or the work tree","span":[4,10]}],"reads":[],"writes":[]}},"next":null,"usage":{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"turns":1,"toolCalls":1,"stagedFiles":1,"stagedBytes":4,"modelMs":[TIME],"toolMs":[TIME],"workMs":[TIME]}}
+    "#);
 }
 
 #[test]
@@ -106,7 +128,7 @@ fn a_recording_that_ends_too_early_is_a_failure_and_no_completion() {
     assert_eq!(outcome.code, Some(1), "{outcome}");
     assert!(outcome.finished()["error"].as_str().unwrap().contains("recording"), "{outcome}");
     assert!(outcome.finished()["code"].is_string(), "{outcome}");
-    insta::assert_snapshot!(told.lines().last().unwrap());
+    insta::assert_snapshot!(told.lines().last().unwrap(), @r#"{"type":"finished","id":"[ID]","status":"failed","changes":[{"path":"greeting.txt","type":"modify","added":1,"removed":1,"binary":false},{"path":"src/farewell.txt","type":"create","added":1,"removed":0,"binary":false}],"boundary":null,"error":"the recording has no turn left after 2","code":"recording_exhausted","next":null,"usage":{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"turns":3,"toolCalls":5,"stagedFiles":2,"stagedBytes":27,"modelMs":[TIME],"toolMs":[TIME],"workMs":[TIME]}}"#);
 }
 
 /// What the other commands say of it, each from a process of its own.

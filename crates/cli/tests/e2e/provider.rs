@@ -146,7 +146,28 @@ fn every_request_begins_with_the_bytes_of_the_one_before() {
             "task"
         ]
     );
-    insta::assert_snapshot!(session.redact(&shown(&requests[1..])));
+    insta::assert_snapshot!(session.redact(&shown(&requests[1..])), @r#"
+    POST /v1/chat/completions HTTP/1.1
+      …
+      {"role":"user","content":"what is in greeting.txt?"}
+      {"role":"assistant","content":"Let me look.","tool_calls":[{"id":"h1","type":"function","function":{"name":"read_file","arguments":"{\"file_path\":\"greeting.txt\"}"}}]}
+      {"role":"tool","tool_call_id":"h1","content":"hello\nworld\n"}
+      {"role":"assistant","content":"A greeting. I could add a farewell."}
+      {"role":"user","content":"add the farewell"}
+    POST /v1/chat/completions HTTP/1.1
+      {"role":"assistant","content":"Let me see.","tool_calls":[{"id":"call_0","type":"function","function":{"name":"read_file","arguments":"{\"file_path\":\"greeting.txt\"}"}},{"id":"call_1","type":"function","function":{"name":"grep","arguments":"{\"pattern\":\"milk\"}"}},{"id":"call_2","type":"function","function":{"name":"ls","arguments":"{\"path\":\"src\"}"}}]}
+      {"role":"tool","tool_call_id":"call_0","content":"hello\nworld\n"}
+      {"role":"tool","tool_call_id":"call_1","content":"notes.txt:1:remember the milk"}
+      {"role":"tool","tool_call_id":"call_2","content":"run.sh"}
+    POST /v1/chat/completions HTTP/1.1
+      {"role":"assistant","content":"Let me see.","tool_calls":[{"id":"call_0-2","type":"function","function":{"name":"edit","arguments":"{\"file_path\":\"greeting.txt\",\"old_string\":\"world\",\"new_string\":\"\\\"moon\\\" ☾\"}"}},{"id":"call_1-2","type":"function","function":{"name":"write_file","arguments":"{\"file_path\":\"src/farewell.txt\",\"content\":\"bye\\n\"}"}}]}
+      {"role":"tool","tool_call_id":"call_0-2","content":"replaced 1 occurrence in greeting.txt (line 2)"}
+      {"role":"tool","tool_call_id":"call_1-2","content":"created src/farewell.txt (1 line)"}
+    POST /v1/chat/completions HTTP/1.1
+      {"role":"assistant","content":"Both files say farewell."}
+      …
+    {"model":"test","stream":true,"stream_options":{"include_usage":true},"tools":null,"messages":null,"max_tokens":5120,"chat_template_kwargs":{"enable_thinking":false}}
+    "#);
 }
 
 /// The messages that each request added, and all of the last one but messages and tools.
