@@ -134,6 +134,13 @@ impl Host for NativeHost {
             Some(rules) => rules.beside_prompt(prompt, whose, conversation, tree, &gate).await,
             None => None,
         };
+        let (mentioned, images_read) = (text.as_ref().map_or(0, String::len), images.len());
+        tracing::debug!(
+            mentioned,
+            images = images_read,
+            rules = of_rules.as_ref().map_or(0, String::len),
+            "what goes along with a prompt was read"
+        );
         let texts: Vec<_> = text.into_iter().chain(of_rules).collect();
         Ok(Beside { text: (!texts.is_empty()).then(|| texts.join("\n\n")), images, read })
     }

@@ -58,6 +58,7 @@ pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Re
         None => tree,
     };
     for swept in tree.tidy().map_err(failed)? {
+        tracing::info!(outcome = ?swept.outcome, "what a process left half done was ended");
         match swept.outcome {
             SweepOutcome::RolledBack | SweepOutcome::UndoRolledBack | SweepOutcome::Damaged => {
                 output::note(&format!("{}: {}", swept.name, output::swept(swept.outcome)));

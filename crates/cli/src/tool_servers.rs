@@ -127,6 +127,10 @@ impl ServerTools {
         self.started.store(true, Ordering::Release);
         if !self.configs.is_empty() {
             let started = ToolServers::start(self.configs.clone()).await;
+            for server in started.started() {
+                let tools = server.tools.as_ref().ok();
+                tracing::info!(server = server.name.as_str(), tools, "a tool server was started");
+            }
             *self.lock() = Arc::new(started);
         }
     }

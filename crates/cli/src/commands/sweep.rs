@@ -75,6 +75,7 @@ fn sweep_workspace(workspace: &str, store: &Store, wanted: &[ContentHash]) -> Ve
             return vec![Swept { name: workspace.to_owned(), removed: false, why: error.to_string() }];
         }
     };
+    tracing::info!(found = swept.len(), "the workspace was swept");
     swept.into_iter().map(|one| told(one, Path::new(workspace))).collect()
 }
 

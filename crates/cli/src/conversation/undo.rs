@@ -36,6 +36,7 @@ pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> Undone 
         Err(error) => return Undone::Refused(format!("{nothing}: {error}")),
     };
     let is_whole = stopped.is_none();
+    tracing::info!(commits, paths = paths.len(), is_whole, "commits were taken back");
     let why = match stopped {
         None => String::new(),
         Some(UndoOutcome::Conflict(found)) => {

@@ -123,6 +123,8 @@ impl IndexModels {
             return Some(meaning);
         }
         let asked = tokio::time::timeout(PATIENCE, embedder.embed(&[text])).await;
+        let made = matches!(&asked, Ok(Ok(_)));
+        tracing::debug!(model = embedder.id(), texts = 1, made, "an embedder was asked");
         let vector =
             asked.unwrap_or_else(|_| Err(too_slow(PATIENCE))).and_then(|vectors| match &vectors[..] {
                 [numbers] => Vector::of(numbers),
@@ -156,6 +158,11 @@ impl IndexModels {
     pub(crate) async fn order(&self, query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
         let reranker = self.reranker.as_ref().filter(|_| self.serve(most).ranks && 1 < passages.len())?;
         let asked = tokio::time::timeout(PATIENCE, reranker.rank(beginning(query), passages)).await;
+        tracing::debug!(
+            passages = passages.len(),
+            judged = matches!(&asked, Ok(Ok(_))),
+            "a reranker was asked"
+        );
         let order = asked.unwrap_or_else(|_| Err(too_slow(PATIENCE))).and_then(|scores| {
             let message = || "numbers that are no judgement of the passages".to_owned();
             order_of(&scores, passages.len()).ok_or_else(|| ModelFailure::Unusable { message: message() })

@@ -110,7 +110,14 @@ impl<'a> Embedding<'a> {
                 bytes <= MOST_BYTES
             });
             let (now, later) = rest.split_at(fits.count().max(1));
-            match self.embedder.embed(now).await {
+            let made = self.embedder.embed(now).await;
+            tracing::debug!(
+                model = self.embedder.id(),
+                texts = now.len(),
+                made = made.is_ok(),
+                "an embedder was asked"
+            );
+            match made {
                 Ok(numbers) => vectors.extend(self.checked(&numbers, now.len())?),
                 Err(ModelFailure::Refused { message }) => {
                     for text in now {

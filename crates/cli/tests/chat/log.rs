@@ -61,6 +61,14 @@ fn each_port_is_in_the_log_and_no_content() {
     assert_eq!(said(&events, "the run ended")[0]["status"], "Completed");
     assert_eq!(said(&events, "the model answered a query")[0]["error"], Value::Null, "{text}");
     assert_eq!(said(&events, "work ahead begins").len(), 1, "{text}");
+    assert_eq!(said(&events, "what goes along with a prompt was read")[0]["mentioned"], 0);
+    let ran = said(&events, "a tool ran");
+    assert!(ran.iter().any(|ran| ran["tool"] == "write_file" && ran["failed"] == false), "{text}");
+    for store in ["ledger", "session"] {
+        let told = said(&events, "a store answered");
+        let kept = told.iter().filter(|event| event["store"] == store && event["kept"] == true);
+        assert!(0 < kept.count(), "{store}: {text}");
+    }
     let begun = events.iter().position(|event| event["message"] == "headstart begins");
     assert_eq!(begun, Some(0));
     assert_eq!(events.last().unwrap()["message"], "headstart ends");
@@ -99,4 +107,21 @@ fn a_log_that_cannot_be_opened_is_an_error_before_anything_is_done() {
     assert!(error.starts_with("headstart: cannot open the log no/such/folder/log.jsonl: "), "{error}");
     let ended = session.run(&["list", "--log-content"]);
     assert!(ended.stderr.contains("--log <FILE>"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_recovery_a_sweep_and_a_tool_server_are_in_the_log() {
+    let session = Session::new();
+    session.write("home/.config/headstart/config.toml", "[mcp.absent]\ncommand = [\"/no/such/server\"]\n");
+    session.write("project/notes.txt", "one\n");
+    let swept = session.run(&["sweep", "--log", "log.jsonl"]);
+    assert_eq!(swept.code, Some(0), "{swept}");
+    let listed = session.run(&["tool-servers", "test", "absent", "--log", "log.jsonl"]);
+    let (events, text) = read(&session);
+    assert_eq!(said(&events, "the workspace was swept").len(), 1, "{text}");
+    let started = said(&events, "a tool server was started");
+    assert!(
+        matches!(started[..], [server] if server["server"] == "absent" && server["tools"].is_null()),
+        "{listed} {text}"
+    );
 }
