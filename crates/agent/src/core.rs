@@ -257,6 +257,11 @@ impl Core {
         Ok(Submitted::Begins)
     }
 
+    /// The prompt that was sent last waits no more.
+    pub(crate) fn take_back_queued(&mut self) -> Option<String> {
+        self.queue.pop_back()
+    }
+
     /// The line holds another text. Words for the model give the suggestions and the work ahead up, unless one of them begins with it; or it is
     /// a command, which may be about them; or it was called back and may go again.
     pub(crate) fn edited(&mut self, text: &str, edit: Edit) {

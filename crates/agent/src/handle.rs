@@ -174,6 +174,11 @@ impl AgentHandle {
         self.with(|core| core.submit(prompt))
     }
 
+    /// Takes the prompt out of the queue that was sent last, for its user to change it.
+    pub fn take_back_queued(&self) -> Option<String> {
+        self.with(Core::take_back_queued)
+    }
+
     /// The line holds this text now.
     pub fn edited(&self, text: &str, edit: Edit) {
         self.with(|core| core.edited(text, edit));

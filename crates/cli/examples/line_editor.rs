@@ -143,6 +143,7 @@ impl Demo {
             | Action::DismissGhost
             | Action::ClosePopup
             | Action::Escape
+            | Action::EditQueued
             | Action::Editor
             | Action::NextMode
             | Action::Redraw

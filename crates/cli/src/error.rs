@@ -113,6 +113,10 @@ pub(crate) enum CliError {
     SessionOpen { id: String },
     #[error("{file}: {source}; the file was left as it is, and `headstart chat` begins a new session", file = file.display())]
     Session { file: PathBuf, source: SessionError },
+    #[error(
+        "--resume without an id lets you choose in a terminal; here write the id behind it (`headstart sessions` shows them), or --continue for the last"
+    )]
+    NobodyChooses,
     #[error("sessions are off: `sessions = false` in a configuration file, or HEADSTART_SESSIONS=off")]
     SessionsOff,
     #[error("speculation {id} {problem}")]
@@ -182,6 +186,7 @@ impl CliError {
             | Self::NoModelForChat { .. }
             | Self::DemoModel { .. }
             | Self::NoStateDir
+            | Self::NobodyChooses
             | Self::InvalidId { .. }
             | Self::NoWorkspace { .. }
             | Self::WorkspaceNotADirectory { .. }

@@ -138,6 +138,11 @@ impl Sessions {
         Session::read(&bytes).map_err(|source| CliError::Session { file, source })
     }
 
+    /// Whether nobody talks in one.
+    pub(crate) fn is_free(&self, id: &str) -> bool {
+        FileLock::is_free(&self.file(id)).unwrap_or(true)
+    }
+
     /// Goes on with one. Until the value is dropped nobody else does.
     pub(crate) fn resume(&self, id: &str, scrubber: Scrubber) -> Result<(Session, OpenSession), CliError> {
         let file = self.file(id);

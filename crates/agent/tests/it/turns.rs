@@ -187,3 +187,18 @@ fn a_prompt_whose_mention_is_not_there_is_not_sent_and_is_in_the_line_again() {
     assert_eq!(world.prompts(), ["talk"]);
     assert_eq!(view.draft.as_ref().map(|draft| draft.text.as_str()), Some("talk about @none"));
 }
+
+#[test]
+fn the_prompt_that_was_queued_last_can_be_taken_back() {
+    let mut world = World::new(&Setting::default());
+    world.model.hold(true);
+    for prompt in ["talk", "talk more", "talk on"] {
+        world.say(prompt);
+    }
+    assert_eq!(world.agent.take_back_queued().as_deref(), Some("talk on"));
+    assert_eq!(world.agent.view().queued, ["talk more"]);
+    world.model.hold(false);
+    world.settle();
+    assert_eq!(world.agent.take_back_queued(), None);
+    assert_eq!(world.prompts(), ["talk", "talk more"]);
+}

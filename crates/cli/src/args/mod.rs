@@ -218,8 +218,8 @@ pub(crate) struct Chat {
     /// Go on with the conversation of this workspace that was the last
     #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
     pub(crate) goes_on: bool,
-    /// Go on with this conversation: its id, or the start of it
-    #[arg(short, long, value_name = "ID")]
+    /// Go on with this conversation: its id, or the start of it; without one, choose from a list
+    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
     /// Lines for a screen reader: nothing is drawn again
     #[arg(long)]

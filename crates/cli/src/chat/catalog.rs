@@ -17,9 +17,10 @@ const fn entry(name: &'static str, argument: &'static str, words: &'static str) 
 }
 
 /// All of them, in the order of the help.
-pub(super) const COMMANDS: [Entry; 18] = [
+pub(super) const COMMANDS: [Entry; 23] = [
     entry("help", "", "the commands and keys"),
     entry("diff", "", "what the work ahead would change"),
+    entry("suggest", "", "ask now for what could come next"),
     entry("undo", "", "take back what the last turn wrote, yours or ahead"),
     Entry {
         choices: &["plan", "chat", "default", "auto-edit", "yolo"],
@@ -32,7 +33,7 @@ pub(super) const COMMANDS: [Entry; 18] = [
         ..entry(
             "background",
             "[HOW]",
-            "work ahead: how it stands; off, auto, always; more raises what it may lose",
+            "how work ahead stands; off, auto, always; more raises what it may lose",
         )
     },
     entry("permissions", "[N]", "what you said yes to for this session; N is asked about again"),
@@ -41,10 +42,11 @@ pub(super) const COMMANDS: [Entry; 18] = [
         choices: &["reload", "login", "logout"],
         ..entry(
             "mcp",
-            "[reload|login NAME|logout NAME]",
-            "how the tool servers stand; reload starts them anew",
+            "[reload|login|logout]",
+            "how the tool servers stand; start them anew, log in to NAME or out of it",
         )
     },
+    entry("context", "", "what the model is told, and how full that is"),
     entry("cost", "", "what this conversation has cost"),
     entry("stats", "", "what work ahead was good for in this chat"),
     Entry {
@@ -53,8 +55,14 @@ pub(super) const COMMANDS: [Entry; 18] = [
     },
     entry("retry", "", "send the last prompt once more"),
     entry("title", "TEXT", "call this conversation so"),
+    entry("resume", "", "leave this conversation and choose another one"),
     entry("compact", "", "have what was said summed up, all but the last turns"),
     entry("clear", "", "forget the conversation"),
+    entry("editor", "", "write the prompt in $VISUAL or $EDITOR (also Ctrl-G)"),
+    Entry {
+        choices: &["terminal", "dark", "light", "blue-orange"],
+        ..entry("theme", "[NAME]", "the colours: terminal, dark, light, blue-orange")
+    },
     entry("quit", "", "leave (also Ctrl-D)"),
 ];
 
@@ -65,12 +73,13 @@ Right puts it into the prompt to be edited, Enter sends the prompt, Esc dismisse
 Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
 A slash or an @ lists what could be meant: Tab takes the marked one, Up and Down move the mark, Esc closes the list.
 @FILE, @FOLDER/, @FILE:10-20, @rule:NAME, @diff, @codebase, @https://… and @SERVER:URI (what a tool server has) go to the model with your prompt.
-Alt-Enter begins a new line, Up and Down go through what was sent, Ctrl-R searches it.
+Alt-Enter begins a new line, Up and Down go through what was sent and begins with what is typed, Ctrl-R searches it.
+While prompts wait for their turn, Up in an empty prompt takes the last one back.
 !COMMAND runs a command of yours, and the model is told of it with your next prompt; !!COMMAND, and it is not.
 A prompt that begins with a slash is written with two; a path needs no second one.
 Ctrl-T opens the whole conversation to be read, Ctrl-O what the work ahead would change, else the last output, whole.
 Ctrl-G opens the prompt in $VISUAL or $EDITOR, Shift-Tab changes the mode, Ctrl-Y puts back what was cut, Ctrl-_ takes an edit back.
-Ctrl-C and Esc interrupt a turn, and what was to follow is in the prompt again; else Ctrl-C empties the prompt.
+Ctrl-C and Esc interrupt a turn, and what was to follow is in the prompt again; else Ctrl-C empties the prompt; twice, it leaves.
 `headstart keys` lists all keys; [keys] in your configuration changes them.";
 
 impl Entry {

@@ -53,6 +53,16 @@ pub(super) enum Command {
     },
     /// Lists the tools, and what becomes of their calls.
     Tools,
+    /// What the model is told, and how full that is.
+    Context,
+    /// Asks for a suggestion now.
+    Suggest,
+    /// Without a name: which there are.
+    Theme(Option<String>),
+    /// Writes the prompt elsewhere.
+    Editor,
+    /// Another conversation.
+    Resume,
     Quit,
 }
 
@@ -81,7 +91,7 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
             _ => Err(format!("/mcp {act} takes the name of a tool server; /mcp lists them")),
         });
     }
-    if let (Some(argument), Some(extra), "mode" | "model" | "copy" | "background") =
+    if let (Some(argument), Some(extra), "mode" | "model" | "copy" | "background" | "theme") =
         (argument, words.next(), name)
     {
         return Some(Err(format!(
@@ -101,6 +111,11 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         ("diff", None) => Ok(Command::Diff),
         ("retry", None) => Ok(Command::Retry),
         ("tools", None) => Ok(Command::Tools),
+        ("context", None) => Ok(Command::Context),
+        ("suggest", None) => Ok(Command::Suggest),
+        ("theme", name) => Ok(Command::Theme(name.map(str::to_owned))),
+        ("editor", None) => Ok(Command::Editor),
+        ("resume", None) => Ok(Command::Resume),
         ("mcp", None) => Ok(Command::Servers),
         ("mcp", Some("reload")) => Ok(Command::ReloadServers),
         ("permissions", None) => Ok(Command::Permissions(None)),
@@ -171,6 +186,11 @@ impl Chat {
             Command::Permissions(number) => self.on_permissions(*number),
             Command::Retry => self.retry(),
             Command::Tools => self.show_tools(),
+            Command::Context => self.show_context(),
+            Command::Suggest => self.suggest_now(),
+            Command::Theme(name) => self.change_theme(name.as_deref()),
+            Command::Editor => self.edit_prompt(),
+            Command::Resume => self.resume_another(),
             Command::Servers => self.show_servers(),
             Command::ReloadServers => self.reload_servers(),
             Command::LogIn(server) => self.log_in(server),

@@ -208,7 +208,7 @@ fn commands(typed: &str, prompts: &[ListedPrompt]) -> Vec<Choice> {
 }
 
 /// What fits what is typed, the best first; all of it, in its order, where nothing is typed.
-fn best<T>(typed: &str, all: Vec<(String, T)>) -> Vec<T> {
+pub(super) fn best<T>(typed: &str, all: Vec<(String, T)>) -> Vec<T> {
     if typed.is_empty() {
         return all.into_iter().take(MOST_CHOICES).map(|(_, choice)| choice).collect();
     }
@@ -254,7 +254,7 @@ mod tests {
         let of = |typed: &str| {
             commands(typed, &[]).iter().map(|choice| choice.text.trim().to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(of("di"), ["/diff"]);
+        assert_eq!(of("di"), ["/diff", "/editor"]);
         assert_eq!(of("prm")[0], "/permissions");
         assert_eq!(of("").len(), catalog::COMMANDS.len());
         assert_eq!(of("zzz"), Vec::<String>::new());

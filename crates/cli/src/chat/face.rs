@@ -81,7 +81,7 @@ impl Face {
     }
 
     /// Whether a prompt is drawn, with keys.
-    pub(super) fn has_keys(&self) -> bool {
+    pub(crate) fn has_keys(&self) -> bool {
         matches!(self, Self::Terminal(_))
     }
 

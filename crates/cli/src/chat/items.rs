@@ -39,9 +39,9 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// What there is need not be shown.
-    pub(super) fn skip(&mut self, view: &View) {
-        self.items = view.items.len();
+    /// The first items need not be shown.
+    pub(super) fn skip(&mut self, items: usize) {
+        self.items = items;
     }
 }
 

@@ -1,16 +1,26 @@
-use headstart_agent::Item;
+use headstart_agent::{Item, View};
 
 use super::Chat;
 use crate::error::CliError;
 use crate::terminal::Style;
 
+/// So many turns of a conversation that is gone on with are shown.
+const SHOWN_TURNS: usize = 2;
+
 impl Chat {
-    /// Shows a conversation that is gone on with.
+    /// Shows the end of a conversation that is gone on with.
     pub(super) fn say_restored(&mut self) -> Result<(), CliError> {
         let view = self.agent.view();
         if !self.face.has_person() {
-            self.shown.skip(&view);
+            self.shown.skip(view.items.len());
             return Ok(());
+        }
+        let (earlier, first) = end_of(&view);
+        if 0 < earlier {
+            let turns = if earlier == 1 { "turn" } else { "turns" };
+            let how = if self.face.has_keys() { " (Ctrl-T shows all)" } else { "" };
+            self.face.say(&format!("{earlier} earlier {turns}{how}"), Style::Dim)?;
+            self.shown.skip(first);
         }
         self.draw(&view)?;
         self.show_items(&view)?;
@@ -29,4 +39,12 @@ impl Chat {
         let is_kept = self.is_kept && 0 < self.tally.turns;
         is_kept.then(|| format!("headstart chat --resume {} goes on with it", self.id))
     }
+}
+
+/// How many turns stand before the last ones, and at which item these begin.
+fn end_of(view: &View) -> (usize, usize) {
+    let prompts = view.items.iter().enumerate().filter(|(_, item)| matches!(***item, Item::Prompt { .. }));
+    let places: Vec<_> = prompts.map(|(place, _)| place).collect();
+    let earlier = places.len().saturating_sub(SHOWN_TURNS);
+    (earlier, places.get(earlier).copied().unwrap_or(0))
 }

@@ -9,6 +9,7 @@ mod card;
 mod catalog;
 mod command;
 mod completion;
+mod context;
 mod copy;
 mod costs;
 mod face;
@@ -21,6 +22,7 @@ mod model;
 mod notices;
 mod opening;
 mod own_command;
+mod picker;
 mod question;
 mod reader;
 mod server_login;
@@ -37,7 +39,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use futures::{FutureExt, StreamExt};
-use headstart_agent::{AgentHandle, Draft, Edit, Phase, Submitted, Updates, View};
+use headstart_agent::{AgentHandle, Draft, Edit, Item, Phase, Submitted, Updates, View};
 use headstart_tool_gate::SessionRule;
 use tokio::task::JoinHandle;
 
@@ -47,15 +49,19 @@ use crate::conversation::{
 };
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::output::one_line;
 use crate::parts::Parts;
 use crate::signals::Signals;
-use crate::terminal::{Action, Ghost, Input, InputEvent, Known, LineEditor, Style, ThemeChoice, Turn};
+use crate::terminal::{
+    Action, Ghost, Input, InputEvent, Known, LineEditor, LiveRow, Style, ThemeChoice, Turn,
+};
 pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
 pub(crate) use held_back::amount;
 use items::Shown;
 use lent::Lent;
 pub(crate) use opening::Opening;
+pub(crate) use picker::{Picked, pick};
 use question::Question;
 use waiting::Holds;
 
@@ -63,6 +69,8 @@ use waiting::Holds;
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// A Tab so soon after the one that put the suggestion into the prompt may be the same key, held.
 const SECOND_TAB: Duration = Duration::from_millis(400);
+/// Two Ctrl-C at an empty prompt within this leave.
+const SECOND_INTERRUPT: Duration = Duration::from_secs(2);
 
 /// A conversation, and the terminal or pipe on which its user has it.
 pub(crate) struct Chat {
@@ -76,6 +84,8 @@ pub(crate) struct Chat {
     names: completion::Names,
     /// When a key put the suggestion into the prompt.
     inserted_at: Option<Instant>,
+    /// When Ctrl-C was pressed at an empty prompt, if nothing was pressed since.
+    interrupted_at: Option<Instant>,
     question: Option<Question>,
     shown: Shown,
     /// Since when the calls run that are at work, by their places in the conversation.
@@ -97,6 +107,8 @@ pub(crate) struct Chat {
     drafted: Option<Draft>,
     last: ExitStatus,
     over: bool,
+    /// Whether its user leaves for another conversation.
+    resumes: bool,
     models: ModelChoice,
     holds: Holds,
     works_here: WorksHere,
@@ -111,6 +123,16 @@ pub(crate) struct Chat {
     notices: notices::Notices,
     /// Who is to have the terminal next.
     lends: Option<Lent>,
+}
+
+/// How a chat was left.
+#[derive(Debug)]
+pub(crate) struct Left {
+    pub(crate) status: ExitStatus,
+    /// Whether its user wants to choose another conversation.
+    pub(crate) resumes: bool,
+    /// The one that was left, where it can be gone on with.
+    pub(crate) id: Option<String>,
 }
 
 impl Chat {
@@ -148,6 +170,7 @@ impl Chat {
             editor,
             names: completion::Names::default(),
             inserted_at: None,
+            interrupted_at: None,
             question: None,
             shown: Shown::default(),
             running: BTreeMap::new(),
@@ -161,6 +184,7 @@ impl Chat {
             drafted: None,
             last: ExitStatus::Done,
             over: false,
+            resumes: false,
             holds: Holds::of(&models.waits),
             models,
             works_here,
@@ -176,8 +200,8 @@ impl Chat {
     }
 
     /// Talks until the user leaves. Whatever ends the chat, nothing that it began is left at work.
-    pub(crate) async fn run(mut self, mut input: Input) -> Result<ExitStatus, CliError> {
-        let ended = self.talk(&mut input).await.and_then(|()| self.say_goodbye());
+    pub(crate) async fn run(mut self, input: &mut Input) -> Result<Left, CliError> {
+        let ended = self.talk(input).await.and_then(|()| self.say_goodbye());
         // A terminal that is gone needs no progress.
         let _ = self.end_progress();
         // A process that never ends must not keep the chat from ending.
@@ -190,7 +214,11 @@ impl Chat {
         };
         let _ = tokio::time::timeout(STOP_TIMEOUT, ends).await;
         let closed = self.models.close().await;
-        ended.and(closed).map(|()| self.last)
+        let items = &self.agent.view().items;
+        let is_begun = items.iter().any(|item| matches!(**item, Item::Prompt { .. }));
+        let id = (self.is_kept && is_begun).then_some(self.id);
+        let left = Left { status: self.last, resumes: self.resumes, id };
+        ended.and(closed).map(|()| left)
     }
 
     async fn talk(&mut self, input: &mut Input) -> Result<(), CliError> {
@@ -301,6 +329,7 @@ impl Chat {
             Some(Ghost { place, ..Ghost::only(suggestion.rest.clone()?) })
         });
         self.editor.set_ghost(ghost);
+        self.editor.set_queue(!view.queued.is_empty());
         let columns = self.face.columns()?;
         let footer = self.status_line(columns);
         let question = self.question.as_ref().map(Question::consent);
@@ -314,6 +343,7 @@ impl Chat {
         let status = search.or(status);
         let mut live = self.live_rows(view);
         live.extend(self.own_rows());
+        live.extend(queued_rows(view));
         self.face.draw(&self.editor, question, &live, status.as_deref(), &footer)
     }
 
@@ -348,13 +378,18 @@ impl Chat {
         if self.editor.is_interrupt(&event) && self.stop()? {
             return Ok(());
         }
-        match self.editor.handle(&event) {
+        let action = self.editor.handle(&event);
+        if !matches!(action, Action::Interrupt | Action::None | Action::Resized(_)) {
+            self.interrupted_at = None;
+        }
+        match action {
             // The next frame asks for the terminal's size itself.
             Action::None | Action::Resized(_) => {}
             Action::Inserted => self.on_edited(Edit::Typed),
             Action::Edited => self.on_edited(Edit::Changed),
             Action::ClosePopup => self.close_popup(),
             Action::Submit(text) => self.on_submit(&text)?,
+            Action::EditQueued => self.edit_queued(),
             Action::Tab => self.on_tab(),
             Action::InsertGhost => self.insert_suggestion(),
             Action::TurnGhost(Turn::Next) => self.agent.next_suggestion(),
@@ -369,10 +404,28 @@ impl Chat {
             Action::Suspend => self.lends = Some(Lent::ToShell),
             Action::Redraw => self.face.scroll_away()?,
             Action::NextMode => self.next_mode()?,
-            Action::Interrupt => self.face.say("Ctrl-D or /quit leaves.", Style::Dim)?,
+            Action::Interrupt => self.on_second_interrupt()?,
             Action::EndOfInput => self.over = true,
         }
         Ok(())
+    }
+
+    /// Ctrl-C at an empty prompt: the second of two leaves.
+    fn on_second_interrupt(&mut self) -> Result<(), CliError> {
+        let before = self.interrupted_at.replace(Instant::now());
+        if before.is_some_and(|at| at.elapsed() < SECOND_INTERRUPT) {
+            self.over = true;
+            return Ok(());
+        }
+        self.face.say("Ctrl-C again, Ctrl-D or /quit leaves.", Style::Dim)
+    }
+
+    /// The prompt that was sent last, and waits, is in the prompt again.
+    fn edit_queued(&mut self) {
+        if let Some(text) = self.agent.take_back_queued() {
+            self.editor.replace(&text);
+            self.agent.edited(&text, Edit::Recalled);
+        }
     }
 
     /// A line of somebody who listens: an answer to the question that stands, a prompt, a Tab that takes the suggestion, or nothing, which sends what
@@ -460,8 +513,21 @@ impl Chat {
 
     fn submit(&mut self, text: &str) -> Result<(), CliError> {
         match self.agent.submit(text) {
-            Ok(Submitted::Queued) => self.face.say(&format!("next: {text}"), Style::Dim),
+            // Whoever has keys sees it above the prompt until its turn begins.
+            Ok(Submitted::Queued) if !self.face.has_keys() => {
+                self.face.say(&format!("next: {text}"), Style::Dim)
+            }
             _ => Ok(()),
         }
     }
+}
+
+/// The prompts that wait, in their order, each in one row.
+fn queued_rows(view: &View) -> Vec<LiveRow> {
+    let row = |text: &String| LiveRow {
+        text: format!("next: {}", one_line(text)),
+        end: String::new(),
+        style: Style::Dim,
+    };
+    view.queued.iter().map(row).collect()
 }

@@ -2,7 +2,7 @@ use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
 use crate::args;
-use crate::chat::{Chat, Face, Opening};
+use crate::chat::{Chat, Face, Opening, Picked, pick};
 use crate::config::{self, Config, Flags};
 use crate::context::Context;
 use crate::conversation::{ModelChoice, Opened, Which};
@@ -13,6 +13,7 @@ use crate::model_spec::ModelSpec;
 use crate::models::Models;
 use crate::output::{self, Style};
 use crate::seen::{self, Seen, Way};
+use crate::sessions::Sessions;
 use crate::terminal::{Input, Known, Palette, ThemeChoice};
 use crate::workspace;
 
@@ -77,16 +78,47 @@ async fn talk(
     which: Which,
 ) -> Result<ExitStatus, CliError> {
     let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
-    let opened = Opened::open(context, &config, workspace, models, which, interactive).await?;
-    let Opened { parts, accounts, mut kept, state } = opened;
-    let (face, input) = if interactive {
-        kept.recall(&config, workspace, state.as_deref());
-        terminal(&config, context)?
-    } else {
-        (Face::lines(context.output), Input::of_pipe())
-    };
-    let chat = Chat::new(parts, config, accounts, kept, choice, face).opening_with(opening);
-    models.close_after(chat.run(input).await).await
+    let (mut which, mut opening, mut choice) = (which, Some(opening), Some(choice));
+    // The conversation that was left to choose another one: it goes on if none is chosen.
+    let mut before = None;
+    loop {
+        if which == Which::Chosen && interactive && config.screen.read_aloud.is_none() {
+            let sessions = sessions_of(&config, workspace, context)?;
+            // Given back before the rest is opened, for that may ask and tell in plain lines.
+            let (mut face, mut input) = terminal(&config, context)?;
+            which = match (pick(&mut face, &mut input, &sessions).await?, before.take()) {
+                (Picked::Session(id), _) => Which::Named(id),
+                (Picked::Nothing, Some(before)) => before,
+                (Picked::NoneThere, _) => Which::New,
+                (Picked::Nothing, None) => return Ok(ExitStatus::Done),
+            };
+        }
+        let opened = Opened::open(context, &config, workspace, models, which, interactive).await?;
+        let Opened { parts, accounts, mut kept, state } = opened;
+        let (face, mut input) = if interactive {
+            kept.recall(&config, workspace, state.as_deref());
+            terminal(&config, context)?
+        } else {
+            (Face::lines(context.output), Input::of_pipe())
+        };
+        let choice =
+            choice.take().unwrap_or_else(|| ModelChoice::new(models, &config, &context.environment, None));
+        let chat = Chat::new(parts, config.clone(), accounts, kept, choice, face);
+        let chat = chat.opening_with(opening.take().unwrap_or_default());
+        let left = models.close_after(chat.run(&mut input).await).await?;
+        if !left.resumes {
+            return Ok(left.status);
+        }
+        (which, before) = (Which::Chosen, Some(left.id.map_or(Which::New, Which::Named)));
+    }
+}
+
+/// The conversations of this workspace.
+fn sessions_of(config: &Config, workspace: &str, context: &Context) -> Result<Sessions, CliError> {
+    if !config.sessions {
+        return Err(CliError::SessionsOff);
+    }
+    Ok(Sessions::of(context.store()?.state_folder(), workspace))
 }
 
 /// What a person sees, or hears, and how their words come in.

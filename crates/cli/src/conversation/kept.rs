@@ -19,6 +19,8 @@ pub(crate) enum Which {
     Last,
     /// The one whose id begins so.
     Named(String),
+    /// The one that the user chooses from a list.
+    Chosen,
 }
 
 /// How a chat is kept.
@@ -31,8 +33,10 @@ pub(crate) struct Kept {
 }
 
 impl Which {
+    /// `named`: what stands behind `--resume`, empty where nothing does.
     pub(crate) fn of(named: Option<String>, last: bool) -> Self {
         match named {
+            Some(id) if id.is_empty() => Self::Chosen,
             Some(id) => Self::Named(id),
             None if last => Self::Last,
             None => Self::New,
@@ -63,6 +67,7 @@ impl Kept {
             Which::New => None,
             Which::Last => sessions.newest()?,
             Which::Named(id) => Some(sessions.find(&id)?),
+            Which::Chosen => return Err(CliError::NobodyChooses),
         };
         let Some(id) = id else {
             let store = Arc::new(sessions.begin(&new.id, scrubber));

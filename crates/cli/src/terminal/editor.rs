@@ -23,6 +23,8 @@ pub(crate) enum Action {
     Edited,
     /// Enter: this text, never blank, left the buffer and is in the history.
     Submit(String),
+    /// Up in an empty buffer, while prompts wait: the last of them is wanted back.
+    EditQueued,
     /// Tab, which takes what is suggested: the ghost, or what stands in the buffer already. Nothing changed.
     Tab,
     /// The shown ghost is wanted in the buffer. It stays until the host inserts its text or takes it away.
@@ -87,6 +89,8 @@ pub(crate) struct LineEditor {
     keys: KeyMap,
     vi: Vi,
     pastes: Pastes,
+    /// Whether prompts that were sent wait for their turn.
+    has_queue: bool,
 }
 
 /// A search through the history.
@@ -178,6 +182,11 @@ impl LineEditor {
     /// Shows what could be meant by what stands before the cursor, or nothing.
     pub(crate) fn set_popup(&mut self, popup: Option<Popup>) {
         self.popup = popup;
+    }
+
+    /// Whether prompts that were sent wait for their turn, so that Up takes the last of them back.
+    pub(crate) fn set_queue(&mut self, has_queue: bool) {
+        self.has_queue = has_queue;
     }
 
     /// The words that are searched for in the history, while they are.
@@ -377,6 +386,7 @@ impl LineEditor {
                 let cut = self.revisions.last_cut().to_owned();
                 return self.type_in(&cut);
             }
+            Command::Up if empty && self.has_queue => return Action::EditQueued,
             Command::Interrupt if empty => return Action::Interrupt,
             Command::EndOfInput if empty => return Action::EndOfInput,
             _ => {}

@@ -19,19 +19,26 @@ impl History {
         }
     }
 
-    /// The entry before the one that is shown; `current` is what is in the buffer.
+    /// The entry before the one that is shown which begins with what was typed; `current` is what is in the buffer.
     pub(super) fn previous(&mut self, current: &str) -> Option<&str> {
-        let index = self.shown.as_ref().map_or(self.entries.len(), |(index, _)| *index).checked_sub(1)?;
-        let draft = self.shown.take().map_or_else(|| current.to_owned(), |(_, draft)| draft);
+        let (before, draft) = match &self.shown {
+            Some((index, draft)) => (*index, draft.as_str()),
+            None => (self.entries.len(), current),
+        };
+        let index = self.entries[..before].iter().rposition(|entry| entry.starts_with(draft))?;
+        let draft = draft.to_owned();
         self.shown = Some((index, draft));
         self.entries.get(index).map(String::as_str)
     }
 
-    /// The entry after the one that is shown; after the last one, what was in the buffer before.
+    /// The entry after the one that is shown which begins with what was typed; after the last one, what was in the buffer before.
     pub(super) fn next(&mut self) -> Option<String> {
         let (index, draft) = self.shown.take()?;
-        let Some(entry) = self.entries.get(index + 1) else { return Some(draft) };
-        self.shown = Some((index + 1, draft));
+        let after = self.entries.iter().enumerate().skip(index + 1);
+        let Some((index, entry)) = after.into_iter().find(|(_, entry)| entry.starts_with(&draft)) else {
+            return Some(draft);
+        };
+        self.shown = Some((index, draft));
         Some(entry.clone())
     }
 
@@ -63,12 +70,25 @@ mod tests {
         let mut history = History::new(vec!["one".to_owned()]);
         history.push("two");
         history.push("two");
-        assert_eq!(history.previous("draft"), Some("two"));
+        assert_eq!(history.previous(""), Some("two"));
         assert_eq!(history.previous("two"), Some("one"));
         assert_eq!(history.previous("one"), None);
         assert_eq!(history.next().as_deref(), Some("two"));
-        assert_eq!(history.next().as_deref(), Some("draft"));
+        assert_eq!(history.next().as_deref(), Some(""));
         assert_eq!(history.next(), None);
+    }
+
+    #[test]
+    fn what_is_typed_says_which_entries_are_meant() {
+        let entries = ["fix the parser", "run the tests", "fix the lexer", "fi"];
+        let mut history = History::new(entries.map(str::to_owned).to_vec());
+        assert_eq!(history.previous("fix"), Some("fix the lexer"));
+        assert_eq!(history.previous("fix the lexer"), Some("fix the parser"));
+        assert_eq!(history.previous("fix the parser"), None);
+        assert_eq!(history.next().as_deref(), Some("fix the lexer"));
+        assert_eq!(history.next().as_deref(), Some("fix"));
+        assert_eq!(history.previous("nothing"), None);
+        assert_eq!(history.next(), None, "nothing was shown");
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn ascii_sign(sign: char) -> char {
 }
 
 impl Theme {
-    const ALL: [(&'static str, Self); 4] = [
+    pub(crate) const ALL: [(&'static str, Self); 4] = [
         ("terminal", Self::Terminal),
         ("dark", Self::Dark),
         ("light", Self::Light),
@@ -125,7 +125,7 @@ impl Theme {
     ];
 
     /// By its name.
-    fn parse(name: &str) -> Result<Self, String> {
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, theme)| *theme).ok_or_else(|| {
             let known: Vec<_> = Self::ALL.iter().map(|(name, _)| *name).collect();

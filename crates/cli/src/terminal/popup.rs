@@ -44,7 +44,8 @@ impl Popup {
         self.from
     }
 
-    pub(super) fn marked(&self) -> &Choice {
+    /// The marked one.
+    pub(crate) fn marked(&self) -> &Choice {
         &self.choices[self.marked]
     }
 

@@ -66,13 +66,15 @@ fn a_signal_gives_the_terminal_back_too_and_leaves_nothing() {
 }
 
 #[test]
-fn ctrl_c_at_the_prompt_does_not_leave() {
+fn ctrl_c_at_the_prompt_leaves_when_it_is_pressed_twice_and_nothing_between() {
     let mut chat = project().says(0, "Still here.").chat("auto-edit");
     chat.send("\x03");
-    chat.wait_for("Ctrl-D or /quit leaves.");
+    chat.wait_for("Ctrl-C again, Ctrl-D or /quit leaves.");
+    // The second one empties the prompt, and the third is the first of two.
     chat.send("half a word\x03");
     chat.wait_for_row(">");
-    chat.send("\x03\x03hello\r");
+    chat.send("\x03hello\r");
     chat.wait_for("Still here.");
-    chat.leave();
+    chat.send("\x03\x03");
+    assert_eq!(chat.exit_code(), 0);
 }

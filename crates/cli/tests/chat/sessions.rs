@@ -75,10 +75,7 @@ fn a_script_goes_on_as_well_and_reads_only_what_is_new() {
 #[test]
 fn what_cannot_be_gone_on_with_says_why_and_is_left_as_it_is() {
     let project = two_answers();
-    for (flags, why) in [
-        (&["--resume", "nothing"][..], "there is no session \"nothing\" in "),
-        (&["--resume", ""], "there is no session \"\" in "),
-    ] {
+    for (flags, why) in [(&["--resume", "nothing"][..], "there is no session \"nothing\" in ")] {
         let outcome = pipe(&project, "one\n", flags);
         assert!(outcome.stderr.contains(why), "{outcome}");
         assert_eq!(outcome.code, Some(1));
@@ -142,4 +139,76 @@ fn whoever_wants_nothing_kept_has_nothing_kept() {
         let outcome = pipe(&project, "one\n", &["--continue"]);
         assert!(outcome.stderr.contains("sessions are off"), "{outcome}");
     }
+}
+
+/// A project in which chats with these prompts were kept, the last one the newest.
+fn kept(chats: &[&[&str]]) -> Project {
+    let project = two_answers();
+    for prompts in chats {
+        for (place, prompt) in prompts.iter().enumerate() {
+            pipe(&project, &format!("{prompt}\n"), if place == 0 { &[] } else { &["-c"] });
+        }
+    }
+    project
+}
+
+fn resuming(project: Project, columns: u16) -> Chat {
+    let arguments = [project.arguments("auto-edit"), vec!["--resume".to_owned()]].concat();
+    Chat::spawn(project, &arguments, columns, 40)
+}
+
+#[test]
+fn a_conversation_is_chosen_from_a_list_that_typing_narrows() {
+    let mut chat = resuming(kept(&[&["fix the parser", "and the lexer"], &["write notes"]]), 80);
+    chat.wait_for("Resume: type to narrow");
+    chat.wait_for("write notes");
+    chat.wait_for("2 turns");
+    chat.send("parser");
+    chat.wait_for_row("> parser");
+    chat.wait_until("the other one is gone", |screen| !screen.contents().contains("write notes"));
+    chat.send("\r");
+    chat.wait_for("> fix the parser\nFirst answer.");
+    chat.wait_for("This conversation goes on here.");
+    // Another one, from within, and back.
+    chat.send("/resume\r");
+    chat.wait_for("Resume: type to narrow");
+    chat.send("notes\r");
+    chat.wait_for("> write notes\nFirst answer.");
+    // Whoever chooses none has the same one again.
+    chat.send("/resume\r");
+    chat.wait_until("the list", |screen| screen.contents().contains("fix the parser"));
+    chat.send("\x1b");
+    chat.wait_until("the conversation again", |screen| {
+        screen.contents().matches("> write notes").count() == 2
+    });
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    assert_eq!(listed(&chat.project).len(), 2, "nothing new was begun");
+}
+
+#[test]
+fn whoever_chooses_none_leaves_and_where_there_is_none_a_new_one_begins() {
+    let mut chat = resuming(kept(&[&["fix the parser"]]), 80);
+    chat.wait_for("Resume: type to narrow");
+    chat.send("\x1b");
+    assert_eq!(chat.exit_code(), 0);
+    let mut chat = resuming(two_answers(), 80);
+    chat.wait_for("No conversation of this workspace is kept yet");
+    chat.send("one\r");
+    chat.wait_for("First answer.");
+    chat.leave();
+    let outcome = pipe(&two_answers(), "one\n", &["--resume"]);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+    assert!(outcome.stderr.contains("here write the id behind it"), "{outcome}");
+}
+
+#[test]
+fn a_long_conversation_is_shown_from_its_last_two_turns_on() {
+    let project = kept(&[&["one", "two", "three", "four"]]);
+    let arguments = [project.arguments("auto-edit"), vec!["--continue".to_owned()]].concat();
+    let chat = Chat::spawn(project, &arguments, 72, 40);
+    chat.wait_for("2 earlier turns (Ctrl-T shows all)\n\n> three\n");
+    chat.wait_for("> four\n");
+    assert_eq!(chat.count("> two"), 0, "{}", chat.contents());
+    chat.leave();
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::fixture::{project, project_with_suggestion};
+use crate::fixture::{GHOST, project, project_with_suggestion};
 
 #[test]
 fn ctrl_c_interrupts_a_turn_and_keeps_what_was_done() {
@@ -149,6 +149,7 @@ fn what_was_to_follow_an_interrupted_turn_is_in_the_prompt_again() {
     chat.send("\x03");
     chat.wait_for("interrupted\n> one\n  two\n  three\n  four");
     assert_eq!(chat.count("> two"), 0, "{}", chat.contents());
+    assert_eq!(chat.count("next: "), 0, "nothing waits any more: {}", chat.contents());
     chat.send("\r");
     chat.wait_for("Both done.");
     chat.leave();
@@ -166,5 +167,60 @@ fn a_command_is_shown_as_it_runs_with_all_its_lines() {
     chat.wait_for("long enough;\n      echo two\n  one\n  two\n✓ shell true\n  xxx");
     chat.wait_for("… (+105 characters)");
     chat.wait_for("All is well.");
+    chat.leave();
+}
+
+#[test]
+fn up_takes_back_the_prompt_that_waits_last_and_goes_through_what_begins_with_what_is_typed() {
+    let mut chat = project()
+        .says(0, "First answer.")
+        .says(1_500, "Second answer.")
+        .says(0, "Third answer.")
+        .says(0, "Fourth answer.")
+        .chat("auto-edit");
+    chat.send("fix the lexer\r");
+    chat.wait_for("First answer.");
+    chat.send("run the tests\r");
+    chat.wait_for("working (Ctrl-C interrupts)");
+    chat.send("two\rthree\r");
+    chat.wait_for("next: two\nnext: three\n");
+    chat.send("\x1b[A");
+    chat.wait_for_row("> three");
+    assert_eq!(chat.count("next: "), 1, "{}", chat.contents());
+    chat.send(" and a half\r");
+    chat.wait_for("next: two\nnext: three and a half\n");
+    chat.wait_for("Second answer.\n\n> two\nThird answer.\n\n> three and a half\nFourth answer.");
+    chat.send("fi\x1b[A");
+    chat.wait_for_row("> fix the lexer");
+    chat.send("\x1b[B");
+    chat.wait_for_row("> fi");
+    chat.empty_the_prompt();
+    chat.leave();
+}
+
+#[test]
+fn the_context_the_theme_and_a_suggestion_can_be_asked_for() {
+    let mut chat =
+        project().says(0, "First answer.").says(0, "Second answer.").suggests("add tests").chat("auto-edit");
+    chat.send("/context\r");
+    chat.wait_for("system text");
+    chat.wait_for("tools (auto-edit mode)");
+    chat.send("/suggest\r");
+    chat.wait_for("nothing is asked now: ");
+    chat.send("/theme\r");
+    chat.wait_for("the themes are terminal, dark, light, blue-orange");
+    chat.send("/theme light\r");
+    chat.wait_for("the theme is light, for this chat");
+    chat.send("/theme pink\r");
+    chat.wait_for("\"pink\" is none of terminal, dark, light, blue-orange");
+    chat.send("/editor\r");
+    chat.wait_for("set VISUAL or EDITOR to the command of your");
+    chat.send("one\r");
+    chat.wait_for("First answer.");
+    chat.send("two\r");
+    chat.wait_for("Second answer.");
+    chat.wait_for(GHOST);
+    chat.send("/suggest\r");
+    chat.wait_for("a suggestion is there already: Tab takes it");
     chat.leave();
 }

@@ -227,7 +227,7 @@ fn a_ghost_goes_with_the_text_it_was_set_for() {
         ("Enter", submitted("run"), false),
     ];
     for (script, action, stays) in cases {
-        let mut editor = LineEditor::new(vec!["older".to_owned()]);
+        let mut editor = LineEditor::new(vec!["run the older".to_owned()]);
         let _ = play(&mut editor, "run");
         assert!(editor.set_ghost(ghost()));
         assert_eq!(play(&mut editor, script), action, "{script}");
@@ -269,14 +269,17 @@ fn keys_turn_to_another_ghost() {
 fn the_history_is_walked_with_up_and_down() {
     let mut editor = LineEditor::new(vec!["one".to_owned(), "two|lines".replace('|', "\n")]);
     let cases = [
-        ("draft Up", "two\nlines‸"),
+        // What is typed begins no line that was sent.
+        ("draft Up", "draft‸"),
+        ("^U Up", "two\nlines‸"),
         ("Up", "two‸\nlines"),
         ("Up", "one‸"),
         ("Up", "one‸"),
         ("Down", "two\nlines‸"),
-        ("Down", "draft‸"),
-        ("Down", "draft‸"),
-        ("Up Up Up", "one‸"),
+        ("Down", "‸"),
+        ("tw Up", "two\nlines‸"),
+        ("Down", "tw‸"),
+        ("^U Up Up Up", "one‸"),
         ("! Down", "one!‸"),
         ("Enter", "‸"),
         ("Up", "one!‸"),

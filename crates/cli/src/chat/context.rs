@@ -1,0 +1,126 @@
+//! What the model is told, and the smaller commands about the screen.
+
+use headstart_agent::WindowUse;
+use headstart_budget::policy::Mode;
+
+use super::status::short_count;
+use super::{Chat, Lent};
+use crate::conversation::mode_name;
+use crate::error::CliError;
+use crate::terminal::{Style, Theme, ThemeChoice};
+
+/// So many bytes are a token, about: what is not counted by a provider is told with this.
+const BYTES_PER_TOKEN: u64 = 4;
+
+impl Chat {
+    /// What the model is told with each prompt, and how much of what it sees at once that takes.
+    pub(super) fn show_context(&mut self) -> Result<(), CliError> {
+        let WindowUse { tokens, window } = self.agent.window_use();
+        let full = match window {
+            Some(window) => {
+                let hundredths = (tokens * 100).checked_div(window).unwrap_or(0);
+                format!("about {} of {} tokens, {hundredths} %", short_count(tokens), short_count(window))
+            }
+            None => format!(
+                "about {} tokens; how many the model sees at once is not known (`context_tokens` in your configuration says it)",
+                short_count(tokens)
+            ),
+        };
+        let offers_tools = self.settings.mode.offers_tools();
+        let schemas = if offers_tools { self.parts.engine.toolbox.schemas() } else { Vec::new() };
+        let of_tools: usize = schemas
+            .iter()
+            .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
+            .sum();
+        let (system, tools) = (in_tokens(self.parts.system.len()), in_tokens(of_tools));
+        let prompts = self.agent.view().items.iter().filter(|item| is_prompt(item)).count();
+        let rows = [
+            full,
+            format!("  {:>6}  system text", short_count(system)),
+            format!(
+                "  {:>6}  {} tools ({} mode)",
+                short_count(tools),
+                schemas.len(),
+                mode_name(self.settings.mode)
+            ),
+            format!(
+                "  {:>6}  conversation, {prompts} prompt{} shown here; /compact sums it up",
+                short_count(tokens.saturating_sub(system + tools)),
+                if prompts == 1 { "" } else { "s" }
+            ),
+        ];
+        self.face.say(&rows.join("\n"), Style::Plain)
+    }
+
+    /// Asks now for what could come next, and says why where nothing can come of that.
+    pub(super) fn suggest_now(&mut self) -> Result<(), CliError> {
+        let view = self.agent.view();
+        let why_not = match self.agent.may_suggest() {
+            _ if view.suggestion.is_some() => "a suggestion is there already: Tab takes it".to_owned(),
+            _ if !self.settings.suggestions => "suggestions are off by your configuration".to_owned(),
+            Err(hold) => format!("no suggestion now, for {hold}"),
+            Ok(()) if self.agent.metering(headstart_budget::Metering::mode) == Mode::Off => {
+                "background work is off; /background auto turns it on".to_owned()
+            }
+            Ok(()) => {
+                self.agent.suggest();
+                let view = self.agent.view();
+                if view.is_asking {
+                    return self.face.say("asked for what could come next", Style::Dim);
+                }
+                format!("nothing is asked now: {}", super::WHEN_SUGGESTED)
+            }
+        };
+        self.face.say(&why_not, Style::Dim)
+    }
+
+    pub(super) fn change_theme(&mut self, name: Option<&str>) -> Result<(), CliError> {
+        let Some(name) = name else {
+            let names: Vec<_> = Theme::ALL.iter().map(|(name, _)| *name).collect();
+            let text =
+                format!("the themes are {}; `theme` in your configuration keeps one", names.join(", "));
+            return self.face.say(&text, Style::Dim);
+        };
+        match Theme::parse(name) {
+            Ok(theme) => {
+                self.settings.screen.theme = ThemeChoice::Fixed(theme);
+                self.face.set_theme(theme);
+                self.face.say(&format!("the theme is {name}, for this chat"), Style::Dim)
+            }
+            Err(problem) => {
+                self.face.say(&format!("/theme: {problem} (which is for the configuration)"), Style::Removed)
+            }
+        }
+    }
+
+    pub(super) fn edit_prompt(&mut self) -> Result<(), CliError> {
+        if !self.face.has_keys() {
+            return self.face.say("an editor needs a terminal with keys", Style::Removed);
+        }
+        self.lends = Some(Lent::ToEditor);
+        Ok(())
+    }
+
+    /// Leaves this conversation for another one.
+    pub(super) fn resume_another(&mut self) -> Result<(), CliError> {
+        if !self.face.has_keys() {
+            return self.face.say(
+                "`headstart sessions` lists the conversations, and --resume ID goes on with one",
+                Style::Dim,
+            );
+        }
+        if self.agent.view().phase != headstart_agent::Phase::Idle {
+            return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed);
+        }
+        (self.over, self.resumes) = (true, true);
+        Ok(())
+    }
+}
+
+fn in_tokens(bytes: usize) -> u64 {
+    bytes as u64 / BYTES_PER_TOKEN
+}
+
+fn is_prompt(item: &headstart_agent::Item) -> bool {
+    matches!(item, headstart_agent::Item::Prompt { .. })
+}

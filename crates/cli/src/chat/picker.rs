@@ -1,0 +1,127 @@
+//! Which conversation is to go on: a list to choose from.
+
+use std::collections::BTreeSet;
+
+use crossterm::event::{Event, KeyCode, KeyEventKind};
+use headstart_agent::{Item, Session};
+use headstart_tool_gate::BuiltinTool;
+
+use super::completion::best;
+use super::face::Face;
+use crate::error::CliError;
+use crate::output::{age, one_line, shortened};
+use crate::sessions::{Listed, Sessions};
+use crate::terminal::{Action, Choice, Input, InputEvent, LineEditor, Popup, StatusLine, Style};
+
+/// So many columns of a row are not the title's.
+const OTHER_COLUMNS: usize = 40;
+const LEAST_TITLE: usize = 12;
+
+/// What came of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Picked {
+    /// The conversation of this id.
+    Session(String),
+    /// There is none to choose from.
+    NoneThere,
+    /// The user chose none.
+    Nothing,
+}
+
+/// One row of the list.
+struct Row {
+    id: String,
+    title: String,
+    age: String,
+    words: String,
+}
+
+/// Lets the user choose one of the conversations of a workspace: typing narrows the list, Enter takes the marked one, Esc none.
+pub(crate) async fn pick(
+    face: &mut Face,
+    input: &mut Input,
+    sessions: &Sessions,
+) -> Result<Picked, CliError> {
+    let rows: Vec<_> = sessions.list()?.iter().filter_map(|listed| Row::of(listed, sessions)).collect();
+    if rows.is_empty() {
+        face.say("No conversation of this workspace is kept yet; this is a new one.", Style::Dim)?;
+        return Ok(Picked::NoneThere);
+    }
+    let mut editor = LineEditor::default();
+    loop {
+        let columns = face.columns()?;
+        let typed = editor.text().to_owned();
+        // A mark that was moved stays where it is until something else is typed.
+        if editor.popup().is_none() {
+            editor.set_popup(Popup::new(0, choices(&rows, &typed, columns)));
+        }
+        let found = if editor.popup().is_none() { "Nothing fits" } else { "Resume" };
+        let status = format!("{found}: type to narrow, Up and Down, Enter goes on with it, Esc leaves");
+        let footer = StatusLine { items: Vec::new(), hint: "" };
+        face.draw(&editor, None, &[], Some(&status), &footer)?;
+        let Some(event) = input.next().await.map_err(CliError::Input)? else { return Ok(Picked::Nothing) };
+        let InputEvent::Terminal(event) = event else { continue };
+        match &event {
+            Event::Key(key) if key.code == KeyCode::Enter && key.kind != KeyEventKind::Release => {
+                if let Some(popup) = editor.popup() {
+                    return Ok(Picked::Session(popup.marked().text.clone()));
+                }
+            }
+            event => match editor.handle(event) {
+                Action::ClosePopup | Action::Escape | Action::Interrupt | Action::EndOfInput => {
+                    return Ok(Picked::Nothing);
+                }
+                Action::Resized(_) | Action::Inserted | Action::Edited => editor.set_popup(None),
+                _ => {}
+            },
+        }
+    }
+}
+
+impl Row {
+    /// Of a session that can be read.
+    fn of(listed: &Listed, sessions: &Sessions) -> Option<Self> {
+        let session = listed.session.as_ref().ok()?;
+        let turns = session.prompts.len();
+        let files = files_of(session);
+        let mut words = format!("{turns} turn{}", if turns == 1 { "" } else { "s" });
+        if 0 < files {
+            words = format!("{words}, {files} file{}", if files == 1 { "" } else { "s" });
+        }
+        if !sessions.is_free(&listed.id) {
+            words.push_str(", open elsewhere");
+        }
+        Some(Self {
+            id: listed.id.clone(),
+            title: one_line(&session.title),
+            age: age(listed.age_ms()),
+            words,
+        })
+    }
+}
+
+/// What fits what is typed, in rows of so many columns.
+fn choices(rows: &[Row], typed: &str, columns: usize) -> Vec<Choice> {
+    let room = columns.saturating_sub(OTHER_COLUMNS).max(LEAST_TITLE);
+    let choice = |row: &Row| Choice {
+        label: format!("{:<6}  {}", row.age, shortened(&row.title, room)),
+        words: row.words.clone(),
+        text: row.id.clone(),
+        is_whole: false,
+    };
+    best(typed, rows.iter().map(|row| (row.title.clone(), choice(row))).collect())
+}
+
+/// How many files its edits were about.
+fn files_of(session: &Session) -> usize {
+    let edited = session.items().iter().filter_map(|item| {
+        let Item::Call(call) = item else { return None };
+        let tool = BuiltinTool::from_name(&call.call.name)?;
+        let path = call.call.args.get("file_path")?.as_str()?;
+        matches!(tool, BuiltinTool::Edit | BuiltinTool::WriteFile).then_some(path)
+    });
+    edited.collect::<BTreeSet<_>>().len()
+}
+
+#[cfg(test)]
+mod tests;
