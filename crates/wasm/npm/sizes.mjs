@@ -6,10 +6,10 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 860, limit: 1129 },
+  "whole module": { goal: 860, limit: 1182 },
   "grammar and its parser": {},
-  "everything else": { limit: 911 },
-  core: { goal: 480, limit: 726 },
+  "everything else": { limit: 964 },
+  core: { goal: 480, limit: 778 },
   gate: { limit: 489 },
   controller: { goal: 30, limit: 30 },
   "code index": { limit: 258 },
