@@ -70,6 +70,7 @@
 //! #     candidates: 1,
 //! #     parallel: 1,
 //! #     attended: true,
+//! #     after_decline: headstart_agent::AfterDecline::Continue,
 //! #     events: false,
 //! #     id: "a".into(),
 //! # };
@@ -111,7 +112,7 @@ pub use handle::{AgentHandle, Updates, agent};
 pub use headstart_context::Window;
 pub use item::{Applied, CallItem, Compacted, Item, JudgedCall, NoSuggestion, NotTaken};
 pub use log::ItemChange;
-pub use options::{AgentOptions, Ports, UsedModels};
+pub use options::{AfterDecline, AgentOptions, Ports, UsedModels};
 pub use ports::{LedgerStore, NoLedger, Runtime, SessionStore, StoreError};
 pub use session::{Session, SessionError};
 pub use view::{

@@ -9,6 +9,16 @@ use headstart_speculation::Engine;
 use crate::ports::{LedgerStore, Runtime, SessionStore};
 use crate::session::Session;
 
+/// What becomes of a turn whose user has said no to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AfterDecline {
+    /// The model is told, and goes on.
+    #[default]
+    Continue,
+    /// It ends there, as if it was interrupted. A no that says why goes to the model all the same.
+    Stop,
+}
+
 /// What a conversation is to be like.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
@@ -33,6 +43,8 @@ pub struct AgentOptions {
     pub parallel: usize,
     /// Whether somebody is there to answer questions. If not, what needs consent is declined and told.
     pub attended: bool,
+    /// What becomes of a turn whose user has said no to a call.
+    pub after_decline: AfterDecline,
     /// Whether [`Update::events`](crate::Update::events) has the events of turns, for whoever writes them down. They are kept until they are taken.
     pub events: bool,
     /// Names this conversation: no other one has the same id. Those of its suggestions begin with it.

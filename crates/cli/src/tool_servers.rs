@@ -4,10 +4,11 @@ mod approval;
 mod begin;
 mod environment;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use headstart_tool_gate::{Declaration, Does};
+use headstart_tool_gate::{Declaration, Does, PolicyOrigin, ToolPolicies, ToolPolicy, ToolTable};
 use headstart_tool_servers::{
     Connect, HttpTool, HttpToolConfig, LoggedIn, Login, LoginClient, PendingLogin, ServerConfig, ServerName,
     ServerTool, Started, ToolServers, Trust,
@@ -33,6 +34,8 @@ pub(crate) struct ServerTools {
     http: Vec<Arc<HttpTool>>,
     /// Those that the files name and that are not there, and why.
     absent: Vec<(String, Absent)>,
+    /// Names of their tools for which the files have a policy.
+    with_policy: Vec<String>,
 }
 
 /// Why what a file names is not there.
@@ -48,6 +51,16 @@ impl From<String> for Absent {
     fn from(why: String) -> Self {
         Self::Trouble(why)
     }
+}
+
+/// The names of tools of servers in the policies of all files, each once.
+fn named_with_policy(config: &Config) -> Vec<String> {
+    let tables = [PolicyOrigin::User, PolicyOrigin::Project].map(|origin| config.tool_policies.of(origin));
+    let names = tables.iter().flat_map(|table| {
+        let of_rules = table.rules.iter().map(|rule| &rule.tool);
+        table.tools.iter().map(|(name, _)| name).chain(of_rules)
+    });
+    names.filter(|name| name.starts_with(PREFIX)).collect::<BTreeSet<_>>().into_iter().cloned().collect()
 }
 
 impl Absent {
@@ -106,7 +119,7 @@ impl ServerTools {
         environment: &Environment,
         approvals: &Approvals,
     ) -> Self {
-        let mut tools = Self::default();
+        let mut tools = Self { with_policy: named_with_policy(config), ..Self::default() };
         for setting in &config.tools_of_others.servers {
             match server_config(setting, workspace, environment, approvals) {
                 Ok(config) => tools.configs.push(config),
@@ -244,7 +257,27 @@ impl ServerTools {
             });
             cause.into_iter().chain(left_out).collect::<Vec<_>>()
         });
-        started.collect()
+        started.chain(self.policies_of_nothing(&servers)).collect()
+    }
+
+    /// Policies for tools that no server has. Of those that are not there nobody knows what they have.
+    fn policies_of_nothing(&self, servers: &ToolServers) -> Vec<String> {
+        let all_are_there = !self.is_to_start()
+            && self.absent.is_empty()
+            && servers.started().iter().all(|started| started.tools.is_ok());
+        if !all_are_there {
+            return Vec::new();
+        }
+        let has = |name: &&String| {
+            let table =
+                ToolTable { tools: vec![((*name).clone(), ToolPolicy::Exclude)], ..ToolTable::default() };
+            ToolPolicies::new(table, ToolTable::default(), &[])
+                .is_ok_and(|only| servers.tools().iter().any(|tool| only.excludes(tool.name())))
+        };
+        let of_nothing = self.with_policy.iter().filter(|name| !has(name));
+        of_nothing
+            .map(|name| format!("[tools] names {name}, and no tool server has a tool of this name"))
+            .collect()
     }
 
     /// How a server is reached that its user logs in to or out of. The error says why that cannot be.

@@ -11,8 +11,13 @@ use serde_json::{Map, Value, json};
 
 use ToolPolicy::{Ask, Automatic, Exclude};
 
-const MODES: [ApprovalMode; 4] =
-    [ApprovalMode::Plan, ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
+const MODES: [ApprovalMode; 5] = [
+    ApprovalMode::Plan,
+    ApprovalMode::Chat,
+    ApprovalMode::Default,
+    ApprovalMode::AutoEdit,
+    ApprovalMode::Yolo,
+];
 
 fn table(tools: &[(&str, ToolPolicy)], rules: &[(&str, Value, ToolPolicy)]) -> ToolTable {
     ToolTable {
@@ -61,7 +66,7 @@ fn in_turn(name: &str, args: &Map<String, Value>, context: &GateContext) -> &'st
         _ if verdict.decision != Decision::Boundary => "runs",
         _ if verdict.reason == Reason::DeniedPath => "refused",
         SaidBefore::No => "refused",
-        _ if context.mode == ApprovalMode::Plan => "plan",
+        _ if matches!(context.mode, ApprovalMode::Plan | ApprovalMode::Chat) => "plan",
         SaidBefore::Yes => "runs",
         SaidBefore::Nothing | SaidBefore::Asks => "asks",
     }

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use headstart_agent::{
-    AgentHandle, AgentOptions, Answer, Edit, Ports, Refused, Runtime, Session, Subject, Submitted, Window,
-    agent,
+    AfterDecline, AgentHandle, AgentOptions, Answer, Edit, Ports, Refused, Runtime, Session, Subject,
+    Submitted, Window, agent,
 };
 use headstart_budget::ledger::{Source, read};
 use headstart_budget::policy::{Habits, Mode, Policy, Tariff};
@@ -263,6 +263,7 @@ impl Conversing {
             candidates: settings.candidates,
             parallel: settings.parallel,
             attended: settings.attended,
+            after_decline: AfterDecline::default(),
             events: false,
             id: settings.id,
         };

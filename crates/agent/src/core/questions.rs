@@ -10,6 +10,7 @@ use headstart_tool_gate::Verdict;
 
 use super::taking::Taken;
 use super::{Core, Doing, Effect};
+use crate::AfterDecline;
 use crate::item::{Item, JudgedCall, NotTaken};
 use crate::view::{Answer, Question, QuestionId, Refused, Subject};
 
@@ -73,6 +74,7 @@ impl Core {
                 let consent = match answer {
                     Answer::Yes => Consent::Run,
                     Answer::NoBecause(why) => Consent::DeclineBecause(why),
+                    Answer::No if self.options.after_decline == AfterDecline::Stop => Consent::Stop,
                     _ => Consent::Decline,
                 };
                 if let Some(ask) = asking.ask {

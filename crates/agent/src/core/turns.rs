@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use headstart_budget::ledger::Outcome;
-use headstart_forked_query::Role;
+use headstart_forked_query::{Role, ToolOutcome};
 use headstart_speculation::{Beside, Cost, Ending, Limits, News, Transcript};
 
 use super::{Core, Doing, Effect};
+use crate::AfterDecline;
 use crate::item::Item;
 use crate::view::Draft;
 use crate::work::WorkAhead;
+
+/// What the model reads of a call to which its user said no and with which the turn ended.
+const DECLINED: &str = "the user declined this call";
 
 impl Core {
     /// A prompt runs: the work ahead for it is taken, or a turn begins. Everything else that was suggested is gone.
@@ -110,9 +114,16 @@ impl Core {
         self.effects.push_back(Effect::StartTurn { request, transcript, limits });
     }
 
-    pub(super) fn turn_ended(&mut self, ending: Ending, transcript: Transcript, cost: &Cost) {
+    pub(super) fn turn_ended(&mut self, mut ending: Ending, mut transcript: Transcript, cost: &Cost) {
         let Doing::Turn { prompt } = &mut self.doing else { return };
         let prompt = std::mem::take(prompt);
+        if let (Ending::Boundary { .. }, AfterDecline::Stop) = (&ending, self.options.after_decline) {
+            // Its user said no, and it ends there; the model is told with the next prompt.
+            if let Some(id) = transcript.pending_call().map(|call| call.id.clone()) {
+                transcript.resolve(&id, ToolOutcome::Error(DECLINED.to_owned()));
+            }
+            ending = Ending::Aborted;
+        }
         self.options.metering.turn(self.now.unix_ms, cost, ending == Ending::Aborted);
         let Some((transcript, ending)) = self.goes_on_shorter(&prompt, transcript, ending) else { return };
         let asks = ending == Ending::Completed && self.queue.is_empty();

@@ -19,7 +19,7 @@ use super::files::Files;
 use super::{TokioHost, TokioRuntime};
 use crate::handle::{AgentHandle, Updates, agent};
 use crate::item::Item;
-use crate::options::{AgentOptions, Ports};
+use crate::options::{AfterDecline, AgentOptions, Ports};
 use crate::ports::{LedgerStore, NoLedger, SessionStore};
 use crate::session::{Session, SessionError};
 use crate::view::{Phase, Refused};
@@ -238,6 +238,7 @@ impl NativeOptions {
             candidates: 1,
             parallel: 1,
             attended: self.attended,
+            after_decline: AfterDecline::default(),
             events: false,
             id,
         };

@@ -1,10 +1,10 @@
 //! Turns, the queue, questions, and what an interrupt leaves.
 
-use headstart_agent::{Answer, Edit, Item, Phase, Refused, Subject, Submitted};
+use headstart_agent::{AfterDecline, Answer, Edit, Item, Phase, Refused, Subject, Submitted};
 use headstart_speculation::{CallStage, Ending};
 use headstart_tool_gate::ApprovalMode;
 
-use crate::world::{Setting, World};
+use crate::world::{Setting, World, lock};
 
 fn ends(world: &World) -> Vec<&Ending> {
     let ends = world.known.values().filter_map(|item| match item {
@@ -130,6 +130,33 @@ fn an_interrupt_takes_the_question_with_it() {
     assert_eq!((view.phase, view.question.clone()), (Phase::Idle, None));
     assert_eq!(world.file("made.txt"), None);
     assert_eq!(ends(&world), [&Ending::Aborted]);
+}
+
+/// Whether the turn goes on after a no is its user's choice; what a no with a reason says is for the model in any case.
+// Row: S4
+#[test]
+fn a_no_goes_to_the_model_or_ends_the_turn_as_its_user_wants() {
+    let because = || Answer::NoBecause("another name".to_owned());
+    for (after_decline, answer, goes_on) in [
+        (AfterDecline::Continue, Answer::No, true),
+        (AfterDecline::Stop, Answer::No, false),
+        (AfterDecline::Stop, because(), true),
+    ] {
+        let mut world =
+            World::new(&Setting { mode: ApprovalMode::Default, after_decline, ..Setting::default() });
+        let question = world.say("edit made.txt").question.clone().expect("a question");
+        world.agent.answer(question.id, answer).unwrap();
+        let view = world.settle();
+        assert_eq!((view.phase, view.question.clone(), world.file("made.txt")), (Phase::Idle, None, None));
+        let requests = || lock(&world.model.turns).len();
+        let ending = if goes_on { Ending::Completed } else { Ending::Aborted };
+        assert_eq!((ends(&world), requests()), (vec![&ending], if goes_on { 2 } else { 1 }));
+        // The conversation goes on, and the model knows of the no.
+        world.say("talk");
+        let last = lock(&world.model.turns).last().cloned().unwrap();
+        let told = serde_json::to_string(&last.messages).unwrap();
+        assert!(told.contains("the user declined this call"), "{told}");
+    }
 }
 
 #[test]

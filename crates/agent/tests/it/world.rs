@@ -14,8 +14,8 @@ use futures::future::BoxFuture;
 use futures::task::LocalSpawnExt;
 use futures::{FutureExt, StreamExt, stream};
 use headstart_agent::{
-    AgentHandle, AgentOptions, Item, ItemChange, LedgerStore, Phase, Ports, Runtime, Session, SessionStore,
-    StoreError, Updates, View, agent,
+    AfterDecline, AgentHandle, AgentOptions, Item, ItemChange, LedgerStore, Phase, Ports, Runtime, Session,
+    SessionStore, StoreError, Updates, View, agent,
 };
 use headstart_budget::ledger::{Entry, Source};
 use headstart_budget::policy::{Habits, Hold, Mode, Policy, Tariff};
@@ -39,6 +39,7 @@ pub(crate) struct Setting {
     pub(crate) ahead_writes: AheadWrites,
     pub(crate) background: Mode,
     pub(crate) attended: bool,
+    pub(crate) after_decline: AfterDecline,
     pub(crate) candidates: usize,
     pub(crate) parallel: usize,
     pub(crate) depth: u32,
@@ -86,6 +87,7 @@ impl Default for Setting {
             ahead_writes: AheadWrites::Ask,
             background: Mode::Always,
             attended: true,
+            after_decline: AfterDecline::Continue,
             candidates: 1,
             parallel: 1,
             depth: 1,
@@ -184,6 +186,7 @@ impl World {
             candidates: setting.candidates,
             parallel: setting.parallel,
             attended: setting.attended,
+            after_decline: setting.after_decline,
             events: setting.events,
             id: "chat".to_owned(),
         };

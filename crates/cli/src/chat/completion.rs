@@ -131,7 +131,7 @@ impl Chat {
         self.names.look = Some(tokio::spawn(async move {
             let rules = ProjectRules::read(&tree, &gate).await;
             let rules = rules.rules().iter().map(Rule::name).collect();
-            let paths = tokio::task::spawn_blocking(move || paths(&workspace, &gate)).await;
+            let paths = tokio::task::spawn_blocking(move || paths(&workspace, &gate, MOST_FILES)).await;
             Found { paths: paths.unwrap_or_default(), rules }
         }));
     }
@@ -227,9 +227,9 @@ pub(super) fn best<T>(typed: &str, all: Vec<(String, T)>) -> Vec<T> {
 }
 
 /// The files and folders of a workspace that may be mentioned, those near its root first; folders end with a slash.
-fn paths(workspace: &Path, gate: &GateContext) -> Vec<String> {
+fn paths(workspace: &Path, gate: &GateContext, most: usize) -> Vec<String> {
     let mut found = Vec::new();
-    for entry in unignored(workspace).flatten().take(MOST_FILES) {
+    for entry in unignored(workspace).flatten().take(most) {
         let Some(path) = entry.path().strip_prefix(workspace).ok().and_then(Path::to_str) else { continue };
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         let Ok(parsed) = WorkspacePath::parse(path) else { continue };
@@ -261,6 +261,24 @@ mod tests {
     }
 
     #[test]
+    fn of_a_hundred_thousand_files_some_are_listed_and_no_more_than_may_be_known() {
+        const FILES: usize = 100_000;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("many")).unwrap();
+        for number in 0..FILES {
+            std::fs::File::create(folder.path().join(format!("many/{number:06}.txt"))).unwrap();
+        }
+        let gate = GateContext::default();
+        let all = paths(folder.path(), &gate, MOST_FILES);
+        assert_eq!((all.len(), all[0].as_str()), (FILES + 1, "many/"));
+        // The workspace itself is one of what is looked at.
+        assert_eq!(paths(folder.path(), &gate, 1_000).len(), 999);
+        let fitting = best("0999", all.iter().map(|path| (path.clone(), path)).collect());
+        assert_eq!(fitting.len(), MOST_CHOICES);
+        assert!(fitting.iter().all(|path| path.contains("0999") || path.contains('9')), "{fitting:?}");
+    }
+
+    #[test]
     fn closed_and_ignored_paths_are_not_named() {
         let folder = tempfile::tempdir().unwrap();
         for file in ["src/lib.rs", "my notes.txt", ".env", "target/out", "private/key.txt", ".git/config"] {
@@ -271,6 +289,9 @@ mod tests {
         std::fs::write(folder.path().join(".gitignore"), "target/\n").unwrap();
         let gate =
             GateContext { deny: DenyRules::from_patterns(["private/"]).unwrap(), ..GateContext::default() };
-        assert_eq!(paths(folder.path(), &gate), [".gitignore", "my notes.txt", "src/", "src/lib.rs"]);
+        assert_eq!(
+            paths(folder.path(), &gate, MOST_FILES),
+            [".gitignore", "my notes.txt", "src/", "src/lib.rs"]
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use headstart_agent::AfterDecline;
 use headstart_budget::policy::Mode;
 use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, DenyRule, DenyRules, GateError, PolicyRule};
@@ -21,7 +22,9 @@ use super::shadow::ShadowTable;
 use super::tool_servers::Tables;
 use super::tools::ToolsTable;
 use super::web::WebTable;
-use super::{TabKey, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab};
+use super::{
+    TabKey, parse_after_decline, parse_ahead_writes, parse_at_boundary, parse_base_url, parse_mode, parse_tab,
+};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 use crate::terminal::{DiffForm, Markdown, ThemeChoice};
@@ -58,6 +61,7 @@ struct Fields {
     speculation: Option<bool>,
     at_boundary: Option<Spanned<String>>,
     ahead_writes: Option<Spanned<String>>,
+    after_decline: Option<Spanned<String>>,
     tab: Option<Spanned<String>>,
     markdown: Option<Spanned<String>>,
     theme: Option<Spanned<String>>,
@@ -188,6 +192,10 @@ impl File {
 
     pub(super) fn at_boundary(&self) -> Result<Option<Placed<AtBoundary>>, CliError> {
         self.parsed("at_boundary", self.fields.at_boundary.as_ref(), parse_at_boundary)
+    }
+
+    pub(super) fn after_decline(&self) -> Result<Option<Placed<AfterDecline>>, CliError> {
+        self.parsed("after_decline", self.fields.after_decline.as_ref(), parse_after_decline)
     }
 
     pub(super) fn ahead_writes(&self) -> Result<Option<Placed<AheadWrites>>, CliError> {

@@ -23,6 +23,7 @@ mod web;
 
 use std::path::{Path, PathBuf};
 
+use headstart_agent::AfterDecline;
 use headstart_budget::policy::Policy;
 use headstart_context::Window;
 use headstart_forked_query::ForkLimits;
@@ -110,6 +111,8 @@ pub(crate) struct Config {
     pub(crate) at_boundary: AtBoundary,
     /// What becomes of edits of work ahead in a mode that asks before them.
     pub(crate) ahead_writes: AheadWrites,
+    /// What becomes of a turn whose user has said no to a call.
+    pub(crate) after_decline: AfterDecline,
     /// What the Tab key does with a suggestion.
     pub(crate) tab: TabKey,
     /// What a chat looks like in a terminal.
@@ -189,6 +192,7 @@ impl Config {
         config.speculation = file.speculation().unwrap_or(config.speculation);
         config.at_boundary = file.at_boundary()?.map_or(config.at_boundary, |choice| choice.value);
         config.ahead_writes = file.ahead_writes()?.map_or(config.ahead_writes, |choice| choice.value);
+        config.after_decline = file.after_decline()?.map_or(config.after_decline, |choice| choice.value);
         config.tab = file.tab()?.map_or(config.tab, |choice| choice.value);
         config.screen.apply_users(&file)?;
         for (field, value) in file.several()? {
@@ -268,6 +272,7 @@ impl Default for Config {
             speculation: true,
             at_boundary: AtBoundary::default(),
             ahead_writes: AheadWrites::Ask,
+            after_decline: AfterDecline::Continue,
             tab: TabKey::default(),
             screen: Screen::default(),
             candidates: 1,
@@ -334,6 +339,19 @@ fn parse_at_boundary(name: &str) -> Result<AtBoundary, String> {
         "commit" => AtBoundary::Commit,
         "discard" => AtBoundary::Discard,
         _ => return Err(format!("{name:?} is none of commit and discard")),
+    })
+}
+
+/// What becomes of a turn whose user has said no to a call, by its name.
+fn parse_after_decline(name: &str) -> Result<AfterDecline, String> {
+    Ok(match name {
+        "continue" => AfterDecline::Continue,
+        "stop" => AfterDecline::Stop,
+        _ => {
+            return Err(format!(
+                "{name:?} is none of continue (the model is told, and goes on) and stop (the turn ends)"
+            ));
+        }
     })
 }
 

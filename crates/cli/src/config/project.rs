@@ -60,6 +60,10 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
         }
         config.ahead_writes = choice.value;
     }
+    if let Some(choice) = file.after_decline()? {
+        let problem = "what becomes of a turn after your no is yours alone; set it in your own file";
+        return Err(file.refuse(choice.line, "after_decline", problem));
+    }
     if let Some(choice) = file.tab()? {
         let problem = "a project cannot say what your keys do; set it in your own file";
         return Err(file.refuse(choice.line, "tab", problem));

@@ -437,6 +437,8 @@ fn a_project_may_run_fewer_steps_ahead_and_take_less() {
         ("[limits]\ndepth = 0", "", "limits.depth: must be at least 1"),
         ("at_boundary = 'discard'", "at_boundary = 'commit'", "at_boundary: a project can only have less"),
         ("at_boundary = 'stop'", "", "at_boundary: \"stop\" is none of commit and discard"),
+        ("after_decline = 'ask'", "", "after_decline: \"ask\" is none of continue"),
+        ("", "after_decline = 'stop'", "after_decline: what becomes of a turn after your no is yours alone"),
     ] {
         let error = load(user, project).unwrap_err();
         assert!(error.contains(expected), "{error}");

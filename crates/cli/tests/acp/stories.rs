@@ -235,6 +235,26 @@ pub(crate) fn an_undo_takes_the_last_turn_back() {
 }
 
 #[test]
+fn tools_servers_and_a_summary_are_asked_for_by_commands() {
+    let user = (1..=6).fold(User::new(), |user, number| user.says(&format!("Answer {number}.")));
+    let user = user.says("We counted.").says("Answer 7.");
+    let mut client = user.client("plan");
+    let session = client.open(&user.session);
+    client.said(&session, "/tools");
+    client.said(&session, "/mcp");
+    client.said(&session, "/compact");
+    for words in ["read_file ", "There are no tool servers.", "There is nothing to sum up yet"] {
+        assert!(client.transcript().contains(words), "{words}: {}", client.transcript());
+    }
+    (1..=6).for_each(|number| drop(client.said(&session, &format!("count to {number}"))));
+    // The prompt ends with the summary.
+    assert_eq!(client.said(&session, "/compact"), "end_turn");
+    assert!(client.transcript().contains("is summed up for the model"), "{}", client.transcript());
+    assert_eq!(client.said(&session, "count on"), "end_turn");
+    assert!(client.transcript().contains("Answer 7."), "{}", client.transcript());
+}
+
+#[test]
 fn the_diff_of_what_ran_ahead_is_shown_before_it_is_taken() {
     let user = User::with_suggestion().writes("tests.txt", "a test\n").says("Tests are there.");
     let mut client = user.client("auto-edit");

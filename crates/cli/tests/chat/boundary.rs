@@ -1,6 +1,9 @@
 //! Work that stopped at a call which needs the user's consent.
 
-use crate::fixture::{Chat, project_with_suggestion};
+use serde_json::json;
+
+use crate::fixture::{Chat, project, project_with_suggestion};
+use crate::support::server::{Server, calls, says};
 
 /// The work ahead staged a file and stopped at a command; the user took it, and is asked.
 fn asked_for_the_command() -> Chat {
@@ -43,6 +46,35 @@ fn no_tells_the_model() {
     chat.wait_for("  no\n– shell touch made.txt && echo done\nThe model was asked once more.");
     assert_eq!(chat.read("made.txt"), None);
     assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    chat.leave();
+}
+
+/// With `after_decline = "stop"` the model is not asked again, and reads of the no with the next prompt.
+// Row: S4
+#[test]
+fn no_ends_the_turn_where_its_user_wants_that() {
+    let call = || calls(&[("shell", json!({ "command": "touch made.txt" }))]);
+    let server = Server::start(vec![call(), call(), says("I will not."), says("It is well.")]);
+    let project = project().variable("OPENAI_API_KEY", "key").variable("HEADSTART_BACKGROUND", "off");
+    project.session.write("home/.config/headstart/config.toml", "after_decline = 'stop'\n");
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url, "--mode", "default"];
+    let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 80, 40);
+    chat.send("begin\r");
+    chat.answer("n");
+    chat.wait_for("  no\ninterrupted\n>");
+    assert_eq!(server.requests().len(), 1);
+    // Why not is for the model in any case.
+    chat.send("once more\r");
+    chat.wait_for("once more\n");
+    chat.answer("w");
+    chat.send("not now\r");
+    chat.wait_for("I will not.");
+    chat.send("well\r");
+    chat.wait_for("It is well.");
+    let messages = server.requests().pop().unwrap().json()["messages"].to_string();
+    assert!(messages.contains("the user declined this call\""), "{messages}");
+    assert!(messages.contains("the user declined this call, and says: not now"), "{messages}");
+    assert_eq!(chat.read("made.txt"), None);
     chat.leave();
 }
 

@@ -256,6 +256,23 @@ fn a_project_may_only_exclude_what_the_user_named() {
 }
 
 #[test]
+fn a_policy_for_a_tool_that_no_server_has_is_told_once() {
+    let settings = "[tools]\nmcp__t__lok = 'automatic'\n'mcp__t__s*' = 'ask'\n[[tools.rule]]\ntool = 'mcp__u__*'\npolicy = 'ask'\n";
+    let mut chat =
+        with_user_server(project().says(0, "Hello.").says(0, "Again."), settings).chat_in("yolo", 100, 40);
+    for (prompt, answer) in [("begin\r", "Hello."), ("go on\r", "Again.")] {
+        chat.send(prompt);
+        chat.wait_for(answer);
+    }
+    for name in ["mcp__t__lok", "mcp__u__*"] {
+        let told = format!("[tools] names {name}, and no tool server has a tool of this name");
+        assert_eq!(chat.count(&told), 1, "{}", chat.contents());
+    }
+    assert_eq!(chat.count("[tools] names"), 2, "{}", chat.contents());
+    chat.leave();
+}
+
+#[test]
 fn a_reload_takes_on_what_has_changed() {
     let project = with_user_server(
         project().calls(0, "mcp__t__third", json!({})).says(0, "It is there."),

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::support::project::{call, farewell};
+use crate::support::server::{Server, says};
 use crate::support::{Outcome, Session};
 
 /// Runs a command that must be refused and change nothing.
@@ -424,4 +425,39 @@ fn an_accept_where_nothing_can_be_written_says_where_and_what_to_do() {
     assert!(refused.stderr.contains(&format!("headstart accept {id}")), "{refused}");
     assert_eq!(session.hash(), before);
     assert_eq!(session.run(&["accept", &id]).code, Some(0));
+}
+
+/// A folder too large to tell, a pipe that nobody writes to, and a device without an end.
+#[test]
+fn what_a_prompt_mentions_is_bounded_on_a_real_disk() {
+    let session = Session::with_project().variable("OPENAI_API_KEY", "sk-mentions-0123456789");
+    let root = session.workspace();
+    fs::create_dir(root.join("many")).unwrap();
+    for number in 0..100_000 {
+        fs::File::create(root.join(format!("many/{number:06}.txt"))).unwrap();
+    }
+    rustix::fs::mkfifoat(rustix::fs::CWD, root.join("pipe"), rustix::fs::Mode::RUSR).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", root.join("zero")).unwrap();
+    session.write("home/.config/headstart/config.toml", "[code-index]\nenabled = false\n");
+    let server = Server::start(vec![says("I see it.")]);
+    let chat = ["--json", "chat", "--model", "openai:test", "--base-url", &server.base_url];
+    let outcome =
+        session.run_with_input(&chat, "what is in @many/\nread @./pipe\nread @./zero\nread @./pipe:1-2\n");
+    // What cannot be told is not sent, and nobody waits for it.
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1, "{outcome}");
+    for words in ["@./pipe: is no regular file", "@./zero: leads out of the workspace"] {
+        assert!(outcome.to_string().contains(words), "{words}: {outcome}");
+    }
+    let body = requests[0].json();
+    let told = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
+    assert!(
+        told.contains("000199.txt\n… 99800 more\n</mentioned>") && !told.contains("000200.txt"),
+        "{told}"
+    );
+    assert!(
+        requests[0].body.len() < 60_000,
+        "{} bytes, all about the project included",
+        requests[0].body.len()
+    );
 }

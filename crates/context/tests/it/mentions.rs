@@ -144,9 +144,13 @@ fn a_device_and_a_link_out_of_the_project_are_not_read() {
     let path = folder.path();
     std::os::unix::fs::symlink("/etc/passwd", path.join("out")).expect("a link");
     std::os::unix::net::UnixListener::bind(path.join("socket")).expect("a socket");
+    // To open a pipe waits for somebody who writes; what a device gives never ends.
+    let pipe = std::process::Command::new("mkfifo").arg(path.join("pipe")).status().expect("mkfifo runs");
+    assert!(pipe.success());
+    std::os::unix::fs::symlink("/dev/zero", path.join("zero")).expect("a link");
     let tree: Arc<dyn Tree> = Arc::new(OsTree::open(path).expect("a workspace"));
     let gate = GateContext { workspace: path.display().to_string(), ..GateContext::default() };
-    for prompt in ["@./out", "@./socket"] {
+    for prompt in ["@./out", "@./socket", "@./pipe", "@./zero", "@./pipe:1-2"] {
         let told = block_on(resolve_mentions(prompt, &tree, &gate, &Program, 1_000));
         assert!(told.is_err(), "{prompt}: {told:?}");
     }

@@ -9,8 +9,13 @@ use serde_json::json;
 
 use crate::support::{Bench, call, calls, read, says, write};
 
-const MODES: [ApprovalMode; 4] =
-    [ApprovalMode::Plan, ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
+const MODES: [ApprovalMode; 5] = [
+    ApprovalMode::Plan,
+    ApprovalMode::Chat,
+    ApprovalMode::Default,
+    ApprovalMode::AutoEdit,
+    ApprovalMode::Yolo,
+];
 
 fn bench(mode: ApprovalMode, policy: Option<(&str, ToolPolicy)>, event: &ModelEvent) -> Bench {
     let bench = Bench::new(mode, [calls([event.clone()]), says("Done.")]);

@@ -97,6 +97,9 @@ impl Offer {
             AvailableCommand::new("diff", "Show what the work that ran ahead would change"),
             AvailableCommand::new("undo", "Take back what the last turn wrote"),
             AvailableCommand::new("stats", "Show what work ahead cost and saved in this session"),
+            AvailableCommand::new("tools", "Show what tools the model has, and what becomes of their calls"),
+            AvailableCommand::new("mcp", "Show how the tool servers stand"),
+            AvailableCommand::new("compact", "Have what was said summed up, all but the last turns"),
             AvailableCommand::new("ahead", "Whether the next prompt is suggested and run ahead")
                 .input(AvailableCommandInput::Unstructured(ahead)),
         ];
@@ -112,6 +115,9 @@ pub(super) enum Command {
     Diff,
     Undo,
     Stats,
+    Tools,
+    Servers,
+    Compact,
     Ahead(bool),
     /// `/ahead` with another word, or without one.
     AheadHow,
@@ -125,6 +131,9 @@ pub(super) fn command(prompt: &str) -> Option<Command> {
         ("diff", None) => Command::Diff,
         ("undo", None) => Command::Undo,
         ("stats", None) => Command::Stats,
+        ("tools", None) => Command::Tools,
+        ("mcp", None) => Command::Servers,
+        ("compact", None) => Command::Compact,
         ("ahead", Some("on")) => Command::Ahead(true),
         ("ahead", Some("off")) => Command::Ahead(false),
         ("ahead", _) => Command::AheadHow,

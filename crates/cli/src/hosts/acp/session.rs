@@ -14,7 +14,7 @@ use agent_client_protocol_schema::v1::{
 use futures::StreamExt;
 use headstart_agent::{Answer, Item, ItemChange, Phase, QuestionId, Update, View};
 use headstart_budget::policy::Mode;
-use headstart_speculation::{Ending, Limit};
+use headstart_speculation::{Ending, Host as _, Limit};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -24,6 +24,7 @@ use super::offer::{self, Command, Offer};
 use super::options::{self, Settings};
 use super::questions::{Asking, Said};
 use super::{rpc, updates};
+use crate::commands::tool_lines;
 use crate::conversation::costs::statistics_line;
 use crate::conversation::words;
 use crate::conversation::{Conversation, ModelChoice, Undone, take_back_last_turn};
@@ -258,6 +259,11 @@ impl Session {
                 Some(suggested) => suggested,
                 None => return self.say(&id, "Nothing is suggested now.").await,
             },
+            // The prompt ends when the summary is there, which the client is told of.
+            Some(Command::Compact) if agent.compact().is_ok() => {
+                self.prompt = Some(Prompt { id, sent, cancelled: false, ending: None });
+                return;
+            }
             Some(command) => {
                 let said = self.on_command(&command);
                 return self.say(&id, &said).await;
@@ -301,6 +307,16 @@ impl Session {
                 Undone::Whole { files, told } => format!("{files}\n\n{told}"),
             },
             Command::Stats => statistics_line(agent),
+            Command::Tools => {
+                let parts = &self.conversation.parts;
+                let names = parts.engine.toolbox.schemas().into_iter().map(|schema| schema.name);
+                listed(&tool_lines(names, &parts.host.gate_context()))
+            }
+            Command::Servers => match self.conversation.parts.server_tools.lines() {
+                lines if lines.is_empty() => "There are no tool servers.".to_owned(),
+                lines => listed(&lines),
+            },
+            Command::Compact => "There is nothing to sum up yet: the last turns stay as they are.".to_owned(),
             Command::Ahead(on) => {
                 self.set_ahead(*on);
                 let now = if *on { "on" } else { "off" };
@@ -497,6 +513,11 @@ impl Session {
         let options = self.client.can().session.and_then(|session| session.config_options);
         options.is_some_and(|options| options.boolean.is_some())
     }
+}
+
+/// Lines as they are in a terminal.
+fn listed(lines: &[String]) -> String {
+    format!("```text\n{}\n```\n", lines.join("\n"))
 }
 
 fn fenced(diff: &str) -> String {
