@@ -266,7 +266,9 @@ fn the_formula_has_the_sum_of_each_archive() {
     let folder = release.folder.path().join("all");
     let archives = TARGETS.map(|target| (target, folder.join(target.triple)));
     fs::create_dir(&folder).unwrap();
-    archives.iter().for_each(|(target, file)| fs::write(file, target.triple).unwrap());
+    for (target, file) in &archives {
+        fs::write(file, target.triple).unwrap();
+    }
     let address = Some("https://github.com/a/b");
     let file = homebrew::formula(&folder, "1.2.3", &archives, "https://example.org/f", address).unwrap();
     let formula = fs::read_to_string(file).unwrap();

@@ -14,7 +14,8 @@ fn script() -> String {
     let page = include_str!("../../../../docs/action.md");
     let (_, step) = page.rsplit_once("run: |\n").unwrap();
     let (step, _) = step.split_once("```").unwrap();
-    step.lines().map(|line| format!("{}\n", line.trim_start_matches("          "))).collect()
+    let lines: Vec<_> = step.lines().map(|line| line.trim_start_matches("          ")).collect();
+    lines.join("\n")
 }
 
 /// What the step says of an agent that called this.
@@ -54,7 +55,7 @@ fn a_transcript_is_checked_as_the_docs_say() {
         (("Read", json!({ "file_path": "/etc/shadow" })), "::error::"),
         (("Dance", json!({})), "::error::"),
     ] {
-        let failed = checked(&[&within[..], &[call.clone()]].concat());
+        let failed = checked(&[&within[..], std::slice::from_ref(&call)].concat());
         let said = String::from_utf8_lossy(&failed.stdout);
         assert!(!failed.status.success() && said.starts_with(why), "{failed:?}");
         assert!(said.lines().count() == 1 && said.contains(call.0), "{said}");
