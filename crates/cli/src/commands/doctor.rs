@@ -17,6 +17,7 @@ use crate::config::{self, Config, Flags, IntelMode, PROJECT_FILE};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
+use crate::hosts::node;
 use crate::intel;
 use crate::machine::Machine;
 use crate::models::Models;
@@ -96,6 +97,7 @@ pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitSta
     checks.push(git(place));
     checks.push(commands(place).await);
     checks.extend(views_and_servers(&config, &workspace, context));
+    checks.extend(agents(context).await);
     checks.push(background(&config, context));
     checks.push(terminal(context));
     show(&checks, context)?;
@@ -238,6 +240,27 @@ fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec
         None => Check::ok("servers", listed),
     });
     checks
+}
+
+/// Agents of others that are installed, which the proxy or a hook serves, and whether the Node.js here is new enough for them.
+async fn agents(context: &Context) -> Option<Check> {
+    let path = context.environment.get("PATH");
+    let is_here =
+        |(program, _, _): &(&'static str, _, _)| node::find(program, path).is_some().then_some(*program);
+    let here: Vec<_> = node::AGENTS.iter().filter_map(is_here).collect();
+    let mut troubles = Vec::new();
+    for program in &here {
+        troubles.extend(node::trouble(&[(*program).to_owned()], path).await);
+    }
+    let listed = here.join(", ");
+    match troubles.as_slice() {
+        _ if here.is_empty() => None,
+        [] => Some(Check::ok("agents", listed)),
+        troubles => Some(Check::limited("agents", listed).help(format!(
+            "{}\na newer Node.js is at https://nodejs.org; an older version of an agent is never installed for you here",
+            troubles.join("\n")
+        ))),
+    }
 }
 
 /// Whether suggestions come, and work runs ahead.

@@ -5,5 +5,6 @@ pub(crate) mod acp;
 pub(crate) mod hooks;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
+pub(crate) mod node;
 #[cfg(feature = "acp")]
 pub(crate) mod proxy;

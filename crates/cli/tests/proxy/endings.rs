@@ -1,9 +1,11 @@
 //! How it ends: the editor first, the agent first, or neither of them in order.
 
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{User, json, listed, nothing_is_left, processes};
+use super::{AGENT, User, json, listed, nothing_is_left, processes};
 use crate::client::Client;
 
 #[test]
@@ -30,6 +32,68 @@ fn an_agent_that_is_not_there_is_told_so() {
     assert_eq!(client.end(), Some(127));
     let usage = user.session.run(&["acp-proxy"]);
     assert_eq!(usage.code, Some(2), "{usage}");
+}
+
+/// A user whose Node.js is of this version, and whose agent wants 22 or later.
+fn user_of_node(version: &str) -> User {
+    let user = User::with_agent("other", json!({ "die": [{ "say": "I go." }, { "exit": 7 }] }));
+    let (session, home) = (&user.session, user.session.home());
+    let node =
+        format!("#!/bin/sh\n[ \"$1\" = --version ] && {{ echo v{version}; exit; }}\nexec python3 \"$@\"\n");
+    session.write("home/bin/node", node);
+    let (_, agent) = AGENT.split_once('\n').unwrap();
+    session.write("home/lib/agent/dist/index.js", format!("#!/usr/bin/env node\n{agent}"));
+    let manifest =
+        json!({ "name": "@some/agent", "version": "2.0.0", "engines": { "node": ">=22.1 || ^20.9" } });
+    session.write("home/lib/agent/package.json", manifest.to_string());
+    std::os::unix::fs::symlink("../lib/agent/dist/index.js", home.join("bin/some-agent")).unwrap();
+    for program in ["bin/node", "lib/agent/dist/index.js"] {
+        std::fs::set_permissions(home.join(program), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    user
+}
+
+#[test]
+fn a_node_that_is_too_old_for_the_agent_is_named() {
+    for (version, is_named) in [("18.20.2", true), ("22.0.9", true), ("22.1.0", false), ("20.10.0", false)] {
+        let user = user_of_node(version);
+        let mut client = user.start(&[], &["some-agent"]);
+        client.request("initialize", json!({ "protocolVersion": 1 }));
+        let session = client.open(&user.session);
+        let id = client.prompt(&session, "die");
+        let answer = client.answer_to(id);
+        let said = answer["error"]["message"].as_str().unwrap();
+        let node = user.session.home().join("bin/node").display().to_string();
+        let named = format!("@some/agent 2.0.0 wants Node.js >=22.1 || ^20.9, and {node} is {version}");
+        assert_eq!(said.contains(&named), is_named, "{said}");
+    }
+}
+
+#[test]
+fn an_agent_that_npm_would_choose_for_an_old_node_is_named_before_it_speaks() {
+    let user = user_of_node("18.20.2");
+    user.session.write("home/bin/npx", "#!/bin/sh\nexec sleep 60\n");
+    std::fs::set_permissions(user.session.home().join("bin/npx"), PermissionsExt::from_mode(0o755)).unwrap();
+    for (package, chooses) in [
+        ("@agentclientprotocol/claude-agent-acp", true),
+        ("@agentclientprotocol/claude-agent-acp@0.101.0", false),
+    ] {
+        let mut proxy = user.session.command(&["acp-proxy", "--", "npx", "--yes", package]);
+        let mut proxy = proxy.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(proxy.stderr.take().unwrap()).lines();
+        let said = lines.map_while(Result::ok).find(|line| line.contains("wants Node.js")).unwrap();
+        assert!(said.contains(package) && said.contains("is 18.20.2"), "{said}");
+        assert_eq!(said.contains("an older version"), chooses, "{said}");
+        drop(proxy.stdin.take());
+        proxy.wait().unwrap();
+    }
+    let doctor = user.session.run(&["doctor", "--json"]);
+    assert!(!doctor.stdout.contains("\"agents\""), "none that is known is installed: {doctor}");
+    std::os::unix::fs::symlink("some-agent", user.session.home().join("bin/claude-agent-acp")).unwrap();
+    let doctor = user.session.run(&["doctor", "--json"]);
+    let agents = doctor.json().into_iter().find(|line| line["name"] == "agents").unwrap();
+    assert_eq!(agents["state"], "limited", "{agents}");
+    assert!(agents["help"].as_str().unwrap().contains("wants Node.js >=22.1"), "{agents}");
 }
 
 #[test]

@@ -12,6 +12,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::streams::{Outlet, lines};
+use crate::hosts::node;
+use crate::output;
 
 /// So many of the last lines of its standard error are kept, for whoever is told of its end, and so much of each, in bytes.
 const KEPT_LINES: usize = 8;
@@ -26,6 +28,8 @@ pub(super) struct Agent {
     pub(super) lines: mpsc::Receiver<Vec<u8>>,
     said: Arc<Mutex<VecDeque<String>>>,
     listening: JoinHandle<()>,
+    /// What is wrong with the Node.js that runs it.
+    node: JoinHandle<Option<String>>,
 }
 
 /// How it ended.
@@ -56,7 +60,8 @@ impl Agent {
         let listening = tokio::spawn(listen(errors, Arc::clone(&said)));
         let (out, _writing) = Outlet::new(child.stdin.take().expect("works because it is piped"));
         let lines = lines(child.stdout.take().expect("works because it is piped"));
-        Ok(Self { child, out: Some(out), lines, said, listening })
+        let node = tokio::spawn(node_of(command.to_owned()));
+        Ok(Self { child, out: Some(out), lines, said, listening, node })
     }
 
     /// Waits for its end, which its closed standard output announced.
@@ -66,6 +71,10 @@ impl Agent {
         // What it said last may be read after its end.
         let _ = tokio::time::timeout(Duration::from_secs(1), &mut self.listening).await;
         let mut why = format!("the agent ended with {}", how(status));
+        if let Ok(Ok(Some(trouble))) = tokio::time::timeout(Duration::from_secs(1), &mut self.node).await {
+            why.push('\n');
+            why.push_str(&trouble);
+        }
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         for line in said.iter() {
             why.push('\n');
@@ -89,6 +98,13 @@ impl Agent {
         }
         self.child.wait().await.ok()
     }
+}
+
+/// Says what is wrong with the Node.js that runs the agent, while it starts.
+async fn node_of(command: Vec<String>) -> Option<String> {
+    let trouble = node::trouble(&command, std::env::var_os("PATH").as_deref()).await?;
+    output::note(&format!("headstart: {trouble}"));
+    Some(trouble)
 }
 
 /// Passes on what it says on standard error, and keeps the end of it.

@@ -1,0 +1,114 @@
+//! Agents that Node.js runs, and whether the Node.js that is here is new enough for them.
+
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use semver::{Version, VersionReq};
+use serde_json::Value;
+
+/// It says its version at once or not at all.
+const SAYS_WITHIN: Duration = Duration::from_secs(5);
+/// So much of a program says what runs it.
+const HEAD: u64 = 128;
+
+/// Agents as packages, whose programs `doctor` looks for, and what those versions want that are tried here. `npx` has their files only once it runs.
+pub(crate) const AGENTS: [(&str, &str, &str); 5] = [
+    ("claude-agent-acp", "@agentclientprotocol/claude-agent-acp", ">=22"),
+    ("codex-acp", "@agentclientprotocol/codex-acp", ">=18"),
+    ("claude", "@anthropic-ai/claude-code", ">=22"),
+    ("qwen", "@qwen-code/qwen-code", ">=22"),
+    ("gemini", "@google/gemini-cli", ">=20"),
+];
+
+/// What is wrong with the Node.js that would run this command, if Node.js would, and if anything is; `path` is where programs are looked for.
+pub(crate) async fn trouble(command: &[String], path: Option<&OsStr>) -> Option<String> {
+    let wanted = wanted(command, path)?;
+    let Some(node) = wanted.node.or_else(|| find("node", path)) else {
+        return Some(format!("{} needs Node.js, and there is no node in PATH", wanted.who));
+    };
+    let version = version_of(&node).await?;
+    let fits = wanted.versions.split("||").filter_map(requirement).any(|versions| versions.matches(&version));
+    let then = if wanted.is_fetched { "; npm takes an older version of it then, without a word" } else { "" };
+    (!fits).then(|| {
+        format!("{} wants Node.js {}, and {} is {version}{then}", wanted.who, wanted.versions, node.display())
+    })
+}
+
+/// What an agent wants.
+struct Wanted {
+    who: String,
+    /// As npm writes it.
+    versions: String,
+    /// The program, where the command names it.
+    node: Option<PathBuf>,
+    /// Whether npm is to choose a version of the agent.
+    is_fetched: bool,
+}
+
+fn wanted(command: &[String], path: Option<&OsStr>) -> Option<Wanted> {
+    let (program, arguments) = command.split_first()?;
+    let mut words = arguments.iter().filter(|word| !word.starts_with('-'));
+    match Path::new(program).file_name()?.to_str()? {
+        "npx" => fetched(words.next()?),
+        "npm" => {
+            words.next().filter(|word| *word == "exec" || *word == "x").and_then(|_| fetched(words.next()?))
+        }
+        "node" => of_script(Path::new(words.next()?), find(program, path)),
+        _ => {
+            let file = find(program, path)?;
+            let mut head = Vec::new();
+            std::fs::File::open(&file).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+            let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+            let line = String::from_utf8_lossy(line);
+            line.split([' ', '/']).any(|word| word.trim() == "node").then(|| of_script(&file, None))?
+        }
+    }
+}
+
+/// A package as `npx` names it.
+fn fetched(named: &str) -> Option<Wanted> {
+    let at = named.char_indices().skip(1).find(|(_, c)| *c == '@').map(|(at, _)| at);
+    let (package, version) = at.map_or((named, ""), |at| (&named[..at], &named[at + 1..]));
+    let (_, _, versions) = AGENTS.iter().find(|(_, known, _)| *known == package)?;
+    // One that is named exactly is what npm takes.
+    let is_fetched = Version::parse(version).is_err();
+    Some(Wanted { who: named.to_owned(), versions: (*versions).to_owned(), node: None, is_fetched })
+}
+
+/// What the package of a script says that it wants.
+fn of_script(script: &Path, node: Option<PathBuf>) -> Option<Wanted> {
+    let script = script.canonicalize().ok()?;
+    let manifest =
+        script.ancestors().skip(1).map(|folder| folder.join("package.json")).find(|file| file.is_file())?;
+    let manifest: Value = serde_json::from_slice(&std::fs::read(manifest).ok()?).ok()?;
+    let (name, versions) = (manifest["name"].as_str()?, manifest["engines"]["node"].as_str()?);
+    let version = manifest["version"].as_str().unwrap_or_default();
+    Some(Wanted { who: format!("{name} {version}"), versions: versions.to_owned(), node, is_fetched: false })
+}
+
+/// One of npm's alternatives. What cannot be read says nothing.
+fn requirement(text: &str) -> Option<VersionReq> {
+    // npm has spaces between what cargo has commas between, and some after an operator.
+    let words = text.replace(">= ", ">=").replace("< ", "<").replace("^ ", "^");
+    let all: Vec<&str> = words.split_whitespace().collect();
+    VersionReq::parse(&all.join(", ")).ok().or_else(|| Some(VersionReq::STAR))
+}
+
+async fn version_of(node: &Path) -> Option<Version> {
+    let mut asks = tokio::process::Command::new(node);
+    asks.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(SAYS_WITHIN, asks.output()).await.ok()?.ok()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    Version::parse(said.trim().trim_start_matches('v')).ok()
+}
+
+/// Where a program is.
+pub(crate) fn find(program: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|file| file.is_file());
+    }
+    std::env::split_paths(path?).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
