@@ -118,6 +118,24 @@ fn claude_code_asks_about_what_writes_and_not_about_what_reads() {
     assert!(stats.contains("3 questions not asked today"), "{stats}");
 }
 
+/// What `.ci/release-trial` measures comes before: the line that installs.
+#[test]
+#[ignore = "needs Claude Code; .ci/long installs it"]
+fn one_line_and_the_first_question_is_not_asked() {
+    let session = user(None);
+    let began = Instant::now();
+    let written = session.run(&["hook", "claude-code", "--install"]);
+    let enabled = began.elapsed();
+    assert_eq!(written.code, Some(0), "{written}");
+    let result = in_claude_code(&session, LOOP);
+    assert!(!result.contains("\"is_error\":true"), "{result}");
+    let (enabled, asked) = (enabled.as_millis(), began.elapsed().as_secs_f64());
+    println!(
+        "headstart hook claude-code --install: {enabled} ms; with the start of Claude Code and one call: {asked:.1} s"
+    );
+    assert!(asked < PATIENCE.as_secs_f64(), "{asked}");
+}
+
 /// What came of a command in Qwen Code: what the model was told, or the question.
 fn in_qwen_code(session: &Session, command: &str) -> Result<String, String> {
     let model = model("run_shell_command", command);
