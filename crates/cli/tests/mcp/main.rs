@@ -4,6 +4,7 @@
 
 #[path = "../acp/client.rs"]
 mod client;
+mod products;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -39,6 +40,15 @@ fn here(session: &Session) -> Client {
     served(session, &["--workspace", workspace.to_str().unwrap()], json!({}))
 }
 
+/// The arguments of a server for the project.
+fn here_arguments(session: &Session) -> [String; 3] {
+    [
+        "mcp".to_owned(),
+        "--workspace".to_owned(),
+        session.workspace().canonicalize().unwrap().display().to_string(),
+    ]
+}
+
 fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
     client.request("tools/call", json!({ "name": tool, "arguments": arguments }))
 }
@@ -55,7 +65,11 @@ fn answer(client: &mut Client, tool: &str, arguments: Value) -> Value {
 
 /// Work that is kept: it writes a file.
 fn speculated(session: &Session) -> String {
-    let write = json!({ "name": "write_file", "args": { "file_path": "new.txt", "content": "new\n" } });
+    speculated_by(session, json!({ "file_path": "new.txt", "content": "new\n" }))
+}
+
+fn speculated_by(session: &Session, args: Value) -> String {
+    let write = json!({ "name": "write_file", "args": args });
     let turns = json!([{ "text": "", "toolCalls": [write] }, { "text": "Done." }]);
     session.write("home/recording.json", json!({ "turns": turns, "suggestions": [] }).to_string());
     let model = format!("replay:{}", session.home().join("recording.json").display());
@@ -157,6 +171,33 @@ fn a_command_that_writes_is_tried_in_a_view() {
     assert_eq!((&tried["exitCode"], &tried["output"]), (&json!(3), &json!("one\ntwo\n")), "{tried}");
     assert_eq!(tried["changes"][0]["path"], "notes.txt", "{tried}");
     assert_eq!(std::fs::read_to_string(session.workspace().join("notes.txt")).unwrap(), "one\n");
+}
+
+#[test]
+fn a_language_server_says_what_work_ahead_would_break() {
+    let session = user().variable("HEADSTART_SHADOW", "");
+    session.write("server/mock", include_str!("../support/language_server.py"));
+    let server = session.workspace().with_file_name("server").join("mock").canonicalize().unwrap();
+    std::fs::set_permissions(&server, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let settings = format!(
+        "[code-intel.servers.mock]\ncommand = '{}'\nargs = ['good']\nlanguages = {{ mock = 'mock' }}\nsettling = 'versions'\n",
+        server.display()
+    );
+    session.write("home/.config/headstart/config.toml", settings);
+    session.write("project/a.mock", "one\nERR here\n");
+    let id = speculated_by(&session, json!({ "file_path": "new.mock", "content": "ERR new\n" }));
+    let mut client = here(&session);
+    let found = answer(&mut client, "diagnostics", json!({ "files": ["a.mock"] }));
+    let old = &found["old"][0];
+    assert_eq!((&old["path"], &old["line"]), (&json!("a.mock"), &json!(2)), "{found}");
+    assert_eq!((&old["message"], &found["newErrors"]), (&json!("ERR here"), &json!(0)), "{found}");
+    // New errors are an answer, too.
+    let found = answer(&mut client, "diagnostics", json!({ "files": ["new.mock"], "id": id }));
+    assert_eq!((&found["newErrors"], &found["new"][0]["message"]), (&json!(1), &json!("ERR new")), "{found}");
+    for files in [json!(["../a.mock"]), json!([])] {
+        let refused = call(&mut client, "diagnostics", json!({ "files": files }));
+        assert!(refused.get("error").is_some() || refused["result"]["isError"] == true, "{refused}");
+    }
 }
 
 #[test]
@@ -264,6 +305,15 @@ fn node(session: &Session) -> Command {
     node
 }
 
+/// The environment of a product whose user has an empty home.
+fn node_environment(command: &mut Command, session: &Session) {
+    // What it leaves in the folder for temporary files goes with the session.
+    std::fs::create_dir_all(session.home().join("tmp")).unwrap();
+    command.current_dir(session.workspace()).env_clear().env("HOME", session.home());
+    command.env("PATH", format!("{}:/usr/bin:/bin", installed("node/bin").display()));
+    command.env("TMPDIR", session.home().join("tmp")).env("SHELL", "/bin/bash").env("LANG", "C.UTF-8");
+}
+
 #[test]
 #[ignore = "needs the protocol's npm packages; .ci/long installs them"]
 fn the_protocols_own_client_and_its_inspector_call_the_tools() {
@@ -273,13 +323,30 @@ fn the_protocols_own_client_and_its_inspector_call_the_tools() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/sdk.mjs");
     let output = node(&session).arg(script).args([&modules, &workspace]).arg(program).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let mut inspector = node(&session);
-    inspector
-        .arg(installed(".bin/mcp-inspector"))
-        .args(["--cli", program, "mcp", "--workspace"])
-        .arg(&workspace);
-    inspector.args(["--method", "tools/call", "--tool-name", "run_read_only"]);
-    let output = inspector.args(["--tool-arg", "command=cat notes.txt"]).output().unwrap();
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-    assert_eq!(said["structuredContent"]["output"], "one\n", "{said}");
+    let id = speculated(&session);
+    let inspect = |arguments: &[&str]| -> Value {
+        let mut inspector = node(&session);
+        inspector
+            .arg(installed(".bin/mcp-inspector"))
+            .args(["--cli", program, "mcp", "--workspace"])
+            .arg(&workspace);
+        let output = inspector.args(arguments).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+    };
+    let listed = inspect(&["--method", "tools/list"]);
+    assert_eq!(listed["tools"].as_array().unwrap().len(), 9, "{listed}");
+    let id = format!("id={id}");
+    let wanted = |field: &str, value: Value| (field.to_owned(), value);
+    for (tool, argument, (field, value)) in [
+        ("judge", "command=rm -r .", wanted("/decision", json!("boundary"))),
+        ("run_read_only", "command=cat notes.txt", wanted("/output", json!("one\n"))),
+        ("run_read_only", "command=touch x", wanted("/ran", json!(false))),
+        ("try_in_shadow", "command=touch x", wanted("/changes/0/path", json!("x"))),
+        ("ahead_show", &id, wanted("/status", json!("completed"))),
+        ("ahead_accept", &id, wanted("/type", json!("accepted"))),
+    ] {
+        let said = inspect(&["--method", "tools/call", "--tool-name", tool, "--tool-arg", argument]);
+        assert_eq!(said["structuredContent"].pointer(&field), Some(&value), "{tool}: {said}");
+    }
+    assert_eq!(std::fs::read_to_string(workspace.join("new.txt")).unwrap(), "new\n");
 }

@@ -106,7 +106,7 @@ pub(super) fn invocation(name: &str, args: JsonObject) -> Option<Result<Invocati
             Ok(Invocation { rest: last(vec![text("query", args.query)?]), ..invocation })
         }),
         "diagnostics" => read(args).and_then(|args: Diagnostics| {
-            let mut invocation = command(&["--json", "shadow", "diagnostics"], Answer::Line);
+            let mut invocation = command(&["--json", "shadow", "diagnostics"], Answer::Outcome);
             invocation.command.extend(of_speculation(args.id)?);
             if args.files.is_empty() {
                 return Err("files: name one".to_owned());
