@@ -1,8 +1,8 @@
 //! What a conversation cost and was good for, in words.
 
 use headstart_agent::AgentHandle;
-use headstart_budget::ledger::{Bill, Statistics};
-use headstart_forked_query::Money;
+use headstart_budget::ledger::{Bill, Entry, Statistics};
+use headstart_forked_query::{Money, Usage};
 
 /// What work ahead was good for in a conversation.
 pub(crate) fn statistics_line(agent: &AgentHandle) -> String {
@@ -11,6 +11,23 @@ pub(crate) fn statistics_line(agent: &AgentHandle) -> String {
         (Statistics::of(metering.session(), tariff), tariff.is_free())
     });
     line(&statistics, is_free)
+}
+
+/// The tokens of all that a conversation had a model asked since it was begun or went on: turns, suggestions, work ahead, summaries.
+#[cfg(feature = "acp")]
+pub(crate) fn tokens(agent: &AgentHandle) -> Usage {
+    let of = |entry: &Entry| match entry {
+        Entry::Turn(work) | Entry::Summary(work) => work.tokens,
+        Entry::Suggestion(suggested) => suggested.work.tokens,
+        Entry::Speculation(speculated) => speculated.work.tokens,
+        _ => Usage::NOTHING,
+    };
+    agent.metering(|metering| {
+        metering.session().iter().map(of).fold(Usage::NOTHING, |mut sum, tokens| {
+            sum += tokens;
+            sum
+        })
+    })
 }
 
 /// What work ahead was good for in this chat.

@@ -119,7 +119,13 @@ fn every_message_of_the_stories_is_one_of_the_protocol() {
     }));
     // The others of this program are compared as well, from here on.
     stories::a_prompt_is_answered();
+    stories::the_tokens_of_a_session_are_told_with_each_answer();
     stories::an_edit_shows_both_sides();
+    stories::always_counts_until_the_session_ends();
+    stories::other_words_and_a_cancel_take_the_suggestion_back();
+    stories::the_diff_of_what_ran_ahead_is_shown_before_it_is_taken();
+    stories::what_is_off_suggests_nothing();
+    stories::every_candidate_is_told_in_its_order();
     stories::every_tool_that_edits_shows_its_file_and_both_sides();
     stories::a_call_waits_for_its_user();
     stories::a_prompt_is_cancelled_in_the_middle_of_a_call();
@@ -129,4 +135,9 @@ fn every_message_of_the_stories_is_one_of_the_protocol() {
     stories::an_undo_takes_the_last_turn_back();
     super::bad_input::every_bad_line_has_its_error_and_the_next_line_its_answer();
     super::sessions::a_session_is_listed_loaded_resumed_forked_closed_and_deleted();
+    super::sessions::modes_are_set_in_both_ways();
+    super::sessions::another_model_answers_once_it_is_chosen();
+    super::sessions::without_a_model_its_user_is_told_what_to_do();
+    super::sessions::the_check_of_the_registry_finds_a_way_to_log_in();
+    super::sessions::servers_of_the_editor_are_tools_of_the_session();
 }

@@ -11,7 +11,7 @@ fn updates<'a>(client: &'a Client, kinds: &[&str]) -> Vec<&'a Value> {
 }
 
 #[test]
-fn modes_are_set_in_both_ways() {
+pub(crate) fn modes_are_set_in_both_ways() {
     let user = User::new().writes("a.txt", "a\n").says("Done.");
     let mut client = user.client("default");
     let session = client.open(&user.session);
@@ -39,7 +39,7 @@ fn modes_are_set_in_both_ways() {
 }
 
 #[test]
-fn another_model_answers_once_it_is_chosen() {
+pub(crate) fn another_model_answers_once_it_is_chosen() {
     let user = User::new().says("I am the first.");
     let other = json!({ "turns": [{ "text": "I am the second." }], "suggestions": [] });
     user.session.write("home/other.json", other.to_string());
@@ -130,7 +130,7 @@ pub(crate) fn a_session_is_listed_loaded_resumed_forked_closed_and_deleted() {
 }
 
 #[test]
-fn without_a_model_its_user_is_told_what_to_do() {
+pub(crate) fn without_a_model_its_user_is_told_what_to_do() {
     let user = User::new().says("hello");
     let can = json!({ "auth": { "terminal": true } });
     let mut client = Client::start(&user.session, &[]);
@@ -157,7 +157,7 @@ fn without_a_model_its_user_is_told_what_to_do() {
 }
 
 #[test]
-fn the_check_of_the_registry_finds_a_way_to_log_in() {
+pub(crate) fn the_check_of_the_registry_finds_a_way_to_log_in() {
     let user = User::new();
     for (can, finds) in [
         // As its `client.py` introduces itself.
@@ -189,7 +189,7 @@ fn the_check_of_the_registry_finds_a_way_to_log_in() {
 }
 
 #[test]
-fn servers_of_the_editor_are_tools_of_the_session() {
+pub(crate) fn servers_of_the_editor_are_tools_of_the_session() {
     let user = User::new().calls("mcp__My_t__send", json!({ "text": "hello" })).says("It is sent.");
     user.session.write("home/server.sh", include_str!("../support/tool_server.sh"));
     let (script, log) = (user.session.home().join("server.sh"), user.session.home().join("server.log"));

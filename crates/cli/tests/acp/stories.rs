@@ -22,6 +22,23 @@ pub(crate) fn a_prompt_is_answered() {
 }
 
 #[test]
+pub(crate) fn the_tokens_of_a_session_are_told_with_each_answer() {
+    let mut user = User::new().says("Hello there.").says("Hello again.").says("No word of it.");
+    let cost = |input: u64| json!({ "inputTokens": input, "cachedInputTokens": 60, "outputTokens": 7 });
+    user.turns[0]["usage"] = cost(100);
+    user.turns[1]["usage"] = cost(200);
+    let mut client = user.client("default");
+    let session = client.open(&user.session);
+    for expected in [
+        json!({ "totalTokens": 107, "inputTokens": 40, "outputTokens": 7, "cachedReadTokens": 60 }),
+        json!({ "totalTokens": 314, "inputTokens": 180, "outputTokens": 14, "cachedReadTokens": 120 }),
+    ] {
+        let id = client.prompt(&session, "hello");
+        assert_eq!(client.answer_to(id)["result"]["usage"], expected);
+    }
+}
+
+#[test]
 pub(crate) fn an_edit_shows_both_sides() {
     let edit = json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" });
     let mut user =
@@ -87,7 +104,7 @@ pub(crate) fn a_call_waits_for_its_user() {
 }
 
 #[test]
-fn always_counts_until_the_session_ends() {
+pub(crate) fn always_counts_until_the_session_ends() {
     let user = User::new()
         .calls("shell", json!({ "command": "touch a" }))
         .calls("shell", json!({ "command": "touch a" }))
@@ -166,7 +183,7 @@ pub(crate) fn a_suggestion_is_taken_by_its_words_and_by_the_command() {
 }
 
 #[test]
-fn other_words_and_a_cancel_take_the_suggestion_back() {
+pub(crate) fn other_words_and_a_cancel_take_the_suggestion_back() {
     let user = User::with_suggestion().writes("tests.txt", "x\n").says("a").says("b").says("c");
     let mut client = user.client("auto-edit");
     let session = client.open(&user.session);
@@ -255,7 +272,7 @@ fn tools_servers_and_a_summary_are_asked_for_by_commands() {
 }
 
 #[test]
-fn the_diff_of_what_ran_ahead_is_shown_before_it_is_taken() {
+pub(crate) fn the_diff_of_what_ran_ahead_is_shown_before_it_is_taken() {
     let user = User::with_suggestion().writes("tests.txt", "a test\n").says("Tests are there.");
     let mut client = user.client("auto-edit");
     let session = client.open(&user.session);
@@ -268,7 +285,7 @@ fn the_diff_of_what_ran_ahead_is_shown_before_it_is_taken() {
 }
 
 #[test]
-fn what_is_off_suggests_nothing() {
+pub(crate) fn what_is_off_suggests_nothing() {
     let user = User::with_suggestion();
     let can = json!({ "session": { "configOptions": { "boolean": {} }, "notices": {} } });
     let mut client = user.client_that(can, "auto-edit");
@@ -282,4 +299,28 @@ fn what_is_off_suggests_nothing() {
     while let Some(message) = client.next_within(Duration::from_millis(700)) {
         assert!(!message.to_string().contains("add tests"), "{message}");
     }
+}
+
+#[test]
+pub(crate) fn every_candidate_is_told_in_its_order() {
+    let look = json!({ "file_path": "notes.txt" });
+    let user = User::new()
+        .calls("read_file", look)
+        .says("First answer.")
+        .suggests("add tests\ncommit this\nCommit and push")
+        .writes("tests.txt", "tests\n")
+        .says("Tests are written.")
+        .says("It is pushed.");
+    user.session.write("home/.config/headstart/config.toml", "candidates = 3\n");
+    let mut client = user.client("auto-edit");
+    let session = client.open(&user.session);
+    client.said(&session, "begin");
+    client.suggested("add tests", Some("ready"));
+    let told = client.log.iter().rfind(|(_, message)| is_update(message, "session_info_update")).unwrap();
+    let candidates =
+        told.1["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"].as_array().unwrap();
+    let texts: Vec<_> = candidates.iter().map(|candidate| candidate["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["add tests", "commit this", "Commit and push"]);
+    client.said(&session, "Commit and push");
+    assert_eq!(user.read("tests.txt"), None, "the work of the first is given up");
 }

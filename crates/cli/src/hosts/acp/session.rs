@@ -25,7 +25,7 @@ use super::options::{self, Settings};
 use super::questions::{Asking, Said};
 use super::{rpc, updates};
 use crate::commands::tool_lines;
-use crate::conversation::costs::statistics_line;
+use crate::conversation::costs::{statistics_line, tokens};
 use crate::conversation::words;
 use crate::conversation::{Conversation, ModelChoice, Undone, take_back_last_turn};
 use crate::models::Models;
@@ -505,7 +505,9 @@ impl Session {
             },
             _ => Ok(StopReason::EndTurn),
         };
-        self.client.respond(&prompt.id, stop.map(PromptResponse::new)).await;
+        let usage = updates::usage(tokens(&self.conversation.agent));
+        let answer = stop.map(|stop| PromptResponse::new(stop).usage(usage));
+        self.client.respond(&prompt.id, answer).await;
     }
 
     /// Whether the client knows settings that are on or off.

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, Diff, MessageId, SessionUpdate, TextContent, ToolCall, ToolCallContent,
-    ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, Usage,
 };
 use headstart_agent::{Applied, CallItem};
-use headstart_forked_query::{ToolCall as Call, ToolOutcome};
+use headstart_forked_query::{ToolCall as Call, ToolOutcome, Usage as Tokens};
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet};
 use headstart_speculation::CallStage;
 use headstart_tool_gate::BuiltinTool;
@@ -150,6 +150,18 @@ fn diff(change: &Change, workspace: &Path) -> Option<ToolCallContent> {
     };
     let path = workspace.join(change.path.to_string());
     Some(ToolCallContent::Diff(Diff::new(path, after).old_text(before)))
+}
+
+/// Tokens as the protocol counts them, each once; none where the model told none.
+pub(super) fn usage(tokens: Tokens) -> Option<Usage> {
+    let Tokens { cached_input_tokens: read, cache_creation_tokens: written, output_tokens: output, .. } =
+        tokens;
+    let input = tokens.input_tokens.saturating_sub(read).saturating_sub(written);
+    let total = input.saturating_add(read).saturating_add(written).saturating_add(output);
+    let some = |count: u64| Some(count).filter(|count| 0 < *count);
+    let usage =
+        Usage::new(total, input, output).cached_read_tokens(some(read)).cached_write_tokens(some(written));
+    (0 < total).then_some(usage)
 }
 
 fn title(call: &Call) -> String {
