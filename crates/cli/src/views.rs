@@ -44,10 +44,10 @@ use closed::Looks;
 pub(crate) use fresh::changed_since;
 use held::{AllHeld, Held, Open};
 use idle::Filler;
-pub(crate) use opening::{Opened, Output as BuildOutput};
+pub(crate) use opening::{Kept, Opened, Output as BuildOutput};
 use repository::Repository;
 pub(crate) use repository::{Read, commits_output, found_none};
-pub(crate) use rooms::{Room, Rooms, all as all_kept, processes};
+pub(crate) use rooms::{Rooms, all as all_kept, processes};
 use settings::Settings;
 use watched::Watched;
 

@@ -43,6 +43,9 @@ pub enum ShadowError {
     /// The view has ended: a time limit, a kill, or its owner ended it. Start another.
     #[error("the view has ended; start another")]
     Ended,
+    /// The view was ended because its program built more than there is room for on the disk ([`BuildRoom::bytes`](crate::BuildRoom::bytes)).
+    #[error("the view was ended, because too much build output was on the disk; start another")]
+    Disk,
     /// The command could not be started: the program is not there, the folder is not.
     #[error("the command cannot be started: {message}")]
     Command {

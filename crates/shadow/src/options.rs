@@ -97,7 +97,7 @@ pub struct BuildRoom {
     pub folder: PathBuf,
     /// What is kept in it.
     pub layers: Vec<BuildLayer>,
-    /// Bytes that may be in [`measured`](Self::measured), looked at once a second while a command runs; beyond them the view is ended.
+    /// Bytes that may be in [`measured`](Self::measured), looked at once a second while a command or a program runs; beyond them the view is ended.
     pub bytes: u64,
     /// The folder that holds all such rooms.
     pub measured: PathBuf,

@@ -20,10 +20,18 @@ use tokio_util::compat::{TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt 
 
 use super::disk::Disk;
 use super::program::Programs;
-use crate::views::{Room, Views};
+use crate::clock;
+use crate::views::{BuildOutput, Kept, Views};
 
 /// Beyond the limit of a server's memory the view ends it at once, before anybody has looked: so many per cent.
 const AT_ONCE: u64 = 150;
+/// How often other processes are told how much a server wrote; to look takes at most this part of the time.
+const MEASURE_EVERY: Duration = Duration::from_secs(5);
+const PART: u32 = 100;
+
+/// Why a view of a server was ended.
+const TOO_MUCH: &str =
+    "it built too much on the disk, of which [shadow] build_bytes and 2 % of the disk are the limit";
 
 /// Makes views for servers.
 pub(crate) struct Servers {
@@ -84,8 +92,10 @@ struct Place {
 
 struct Open {
     view: View,
-    /// What it keeps on the disk, which goes after it.
-    _room: Option<Room>,
+    /// What it has on the disk, which goes after it.
+    kept: Kept,
+    /// When what is there is to be looked at next.
+    measured_next: Instant,
     disk: Disk,
     /// What changed on disk since the view was made.
     since: BTreeMap<WorkspacePath, Change>,
@@ -118,7 +128,10 @@ impl LanguageView for ServerView {
 
     async fn refresh(&mut self) -> Result<Vec<WorkspacePath>, SpawnError> {
         self.beside(|shared, place| match &mut place.open {
-            Some(open) => open.refresh(shared),
+            Some(open) => {
+                open.kept.tell(|about| about.used = clock::unix_ms());
+                open.refresh(shared)
+            }
             None => Ok(Vec::new()),
         })
         .await
@@ -132,11 +145,18 @@ impl LanguageView for ServerView {
                     return Err(SpawnError::NoProgram { name: program.name });
                 };
                 tracing::info!(program = program.name, "a language server starts");
+                let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let command = shared.command(&file, program);
                 place.programs += 1;
                 let number = place.programs;
                 let open = shared.open(place, Some(&file))?;
-                Ok((open.view.start_program(&command).map_err(failed)?, number))
+                let pipes = open.view.start_program(&command).map_err(failed)?;
+                open.kept.tell(|about| {
+                    about.id = name;
+                    about.is_running = true;
+                    about.used = clock::unix_ms();
+                });
+                Ok((pipes, number))
             })
             .await?;
         let pipe = |error: std::io::Error| SpawnError::Failed { message: format!("a pipe to it: {error}") };
@@ -154,9 +174,21 @@ impl LanguageView for ServerView {
     async fn resident(&mut self) -> Option<u64> {
         let looked = self.beside(|_, place| {
             let open = place.open.as_mut().ok_or(SpawnError::NoView { why: "it has ended".to_owned() })?;
-            open.view.running().map(|running| running.resident).map_err(failed)
+            let running = open.view.running().map_err(failed)?;
+            open.measure();
+            Ok(running.resident)
         });
         looked.await.ok()
+    }
+
+    async fn why_ended(&mut self) -> Option<String> {
+        let looked = self.beside(|_, place| {
+            Ok(place.open.as_mut().and_then(|open| match open.view.running() {
+                Err(ShadowError::Disk) => Some(TOO_MUCH.to_owned()),
+                _ => None,
+            }))
+        });
+        looked.await.ok().flatten()
     }
 }
 
@@ -185,6 +217,8 @@ impl Drop for StopOnDrop {
                 tracing::info!(number, "a language server is ended");
                 // One whose view has ended has ended as well.
                 let _ = open.view.stop_program();
+                open.kept.measure(&open.view);
+                open.kept.tell(|about| about.is_running = false);
             }
         });
     }
@@ -213,9 +247,18 @@ impl Shared {
         }
         // Looked at first: what changes while the view is made is found to have changed.
         let disk = Disk::look(&options.workspace).map_err(|error| no_view(error.to_string()))?;
-        let (view, room) =
-            self.views.start("servers", &options).map_err(|error| no_view(error.to_string()))?;
-        let mut open = Open { view, _room: room, disk, since: BTreeMap::new(), shown: ChangeSet::default() };
+        let (view, kept) = self
+            .views
+            .start("servers", &options, &self.deny, BuildOutput::OnDisk)
+            .map_err(|error| no_view(error.to_string()))?;
+        let mut open = Open {
+            view,
+            kept,
+            measured_next: Instant::now(),
+            disk,
+            since: BTreeMap::new(),
+            shown: ChangeSet::default(),
+        };
         open.hide(self)?;
         Ok(open)
     }
@@ -240,6 +283,14 @@ impl Shared {
 }
 
 impl Open {
+    fn measure(&mut self) {
+        let began = Instant::now();
+        if self.measured_next <= began {
+            self.kept.measure(&self.view);
+            self.measured_next = Instant::now() + MEASURE_EVERY.max(began.elapsed() * PART);
+        }
+    }
+
     /// Takes out what rules close; new files among them come to be while a server runs.
     fn hide(&mut self, shared: &Shared) -> Result<(), SpawnError> {
         let closed = shared

@@ -4,9 +4,10 @@ use headstart_shadow::{Options, ShadowError, Tier, View};
 use headstart_tool_gate::DenyRules;
 
 use super::repository::InView;
-use super::rooms::{Room, Rooms};
+use super::rooms::{About, Room, Rooms};
 use super::warm::Used;
 use super::{Views, support};
+use crate::clock;
 
 /// A view, and what goes after it.
 pub(crate) struct Opened {
@@ -15,7 +16,13 @@ pub(crate) struct Opened {
     pub(super) git: InView,
     /// It shows what was on disk at this moment, in nanoseconds of the clock of files.
     pub(super) fresh: i64,
-    pub(super) room: Option<Room>,
+    kept: Kept,
+}
+
+/// What a view has on the disk, which goes after it, and by which other processes know of it.
+#[derive(Default)]
+pub(crate) struct Kept {
+    room: Option<Room>,
     /// Nobody removes these while the view lies over them.
     _over: Option<Used>,
 }
@@ -32,46 +39,57 @@ pub(crate) enum Output {
 }
 
 impl Views {
-    /// A new view with nothing shown in it. Where the disk cannot hold a layer of it, it is in memory.
+    /// A new view with nothing shown in it.
     pub(super) fn open(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
-        let opened = self.open_somewhere(id, deny, output);
-        let is_refused = matches!(&opened, Err(ShadowError::Refused(_) | ShadowError::Workspace { .. }));
+        let git = InView::starts_now();
+        let (view, kept) = self.start(id, &self.options, deny, output)?;
+        let fresh = git.since;
+        Ok(Opened { view, git, fresh, kept })
+    }
+
+    /// A view of these options, with nothing shown in it. Where the disk cannot hold a layer of it, it is in memory.
+    pub(crate) fn start(
+        &self,
+        id: &str,
+        options: &Options,
+        deny: &DenyRules,
+        output: Output,
+    ) -> Result<(View, Kept), ShadowError> {
+        let started = self.start_somewhere(id, options, deny, output);
+        let is_refused = matches!(&started, Err(ShadowError::Refused(_) | ShadowError::Workspace { .. }));
         if let (true, Some(state)) = (is_refused, &self.state) {
             support::forget(state);
         }
-        opened
+        started
     }
 
-    fn open_somewhere(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
-        if output == Output::Copied && !self.options.tier.copies() {
-            let options = Options { tier: Tier::Copy, ..self.options.clone() };
-            let git = InView::starts_now();
-            let (fresh, view) = (git.since, self.start_view(&options)?);
-            return Ok(Opened { view, git, fresh, room: None, _over: None });
-        }
-        let git = InView::starts_now();
-        let fresh = git.since;
-        if output == Output::InMemory || self.options.tier == Tier::Clone {
-            let (view, room) = self.start(id, &self.options)?;
-            return Ok(Opened { view, git, fresh, room, _over: None });
-        }
+    fn start_somewhere(
+        &self,
+        id: &str,
+        options: &Options,
+        deny: &DenyRules,
+        output: Output,
+    ) -> Result<(View, Kept), ShadowError> {
         let Some((rooms, mut room)) = self.make_a_room(id) else {
-            let view = self.start_view(&self.options)?;
-            return Ok(Opened { view, git, fresh, room: None, _over: None });
+            let is_copied = output == Output::Copied && !options.tier.copies();
+            let tier = if is_copied { Tier::Copy } else { options.tier };
+            return Ok((self.start_view(&Options { tier, ..options.clone() })?, Kept::default()));
         };
-        let (view, over) = self.start_in(rooms, &room, deny)?;
+        let (view, over) = match output {
+            Output::Copied if !options.tier.copies() => {
+                room.tell(|about| about.tier = Tier::Copy);
+                (self.start_view(&Options { tier: Tier::Copy, ..options.clone() })?, None)
+            }
+            // All of it is on the disk.
+            _ if options.tier == Tier::Clone => {
+                let build = Some(rooms.build(&room, &[], |_| Vec::new()));
+                (self.start_view(&Options { build, ..options.clone() })?, None)
+            }
+            Output::InMemory => (self.start_view(options)?, None),
+            Output::OnDisk | Output::Copied => self.start_in(rooms, &room, options, deny)?,
+        };
         room.tell(|about| about.process = view.process());
-        Ok(Opened { view, git, fresh, room: Some(room), _over: over })
-    }
-
-    /// A view of all in one: with a room on the disk only where it is a clone, which is to go after it.
-    pub(crate) fn start(&self, id: &str, options: &Options) -> Result<(View, Option<Room>), ShadowError> {
-        let made = if options.tier == Tier::Clone { self.make_a_room(id) } else { None };
-        let Some((rooms, mut room)) = made else { return Ok((self.start_view(options)?, None)) };
-        let build = Some(rooms.build(&room, &[], |_| Vec::new()));
-        let view = self.start_view(&Options { build, ..options.clone() })?;
-        room.tell(|about| about.process = view.process());
-        Ok((view, Some(room)))
+        Ok((view, Kept { room: Some(room), _over: over }))
     }
 
     /// A state folder that cannot be written is told by whoever needs it.
@@ -85,15 +103,16 @@ impl Views {
         &self,
         rooms: &Rooms,
         room: &Room,
+        options: &Options,
         deny: &DenyRules,
     ) -> Result<(View, Option<Used>), ShadowError> {
         let folders = rooms.folders(deny);
         if folders.is_empty() {
-            return Ok((self.start_view(&self.options)?, None));
+            return Ok((self.start_view(options)?, None));
         }
-        let with = |build| Options { build: Some(build), ..self.options.clone() };
+        let with = |build| Options { build: Some(build), ..options.clone() };
         // A finished layer serves as one of an overlay.
-        let over = if self.options.tier.copies() { None } else { rooms.warm().take(&folders) };
+        let over = if options.tier.copies() { None } else { rooms.warm().take(&folders) };
         if let Some(over) = over {
             let build = rooms.build(room, &folders, |folder| over.below(folder));
             let started = self.start_view(&with(build)).and_then(|mut view| {
@@ -108,7 +127,7 @@ impl Views {
         }
         let build = rooms.build(room, &folders, |_| Vec::new());
         let view = match self.start_view(&with(build)) {
-            Err(ShadowError::Refused(_)) => self.start_view(&self.options)?,
+            Err(ShadowError::Refused(_)) => self.start_view(options)?,
             started => started?,
         };
         Ok((view, None))
@@ -135,13 +154,31 @@ impl Views {
 impl Opened {
     /// Tells other processes that a command runs, or how much there is after it.
     pub(super) fn tell(&mut self, is_running: bool) {
-        let Some(room) = &mut self.room else { return };
-        let written = if is_running { None } else { self.view.usage().ok() };
-        let disk = (!is_running).then(|| room.bytes());
-        room.tell(|about| {
+        if !is_running {
+            self.kept.measure(&self.view);
+        }
+        self.kept.tell(|about| {
             about.is_running = is_running;
+            about.used = clock::unix_ms();
+        });
+    }
+}
+
+impl Kept {
+    /// Tells other processes how the view is.
+    pub(crate) fn tell(&mut self, change: impl FnOnce(&mut About)) {
+        if let Some(room) = &mut self.room {
+            room.tell(change);
+        }
+    }
+
+    /// Tells other processes how much was written in the view.
+    pub(crate) fn measure(&mut self, view: &View) {
+        let Some(room) = &mut self.room else { return };
+        let (written, disk) = (view.usage().ok(), room.bytes());
+        room.tell(|about| {
             about.memory_bytes = written.map_or(about.memory_bytes, |(bytes, _)| bytes);
-            about.disk_bytes = disk.unwrap_or(about.disk_bytes);
+            about.disk_bytes = disk;
         });
     }
 }

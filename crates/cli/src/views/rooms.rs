@@ -60,9 +60,11 @@ pub(crate) struct About {
     pub(crate) process: u32,
     /// In milliseconds since the Unix epoch.
     pub(crate) started: u64,
+    /// When it had something to do last.
     pub(crate) used: u64,
+    /// Whether a command or a server runs in it.
     pub(crate) is_running: bool,
-    /// Written by its commands, when the last one had ended.
+    /// Written by its commands, when the last one had ended; by a server, when that was last looked at.
     pub(crate) memory_bytes: u64,
     pub(crate) disk_bytes: u64,
 }
@@ -172,7 +174,6 @@ impl Room {
     /// Tells other processes how the view is. That it cannot be told is no error: the room is as good.
     pub(super) fn tell(&mut self, change: impl FnOnce(&mut About)) {
         change(&mut self.about);
-        self.about.used = clock::unix_ms();
         let _ = write(&self.folder, ABOUT, &self.about);
     }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use headstart_overlay_fs::OsTree;
 use headstart_shadow::{Command, End, ReadRules, ShadowError, View};
+use headstart_tool_gate::DenyRules;
 
-use super::Views;
-use super::rooms::Room;
+use super::{BuildOutput, Kept, Views};
 
 /// A name that no file of a project has.
 const WRITTEN: &str = "headstart-shadow-check";
@@ -32,8 +32,10 @@ impl Views {
         ]
     }
 
-    fn plain(&self) -> Result<(View, Option<Room>), String> {
-        self.start("check", &self.options).map_err(|error| error.to_string())
+    fn plain(&self) -> Result<(View, Kept), String> {
+        let in_memory = BuildOutput::InMemory;
+        self.start("check", &self.options, &DenyRules::default(), in_memory)
+            .map_err(|error| error.to_string())
     }
 
     fn writes(&self) -> Result<(), String> {

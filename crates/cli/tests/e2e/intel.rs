@@ -13,7 +13,7 @@ use crate::support::{Outcome, Session};
 const SERVER: &str = include_str!("../support/language_server.py");
 
 /// A project with two files of a language whose server plays this part, and settings for it.
-fn session(part: &str, settings: &str) -> Session {
+pub(crate) fn session(part: &str, settings: &str) -> Session {
     let session = Session::new().variable("HEADSTART_SHADOW", "");
     session.write("server/mock", SERVER);
     let server = session.workspace().with_file_name("server").join("mock").canonicalize().unwrap();
@@ -31,20 +31,20 @@ fn session(part: &str, settings: &str) -> Session {
     session
 }
 
-fn edit(from: &str, to: &str) -> Value {
+pub(crate) fn edit(from: &str, to: &str) -> Value {
     call("edit", &json!({"file_path": "a.mock", "old_string": from, "new_string": to}))
 }
 
-fn at_one(tool: &str) -> Value {
+pub(crate) fn at_one(tool: &str) -> Value {
     call(tool, &json!({"path": "a.mock", "line": 1, "symbol": "one"}))
 }
 
-fn diagnostics() -> Value {
+pub(crate) fn diagnostics() -> Value {
     call("diagnostics", &json!({"paths": ["a.mock"]}))
 }
 
 /// What the model read, one text for each call.
-fn read(outcome: &Outcome) -> Vec<String> {
+pub(crate) fn read(outcome: &Outcome) -> Vec<String> {
     let results = outcome.json().into_iter().filter(|line| line["type"] == "toolResult");
     let said = |line: Value| {
         let result = &line["result"];
@@ -54,7 +54,7 @@ fn read(outcome: &Outcome) -> Vec<String> {
     results.map(said).collect()
 }
 
-fn turns(calls: &[Value]) -> Value {
+pub(crate) fn turns(calls: &[Value]) -> Value {
     let calls = calls.iter().map(|call| json!({"toolCalls": [call]}));
     let turns: Vec<Value> = calls.chain([json!({"text": "Done."})]).collect();
     json!({ "turns": turns })

@@ -26,6 +26,8 @@ mod found;
 mod git;
 mod images;
 mod intel;
+mod intel_servers;
+mod intel_views;
 mod kept_prefix;
 mod killed;
 mod no_views;

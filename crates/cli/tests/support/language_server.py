@@ -42,6 +42,8 @@ def look(uri):
         used = re.match(r"use (\S+)", line)
         if "ERR" in line or used and not os.path.exists(os.path.join(folder, used[1])):
             found.append({"range": at(number), "severity": 1, "message": line})
+    if PART.startswith("builds"):
+        found.extend({"range": at(0), "severity": 1, "message": said} for said in build())
     send({"method": "textDocument/publishDiagnostics", "params": {"uri": uri, "version": version, "diagnostics": found}})
 
 
@@ -53,10 +55,26 @@ def on_disk(name):
         return type(error).__name__
 
 
+def build():
+    """Writes 40 MiB of build output; what went wrong."""
+    try:
+        os.makedirs("target", exist_ok=True)
+        with open("target/built", "wb") as file:
+            for _ in range(40):
+                file.write(b"x" * (1 << 20))
+    except OSError as error:
+        return [str(error)]
+    return []
+
+
 def answer(method, params):
     uri = params.get("textDocument", {}).get("uri", "")
     folder = os.path.dirname(uri)
     if method == "textDocument/hover":
+        if PART == "builds too much":
+            time.sleep(1000)
+        if PART == "builds":
+            return {"contents": f"target/warm: {on_disk('target/warm')}"}
         if PART == "flood":
             while True:
                 send({"method": "window/logMessage", "params": {"message": "x" * 60000}})

@@ -62,6 +62,10 @@ pub struct View {
     hidden: BTreeSet<WorkspacePath>,
     /// Whether a program was started that may still run.
     has_program: bool,
+    /// How much the program builds.
+    watch: Option<Watch>,
+    /// Whether it was ended because there was too much build output.
+    is_over_disk: bool,
     /// By the last command.
     spent: Spent,
     tier: Tier,
@@ -169,6 +173,8 @@ impl View {
             known: BTreeMap::new(),
             hidden: BTreeSet::new(),
             has_program: false,
+            watch: None,
+            is_over_disk: false,
             spent: Spent::default(),
             original: Original::default(),
             tier: options.tier,
@@ -392,7 +398,11 @@ impl View {
     }
 
     fn check_alive(&self) -> Result<(), ShadowError> {
-        if self.ended { Err(ShadowError::Ended) } else { Ok(()) }
+        if self.ended { Err(self.why_ended()) } else { Ok(()) }
+    }
+
+    fn why_ended(&self) -> ShadowError {
+        if self.is_over_disk { ShadowError::Disk } else { ShadowError::Ended }
     }
 
     fn end_now(&mut self) {
@@ -401,6 +411,7 @@ impl View {
                 let _ = socket.shutdown(Shutdown::Both);
             }
             end_process(&mut self.child);
+            self.watch_no_more();
         }
     }
 }

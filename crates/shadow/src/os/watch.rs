@@ -1,4 +1,4 @@
-//! Watches how much build output lies on a disk while a command runs.
+//! Watches how much build output lies on a disk while a command or a program runs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,20 +11,31 @@ use crate::BuildRoom;
 use crate::os::view::Ender;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// A look takes at most this part of the time.
+/// A look takes at most this part of the time of a command, and this of the time of a program, which is idle for most of it.
 const PART: u32 = 20;
+const PART_OF_PROGRAM: u32 = 100;
 /// Of a disk so many hundredths stay free.
 const FREE: u64 = 2;
 
 /// Watches until it is asked what came of it.
+#[derive(Debug)]
 pub(super) struct Watch {
     thread: JoinHandle<bool>,
     over: Sender<()>,
 }
 
 impl Watch {
-    /// Ends the view as soon as there is too much. Of a clone these bytes and files may be in its room.
+    /// Ends the view of a command as soon as there is too much. Of a clone these bytes and files may be in its room.
     pub(super) fn start(build: &BuildRoom, ender: Ender, clone: Option<(u64, u64)>) -> Self {
+        Self::look(build, ender, clone, PART)
+    }
+
+    /// The same for a program that stays.
+    pub(super) fn of_program(build: &BuildRoom, ender: Ender, clone: Option<(u64, u64)>) -> Self {
+        Self::look(build, ender, clone, PART_OF_PROGRAM)
+    }
+
+    fn look(build: &BuildRoom, ender: Ender, clone: Option<(u64, u64)>, part: u32) -> Self {
         let (over, is_over) = channel();
         let (folder, measured, bytes) = (build.folder.clone(), build.measured.clone(), build.bytes);
         // What a clone shares with the workspace counts as its own.
@@ -42,7 +53,7 @@ impl Watch {
                     ender.end();
                     return true;
                 }
-                pause = EVERY.max(began.elapsed() * PART);
+                pause = EVERY.max(began.elapsed() * part);
             }
             false
         });

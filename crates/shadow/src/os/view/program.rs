@@ -6,12 +6,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use super::super::channel::Message;
 use super::super::collect::{end, is_gone, send};
 use super::super::until_now;
+use super::super::watch::Watch;
 use super::View;
 use crate::{Command, Program, Running, ShadowError};
 
 impl View {
     /// Starts a program with pipes. It runs until it ends, is stopped, or the view ends; a program that runs already is ended first. All that
-    /// holds for a command holds for it, but that it has no time limit, and its output is its holder's to read.
+    /// holds for a command holds for it, but that it has no time limit, and its output is its holder's to read. Where it builds too much the view is
+    /// ended, and says [`ShadowError::Disk`] from then on.
     ///
     /// Meanwhile [`show`](Self::show) and [`hide`](Self::hide) work, and each content that is shown gets a time of its own, a later second than
     /// those before. [`run`](Self::run) is refused. The time, output limit and streams of `command` do not count.
@@ -28,10 +30,16 @@ impl View {
             sent => self.heard(sent)?,
         }
         drop((input, output, errors));
+        self.watch_no_more();
         let answer = self.answer()?;
         self.has_program = answer.kind() == b"started";
         match answer.kind() {
-            b"started" => Ok(Program { stdin, stdout, stderr }),
+            b"started" => {
+                if let (Some(build), Ok(ender)) = (&self.build, self.ender()) {
+                    self.watch = Some(Watch::of_program(build, ender, self.room));
+                }
+                Ok(Program { stdin, stdout, stderr })
+            }
             b"failed" => Err(ShadowError::Command { message: answer.text(1) }),
             _ => Err(self.wrong()),
         }
@@ -40,6 +48,7 @@ impl View {
     /// Ends the program and all that it started, and comes back when none of it is left. That none runs is no error.
     pub fn stop_program(&mut self) -> Result<(), ShadowError> {
         self.request(b"stop")?;
+        self.watch_no_more();
         self.pass_a_moment();
         self.has_program = false;
         Ok(())
@@ -64,6 +73,10 @@ impl View {
         }
     }
 
+    pub(super) fn watch_no_more(&mut self) {
+        self.is_over_disk |= self.watch.take().is_some_and(Watch::end);
+    }
+
     fn request(&mut self, kind: &[u8]) -> Result<Message, ShadowError> {
         self.check_alive()?;
         let sent = self.channel.send(&[kind], &[]);
@@ -75,7 +88,7 @@ impl View {
         let received = self.channel.receive();
         self.heard(received)?.ok_or_else(|| {
             self.end_now();
-            ShadowError::Ended
+            self.why_ended()
         })
     }
 
@@ -83,7 +96,7 @@ impl View {
         outcome.map_err(|error| {
             self.end_now();
             if is_gone(&error) {
-                ShadowError::Ended
+                self.why_ended()
             } else {
                 ShadowError::Protocol { message: error.to_string() }
             }
