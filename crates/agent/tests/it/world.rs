@@ -1,6 +1,9 @@
 //! A model that does what the prompt says, a host whose clock stands still, and a user's hands.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod deed;
+mod project;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,9 +23,7 @@ use headstart_agent::{
 use headstart_budget::ledger::{Entry, Source};
 use headstart_budget::policy::{Habits, Hold, Mode, Policy, Tariff};
 use headstart_budget::{EntryBuilder, Metering, Unwritten};
-use headstart_context::{
-    MentionSource, Outside, ProjectRules, Surroundings, Window, mention_room, resolve_mentions, system_text,
-};
+use headstart_context::{ProjectRules, Surroundings, Window, system_text};
 use headstart_forked_query::{
     BackgroundModel, CacheSafeParams, EventStream, FinishReason, Message, Model, ModelError, ModelEvent,
     ModelRequest, Part, Prices, Role, ToolCall, Usage, check_pairing,
@@ -32,6 +33,8 @@ use headstart_speculation::{Beside, Consent, Engine, Host, Limits, PromptOf, Ste
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Declaration, Gate, GateContext, Verdict};
 use headstart_toolbox::{Tool, Toolbox};
 use serde_json::{Value, json};
+
+use self::deed::{call, deed};
 
 /// What a test may set before the conversation begins.
 pub(crate) struct Setting {
@@ -400,45 +403,6 @@ impl Obedient {
     }
 }
 
-fn call(name: &str, args: &Value) -> ModelEvent {
-    let args = args.as_object().cloned().unwrap_or_default();
-    ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.to_owned(), args })
-}
-
-/// What the last prompt asks for, until its result is there.
-fn deed(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
-    let last = request.messages.last();
-    let prompt = request.messages.iter().rev().find(|message| message.role == Role::User).map(text_of);
-    let prompt = prompt.unwrap_or_default();
-    // What goes with it stands behind it.
-    let prompt = prompt.split("\n\nWhat is named with an @").next().unwrap_or_default();
-    let prompt = prompt.split("\n\n<project-rules").next().unwrap_or_default();
-    let prompt = prompt.rsplit("\n\n").next().unwrap_or_default();
-    let call = |name: &str, args: &Value| vec![call(name, args)];
-    if last.is_some_and(|message| message.role == Role::Tool) {
-        return Ok(vec![ModelEvent::Text(format!("Done: {prompt}."))]);
-    }
-    let mut words = prompt.split(' ');
-    let (word, file) = (words.next().unwrap_or_default(), words.next().unwrap_or("made.txt"));
-    Ok(match word {
-        "read" => call("read_file", &json!({ "file_path": file })),
-        "edit" => call("write_file", &json!({ "file_path": file, "content": format!("{prompt}\n") })),
-        "change" => {
-            call("edit", &json!({ "file_path": file, "old_string": "one\n", "new_string": "changed\n" }))
-        }
-        "deploy" => call("deploy", &json!({ "place": file })),
-        "run" => call("shell", &json!({ "command": "rm notes.txt" })),
-        "fail" => {
-            return Err(ModelError::Misconfigured {
-                provider: "a test".to_owned(),
-                message: "no such model".to_owned(),
-            });
-        }
-        "panic" => panic!("the model panics"),
-        _ => vec![ModelEvent::Text(format!("I heard: {prompt}."))],
-    })
-}
-
 #[async_trait]
 impl Model for Obedient {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
@@ -518,16 +482,7 @@ impl Host for StillHost {
         if !self.tells_project {
             return Ok(Beside::default());
         }
-        let gate = self.gate_context();
-        let room = mention_room(None, conversation);
-        let resolved = resolve_mentions(prompt, tree, &gate, &Nothing, room).await;
-        let resolved = resolved.map_err(|error| error.to_string())?;
-        let (system, history) = (conversation.system(), conversation.history());
-        let rules = ProjectRules::read(tree, &gate).await;
-        let told = rules.beside_prompt(prompt, system, history, tree, &gate).await;
-        let texts: Vec<_> = resolved.text.into_iter().chain(told.text).collect();
-        let text = (!texts.is_empty()).then(|| texts.join("\n\n"));
-        Ok(Beside { text, images: resolved.images, read: resolved.read })
+        project::beside(prompt, conversation, tree, &self.gate_context()).await
     }
 
     async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {
@@ -536,16 +491,6 @@ impl Host for StillHost {
 
     async fn step_above(&self, _step: &Step) -> Option<StepAbove> {
         panic!("the policy answers for steps");
-    }
-}
-
-/// Knows of nothing but files and rules.
-struct Nothing;
-
-#[async_trait]
-impl MentionSource for Nothing {
-    async fn tell(&self, _what: Outside, _prompt: &str) -> Result<String, String> {
-        Err("is not known here".to_owned())
     }
 }
 

@@ -1,0 +1,45 @@
+//! What the model of these tests does.
+
+use headstart_forked_query::{ModelError, ModelEvent, ModelRequest, Role, ToolCall};
+use serde_json::{Value, json};
+
+use super::text_of;
+
+pub(super) fn call(name: &str, args: &Value) -> ModelEvent {
+    let args = args.as_object().cloned().unwrap_or_default();
+    ModelEvent::ToolCall(ToolCall { id: String::new(), name: name.to_owned(), args })
+}
+
+/// What the last prompt asks for, until its result is there.
+pub(super) fn deed(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError> {
+    let last = request.messages.last();
+    let prompt = request.messages.iter().rev().find(|message| message.role == Role::User).map(text_of);
+    let prompt = prompt.unwrap_or_default();
+    // What goes with it stands behind it.
+    let prompt = prompt.split("\n\nWhat is named with an @").next().unwrap_or_default();
+    let prompt = prompt.split("\n\n<project-rules").next().unwrap_or_default();
+    let prompt = prompt.rsplit("\n\n").next().unwrap_or_default();
+    let call = |name: &str, args: &Value| vec![call(name, args)];
+    if last.is_some_and(|message| message.role == Role::Tool) {
+        return Ok(vec![ModelEvent::Text(format!("Done: {prompt}."))]);
+    }
+    let mut words = prompt.split(' ');
+    let (word, file) = (words.next().unwrap_or_default(), words.next().unwrap_or("made.txt"));
+    Ok(match word {
+        "read" => call("read_file", &json!({ "file_path": file })),
+        "edit" => call("write_file", &json!({ "file_path": file, "content": format!("{prompt}\n") })),
+        "change" => {
+            call("edit", &json!({ "file_path": file, "old_string": "one\n", "new_string": "changed\n" }))
+        }
+        "deploy" => call("deploy", &json!({ "place": file })),
+        "run" => call("shell", &json!({ "command": "rm notes.txt" })),
+        "fail" => {
+            return Err(ModelError::Misconfigured {
+                provider: "a test".to_owned(),
+                message: "no such model".to_owned(),
+            });
+        }
+        "panic" => panic!("the model panics"),
+        _ => vec![ModelEvent::Text(format!("I heard: {prompt}."))],
+    })
+}

@@ -1,0 +1,38 @@
+//! What goes with a prompt in a project that has rules.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use headstart_context::{MentionSource, Outside, ProjectRules, mention_room, resolve_mentions};
+use headstart_forked_query::CacheSafeParams;
+use headstart_overlay_fs::Tree;
+use headstart_speculation::Beside;
+use headstart_tool_gate::GateContext;
+
+/// What it mentions, and the rules that are new to the model.
+pub(super) async fn beside(
+    prompt: &str,
+    conversation: &CacheSafeParams,
+    tree: &Arc<dyn Tree>,
+    gate: &GateContext,
+) -> Result<Beside, String> {
+    let room = mention_room(None, conversation);
+    let resolved = resolve_mentions(prompt, tree, gate, &Nothing, room).await;
+    let resolved = resolved.map_err(|error| error.to_string())?;
+    let (system, history) = (conversation.system(), conversation.history());
+    let rules = ProjectRules::read(tree, gate).await;
+    let told = rules.beside_prompt(prompt, system, history, tree, gate).await;
+    let texts: Vec<_> = resolved.text.into_iter().chain(told.text).collect();
+    let text = (!texts.is_empty()).then(|| texts.join("\n\n"));
+    Ok(Beside { text, images: resolved.images, read: resolved.read })
+}
+
+/// Knows of nothing but files and rules.
+struct Nothing;
+
+#[async_trait]
+impl MentionSource for Nothing {
+    async fn tell(&self, _what: Outside, _prompt: &str) -> Result<String, String> {
+        Err("is not known here".to_owned())
+    }
+}
