@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use headstart_agent::{
-    AgentHandle, AgentOptions, Answer, Edit, Item, LedgerStore, Ports, Runtime, StoreError, agent,
+    AfterDecline, AgentHandle, AgentOptions, Answer, Edit, Item, LedgerStore, Ports, Runtime, StoreError,
+    agent,
 };
 use headstart_budget::ledger::{Entry, Outcome, Source};
 use headstart_budget::policy::{Cap, Habits, Mode, Policy, Tariff};
@@ -249,6 +250,7 @@ impl World<'_> {
             candidates: 1,
             parallel: 1,
             attended: true,
+            after_decline: AfterDecline::default(),
             events: false,
             id: format!("session-{first}"),
         }

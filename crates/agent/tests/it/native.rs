@@ -1,5 +1,6 @@
 //! An agent in a folder of this machine.
 #![expect(clippy::disallowed_methods, reason = "the folder on disk is what is looked at")]
+#![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 
 use headstart_agent::native::{NativeAgent, NativeError, NativeOptions};
 use headstart_budget::policy::Mode;

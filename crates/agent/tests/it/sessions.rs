@@ -121,7 +121,7 @@ fn a_conversation_of_another_workspace_goes_on_and_both_are_told_so() {
     let without = kept.replace(r#","workspace":"/elsewhere""#, "");
     assert_ne!(without, kept);
     for (workspace, kept) in [("/elsewhere", kept), ("/work", without)] {
-        let world = World::new(&Setting { kept, workspace, ..Setting::default() });
+        let world = World::new(&Setting { workspace, kept, ..Setting::default() });
         assert_eq!(told(&world), 0);
     }
 }
