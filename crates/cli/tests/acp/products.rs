@@ -125,6 +125,7 @@ fn every_message_of_the_stories_is_one_of_the_protocol() {
     stories::other_words_and_a_cancel_take_the_suggestion_back();
     stories::the_diff_of_what_ran_ahead_is_shown_before_it_is_taken();
     stories::what_is_off_suggests_nothing();
+    stories::tools_servers_and_a_summary_are_asked_for_by_commands();
     stories::every_candidate_is_told_in_its_order();
     stories::every_tool_that_edits_shows_its_file_and_both_sides();
     stories::a_call_waits_for_its_user();

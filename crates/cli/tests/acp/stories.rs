@@ -252,7 +252,7 @@ pub(crate) fn an_undo_takes_the_last_turn_back() {
 }
 
 #[test]
-fn tools_servers_and_a_summary_are_asked_for_by_commands() {
+pub(crate) fn tools_servers_and_a_summary_are_asked_for_by_commands() {
     let user = (1..=6).fold(User::new(), |user, number| user.says(&format!("Answer {number}.")));
     let user = user.says("We counted.").says("Answer 7.");
     let mut client = user.client("plan");
