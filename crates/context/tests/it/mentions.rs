@@ -138,6 +138,7 @@ fn no_file_leaves_its_fence_or_poses_as_rules() {
 }
 
 #[cfg(unix)]
+#[expect(clippy::disallowed_types, reason = "a program makes the pipe that the crate must not wait for")]
 #[test]
 fn a_device_and_a_link_out_of_the_project_are_not_read() {
     let folder = tempfile::tempdir().expect("a folder");
