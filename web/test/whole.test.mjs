@@ -53,6 +53,8 @@ test("the whole flow goes by keyboard: suggestion, diff, Tab, a boundary with co
   await visitor.suggestion("run the tests");
   await visitor.ahead("boundary");
   assert.doesNotMatch(await visitor.log(), /npm test/, "nobody was asked, so nothing ran");
+  const why = await page.locator("[data-ahead] ~ p.quiet").innerText();
+  assert.match(why, /A browser has no copy-on-write view of a project/, "it says why it stopped, and where it would not");
   await visitor.press("Tab");
   await page.waitForSelector("#question");
   await page.waitForFunction(() => document.activeElement?.id === "question");
