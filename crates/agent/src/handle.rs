@@ -7,7 +7,7 @@ use futures::Stream;
 use futures::channel::oneshot;
 use futures::task::AtomicWaker;
 use headstart_budget::Metering;
-use headstart_budget::policy::{Hold, Mode, Tariff};
+use headstart_budget::policy::{Mode, SkipReason, Tariff};
 use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion};
 use headstart_overlay_fs::ChangeSet;
@@ -235,7 +235,7 @@ impl AgentHandle {
     }
 
     /// Whether a suggestion would be asked for now.
-    pub fn may_suggest(&self) -> Result<(), Hold> {
+    pub fn may_suggest(&self) -> Result<(), SkipReason> {
         self.with(Core::may_ask)
     }
 

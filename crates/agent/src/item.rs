@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use headstart_budget::policy::Hold;
+use headstart_budget::policy::SkipReason;
 use headstart_forked_query::{ModelError, ToolCall, ToolOutcome};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
@@ -201,7 +201,7 @@ pub enum NotTaken {
 #[non_exhaustive]
 pub enum NoSuggestion {
     /// The policy holds it back.
-    Held(Hold),
+    Held(SkipReason),
     /// The question to the model failed.
     Failed(ModelError),
 }

@@ -3,7 +3,7 @@ use std::error::Error;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_budget::Unwritten;
-use headstart_budget::policy::{Habits, Hold};
+use headstart_budget::policy::{Habits, SkipReason};
 
 /// What the conversation needs from the program around it beside the [`Host`](headstart_speculation::Host) of its engine.
 pub trait Runtime: Send + Sync {
@@ -12,7 +12,7 @@ pub trait Runtime: Send + Sync {
 
     /// Why the machine that does the background work has nothing to spare, if it is this one and has not. It is asked before work ahead, so it
     /// answers at once.
-    fn machine(&self) -> Option<Hold> {
+    fn machine(&self) -> Option<SkipReason> {
         None
     }
 

@@ -12,7 +12,7 @@ use headstart_speculation::{Cost, Speculation, Status};
 pub use self::entries::{EntryBuilder, NotShown, QueryCost, of_acceptance, outcome};
 pub use self::run::RunMeter;
 use crate::ledger::{Entry, Outcome};
-use crate::policy::{Allowance, Experience, Habits, Hold, Lesson, Mode, Policy, Room, Tariff};
+use crate::policy::{Allowance, Experience, Habits, Lesson, Mode, Policy, Room, SkipReason, Tariff};
 
 /// What one conversation knows of costs and outcomes: it is asked before something is done ahead, and told what came of it.
 ///
@@ -24,7 +24,7 @@ pub struct Metering {
     policy: Policy,
     experience: Experience,
     /// Why the machine that does the background work has nothing to spare.
-    machine: Option<Hold>,
+    machine: Option<SkipReason>,
     /// Why suggestions did not run, by their id, until it is known what became of them.
     held: BTreeMap<String, &'static str>,
     /// Whether a suggestion was on screen.
@@ -105,7 +105,7 @@ impl Metering {
 
     /// The machine that does the background work has something to spare (`None`) or not; where another machine does it, nothing is told.
     /// It counts in [`Mode::Auto`].
-    pub fn set_machine(&mut self, trouble: Option<Hold>) {
+    pub fn set_machine(&mut self, trouble: Option<SkipReason>) {
         self.machine = trouble;
     }
 
@@ -115,7 +115,7 @@ impl Metering {
     }
 
     /// Whether to report now, once, why no suggestion comes: not before the user has seen one.
-    pub fn should_report(&mut self, hold: Hold) -> bool {
+    pub fn should_report(&mut self, hold: SkipReason) -> bool {
         self.has_shown && self.reported.insert(hold.code().to_owned())
     }
 
@@ -125,10 +125,10 @@ impl Metering {
     }
 
     /// Whether to ask for a suggestion. That nothing is asked for is a lesson to remember, too.
-    pub fn ask(&mut self, now: u64) -> Result<(), Hold> {
+    pub fn ask(&mut self, now: u64) -> Result<(), SkipReason> {
         let answer = self.may_ask(now);
         if let Err(hold) = answer
-            && hold != Hold::Off
+            && hold != SkipReason::Off
         {
             self.suggested(now, "", None, QueryCost::default(), Some(hold.code().into()));
         }
@@ -136,7 +136,7 @@ impl Metering {
     }
 
     /// Whether a suggestion would be asked for now.
-    pub fn may_ask(&self, now: u64) -> Result<(), Hold> {
+    pub fn may_ask(&self, now: u64) -> Result<(), SkipReason> {
         self.policy.ask(&self.experience, now)?;
         self.spared()
     }
@@ -158,7 +158,7 @@ impl Metering {
     }
 
     /// As [`run`](Self::run), on top of so many steps that the user has not taken yet.
-    pub fn run_above(&self, now: u64, below: usize, text: &str) -> Result<Allowance, Hold> {
+    pub fn run_above(&self, now: u64, below: usize, text: &str) -> Result<Allowance, SkipReason> {
         self.spared()?;
         self.policy.run_above(&self.experience, below, text, now)
     }
@@ -176,7 +176,7 @@ impl Metering {
         self.reported.retain(|code| code != "allowance" && code != "day_starts");
     }
 
-    fn spared(&self) -> Result<(), Hold> {
+    fn spared(&self) -> Result<(), SkipReason> {
         let trouble = self.machine.filter(|_| self.policy.mode == Mode::Auto);
         trouble.map_or(Ok(()), Err)
     }

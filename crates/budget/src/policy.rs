@@ -2,7 +2,7 @@
 //!
 //! A [`Policy`] is what the user set. An [`Experience`] is what is known: what the ledger of a project tells of costs, what
 //! this session has cost and lost, and the [`Habits`] of the user, which are the same in every project. From both come
-//! answers, with reasons: an [`Allowance`] or a [`Hold`]. Nothing here has a clock; the host says what time it is.
+//! answers, with reasons: an [`Allowance`] or a [`SkipReason`]. Nothing here has a clock; the host says what time it is.
 //!
 //! In [`Mode::Auto`] a model that costs nothing is always asked, and every suggestion runs until the user has left many of
 //! them untaken. Where tokens cost money, a session may lose (spend on questions and on runs that nobody takes) a starting sum and
@@ -12,13 +12,13 @@
 //!
 //! ```
 //! use headstart_forked_query::Prices;
-//! use headstart_budget::policy::{Experience, Habits, Hold, Mode, Policy, Tariff};
+//! use headstart_budget::policy::{Experience, Habits, SkipReason, Mode, Policy, Tariff};
 //!
 //! let experience = Experience::of(Tariff::new("m", Prices::default()), Habits::default(), &[]);
 //! let policy = Policy::default();
 //! assert!(policy.ask(&experience, 0).is_ok() && policy.run(&experience, "run the tests", 0).is_ok());
-//! assert_eq!(policy.run(&experience, "/clear", 0), Err(Hold::Command));
-//! assert_eq!(Policy { mode: Mode::Off, ..policy }.ask(&experience, 0), Err(Hold::Off));
+//! assert_eq!(policy.run(&experience, "/clear", 0), Err(SkipReason::Command));
+//! assert_eq!(Policy { mode: Mode::Off, ..policy }.ask(&experience, 0), Err(SkipReason::Off));
 //! ```
 //!
 //! # Limitations
@@ -30,9 +30,9 @@ mod caps;
 mod estimate;
 mod experience;
 mod habits;
-mod hold;
 mod room;
 mod several;
+mod skip_reason;
 mod tariff;
 #[cfg(test)]
 mod tests;
@@ -44,8 +44,8 @@ use headstart_followup_state::{FilterReason, filter};
 pub use caps::{Cap, Measure, Scope, Spent};
 pub use experience::{Experience, OfSession};
 pub use habits::{Habits, Lesson};
-pub use hold::Hold;
 pub use room::Room;
+pub use skip_reason::SkipReason;
 pub use tariff::Tariff;
 
 use headstart_forked_query::Money;
@@ -133,13 +133,13 @@ impl Default for Policy {
 
 impl Policy {
     /// Whether to ask for a suggestion.
-    pub fn ask(&self, experience: &Experience, now_ms: u64) -> Result<(), Hold> {
+    pub fn ask(&self, experience: &Experience, now_ms: u64) -> Result<(), SkipReason> {
         self.within_caps(experience, 1, now_ms)?;
         if !self.weighs_costs(experience) {
             return Ok(());
         }
         if let Some(left) = experience.habits().pause(self.rare_from()) {
-            return Err(Hold::BackingOff { row: experience.habits().row, left });
+            return Err(SkipReason::BackingOff { row: experience.habits().row, left });
         }
         let room = self.room(experience, now_ms);
         let costs = experience.question_cost();
@@ -147,7 +147,7 @@ impl Policy {
     }
 
     /// Whether to run a suggestion ahead, and what it may spend.
-    pub fn run(&self, experience: &Experience, text: &str, now_ms: u64) -> Result<Allowance, Hold> {
+    pub fn run(&self, experience: &Experience, text: &str, now_ms: u64) -> Result<Allowance, SkipReason> {
         self.may_run_at_all(text)?;
         self.one_of(experience, experience.chance(), 1, now_ms)
     }
@@ -160,25 +160,25 @@ impl Policy {
         below: usize,
         text: &str,
         now_ms: u64,
-    ) -> Result<Allowance, Hold> {
+    ) -> Result<Allowance, SkipReason> {
         self.may_run_at_all(text)?;
         let chance = experience.chance();
         if self.weighs_costs(experience) && chance < STEP_ABOVE_FROM {
-            return Err(Hold::Unlikely { chance, from: STEP_ABOVE_FROM });
+            return Err(SkipReason::Unlikely { chance, from: STEP_ABOVE_FROM });
         }
         let reached: f64 = std::iter::repeat_n(chance, below).product();
         self.one_of(experience, reached * chance, 1, now_ms)
     }
 
-    fn may_run_at_all(&self, text: &str) -> Result<(), Hold> {
+    fn may_run_at_all(&self, text: &str) -> Result<(), SkipReason> {
         if self.mode == Mode::Off {
-            return Err(Hold::Off);
+            return Err(SkipReason::Off);
         }
         if text.trim_start().starts_with('/') {
-            return Err(Hold::Command);
+            return Err(SkipReason::Command);
         }
         if filter(text.trim()) == Err(FilterReason::Destructive) {
-            return Err(Hold::Destructive);
+            return Err(SkipReason::Destructive);
         }
         Ok(())
     }
@@ -190,7 +190,7 @@ impl Policy {
         chance: f64,
         many: u32,
         now_ms: u64,
-    ) -> Result<Allowance, Hold> {
+    ) -> Result<Allowance, SkipReason> {
         self.within_caps(experience, many, now_ms)?;
         if self.mode == Mode::Auto {
             self.within_patience(experience)?;
@@ -205,14 +205,20 @@ impl Policy {
     }
 
     /// Where the work costs nothing, every second suggestion still runs.
-    fn within_patience(&self, experience: &Experience) -> Result<(), Hold> {
+    fn within_patience(&self, experience: &Experience) -> Result<(), SkipReason> {
         let row = experience.habits().row;
         let Some(over) = row.checked_sub(self.patience) else { return Ok(()) };
-        if experience.tariff().is_free() && over % 2 == 1 { Ok(()) } else { Err(Hold::Row { row }) }
+        if experience.tariff().is_free() && over % 2 == 1 { Ok(()) } else { Err(SkipReason::Row { row }) }
     }
 
     /// What a run may cost, in tokens. The question for what comes after it is left out: it is asked on top.
-    fn run_limit(&self, experience: &Experience, chance: f64, many: u32, now_ms: u64) -> Result<f64, Hold> {
+    fn run_limit(
+        &self,
+        experience: &Experience,
+        chance: f64,
+        many: u32,
+        now_ms: u64,
+    ) -> Result<f64, SkipReason> {
         let question = experience.question_cost();
         let room = self.room(experience, now_ms);
         let left = room.left / f64::from(many);
@@ -221,7 +227,7 @@ impl Policy {
         } else {
             let worth = chance * experience.saves_seconds() * self.second_is_worth / (1.0 - chance);
             if worth < LEAST_RUN * question {
-                return Err(Hold::NotWorthIt { worth, costs: LEAST_RUN * question });
+                return Err(SkipReason::NotWorthIt { worth, costs: LEAST_RUN * question });
             }
             worth
         };
@@ -235,14 +241,14 @@ impl Policy {
     }
 
     /// Whether the caps leave room for the next request of so `many` that are at work at the same time.
-    fn within_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Result<(), Hold> {
+    fn within_caps(&self, experience: &Experience, many: u32, now_ms: u64) -> Result<(), SkipReason> {
         if self.mode == Mode::Off {
-            return Err(Hold::Off);
+            return Err(SkipReason::Off);
         }
         let room = experience.question_spends().times(many);
         for (scope, cap) in self.caps(experience) {
             if let Some(measure) = cap.reached(experience.spent(scope, now_ms), room) {
-                return Err(Hold::Cap { scope, measure });
+                return Err(SkipReason::Cap { scope, measure });
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headstart_budget::policy::Hold;
+use headstart_budget::policy::SkipReason;
 
 use crate::environment::Environment;
 
@@ -26,12 +26,12 @@ impl Machine {
     }
 
     /// Why it has nothing to spare, if it has not.
-    pub(crate) fn trouble(&self) -> Option<Hold> {
+    pub(crate) fn trouble(&self) -> Option<SkipReason> {
         if self.is_on_battery() {
-            return Some(Hold::Battery);
+            return Some(SkipReason::Battery);
         }
         let load = self.load()?;
-        (MOST_LOAD * self.processors < load).then_some(Hold::Load)
+        (MOST_LOAD * self.processors < load).then_some(SkipReason::Load)
     }
 
     /// Its memory, in bytes.
@@ -97,12 +97,12 @@ mod tests {
             (vec![], None),
             (load("0.10 0.2 0.3 1/200 4711"), None),
             (load("8.00 0.2 0.3 1/200 4711"), None),
-            (load("8.01 0.2 0.3 1/200 4711"), Some(Hold::Load)),
+            (load("8.01 0.2 0.3 1/200 4711"), Some(SkipReason::Load)),
             (load("much"), None),
-            (battery("Discharging"), Some(Hold::Battery)),
+            (battery("Discharging"), Some(SkipReason::Battery)),
             (battery("Charging"), None),
             (battery("Full"), None),
-            ([battery("Discharging"), mains("0")].concat(), Some(Hold::Battery)),
+            ([battery("Discharging"), mains("0")].concat(), Some(SkipReason::Battery)),
             // It charges more slowly than it is used.
             ([battery("Discharging"), mains("1")].concat(), None),
             ([battery("Discharging"), supply(BAT, &[("scope", "Device")])].concat(), None),

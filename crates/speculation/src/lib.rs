@@ -92,7 +92,7 @@
 //!   the transcript, so that an accept judges them.
 //! - **An accept judges paths, too.** Besides every call that ran, each path in the change set and the read set goes through the gate again, so
 //!   a rule that came meanwhile counts behind links and for a record that was tampered with.
-//! - **A step stands on a footing** (`src/footing.rs`): the overlay of the step below until that is accepted, then the workspace. So no chain
+//! - **A step stands on a base view** (`src/base_view.rs`): the overlay of the step below until that is accepted, then the workspace. So no chain
 //!   of overlays grows as a user accepts step after step, and what went otherwise below (a merge, an edit in between) is seen by the ordinary
 //!   rules of a commit. One driver does all steps, one after the other.
 //! - **Ids of calls are unique in the whole conversation**, also in the part that a fork leaves out (`CacheSafeParams::call_ids`), so that an
@@ -105,9 +105,9 @@
 //!   message, and before a prompt that runs ahead; work that was told something else than holds at its accept runs anew. Every front end has
 //!   that from `agent`. No edit of a user's own is news, and neither is what was undone and redone in between.
 
-mod above;
 mod accept;
 mod answers;
+mod base_view;
 mod call_state;
 mod calls;
 mod check;
@@ -115,9 +115,9 @@ mod clock;
 mod driver;
 mod engine;
 mod event;
-mod footing;
 mod host;
 mod limits;
+mod next_step;
 mod outcome;
 mod permit;
 mod pipeline;

@@ -12,9 +12,9 @@ use headstart_toolbox::{
     ViewId, ViewOutput,
 };
 
+use crate::base_view::BaseView;
 use crate::check::is_of_the_files;
 use crate::event::EventSender;
-use crate::footing::Footing;
 use crate::permit::{Cut, Permitted, Tools};
 use crate::run::{SharedProgress, lock, millis, output};
 use crate::viewed::Viewed;
@@ -30,7 +30,7 @@ pub(crate) struct Shadow {
     view: ViewId,
     toolbox: Toolbox,
     /// The steps below, the lowest first.
-    below: Vec<Arc<Footing>>,
+    below: Vec<Arc<BaseView>>,
     progress: SharedProgress,
     events: EventSender,
 }
@@ -40,7 +40,7 @@ impl Shadow {
     pub(crate) fn new(
         id: &str,
         toolbox: Toolbox,
-        below: Vec<Arc<Footing>>,
+        below: Vec<Arc<BaseView>>,
         progress: SharedProgress,
         events: EventSender,
     ) -> Self {
@@ -164,13 +164,13 @@ impl Shadow {
 
     /// What the steps below stage that is not in the workspace yet, as one.
     fn below(&self) -> Arc<ChangeSet> {
-        let staged = self.below.iter().filter_map(|footing| footing.staged());
+        let staged = self.below.iter().filter_map(|base_view| base_view.staged());
         Arc::new(staged.reduce(|below, above| below.then(&above)).unwrap_or_default())
     }
 
     /// What the steps below, as far as they are not accepted, and this one did to the repository.
     pub(crate) fn git_so_far(&self) -> GitSoFar {
-        let below = self.below.iter().filter_map(|footing| footing.git()).collect();
+        let below = self.below.iter().filter_map(|base_view| base_view.git()).collect();
         GitSoFar { below, step: lock(&self.progress).git.clone() }
     }
 

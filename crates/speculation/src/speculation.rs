@@ -10,10 +10,10 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Overlay, Tree};
 use tracing::{Instrument, debug, info, info_span, trace};
 
-use crate::above::Above;
+use crate::base_view::BaseView;
 use crate::driver::{Driver, Slot};
 use crate::event::EventSender;
-use crate::footing::Footing;
+use crate::next_step::NextStep;
 use crate::run::{Progress, SharedProgress, lock, millis};
 use crate::work::{Tell, Work};
 use crate::{
@@ -44,10 +44,10 @@ struct State {
     /// Its changes are being committed, or are committed: an abort does not undo that.
     handed_over: AtomicBool,
     /// What it stands on, if that is another step.
-    below: Option<Arc<Footing>>,
+    below: Option<Arc<BaseView>>,
     /// What the step above stands on.
-    footing: Arc<Footing>,
-    above: Arc<Above>,
+    base_view: Arc<BaseView>,
+    above: Arc<NextStep>,
     /// Resolves, one way or the other, when it is known whether there is a step above.
     decided: Shared<oneshot::Receiver<()>>,
     events: Mutex<Option<Events>>,
@@ -69,7 +69,7 @@ impl Speculation {
         id: String,
         params: CacheSafeParams,
         (note, prompt): (&str, &str),
-        below: &[Arc<Footing>],
+        below: &[Arc<BaseView>],
     ) -> Result<(Self, Driver, Events), StartError> {
         let prompt = prompt.trim();
         if prompt.is_empty() {
@@ -79,15 +79,15 @@ impl Speculation {
             return Err(StartError::Command { prompt: prompt.into() });
         }
         let base = match below.last() {
-            Some(footing) => Arc::clone(footing) as Arc<dyn Tree>,
+            Some(base_view) => Arc::clone(base_view) as Arc<dyn Tree>,
             None => Arc::clone(&engine.workspace) as Arc<dyn Tree>,
         };
         let overlay = Arc::new(Overlay::new(base, engine.limits.staged));
         let text = if note.is_empty() { prompt.to_owned() } else { format!("{note}\n\n{prompt}") };
         let progress = Arc::new(Mutex::new(Progress::new(Transcript::new(&text))));
         let (staged, workspace) = (Arc::clone(&overlay), Arc::clone(&engine.workspace));
-        let footing = Arc::new(Footing::new(id.clone(), staged, Arc::clone(&progress), workspace));
-        let above = Arc::<Above>::default();
+        let base_view = Arc::new(BaseView::new(id.clone(), staged, Arc::clone(&progress), workspace));
+        let above = Arc::<NextStep>::default();
         let (events, told) = EventSender::channel(engine.host.tells_calls().then_some(Origin::Ahead));
         let (send_finished, finished) = oneshot::channel();
         let (send_next, next) = oneshot::channel();
@@ -101,7 +101,7 @@ impl Speculation {
             overlay: Arc::clone(&overlay),
             progress: Arc::clone(&progress),
             events,
-            steps: below.iter().chain([&footing]).cloned().collect(),
+            steps: below.iter().chain([&base_view]).cloned().collect(),
             above: Arc::clone(&above),
         };
         let tell = Tell { finished: send_finished, next: send_next, decided: send_decided };
@@ -126,7 +126,7 @@ impl Speculation {
             taken: AtomicBool::new(false),
             handed_over: AtomicBool::new(false),
             below: below.last().cloned(),
-            footing,
+            base_view,
             above,
             decided: decided.shared(),
             events: Mutex::default(),
@@ -280,7 +280,7 @@ impl Speculation {
         let mut acceptance = self.shared.engine.accept_with(&finished, answers).await?;
         if let Acceptance::Accepted(accepted) = &mut acceptance {
             give_back.disarm();
-            self.shared.footing.accept();
+            self.shared.base_view.accept();
             let ahead = waited_from.saturating_sub(self.shared.started_ms);
             accepted.time_saved_ms = accepted.time_saved_ms.min(ahead);
             accepted.next = match self.shared.next.clone().now_or_never() {

@@ -8,12 +8,12 @@ use headstart_overlay_fs::Overlay;
 use headstart_overlay_fs::Tree as _;
 use headstart_tool_gate::Decision;
 
-use crate::above::Above;
+use crate::base_view::BaseView;
 use crate::check::report;
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::event::EventSender;
-use crate::footing::Footing;
+use crate::next_step::NextStep;
 use crate::permit::Speculative;
 use crate::pipeline::next_suggestion;
 use crate::run::{Progress, Run, SharedProgress, lock};
@@ -37,8 +37,8 @@ pub(crate) struct Work {
     pub(crate) progress: SharedProgress,
     pub(crate) events: EventSender,
     /// The steps below and this one, as a step above sees them.
-    pub(crate) steps: Vec<Arc<Footing>>,
-    pub(crate) above: Arc<Above>,
+    pub(crate) steps: Vec<Arc<BaseView>>,
+    pub(crate) above: Arc<NextStep>,
 }
 
 /// Where the work tells how far it is. The receivers live as long as the handle; without a handle nobody wants to know.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::ApprovalMode;
 use crate::builtin::one_text;
 #[cfg(feature = "shell")]
-use crate::shell::Witness;
+use crate::shell::CrossCheck;
 use crate::{Access, BuiltinTool, CallRef, Decision, Does, EffectKind, GateContext, Reason, Verdict, files};
 #[cfg(feature = "shell")]
 use crate::{decide, shadow, shell};
@@ -22,7 +22,7 @@ pub struct Gate;
 #[cfg(feature = "shell")]
 thread_local! {
     // A parser is not `Send` on wasm32, and a `Gate` must be: the host shares it between futures.
-    static WITNESS: RefCell<Witness> = RefCell::default();
+    static CROSS_CHECK: RefCell<CrossCheck> = RefCell::default();
 }
 
 /// The verdict on a command that the shell of another program would run.
@@ -254,8 +254,8 @@ impl Gate {
         context: &GateContext,
         asked: Asked,
     ) -> ElsewhereVerdict {
-        let mut findings =
-            WITNESS.with_borrow_mut(|witness| shell::classify(command, directory, context, witness));
+        let mut findings = CROSS_CHECK
+            .with_borrow_mut(|cross_check| shell::classify(command, directory, context, cross_check));
         let programs = std::mem::take(&mut findings.judged.programs).into_iter().collect();
         let leaves_folder = findings.judged.leaves_folder;
         let verdict = if asked == Asked::Ahead && shadow::is_possible(context) {
@@ -295,8 +295,8 @@ impl From<Verdict> for ElsewhereVerdict {
 /// The verdict on an example, and the policies that decide it or would.
 #[cfg(feature = "shell")]
 pub(crate) fn judge_with_policies(command: &str, context: &GateContext) -> (Verdict, Vec<usize>) {
-    let mut findings =
-        WITNESS.with_borrow_mut(|witness| shell::classify(command, WorkspacePath::root(), context, witness));
+    let mut findings = CROSS_CHECK
+        .with_borrow_mut(|cross_check| shell::classify(command, WorkspacePath::root(), context, cross_check));
     let judged = &mut findings.judged;
     let fitting = [&judged.allowed[..], &judged.stopped, &judged.unneeded].concat();
     (decide::decide(findings, context), fitting)

@@ -4,6 +4,7 @@ mod analyse;
 mod by_policy;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod checks;
+mod cross_check;
 mod judged;
 pub(crate) mod names;
 mod options;
@@ -14,14 +15,13 @@ mod script;
 mod simple_commands;
 mod table;
 mod value;
-mod witness;
 
 use headstart_workspace_path::WorkspacePath;
 
+pub(crate) use cross_check::CrossCheck;
 pub(crate) use judged::Judged;
 #[cfg(feature = "tool-policies")]
 pub(crate) use simple_commands::simple_commands;
-pub(crate) use witness::Witness;
 
 use crate::{Effect, EffectKind, GateContext, Hardened};
 pub(crate) use script::Span;
@@ -66,7 +66,7 @@ pub(crate) fn classify(
     text: &str,
     directory: WorkspacePath,
     context: &GateContext,
-    witness: &mut Witness,
+    cross_check: &mut CrossCheck,
 ) -> Findings {
     let unknown = |detail: &str, span: Span, limit: bool| Findings {
         effects: vec![Effect { kind: EffectKind::Unknown, detail: detail.to_owned(), span: Some(span) }],
@@ -105,7 +105,7 @@ pub(crate) fn classify(
     if let Some(found) = foreign::marks(text) {
         return foreign(found);
     }
-    match witness.agrees(text, &reading) {
+    match cross_check.agrees(text, &reading) {
         Ok(()) => findings,
         Err(doubt) => {
             let mut doubtful = unknown(doubt.detail, doubt.span, doubt.limit);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use headstart_budget::Candidates;
 use headstart_budget::ledger::Outcome;
-use headstart_budget::policy::{Hold, Mode, Tariff};
+use headstart_budget::policy::{Mode, SkipReason, Tariff};
 use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion, Suggestions};
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
@@ -105,7 +105,7 @@ impl Core {
     }
 
     /// Whether a suggestion would be asked for now.
-    pub(crate) fn may_ask(&mut self) -> Result<(), Hold> {
+    pub(crate) fn may_ask(&mut self) -> Result<(), SkipReason> {
         self.look_at_machine();
         self.options.metering.may_ask(self.now.unix_ms)
     }

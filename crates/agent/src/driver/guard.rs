@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::channel::mpsc;
 use futures::future::BoxFuture;
-use headstart_budget::policy::Hold;
+use headstart_budget::policy::SkipReason;
 
 use super::task::Broken;
 use crate::ports::Runtime;
@@ -77,7 +77,7 @@ impl Runtime for GuardedRuntime {
         self.last.or_last(self.guard.call(|| self.runtime.unix_ms()))
     }
 
-    fn machine(&self) -> Option<Hold> {
+    fn machine(&self) -> Option<SkipReason> {
         self.guard.call(|| self.runtime.machine()).flatten()
     }
 

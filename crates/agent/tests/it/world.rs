@@ -21,7 +21,7 @@ use headstart_agent::{
     SessionStore, StoreError, Updates, View, agent,
 };
 use headstart_budget::ledger::{Entry, Source};
-use headstart_budget::policy::{Habits, Hold, Mode, Policy, Tariff};
+use headstart_budget::policy::{Habits, Mode, Policy, SkipReason, Tariff};
 use headstart_budget::{EntryBuilder, Metering, Unwritten};
 use headstart_context::{ProjectRules, Surroundings, Window, system_text};
 use headstart_forked_query::{
@@ -505,7 +505,7 @@ impl Runtime for NoThreads {
         1_700_000_000_000
     }
 
-    fn machine(&self) -> Option<Hold> {
+    fn machine(&self) -> Option<SkipReason> {
         may_panic(&self.panics, "machine");
         None
     }

@@ -3,7 +3,7 @@ use headstart_overlay_fs::ContentHash;
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
-use crate::policy::Hold;
+use crate::policy::SkipReason;
 use headstart_forked_query::Money;
 use headstart_speculation::{Cost, Status};
 
@@ -289,7 +289,7 @@ impl Suggested {
         if self.beside.is_some() {
             return false;
         }
-        let held = self.suppressed.as_deref().is_some_and(Hold::is_of_question);
+        let held = self.suppressed.as_deref().is_some_and(SkipReason::is_of_question);
         !held || self.work.spent_tokens() != 0 || self.work.work_ms != 0 || self.work.unmeasured != 0
     }
 }

@@ -4,7 +4,7 @@ use headstart_forked_query::Usage;
 use serde::{Serialize, Serializer};
 
 use super::{Day, Decision, Entry, Kind, Outcome, Suggested, Work};
-use crate::policy::{Hold, Tariff};
+use crate::policy::{SkipReason, Tariff};
 use headstart_forked_query::Money;
 
 /// A ledger added up.
@@ -217,7 +217,9 @@ impl Figures {
                 let (shown, taken) = fate(suggested, decisions);
                 self.shown += u64::from(shown);
                 self.taken += u64::from(taken);
-                if let Some(code) = suggested.suppressed.as_ref().filter(|code| Hold::is_of_question(code)) {
+                if let Some(code) =
+                    suggested.suppressed.as_ref().filter(|code| SkipReason::is_of_question(code))
+                {
                     *self.held.entry(code.clone()).or_default() += 1;
                 }
                 if suggested.was_asked() {

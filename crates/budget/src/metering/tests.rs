@@ -106,9 +106,9 @@ fn the_texts_of_prompts_are_kept_without_their_secrets() {
 
 #[test]
 fn a_machine_without_anything_to_spare_counts_in_auto_mode_only() {
-    for (mode, answer) in [(Mode::Auto, Err(Hold::Battery)), (Mode::Always, Ok(()))] {
+    for (mode, answer) in [(Mode::Auto, Err(SkipReason::Battery)), (Mode::Always, Ok(()))] {
         let mut metering = metering(mode);
-        metering.set_machine(Some(Hold::Battery));
+        metering.set_machine(Some(SkipReason::Battery));
         assert_eq!(metering.ask(NOW), answer);
         assert_eq!(metering.run(NOW, &[("a".to_owned(), "add a test")], 1)[0].is_some(), answer.is_ok());
         assert_eq!(metering.run_above(NOW, 1, "add a test").is_ok(), answer.is_ok());
@@ -120,7 +120,7 @@ fn a_machine_without_anything_to_spare_counts_in_auto_mode_only() {
 #[test]
 fn why_a_suggestion_did_not_run_stands_beside_what_became_of_it() {
     let mut metering = metering(Mode::Auto);
-    metering.set_machine(Some(Hold::Load));
+    metering.set_machine(Some(SkipReason::Load));
     assert_eq!(metering.run(NOW, &[("a".to_owned(), "add a test")], 1), [None]);
     metering.decided(NOW, "a", Outcome::Accepted);
     metering.decided(NOW, "a", Outcome::Accepted);
@@ -131,17 +131,17 @@ fn why_a_suggestion_did_not_run_stands_beside_what_became_of_it() {
             entry => panic!("{entry:?}"),
         })
         .collect();
-    assert_eq!(held, [Some(Hold::Load.code().to_owned()), None]);
+    assert_eq!(held, [Some(SkipReason::Load.code().to_owned()), None]);
 }
 
 #[test]
 fn a_reason_is_reported_once_and_not_before_the_first_suggestion() {
     let mut metering = metering(Mode::Auto);
-    assert!(!metering.should_report(Hold::Battery));
+    assert!(!metering.should_report(SkipReason::Battery));
     metering.shown();
-    assert!(metering.should_report(Hold::Battery) && !metering.should_report(Hold::Battery));
-    assert!(metering.should_report(Hold::Load));
-    let lost = Hold::Allowance { left: 0.0, costs: 1.0, day_limits: false };
+    assert!(metering.should_report(SkipReason::Battery) && !metering.should_report(SkipReason::Battery));
+    assert!(metering.should_report(SkipReason::Load));
+    let lost = SkipReason::Allowance { left: 0.0, costs: 1.0, day_limits: false };
     assert!(metering.should_report(lost) && !metering.should_report(lost));
     metering.grant();
     assert!(metering.should_report(lost), "what was granted may be used up again");

@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::caps::Spent;
 use super::estimate::Mean;
 use super::habits::OfDecision;
-use super::{Habits, Hold, Lesson, Policy, Scope, Tariff};
+use super::{Habits, Lesson, Policy, Scope, SkipReason, Tariff};
 use crate::ledger::{Day, Decision, Entry, Source, Speculated, Suggested, Work};
 
 /// A question reads the conversation from the cache and writes a line. Before one is measured, this part of a turn.
@@ -153,7 +153,7 @@ impl Experience {
             Entry::Turn(work) => self.take_in_turn(work),
             Entry::Suggestion(suggested) => {
                 self.take_in_suggestion(suggested);
-                return (None, suggested.suppressed.as_deref().is_some_and(Hold::is_of_question));
+                return (None, suggested.suppressed.as_deref().is_some_and(SkipReason::is_of_question));
             }
             Entry::Speculation(speculated) => self.take_in_run(speculated),
             Entry::Outcome(decision) => return (self.take_in_outcome(decision), false),

@@ -1,4 +1,4 @@
-use super::{Experience, Hold, Policy};
+use super::{Experience, Policy, SkipReason};
 use crate::ledger::Day;
 
 /// The smallest part of its start that a session of somebody who takes nothing still has.
@@ -19,8 +19,8 @@ pub struct Room {
 
 impl Room {
     /// The reason why something is not done that costs more than is left.
-    pub(super) fn hold(&self, costs: f64) -> Hold {
-        Hold::Allowance { left: self.left, costs, day_limits: self.day_limits }
+    pub(super) fn hold(&self, costs: f64) -> SkipReason {
+        SkipReason::Allowance { left: self.left, costs, day_limits: self.day_limits }
     }
 }
 

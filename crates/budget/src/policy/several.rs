@@ -1,4 +1,4 @@
-use super::{Allowance, Experience, Hold, Policy};
+use super::{Allowance, Experience, Policy, SkipReason};
 
 impl Policy {
     /// Which of several candidates (best first) to run ahead at the same time, at most so many; and what each may spend.
@@ -12,7 +12,7 @@ impl Policy {
         texts: &[&str],
         most: usize,
         now_ms: u64,
-    ) -> Vec<Result<Allowance, Hold>> {
+    ) -> Vec<Result<Allowance, SkipReason>> {
         let chance = experience.chance();
         let mut reached = 1.0;
         let mut running: u32 = 0;
@@ -21,13 +21,13 @@ impl Policy {
             reached *= 1.0 - chance;
             self.may_run_at_all(text)?;
             if most <= running as usize {
-                return Err(Hold::Enough { most });
+                return Err(SkipReason::Enough { most });
             }
             self.one_of(experience, own, running + 1, now_ms)?;
             running += 1;
             Ok(own)
         };
-        let judged: Vec<Result<f64, Hold>> = texts.iter().map(judge).collect();
+        let judged: Vec<Result<f64, SkipReason>> = texts.iter().map(judge).collect();
         let allowance = |own| self.one_of(experience, own, running, now_ms);
         judged.into_iter().map(|judged| judged.and_then(allowance)).collect()
     }

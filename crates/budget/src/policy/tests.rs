@@ -333,7 +333,7 @@ fn caps_hold_in_every_mode_each_in_its_span() {
             (Scope::Session, Policy { session: cap, ..policy }),
             (Scope::Day, Policy { day: cap, ..policy }),
         ] {
-            let reached = Hold::Cap { scope, measure };
+            let reached = SkipReason::Cap { scope, measure };
             assert_eq!(policy.run(&experience, "fix it", NOW), Err(reached));
             assert_eq!(policy.ask(&experience, NOW), Err(reached));
             // The next turn, the next session and the next day begin anew.
@@ -365,19 +365,19 @@ fn money_and_what_is_left_limit_a_run_by_the_price_of_the_model_that_runs_it() {
 #[test]
 fn every_hold_says_why_in_words_and_in_a_code() {
     let holds = [
-        Hold::Off,
-        Hold::Command,
-        Hold::Destructive,
-        Hold::BackingOff { row: 13, left: 2 },
-        Hold::Row { row: 8 },
-        Hold::Allowance { left: 10.0, costs: 800.0, day_limits: false },
-        Hold::Allowance { left: 10.0, costs: 800.0, day_limits: true },
-        Hold::NotWorthIt { worth: 900.0, costs: 1_200.4 },
-        Hold::Unlikely { chance: 0.08, from: 0.6 },
-        Hold::Enough { most: 1 },
-        Hold::Cap { scope: Scope::Day, measure: Measure::Money },
-        Hold::Battery,
-        Hold::Load,
+        SkipReason::Off,
+        SkipReason::Command,
+        SkipReason::Destructive,
+        SkipReason::BackingOff { row: 13, left: 2 },
+        SkipReason::Row { row: 8 },
+        SkipReason::Allowance { left: 10.0, costs: 800.0, day_limits: false },
+        SkipReason::Allowance { left: 10.0, costs: 800.0, day_limits: true },
+        SkipReason::NotWorthIt { worth: 900.0, costs: 1_200.4 },
+        SkipReason::Unlikely { chance: 0.08, from: 0.6 },
+        SkipReason::Enough { most: 1 },
+        SkipReason::Cap { scope: Scope::Day, measure: Measure::Money },
+        SkipReason::Battery,
+        SkipReason::Load,
     ];
     let lines: Vec<_> = holds.iter().map(|hold| format!("{}: {hold}", hold.code())).collect();
     insta::assert_snapshot!(lines.join("\n"));

@@ -1,4 +1,4 @@
-use headstart_budget::policy::{Experience, Hold, Mode, Policy};
+use headstart_budget::policy::{Experience, Mode, Policy, SkipReason};
 use headstart_forked_query::Money;
 
 use super::Chat;
@@ -8,7 +8,7 @@ use crate::terminal::Style;
 
 impl Chat {
     /// Says why no suggestion comes, and what to type; silence looks like a defect.
-    pub(super) fn say_hold(&mut self, hold: Hold) -> Result<(), CliError> {
+    pub(super) fn say_hold(&mut self, hold: SkipReason) -> Result<(), CliError> {
         let line = self.agent.metering(|metering| line(hold, metering.policy(), metering.experience()));
         self.face.say(&line, Style::Dim)
     }
@@ -34,15 +34,15 @@ impl Chat {
 }
 
 /// The one line of at most 80 columns in the place of a suggestion.
-fn line(hold: Hold, policy: &Policy, experience: &Experience) -> String {
+fn line(hold: SkipReason, policy: &Policy, experience: &Experience) -> String {
     match hold {
-        Hold::Allowance { day_limits: false, .. } => {
+        SkipReason::Allowance { day_limits: false, .. } => {
             let session = experience.session();
             let lost = amount(experience, session.lost);
             let (taken, decided) = (session.taken, session.decided);
             format!("work ahead rests: {lost} lost, {taken} of {decided} taken · /background more")
         }
-        Hold::Allowance { day_limits: true, .. } => {
+        SkipReason::Allowance { day_limits: true, .. } => {
             let starts = amount(experience, policy.day_starts * experience.start(policy));
             let starts = starts.trim_end_matches(" tokens");
             let share = policy.share * 100.0;
@@ -50,11 +50,11 @@ fn line(hold: Hold, policy: &Policy, experience: &Experience) -> String {
                 "today's starts are used ({starts}); {share:.0} % of your turns goes on · /background more"
             )
         }
-        Hold::BackingOff { row, .. } => {
+        SkipReason::BackingOff { row, .. } => {
             format!("fewer suggestions: the last {row} were not taken · /background always")
         }
-        Hold::Battery => "no work ahead on battery power · /background always".to_owned(),
-        Hold::Load => "no work ahead while this machine is busy · /background always".to_owned(),
+        SkipReason::Battery => "no work ahead on battery power · /background always".to_owned(),
+        SkipReason::Load => "no work ahead while this machine is busy · /background always".to_owned(),
         hold => format!("{hold} · /background says how it stands"),
     }
 }
@@ -105,8 +105,8 @@ mod tests {
     fn the_line_says_what_was_lost_and_what_to_type_in_80_columns() {
         let known = experience(Some(5.0), 150_000);
         let unknown = experience(None, 150_000);
-        let allowance = |day_limits| Hold::Allowance { left: 0.0, costs: 1.0, day_limits };
-        let rare = Hold::BackingOff { row: 12, left: 1 };
+        let allowance = |day_limits| SkipReason::Allowance { left: 0.0, costs: 1.0, day_limits };
+        let rare = SkipReason::BackingOff { row: 12, left: 1 };
         let cases = [
             (allowance(false), &known, "work ahead rests: $0.75 lost, 2 of 9 taken · /background more"),
             (
@@ -126,7 +126,7 @@ mod tests {
                 "today's starts are used (450k); 15 % of your turns goes on · /background more",
             ),
             (
-                Hold::Cap { scope: Scope::Session, measure: Measure::Tokens },
+                SkipReason::Cap { scope: Scope::Session, measure: Measure::Tokens },
                 &known,
                 "the cap of tokens for this session is reached · /background says how it stands",
             ),
@@ -134,7 +134,7 @@ mod tests {
         for (hold, experience, expected) in &cases {
             assert_eq!(line(*hold, &Policy::default(), experience), *expected);
         }
-        for hold in cases.map(|(hold, ..)| hold).into_iter().chain([Hold::Battery, Hold::Load]) {
+        for hold in cases.map(|(hold, ..)| hold).into_iter().chain([SkipReason::Battery, SkipReason::Load]) {
             for experience in [&known, &unknown] {
                 assert!(line(hold, &Policy::default(), experience).width() <= 80, "{hold}");
             }

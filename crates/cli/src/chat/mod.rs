@@ -63,7 +63,7 @@ use lent::Lent;
 pub(crate) use opening::Opening;
 pub(crate) use picker::{Picked, pick};
 use question::Question;
-use waiting::Holds;
+use waiting::RetryWaits;
 
 /// What is told to stop has stopped long before.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -110,7 +110,7 @@ pub(crate) struct Chat {
     /// Whether its user leaves for another conversation.
     resumes: bool,
     models: ModelChoice,
-    holds: Holds,
+    holds: RetryWaits,
     works_here: WorksHere,
     opening: Opening,
     /// What is wrong with the files of earlier chats, until it is told.
@@ -185,7 +185,7 @@ impl Chat {
             last: ExitStatus::Done,
             over: false,
             resumes: false,
-            holds: Holds::of(&models.waits),
+            holds: RetryWaits::of(&models.waits),
             models,
             works_here,
             opening: Opening::default(),

@@ -1,5 +1,5 @@
 use super::Chat;
-use super::waiting::Holds;
+use super::waiting::RetryWaits;
 use crate::error::CliError;
 use crate::terminal::Style;
 
@@ -21,7 +21,7 @@ impl Chat {
             }
         };
         let spec = self.models.use_models(&self.agent, &mut self.parts, &self.works_here, chosen);
-        self.holds = Holds::of(&self.models.waits);
+        self.holds = RetryWaits::of(&self.models.waits);
         let text = format!("{spec} answers from now on; what ran ahead is dropped");
         self.settings.model = Some(spec);
         self.refresh_status();

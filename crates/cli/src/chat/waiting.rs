@@ -10,19 +10,19 @@ use crate::error::CliError;
 use crate::terminal::Style;
 
 /// Those whom the user waits for, and who may have to wait for the provider.
-pub(super) struct Holds {
+pub(super) struct RetryWaits {
     /// Their own turn.
-    turn: Hold,
+    turn: RetryWait,
     /// Work ahead that they have joined.
-    ahead: Hold,
+    ahead: RetryWait,
 }
 
-impl Holds {
+impl RetryWaits {
     pub(super) fn of((turn, ahead): &(Waits, Waits)) -> Self {
-        Self { turn: Hold::of(turn), ahead: Hold::of(ahead) }
+        Self { turn: RetryWait::of(turn), ahead: RetryWait::of(ahead) }
     }
 
-    pub(super) fn of_whom(&mut self, joins: bool) -> &mut Hold {
+    pub(super) fn of_whom(&mut self, joins: bool) -> &mut RetryWait {
         if joins { &mut self.ahead } else { &mut self.turn }
     }
 }
@@ -45,7 +45,7 @@ impl Chat {
 }
 
 /// Hears of it when somebody has to wait for the provider.
-pub(super) struct Hold {
+pub(super) struct RetryWait {
     told: Receiver<Option<Waiting>>,
 }
 
@@ -58,7 +58,7 @@ pub(super) enum News {
     Second,
 }
 
-impl Hold {
+impl RetryWait {
     fn of(waits: &Waits) -> Self {
         Self { told: waits.subscribe() }
     }
@@ -111,7 +111,7 @@ mod tests {
     #[tokio::test]
     async fn a_wait_is_counted_down_by_the_second() {
         let waits = Waits::default();
-        let mut hold = Hold::of(&waits);
+        let mut hold = RetryWait::of(&waits);
         assert_eq!(hold.words(), None);
         let until = Instant::now() + Duration::from_millis(1_300);
         waits.send_replace(Some(Waiting { until, cause: WaitCause::RateLimit }));

@@ -3,7 +3,7 @@
 mod page;
 
 use headstart_budget::ledger::{Book, Day, Entry, Figures, Kind, Outcome, Statistics};
-use headstart_budget::policy::{Experience, Habits, Hold, Policy, Room};
+use headstart_budget::policy::{Experience, Habits, Policy, Room, SkipReason};
 use headstart_forked_query::Money;
 use serde::Serialize;
 
@@ -97,8 +97,8 @@ struct Report {
     policy: Policy,
     experience: Experience,
     room: Room,
-    asks: Result<(), Hold>,
-    runs: Result<(), Hold>,
+    asks: Result<(), SkipReason>,
+    runs: Result<(), SkipReason>,
     /// What hooks of other products answered.
     unasked: Unasked,
 }
@@ -145,13 +145,13 @@ impl Report {
         book: Book,
         habits: Habits,
         config: &Config,
-        busy: Option<Hold>,
+        busy: Option<SkipReason>,
         unasked: Unasked,
     ) -> Self {
         let now = clock::unix_ms();
         let policy = config.background;
         let experience = Experience::of(config.tariff(), habits, &book.entries);
-        let spared = |answer: Result<(), Hold>| answer.and(busy.map_or(Ok(()), Err));
+        let spared = |answer: Result<(), SkipReason>| answer.and(busy.map_or(Ok(()), Err));
         Self {
             workspace,
             statistics: Statistics::of(&book.entries, experience.tariff()),

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use headstart_agent::native::TokioRuntime;
 use headstart_agent::{LedgerStore, Runtime, StoreError};
 use headstart_budget::ledger::{Book, Source};
-use headstart_budget::policy::{Habits, Hold};
+use headstart_budget::policy::{Habits, SkipReason};
 use headstart_budget::{EntryBuilder, Metering, Unwritten};
 
 use super::models::WorksHere;
@@ -129,7 +129,7 @@ impl Runtime for ChatRuntime {
         TokioRuntime.unix_ms()
     }
 
-    fn machine(&self) -> Option<Hold> {
+    fn machine(&self) -> Option<SkipReason> {
         if self.works_here.load(Ordering::Relaxed) { self.machine.trouble() } else { None }
     }
 

@@ -1,12 +1,12 @@
 //! What the parts of the gate promise of every text, for [`fuzzing`](crate::fuzzing).
 
+use super::cross_check::check_plain;
 use super::read::{Reading, read};
 use super::script::{
     Arithmetic, ArithmeticToken, Assignment, Command, CommandKind, Operator, Piece, RedirectKind, Script,
     Span, Word,
 };
 use super::table;
-use super::witness::check_plain;
 
 /// Whether a sed script only edits its stream.
 pub(crate) fn sed(script: &[u8]) -> bool {

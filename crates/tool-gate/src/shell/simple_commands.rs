@@ -1,6 +1,6 @@
 //! A line as the simple commands that it is made of.
 
-use super::Witness;
+use super::CrossCheck;
 use super::read;
 use super::script::{Command, CommandKind, Piece, Redirect, RedirectKind, Script, Word};
 
@@ -15,7 +15,7 @@ pub(crate) fn simple_commands(text: &str) -> Option<Vec<Vec<Vec<u8>>>> {
     let reading = read::read(text).ok()?;
     let mut commands = Vec::new();
     add_script(&reading.script, &mut commands)?;
-    Witness::default().agrees(text, &reading).ok()?;
+    CrossCheck::default().agrees(text, &reading).ok()?;
     Some(commands)
 }
 

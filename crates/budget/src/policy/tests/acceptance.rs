@@ -134,7 +134,7 @@ fn what_costs_nothing_is_never_held_back_for_money() {
                 assert_eq!(allowance.cost, None);
                 ran += 1;
             }
-            other => assert_eq!(other, Some(Err(Hold::Row { row: turn })), "{turn}"),
+            other => assert_eq!(other, Some(Err(SkipReason::Row { row: turn })), "{turn}"),
         }
     }
     assert_eq!(ran, 8 + 246, "each of the first eight, then every second");
@@ -151,7 +151,7 @@ fn a_dear_model_shows_something_before_it_is_held_back() {
         }
     };
     assert!(0 < shown && shown < 12, "{shown}");
-    assert!(matches!(hold, Hold::Allowance { day_limits: false, .. }), "{hold:?}");
+    assert!(matches!(hold, SkipReason::Allowance { day_limits: false, .. }), "{hold:?}");
 }
 
 #[test]
@@ -175,5 +175,5 @@ fn who_takes_most_gets_nearly_everything_ahead() {
     }
     assert!(85 <= ran, "{ran}");
     life.policy.mode = Mode::Off;
-    assert_eq!(life.turn(0.7).asked, Err(Hold::Off));
+    assert_eq!(life.turn(0.7).asked, Err(SkipReason::Off));
 }

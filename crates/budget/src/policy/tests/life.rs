@@ -75,8 +75,8 @@ pub(super) struct Life {
 /// What happened after a turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct After {
-    pub(super) asked: Result<(), Hold>,
-    pub(super) ran: Option<Result<Allowance, Hold>>,
+    pub(super) asked: Result<(), SkipReason>,
+    pub(super) ran: Option<Result<Allowance, SkipReason>>,
 }
 
 impl Life {

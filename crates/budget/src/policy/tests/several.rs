@@ -6,7 +6,7 @@ use super::*;
 /// What is answered for each candidate: `run`, or the code of the hold.
 fn answers(history: &History, texts: &[&str], most: usize) -> Vec<&'static str> {
     let answers = history.policy.run_several(&history.experience, texts, most, NOW);
-    answers.iter().map(|answer| answer.as_ref().map_or_else(Hold::code, |_| "run")).collect()
+    answers.iter().map(|answer| answer.as_ref().map_or_else(SkipReason::code, |_| "run")).collect()
 }
 
 #[test]

@@ -314,7 +314,7 @@ impl Plain<'_> {
 mod tests {
     use proptest::prelude::{Strategy, proptest};
 
-    use super::super::{Seen, Witness, check_plain};
+    use super::super::{CrossCheck, Seen, check_plain};
     use super::read;
     use crate::shell::read::read as ours;
 
@@ -345,7 +345,7 @@ mod tests {
         for (text, starts, redirects) in texts {
             let expected = Seen { command_starts: starts.to_vec(), redirects, substitutions: 0 };
             assert_eq!(read(text), Some(expected), "{text}");
-            let seen = Witness::default().read(text).expect("the grammar reads it without doubt");
+            let seen = CrossCheck::default().read(text).expect("the grammar reads it without doubt");
             assert_eq!(read(text), Some(seen), "{text}");
         }
     }

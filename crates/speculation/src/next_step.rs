@@ -5,7 +5,7 @@ use crate::run::lock;
 
 /// Where a speculation keeps the step that stands on it, so that an abort takes it along.
 #[derive(Default)]
-pub(crate) struct Above(Mutex<Place>);
+pub(crate) struct NextStep(Mutex<Place>);
 
 #[derive(Default)]
 enum Place {
@@ -16,7 +16,7 @@ enum Place {
     Closed,
 }
 
-impl Above {
+impl NextStep {
     /// Puts the step that `start` makes there. The lock is held meanwhile: an abort comes before or after it.
     pub(crate) fn start<T>(&self, start: impl FnOnce() -> Option<(Speculation, T)>) -> Option<T> {
         let mut place = lock(&self.0);

@@ -13,7 +13,7 @@ use crate::run::{SharedProgress, lock};
 
 /// What a step stands on: the work of the step below, until that is accepted; from then on the workspace, into which
 /// that work went.
-pub(crate) struct Footing {
+pub(crate) struct BaseView {
     /// The speculation below.
     pub(crate) id: String,
     below: Mutex<Below>,
@@ -26,7 +26,7 @@ enum Below {
     Accepted,
 }
 
-impl Footing {
+impl BaseView {
     pub(crate) fn new(
         id: String,
         overlay: Arc<Overlay>,
@@ -83,7 +83,7 @@ impl Footing {
 }
 
 #[async_trait]
-impl Tree for Footing {
+impl Tree for BaseView {
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
         self.tree().metadata(path).await
     }

@@ -4,7 +4,7 @@ use super::caps::Measure;
 /// Why something is not done ahead. Its text is for the user; its code is in the ledger and in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Hold {
+pub enum SkipReason {
     /// Background work is off.
     #[error("background work is off")]
     Off,
@@ -76,7 +76,7 @@ pub enum Hold {
     Load,
 }
 
-impl Hold {
+impl SkipReason {
     /// The code, as in the ledger.
     pub fn code(&self) -> &'static str {
         match self {

@@ -127,7 +127,7 @@ impl Kind {
 
 /// The parser, kept between texts.
 #[derive(Default)]
-pub(crate) struct Witness {
+pub(crate) struct CrossCheck {
     parser: Option<Parser>,
     /// By the number that the grammar gives a kind of node.
     kinds: Vec<Kind>,
@@ -148,7 +148,7 @@ impl Doubt {
     }
 }
 
-impl Witness {
+impl CrossCheck {
     /// Whether the second reading of `text` is without doubt, and sees the same commands, redirections and substitutions.
     pub(crate) fn agrees(&mut self, text: &str, reading: &Reading) -> Result<(), Doubt> {
         let seen = match plain::read(text) {
@@ -335,7 +335,7 @@ pub(crate) fn check_plain(text: &str, reading: &Reading) {
         substitutions: reading.substitution_count,
     };
     assert_eq!(plain, ours, "{text:?}");
-    if let (false, Ok(seen)) = (text.trim().contains('\n'), Witness::default().read(text)) {
+    if let (false, Ok(seen)) = (text.trim().contains('\n'), CrossCheck::default().read(text)) {
         assert_eq!(plain, seen, "{text:?}");
     }
 }
@@ -347,7 +347,7 @@ mod tests {
 
     fn agrees(text: &str) -> bool {
         let reading = read(text).expect("a text that our reader understands");
-        Witness::default().agrees(text, &reading).is_ok()
+        CrossCheck::default().agrees(text, &reading).is_ok()
     }
 
     #[test]
@@ -372,7 +372,7 @@ mod tests {
         let check = |change: fn(&mut Reading)| {
             let mut reading = read(text).expect("a text that our reader understands");
             change(&mut reading);
-            Witness::default().agrees(text, &reading)
+            CrossCheck::default().agrees(text, &reading)
         };
         assert!(check(|_| {}).is_ok());
         assert!(check(|reading| reading.command_starts.truncate(1)).is_err());
@@ -385,11 +385,11 @@ mod tests {
     fn an_error_in_the_tree_or_a_kind_nobody_vouches_for_is_doubt() {
         let reading = read("ls").expect("a text that our reader understands");
         for text in ["ls (", "ls; }", "function f { ls; }", "declare a", "select x in a; do ls; done"] {
-            assert!(Witness::default().agrees(text, &reading).is_err(), "{text}");
+            assert!(CrossCheck::default().agrees(text, &reading).is_err(), "{text}");
         }
         // After a stopped or failed parse the next text is read as ever.
-        let mut witness = Witness::default();
-        assert!(witness.agrees("ls (", &reading).is_err());
-        assert!(witness.agrees("ls", &reading).is_ok());
+        let mut cross_check = CrossCheck::default();
+        assert!(cross_check.agrees("ls (", &reading).is_err());
+        assert!(cross_check.agrees("ls", &reading).is_ok());
     }
 }
