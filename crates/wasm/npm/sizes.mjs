@@ -6,11 +6,11 @@ import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 860, limit: 1182 },
+  "whole module": { goal: 860, limit: 1198 },
   "grammar and its parser": {},
-  "everything else": { limit: 964 },
-  core: { goal: 480, limit: 778 },
-  gate: { limit: 489 },
+  "everything else": { limit: 980 },
+  core: { goal: 480, limit: 782 },
+  gate: { limit: 502 },
   controller: { goal: 30, limit: 30 },
   "code index": { limit: 258 },
   "the index, over core": { goal: 60, limit: 39 },
