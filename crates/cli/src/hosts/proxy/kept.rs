@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
 
 use serde::{Deserialize, Serialize};
 
 use super::message::SessionNames;
-use crate::store;
+use crate::{output, store};
 
 /// What is kept of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -91,6 +93,53 @@ impl KeptFile {
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
         serde_json::to_writer(&mut file, &kept).map_err(|error| failed(&error))?;
         file.persist(path).map(drop).map_err(|error| failed(&error))
+    }
+}
+
+/// Writes changes in their order on a thread of its own, for a disk may take seconds and messages do not wait for it.
+pub(super) struct KeptWriter {
+    changes: Option<mpsc::Sender<(Change, mpsc::Sender<()>)>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl KeptWriter {
+    pub(super) fn start(file: KeptFile) -> Self {
+        let is_lost = |error: &dyn std::fmt::Display| {
+            output::note(&format!("headstart: which fork stands for a session is not kept: {error}"));
+        };
+        let (changes, received) = mpsc::channel::<(Change, mpsc::Sender<()>)>();
+        let thread = std::thread::Builder::new().name("kept".to_owned()).spawn(move || {
+            for (change, written) in received {
+                if let Err(error) = file.change(&change) {
+                    is_lost(&error);
+                }
+                drop(written);
+            }
+        });
+        Self { changes: Some(changes), thread: thread.map_err(|error| is_lost(&error)).ok() }
+    }
+
+    /// Returns at once, but for what was taken: whoever is told of that finds it again after a crash.
+    pub(super) fn write(&self, change: Change) {
+        let (written, is_written) = mpsc::channel();
+        let waits = matches!(change, Change::Taken { .. });
+        if let Some(changes) = &self.changes
+            && changes.send((change, written)).is_ok()
+            && waits
+        {
+            // Its other half goes when the change is written.
+            let _ = is_written.recv();
+        }
+    }
+}
+
+impl Drop for KeptWriter {
+    /// Waits until all is written.
+    fn drop(&mut self) {
+        drop(self.changes.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 

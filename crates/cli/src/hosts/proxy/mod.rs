@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use self::agent::{Agent, Ended};
-use self::kept::KeptFile;
+use self::kept::{KeptFile, KeptWriter};
 use self::projects::{Projects, SharedProjects};
 pub(crate) use self::relay::Suggestions;
 use self::relay::{Effect, Proxy};
@@ -88,7 +88,7 @@ pub(crate) async fn serve(
         second: None,
         happens,
         projects,
-        file,
+        kept: KeptWriter::start(file),
         prepared: Vec::new(),
         forgetting: Vec::new(),
     };
@@ -200,7 +200,7 @@ struct Desk {
     second: Option<(u64, Second)>,
     happens: mpsc::UnboundedSender<Happened>,
     projects: SharedProjects,
-    file: KeptFile,
+    kept: KeptWriter,
     /// What was prepared for a commit.
     prepared: Vec<Prepared>,
     forgetting: Vec<JoinHandle<()>>,
@@ -265,11 +265,7 @@ impl Desk {
                     let _ = happens.send(Happened::Committed(number, outcome));
                 });
             }
-            Effect::Keep(change) => {
-                if let Err(error) = self.file.change(&change) {
-                    output::note(&format!("headstart: which fork stands for a session is not kept: {error}"));
-                }
-            }
+            Effect::Keep(change) => self.kept.write(change),
             Effect::Write(folder, unwritten) => self.projects.write(&folder, unwritten),
             Effect::Say(what) => output::note(&format!("headstart: {what}")),
         }
