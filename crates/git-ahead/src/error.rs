@@ -75,7 +75,11 @@ impl From<GitError> for TreeError {
         let path = WorkspacePath::parse(".git").unwrap_or_default();
         match error {
             GitError::Unsupported { .. } => Self::Unsupported { path, reason: error.to_string() },
-            error => Self::Io { path, message: error.to_string() },
+            error => {
+                let source =
+                    if let GitError::Io { source, .. } = &error { Some(source.into()) } else { None };
+                Self::Io { path, message: error.to_string(), source }
+            }
         }
     }
 }

@@ -152,5 +152,5 @@ pub use os::{
 pub use overlay::{Overlay, Quota, Savepoint, StagedUsage};
 pub use participant::{Direction, Finish, NotPrepared, Participant, Prepared};
 pub use resolve_conflicts::{Choice, Keep, resolve_conflicts};
-pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, Tree, TreeError, Workspace};
+pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, SystemError, Tree, TreeError, Workspace};
 pub use writer::{Writer, commit_through};

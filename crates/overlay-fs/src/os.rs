@@ -107,7 +107,8 @@ impl OsTree {
             }
             Err(error) => {
                 let message = format!("cannot open the workspace {}: {error}", path.display());
-                Err(TreeError::Io { path: WorkspacePath::root(), message })
+                let source = Some((&error).into());
+                Err(TreeError::Io { path: WorkspacePath::root(), message, source })
             }
         }
     }
@@ -191,7 +192,7 @@ fn tree_error(path: &WorkspacePath, error: &io::Error) -> TreeError {
         (io::ErrorKind::NotFound, _) => TreeError::NotFound { path },
         (_, Some(Errno::NOTDIR)) => TreeError::NotADirectory { path },
         (_, Some(Errno::ISDIR)) => TreeError::IsADirectory { path },
-        _ => TreeError::Io { path, message: error.to_string() },
+        _ => TreeError::io(path, error),
     }
 }
 

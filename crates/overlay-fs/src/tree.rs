@@ -1,3 +1,5 @@
+use std::io;
+
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
@@ -155,12 +157,41 @@ pub enum TreeError {
     Io {
         /// The path asked for.
         path: WorkspacePath,
-        /// The system's words.
+        /// The system's words, or those of who found that something is wrong.
         message: String,
+        /// What the system answered, where it was the system.
+        source: Option<SystemError>,
     },
 }
 
+/// An answer of the system's, which can be cloned and compared as an [`io::Error`] cannot.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SystemError {
+    /// What kind of error it is.
+    pub kind: io::ErrorKind,
+    /// The system's number for it, where it has one.
+    pub number: Option<i32>,
+    message: String,
+}
+
+impl From<&io::Error> for SystemError {
+    fn from(error: &io::Error) -> Self {
+        Self { kind: error.kind(), number: error.raw_os_error(), message: error.to_string() }
+    }
+}
+
 impl TreeError {
+    /// What the system answered for this path.
+    pub fn io(path: WorkspacePath, error: &io::Error) -> Self {
+        Self::Io { path, message: error.to_string(), source: Some(error.into()) }
+    }
+
+    /// Something that no answer of the system's says.
+    pub fn failed(path: WorkspacePath, message: impl Into<String>) -> Self {
+        Self::Io { path, message: message.into(), source: None }
+    }
+
     /// For reading what is no file.
     pub(crate) fn not_a_file(path: &WorkspacePath) -> Self {
         Self::Unsupported { path: path.clone(), reason: "it is not a regular file".to_owned() }

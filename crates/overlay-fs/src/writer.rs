@@ -230,10 +230,10 @@ impl Steps<'_> {
             if let Err(error) = self.take_one_back(&done).await
                 && !self.is_as_before(&done).await
             {
-                failed = failed.or(Some(TreeError::Io {
-                    path: done.path,
-                    message: format!("the commit failed, and this could not be taken back: {error}"),
-                }));
+                failed = failed.or_else(|| {
+                    let message = format!("the commit failed, and this could not be taken back: {error}");
+                    Some(TreeError::failed(done.path, message))
+                });
             }
         }
         failed.map_or(Ok(()), Err)

@@ -131,7 +131,7 @@ fn parse<'a, T: Deserialize<'a>>(path: &WorkspacePath, answer: &'a Answer) -> Re
 }
 
 fn io(path: &WorkspacePath, message: String) -> TreeError {
-    TreeError::Io { path: path.clone(), message }
+    TreeError::failed(path.clone(), message)
 }
 
 fn refusal(path: &WorkspacePath, refused: &JsValue) -> TreeError {
@@ -147,7 +147,7 @@ fn refusal(path: &WorkspacePath, refused: &JsValue) -> TreeError {
         "already_exists" => TreeError::AlreadyExists { path },
         "escapes" => TreeError::Escapes { path },
         "unsupported" => TreeError::Unsupported { path, reason: message },
-        _ => TreeError::Io { path, message },
+        _ => TreeError::failed(path, message),
     }
 }
 

@@ -1,10 +1,11 @@
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use headstart_budget::of_acceptance;
 use headstart_forked_query::{Message, ToolCall};
 use headstart_git_ahead::{GitChange, GitError};
-use headstart_overlay_fs::{ChangeSummary, Conflict, TreeError, WorkspacePath};
+use headstart_overlay_fs::{ChangeSummary, Conflict, SystemError, TreeError, WorkspacePath};
 use headstart_providers::Recording;
 use headstart_speculation::{AcceptError, Acceptance, Accepted, Ending, Freshness, Status};
 use headstart_tool_gate::{Reason, Verdict};
@@ -176,7 +177,7 @@ async fn accept(
         accepted => accepted,
     };
     accepted.map_err(|error| match error {
-        AcceptError::Tree(TreeError::Io { path, message }) if is_refused(&message) => {
+        AcceptError::Tree(TreeError::Io { path, message, source: Some(system) }) if is_refused(&system) => {
             CliError::NotAccepted { id: record.id.to_string(), workspace: workspace.into(), path, message }
         }
         error => error.into(),
@@ -184,10 +185,8 @@ async fn accept(
 }
 
 /// Whether the system refuses to write there at all; then nothing was begun.
-fn is_refused(message: &str) -> bool {
-    ["Permission denied (os error", "Read-only file system (os error"]
-        .iter()
-        .any(|start| message.starts_with(start))
+fn is_refused(system: &SystemError) -> bool {
+    matches!(system.kind, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result<ExitStatus, CliError> {

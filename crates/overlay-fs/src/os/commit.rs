@@ -366,10 +366,9 @@ impl Stop {
     pub(super) fn into_error(self) -> TreeError {
         match self {
             Self::Error(error) => error,
-            Self::Conflict(conflict) => TreeError::Io {
-                path: conflict.path,
-                message: "changed by somebody else meanwhile".to_owned(),
-            },
+            Self::Conflict(conflict) => {
+                TreeError::failed(conflict.path, "changed by somebody else meanwhile")
+            }
         }
     }
 }

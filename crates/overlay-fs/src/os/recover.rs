@@ -53,7 +53,7 @@ impl OsTree {
                      accept took out of the workspace is in {}: move it away when you have looked",
                     staging.told
                 );
-                return Err(TreeError::Io { path: WorkspacePath::root(), message });
+                return Err(TreeError::failed(WorkspacePath::root(), message));
             }
             self.note(Swept { name: staging.told.clone(), outcome });
         }

@@ -85,7 +85,7 @@ fn what_was_changed_in_a_large_prepared_file_is_not_put_in() {
         edit_unseen(&place.stagings()[0].join(number.to_string()), SIZE as u64 - 6);
         let before = place.snapshot();
         let outcome = place.commit(&changes);
-        let Err(TreeError::Io { path: at, message }) = outcome else { panic!("{outcome:?}") };
+        let Err(TreeError::Io { path: at, message, .. }) = outcome else { panic!("{outcome:?}") };
         assert_eq!(at, path(name));
         assert!(message.contains("was changed by somebody else"), "{message}");
         assert_eq!(place.snapshot(), before);

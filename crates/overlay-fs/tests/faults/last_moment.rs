@@ -249,7 +249,7 @@ fn what_cannot_be_put_back_is_kept_and_named() {
         }
         Then::GoOn
     });
-    let Err(TreeError::Io { path: at, message }) = outcome else { panic!("{outcome:?}") };
+    let Err(TreeError::Io { path: at, message, .. }) = outcome else { panic!("{outcome:?}") };
     assert_eq!(at, path("removed"));
     let root = place.root();
     assert_eq!(fs::read_to_string(root.join("removed")).unwrap(), "user");

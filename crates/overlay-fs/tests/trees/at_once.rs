@@ -57,7 +57,7 @@ impl AtomicWriter for AtOnce {
             meanwhile(&self.tree);
         }
         if self.fails {
-            return Err(TreeError::Io { path: steps[0].path.clone(), message: "the host is gone".into() });
+            return Err(TreeError::failed(steps[0].path.clone(), "the host is gone"));
         }
         // What is made by an earlier step cannot be looked for now.
         let made = |path: &WorkspacePath| steps.iter().any(|step| step.path == path.parent().unwrap());

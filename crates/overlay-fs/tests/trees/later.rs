@@ -78,7 +78,7 @@ impl Later {
             write(tree)?;
         }
         match failure {
-            Some(_) => Err(TreeError::Io { path: path.clone(), message: "the host is gone".into() }),
+            Some(_) => Err(TreeError::failed(path.clone(), "the host is gone")),
             None => Ok(()),
         }
     }
@@ -146,7 +146,7 @@ impl Writer for Later {
             let kind = tree.metadata(path).now_or_never().unwrap()?.kind;
             let inside = tree.list(path).now_or_never().unwrap();
             if kind == EntryKind::Directory && !inside?.is_empty() {
-                return Err(TreeError::Io { path: path.clone(), message: "the folder is not empty".into() });
+                return Err(TreeError::failed(path.clone(), "the folder is not empty"));
             }
             tree.remove(path);
             Ok(())

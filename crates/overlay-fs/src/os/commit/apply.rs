@@ -336,9 +336,7 @@ impl<'a> Applied<'a> {
                 }
                 // Removed by a later step, and perhaps a file now.
                 Err(error) if is_gone(&error) => {}
-                Err(error) => {
-                    return Err(Stop::Error(TreeError::Io { path: above, message: error.to_string() }));
-                }
+                Err(error) => return Err(Stop::io(&above, error)),
             }
         }
         Ok(())
@@ -402,5 +400,5 @@ pub(in crate::os) fn not_put_back(staging: &Staging, kept: &Kept) -> TreeError {
     let message = format!(
         "changed by somebody else while the accept was taken back; the former content is kept: {copies}"
     );
-    TreeError::Io { path: kept[0].0.clone(), message }
+    TreeError::failed(kept[0].0.clone(), message)
 }

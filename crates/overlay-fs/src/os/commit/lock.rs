@@ -4,6 +4,7 @@ use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
 
 use crate::TreeError;
 use crate::os::disk::file_lock::FileLock;
@@ -23,18 +24,22 @@ pub(in crate::os) struct CommitLock {
 
 impl CommitLock {
     pub(in crate::os) fn take(root: &Dir) -> Result<Self, TreeError> {
-        let failed = |message: String| TreeError::Io { path: WorkspacePath::root(), message };
-        let mut folder = open(root)
-            .map_err(|error| failed(format!("the workspace folder cannot be opened to lock it: {error}")))?;
+        let failed = |what: &str, error: Errno| TreeError::Io {
+            path: WorkspacePath::root(),
+            message: format!("the workspace folder cannot be {what}: {error}"),
+            source: Some((&std::io::Error::from(error)).into()),
+        };
+        let mut folder = open(root).map_err(|error| failed("opened to lock it", error))?;
         for _ in 0..ATTEMPTS {
             match FileLock::try_exclusive(folder) {
                 Ok(Ok(lock)) => return Ok(Self { _lock: lock }),
                 Ok(Err(same)) => folder = same,
-                Err(error) => return Err(failed(format!("the workspace folder cannot be locked: {error}"))),
+                Err(error) => return Err(failed("locked", error)),
             }
             pause();
         }
-        Err(failed("another process is committing to this workspace and does not end; try again".to_owned()))
+        let message = "another process is committing to this workspace and does not end; try again";
+        Err(TreeError::failed(WorkspacePath::root(), message))
     }
 
     /// `None`: another one has it, or nobody can. For what can as well be done later.

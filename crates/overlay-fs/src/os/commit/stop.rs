@@ -22,7 +22,7 @@ impl Stop {
     }
 
     pub(in crate::os) fn io(path: &WorkspacePath, error: impl Into<io::Error>) -> Self {
-        Self::Error(TreeError::Io { path: path.clone(), message: error.into().to_string() })
+        Self::Error(TreeError::io(path.clone(), &error.into()))
     }
 
     /// For what fails with no path of the workspace to blame.
@@ -45,7 +45,7 @@ impl Stop {
 pub(in crate::os) fn other_file_system(path: &WorkspacePath) -> Stop {
     let message = "it is on another file system than the workspace's folder, and cannot be replaced without a \
                    moment in which it is half written";
-    Stop::Error(TreeError::Io { path: path.clone(), message: message.to_owned() })
+    Stop::Error(TreeError::failed(path.clone(), message))
 }
 
 /// What is in the staging folder for a change is not what the change says.
@@ -54,7 +54,7 @@ pub(in crate::os) fn tampered(path: &WorkspacePath, at: Place<'_>) -> Stop {
         "what was staged for it ({}) was changed by somebody else; nothing was accepted",
         at.name.display()
     );
-    Stop::Error(TreeError::Io { path: path.clone(), message })
+    Stop::Error(TreeError::failed(path.clone(), message))
 }
 
 /// What was done is still half done, and its journal in force.
@@ -63,7 +63,7 @@ pub(in crate::os) fn not_taken_back(stop: Stop, error: &io::Error) -> Stop {
     let message = format!(
         "{stop}; what was done until then could not be taken back ({error}): the next accept, undo or sweep does it"
     );
-    Stop::Error(TreeError::Io { path: WorkspacePath::root(), message })
+    Stop::Error(TreeError::failed(WorkspacePath::root(), message))
 }
 
 pub(in crate::os) fn at_root(error: &io::Error) -> TreeError {

@@ -93,7 +93,7 @@ impl OsTree {
         let journal = staging.journal(phase).map_err(|error| at_root(&error))?;
         let Some(journal) = journal else {
             let message = format!("the journal in {} is damaged; nothing was undone", staging.told);
-            return Err(TreeError::Io { path: WorkspacePath::root(), message });
+            return Err(TreeError::failed(WorkspacePath::root(), message));
         };
         let paths = journal.steps.iter().filter(|step| step.action != Action::MakeFolder);
         let mut paths: Vec<_> = paths.map(|step| step.path.clone()).collect();
@@ -310,7 +310,7 @@ impl OsTree {
                 "what was kept of it ({}/{}) was changed by somebody else; nothing was undone",
                 staging.told, made.name
             );
-            return Err(Stop::Error(TreeError::Io { path: made.path.clone(), message }));
+            return Err(Stop::Error(TreeError::failed(made.path.clone(), message)));
         }
         let content_changes = made.new.as_ref().is_none_or(|new| new.hash != held.hash);
         if held.found.kind != EntryKind::File || !content_changes {

@@ -60,7 +60,7 @@ impl OsTree {
                         several.commits,
                         commits.len()
                     );
-                    return Err(TreeError::Io { path: WorkspacePath::root(), message });
+                    return Err(TreeError::failed(WorkspacePath::root(), message));
                 }
             }
         }
