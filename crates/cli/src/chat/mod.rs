@@ -113,6 +113,8 @@ pub(crate) struct Chat {
     holds: RetryWaits,
     works_here: WorksHere,
     opening: Opening,
+    /// A prompt to begin with, until one is sent.
+    first: Option<String>,
     /// What is wrong with the files of earlier chats, until it is told.
     trouble: String,
     id: String,
@@ -189,6 +191,7 @@ impl Chat {
             models,
             works_here,
             opening: Opening::default(),
+            first: None,
             trouble,
             id,
             is_kept,
@@ -328,6 +331,8 @@ impl Chat {
             let place = place.map(|place| (place.number, place.of));
             Some(Ghost { place, ..Ghost::only(suggestion.rest.clone()?) })
         });
+        let first = self.first.as_ref().filter(|_| self.editor.text().is_empty());
+        let ghost = ghost.or_else(|| first.map(Ghost::by_enter));
         self.editor.set_ghost(ghost);
         self.editor.set_queue(!view.queued.is_empty());
         let columns = self.face.columns()?;
@@ -394,6 +399,7 @@ impl Chat {
             Action::InsertGhost => self.insert_suggestion(),
             Action::TurnGhost(Turn::Next) => self.agent.next_suggestion(),
             Action::TurnGhost(Turn::Previous) => self.agent.previous_suggestion(),
+            Action::DismissGhost if self.first.take().is_some() => {}
             Action::DismissGhost => self.agent.dismiss(),
             Action::Escape => {
                 self.stop()?;
@@ -461,7 +467,7 @@ impl Chat {
 
     /// Takes the suggestion and the work behind it; for whoever prefers that, first only puts it into the prompt.
     fn on_tab(&mut self) {
-        let Some(suggestion) = self.agent.view().suggestion.clone() else { return };
+        let Some(suggestion) = self.agent.view().suggestion.clone() else { return self.insert_first() };
         if self.settings.tab == TabKey::Insert {
             if suggestion.rest.is_some() && self.editor.whole_text() != suggestion.text {
                 self.insert_suggestion();
@@ -481,10 +487,18 @@ impl Chat {
 
     /// Puts the suggestion into the prompt, as if the user had typed it.
     fn insert_suggestion(&mut self) {
-        let Some(suggestion) = self.agent.view().suggestion.clone() else { return };
+        let Some(suggestion) = self.agent.view().suggestion.clone() else { return self.insert_first() };
         self.editor.replace(&suggestion.text);
         self.inserted_at = Some(Instant::now());
         self.agent.edited(&suggestion.text, Edit::Changed);
+    }
+
+    /// Puts the prompt to begin with into the empty line, to be changed.
+    fn insert_first(&mut self) {
+        if let Some(first) = self.first.as_ref().filter(|_| self.editor.text().is_empty()) {
+            self.editor.replace(first);
+            self.on_edited(Edit::Changed);
+        }
     }
 
     fn on_submit(&mut self, text: &str) -> Result<(), CliError> {
@@ -512,6 +526,7 @@ impl Chat {
     }
 
     fn submit(&mut self, text: &str) -> Result<(), CliError> {
+        self.first = None;
         match self.agent.submit(text) {
             // Whoever has keys sees it above the prompt until its turn begins.
             Ok(Submitted::Queued) if !self.face.has_keys() => {

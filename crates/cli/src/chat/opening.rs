@@ -9,8 +9,8 @@ pub(crate) struct Opening {
     pub(crate) told: String,
     /// A prompt that is sent as if it had been typed.
     pub(crate) sent: Option<String>,
-    /// Text that stands in the prompt, for the person to send or to change.
-    pub(crate) typed: String,
+    /// A prompt to begin with: Enter sends it while nothing else is typed.
+    pub(crate) first: String,
 }
 
 impl Opening {
@@ -27,18 +27,19 @@ impl Chat {
     }
 
     pub(super) fn open(&mut self) -> Result<(), CliError> {
-        let Opening { told, sent, typed } = std::mem::take(&mut self.opening);
+        let Opening { told, sent, first } = std::mem::take(&mut self.opening);
         if !told.is_empty() {
             self.face.say(&told, Style::Plain)?;
         }
         // Whoever writes to a pipe has no prompt in which it could stand.
-        if self.face.is_aloud() && sent.is_none() && !typed.is_empty() {
-            self.editor.replace(&typed);
+        if self.face.is_aloud() && sent.is_none() && !first.is_empty() {
+            self.editor.replace(&first);
             self.say_typed()?;
         }
-        if self.face.has_keys() && sent.is_none() && !typed.is_empty() {
-            self.face.say("Enter sends the first prompt. When a grey one shows, press Tab.", Style::Plain)?;
-            self.editor.replace(&typed);
+        if self.face.has_keys() && sent.is_none() && !first.is_empty() {
+            let how = "Enter sends this prompt, or type your own. Tab takes those that are suggested next.";
+            self.face.say(how, Style::Plain)?;
+            self.first = Some(first);
         }
         sent.map_or(Ok(()), |prompt| self.on_submit(&prompt))
     }

@@ -71,6 +71,6 @@ impl DemoChat {
              when you leave. Nothing of yours is touched.{edits}",
             self.sample.root().display()
         );
-        Opening { told, sent: prompt, typed: REQUEST.to_owned() }
+        Opening { told, sent: prompt, first: REQUEST.to_owned() }
     }
 }

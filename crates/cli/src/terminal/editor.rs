@@ -73,6 +73,8 @@ pub(crate) struct Ghost {
     pub(crate) rest: String,
     /// Which of how many it is, where there are several.
     pub(crate) place: Option<(usize, usize)>,
+    /// Whether Enter in an empty buffer sends it; else only Tab takes it.
+    pub(crate) by_enter: bool,
 }
 
 /// One line (or several) being edited, with the lines before it, and ghost text to be taken over.
@@ -106,7 +108,12 @@ struct Search {
 impl Ghost {
     /// The only one there is.
     pub(crate) fn only(rest: impl Into<String>) -> Self {
-        Self { rest: rest.into(), place: None }
+        Self { rest: rest.into(), place: None, by_enter: false }
+    }
+
+    /// A prompt to begin with, which Enter sends.
+    pub(crate) fn by_enter(rest: impl Into<String>) -> Self {
+        Self { by_enter: true, ..Self::only(rest) }
     }
 }
 
@@ -357,7 +364,12 @@ impl LineEditor {
         match command {
             Command::Insert(c) => return self.type_in(&without_signs(c.encode_utf8(&mut [0; 4]))),
             Command::NewLine => return self.type_in("\n"),
-            Command::Enter => return self.submit(),
+            Command::Enter => {
+                if let Some(ghost) = self.ghost.take_if(|ghost| empty && ghost.by_enter) {
+                    self.buffer.set(ghost.rest);
+                }
+                return self.submit();
+            }
             Command::Tab => return Action::Tab,
             Command::Search => {
                 self.search = Some(Search { draft: self.text().to_owned(), ..Search::default() });

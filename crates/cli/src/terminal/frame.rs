@@ -134,6 +134,7 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
 fn with_ghost(typed: &Wrapper, ghost: &Ghost, is_plain: bool) -> Wrapper {
     let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
     let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
+    let key = if ghost.by_enter { "Enter" } else { "Tab" };
     let words: Vec<&str> = ghost.rest.split_whitespace().collect();
     let mut count = words.len();
     loop {
@@ -141,9 +142,9 @@ fn with_ghost(typed: &Wrapper, ghost: &Ghost, is_plain: bool) -> Wrapper {
         let rest = words[..count].join(" ");
         let mut wrapper = typed.clone();
         if is_plain {
-            wrapper.push(&format!("{gap}[{rest}{more}]  [Tab]{place}"), Style::Plain);
+            wrapper.push(&format!("{gap}[{rest}{more}]  [{key}]{place}"), Style::Plain);
         } else {
-            wrapper.push(&format!("{gap}{rest}{more}  [Tab]{place}"), Style::Dim);
+            wrapper.push(&format!("{gap}{rest}{more}  [{key}]{place}"), Style::Dim);
         }
         if count <= 1 || wrapper.height() < typed.height() + MOST_GHOST_ROWS {
             return wrapper;

@@ -124,7 +124,7 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
     let before = session.hash();
     let mut pty = terminal(&session, &RECORDED, 80);
     pty.wait_for("A recording answers here, not a model");
-    pty.wait_for("> add a function that gives the most frequent words");
+    pty.wait_for("> add a function that gives the most frequent words  [Enter]");
     pty.send("\r");
     pty.wait_for("[Tab]");
     pty.send("what are you?\r");
@@ -163,6 +163,29 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
     assert_eq!(session.hash(), before);
     assert_eq!(fs::read_dir(session.home()).unwrap().count(), 0);
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
+
+/// The prompt to begin with is no text that somebody typed: it makes room for what they type, and only Enter sends it.
+#[test]
+fn what_is_typed_takes_the_place_of_the_first_prompt_of_the_recording() {
+    let temporary = tempfile::tempdir().unwrap();
+    let session = Session::with_project().variable("TMPDIR", &temporary.path().display().to_string());
+    let mut pty = terminal(&session, &RECORDED, 80);
+    let first = "> add a function that gives the most frequent words";
+    pty.wait_for(&format!("{first}  [Enter]"));
+    pty.send("what");
+    pty.wait_until("what is typed alone", |screen| screen.contents().contains("> what\n"));
+    assert!(!pty.contents().contains("most frequent"), "{}", pty.contents());
+    // Nothing is typed any more: it stands there again, and Tab lets it be changed.
+    pty.send("\x15");
+    pty.wait_for("[Enter]");
+    pty.send("\tX");
+    pty.wait_for(&format!("{first}X"));
+    assert!(!pty.contents().contains("[Enter]"), "{}", pty.contents());
+    pty.send("\x15what are you?\r");
+    pty.wait_for("I am a recording, not a model");
+    pty.send("\x04");
+    assert_eq!(pty.exit_code(), 0);
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn with_ghost(ghost: &str, view: &View) -> String {
 fn with_rest(script: &str, rest: &str, view: &View) -> String {
     let mut editor = LineEditor::default();
     let _ = play(&mut editor, script);
-    editor.set_ghost(Some(Ghost { rest: rest.to_owned(), place: Some((2, 3)) }));
+    editor.set_ghost(Some(Ghost { place: Some((2, 3)), ..Ghost::only(rest) }));
     picture(&render(&editor, view), view.size.columns)
 }
 
