@@ -87,3 +87,19 @@ fn one_that_is_not_kept_keeps_all_of_them() {
     assert_eq!(place.tree.undo_several(&commits[2..]).unwrap().commits, 1);
     assert_eq!((place.read("a").as_deref(), place.read("b")), (Some("2\n"), None));
 }
+
+#[test]
+fn a_commit_is_known_until_it_is_taken_back_also_where_its_user_went_on() {
+    let place = Place::new();
+    let changes = place.write("a", "2\n");
+    place.edit("a", "3\n");
+    // Another process asks, for the one that committed is gone.
+    let root = place.folder.path().join("workspace");
+    let options = OsOptions { state: Some(place.folder.path().join("state")), ..OsOptions::default() };
+    let tree = OsTree::open_with(root, options).unwrap();
+    assert!(tree.has_committed(changes).unwrap());
+    assert!(!tree.has_committed(ContentHash::of(b"others")).unwrap());
+    place.edit("a", "2\n");
+    assert_eq!(place.tree.undo_several(&[changes]).unwrap().commits, 1);
+    assert!(!tree.has_committed(changes).unwrap());
+}

@@ -1,9 +1,9 @@
 //! What comes at a moment at which nobody expects it.
 
 use std::fs::File;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{NEXT, User, Value, json, listed, with, words};
+use super::{NEXT, User, Value, json, kill, listed, with, words};
 use crate::client::Client;
 
 /// Long enough for what is to wait to come, if it did not.
@@ -203,4 +203,79 @@ fn what_is_told_of_a_fork_after_its_end_is_nobodys() {
         .filter(|(_, message)| message["params"]["sessionId"].as_str().is_some_and(|name| name != session))
         .collect();
     assert!(strange.is_empty(), "{strange:?}");
+}
+
+/// Whether the turn that wrote the file is in the conversation that the next editor is given.
+fn is_in_the_conversation(user: &User, session: &str) -> bool {
+    let mut next = user.client();
+    let workspace = user.session.workspace().canonicalize().unwrap();
+    let params = json!({ "sessionId": session, "cwd": workspace, "mcpServers": [] });
+    let answer = next.request("session/load", params);
+    assert!(answer.get("result").is_some(), "{answer}");
+    assert_eq!(listed(&mut next), [session]);
+    assert_eq!(next.said(session, "and now?"), "end_turn");
+    assert_eq!(next.end(), Some(0));
+    assert!(words(&next, 0).contains("First answer."));
+    words(&next, 0).contains("Made.")
+}
+
+#[test]
+fn an_editor_that_hangs_up_while_an_accept_commits_finds_all_of_it_or_nothing() {
+    // Before the proxy has lost its patience, and after it.
+    for (waits, is_taken) in [(MOMENT, true), (Duration::from_secs(8), false)] {
+        let user = User::with_next(one_file());
+        let (mut client, session) = ready(&user);
+        let held = commits_wait(&user);
+        client.prompt(&session, "/next");
+        std::thread::sleep(MOMENT);
+        let ended = std::thread::spawn(move || client.end());
+        std::thread::sleep(waits);
+        drop(held);
+        assert_eq!(ended.join().unwrap(), Some(0));
+        assert_eq!(user.read("made.txt").is_some(), is_taken);
+        assert_eq!(is_in_the_conversation(&user, &session), is_taken);
+    }
+}
+
+#[test]
+fn a_proxy_that_is_killed_after_its_commit_knows_what_was_taken_at_the_next_start() {
+    for is_changed in [false, true] {
+        let user = User::with_next(one_file());
+        let (mut client, session) = ready(&user);
+        let held = commits_wait(&user);
+        client.prompt(&session, "/next");
+        std::thread::sleep(MOMENT);
+        // Nobody writes which fork stands for a session as long as this is held.
+        let lock = user.session.home().join(".local/state/headstart/acp-proxy/lock");
+        let lock = File::options().append(true).open(lock).unwrap();
+        lock.lock().unwrap();
+        drop(held);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while user.read("made.txt").is_none() {
+            assert!(Instant::now() < deadline, "it is not committed");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(MOMENT);
+        kill(&client);
+        drop((client, lock));
+        if is_changed {
+            user.session.write("project/made.txt", "made, and changed by its user\n");
+        }
+        assert!(is_in_the_conversation(&user, &session));
+    }
+}
+
+#[test]
+fn a_proxy_that_is_killed_before_its_commit_took_nothing() {
+    let user = User::with_next(one_file());
+    let (mut client, session) = ready(&user);
+    let held = commits_wait(&user);
+    client.prompt(&session, "/next");
+    std::thread::sleep(MOMENT);
+    kill(&client);
+    drop((client, held));
+    assert!(!is_in_the_conversation(&user, &session));
+    assert_eq!(user.read("made.txt"), None);
+    // Its fork is gone, at the agent as well.
+    assert_eq!(user.kept(), [session]);
 }

@@ -5,8 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{AGENT, User, json, listed, nothing_is_left, processes};
-use crate::client::Client;
+use super::{AGENT, User, json, kill, listed, nothing_is_left, processes};
 
 #[test]
 fn an_agent_that_dies_is_told_with_its_last_words() {
@@ -164,9 +163,4 @@ fn killed_after(moments: &[u64]) {
         assert_eq!(next.end(), Some(0));
         assert_eq!(listed, user.kept(), "after {millis} ms");
     }
-}
-
-fn kill(client: &Client) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(client.process()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }

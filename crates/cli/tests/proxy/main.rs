@@ -172,3 +172,8 @@ fn listed(client: &mut Client) -> Vec<String> {
     let sessions = answer["result"]["sessions"].as_array().unwrap();
     sessions.iter().map(|session| session["sessionId"].as_str().unwrap().to_owned()).collect()
 }
+
+fn kill(client: &Client) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(client.process()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}

@@ -157,7 +157,16 @@ impl OsTree {
         self.holds(changes.digest())
     }
 
-    /// The same, with the commit lock.
+    /// Whether a commit made these changes and nobody took them back, whatever became of the files since; see
+    /// [`ChangeSet::digest`]. Known as long as the commit can be undone.
+    pub fn has_committed(&self, changes: ContentHash) -> Result<bool, TreeError> {
+        let _lock = CommitLock::take(&self.root)?;
+        self.recover()?;
+        let found = self.find(changes).map_err(|error| at_root(&error))?;
+        Ok(matches!(found, Some((_, Phase::Committed))))
+    }
+
+    /// Like [`is_committed`](Self::is_committed), for whoever has the commit lock.
     pub(super) fn holds(&self, changes: ContentHash) -> Result<bool, TreeError> {
         let found = self.find(changes).map_err(|error| at_root(&error))?;
         let Some((staging, Phase::Committed)) = found else { return Ok(false) };

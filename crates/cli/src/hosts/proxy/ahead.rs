@@ -48,6 +48,8 @@ pub(super) enum Phase {
     Freezing,
     /// The first agent takes its fork in.
     Adopting,
+    /// Its changes are staged, so that a commit is only renames.
+    Preparing,
     Ready,
 }
 
@@ -119,6 +121,11 @@ impl Ahead {
             _ => "running",
         };
         Some((state, self.changes.changes.len()))
+    }
+
+    /// Whether the first agent has its fork.
+    pub(super) fn is_adopted(&self) -> bool {
+        matches!(self.phase, Phase::Preparing | Phase::Ready)
     }
 
     fn is_prompting(&self) -> bool {
@@ -437,22 +444,33 @@ impl Proxy {
             return self.drop_work(&message::why(error));
         }
         let Some(ahead) = &mut self.ahead else { return };
-        ahead.phase = Phase::Ready;
+        // Whoever took it already waits for nothing more than the commit.
+        ahead.phase = if ahead.taken.is_some() { Phase::Ready } else { Phase::Preparing };
         let (session, fork) = (ahead.session.clone(), ahead.fork.clone().unwrap_or_default());
         self.settle_fork(&session, &fork);
         self.note_cost(Status::Completed);
-        if self.ahead.as_ref().is_some_and(|ahead| ahead.taken.is_some()) {
+        let Some(ahead) = &self.ahead else { return };
+        if ahead.taken.is_some() {
             self.go_on_taking();
-        } else {
-            self.prepare(&session);
-            self.tell_offer(&session);
+        } else if let Some(known) = self.sessions.get(&session) {
+            let (folder, changes) = (known.folder.clone(), ahead.changes.clone());
+            self.effects.push(Effect::Prepare { number, folder, changes });
         }
     }
 
-    /// Has the changes ready to be put in place at once.
-    fn prepare(&mut self, id: &str) {
-        let (Some(ahead), Some(session)) = (&self.ahead, self.sessions.get(id)) else { return };
-        self.effects.push(Effect::Prepare(session.folder.clone(), ahead.changes.clone()));
+    /// The changes can be put in place at once.
+    pub(super) fn prepared(&mut self, number: u64) {
+        let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.number == number) else { return };
+        if ahead.phase != Phase::Preparing {
+            return;
+        }
+        ahead.phase = Phase::Ready;
+        let (session, is_taken) = (ahead.session.clone(), ahead.taken.is_some());
+        if is_taken {
+            self.go_on_taking();
+        } else {
+            self.tell_offer(&session);
+        }
     }
 
     /// The fork gets the settings of the session that it may stand for.
@@ -520,10 +538,10 @@ impl Proxy {
 
     /// Nothing of the second agent is wanted any more.
     pub(super) fn end_ahead(&mut self) {
-        let Some(ahead) = self.ahead.take() else { return };
+        let Some(mut ahead) = self.ahead.take() else { return };
         self.effects.push(Effect::End { number: ahead.number });
-        if let Some(fork) = ahead.fork {
-            if ahead.phase == Phase::Ready && self.can.close {
+        if let Some(fork) = ahead.fork.take() {
+            if ahead.is_adopted() && self.can.close {
                 self.ask_agent("session/close", &json!({ "sessionId": fork }), Own::Other);
             }
             self.delete(fork);

@@ -1,11 +1,13 @@
 //! Which conversation of the agent's stands for which of the editor's, and the forks that nobody is to see: kept for the next start.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
+use headstart_overlay_fs::{ContentHash, Process};
 use serde::{Deserialize, Serialize};
 
 use super::message::SessionNames;
@@ -19,12 +21,29 @@ pub(super) struct Kept {
     pub(super) names: SessionNames,
     /// Forks that were made and not taken, and those that another took the place of; the agent is asked to delete them.
     pub(super) forks: BTreeSet<String>,
+    /// Those of the forks whose changes are about to be committed: what a process notes that may die before it can note the end of it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) taking: BTreeMap<String, Taking>,
+}
+
+/// What a fork is about to be taken for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Taking {
+    pub(super) session: String,
+    pub(super) folder: String,
+    pub(super) changes: ContentHash,
+    pub(super) by: Process,
 }
 
 /// What changes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     Made(String),
+    /// Its changes are about to be committed.
+    Taking(String, Taking),
+    /// They were not.
+    NotTaken(String),
     /// The agent deleted it.
     Gone(String),
     Taken {
@@ -39,9 +58,15 @@ impl Kept {
     pub(super) fn apply(&mut self, change: &Change) {
         match change {
             Change::Made(fork) => drop(self.forks.insert(fork.clone())),
-            Change::Gone(fork) => drop(self.forks.remove(fork)),
+            Change::Taking(fork, taking) => drop(self.taking.insert(fork.clone(), taking.clone())),
+            Change::NotTaken(fork) => drop(self.taking.remove(fork)),
+            Change::Gone(fork) => {
+                self.forks.remove(fork);
+                self.taking.remove(fork);
+            }
             Change::Taken { session, fork } => {
                 self.forks.remove(fork);
+                self.taking.remove(fork);
                 self.forks.extend(self.names.insert(session.clone(), fork.clone()));
             }
             Change::Freed(session) => drop(self.names.remove(session)),
@@ -80,6 +105,27 @@ impl KeptFile {
         }
     }
 
+    /// What a process that is gone was about to take was taken, where its changes were committed.
+    pub(super) fn settle(
+        &self,
+        kept: &mut Kept,
+        is_committed: impl Fn(&Taking) -> Result<bool, String>,
+    ) -> Result<(), String> {
+        for (fork, taking) in kept.taking.clone() {
+            if taking.by.is_alive() {
+                continue;
+            }
+            let change = if is_committed(&taking)? {
+                Change::Taken { session: taking.session, fork }
+            } else {
+                Change::NotTaken(fork)
+            };
+            self.change(&change)?;
+            kept.apply(&change);
+        }
+        Ok(())
+    }
+
     pub(super) fn change(&self, change: &Change) -> Result<(), String> {
         let Some(path) = &self.0 else { return Ok(()) };
         let folder = path.parent().expect("works because it is in a folder of the state folder");
@@ -91,7 +137,8 @@ impl KeptFile {
         let mut kept = self.read()?;
         kept.apply(change);
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
-        serde_json::to_writer(&mut file, &kept).map_err(|error| failed(&error))?;
+        let bytes = serde_json::to_vec(&kept).map_err(|error| failed(&error))?;
+        file.write_all(&bytes).map_err(|error| failed(&error))?;
         file.persist(path).map(drop).map_err(|error| failed(&error))
     }
 }
@@ -119,17 +166,14 @@ impl KeptWriter {
         Self { changes: Some(changes), thread: thread.map_err(|error| is_lost(&error)).ok() }
     }
 
-    /// Returns at once, but for what was taken: whoever is told of that finds it again after a crash.
-    pub(super) fn write(&self, change: Change) {
+    /// Returns at once. The other half of what it gives goes when the change is written, or cannot be.
+    pub(super) fn write(&self, change: Change) -> mpsc::Receiver<()> {
         let (written, is_written) = mpsc::channel();
-        let waits = matches!(change, Change::Taken { .. });
-        if let Some(changes) = &self.changes
-            && changes.send((change, written)).is_ok()
-            && waits
-        {
-            // Its other half goes when the change is written.
-            let _ = is_written.recv();
+        if let Some(changes) = &self.changes {
+            // Where there is no thread, that was told.
+            let _ = changes.send((change, written));
         }
+        is_written
     }
 }
 

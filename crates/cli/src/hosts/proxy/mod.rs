@@ -7,6 +7,7 @@
 mod agent;
 mod ahead;
 mod kept;
+mod leaving;
 mod message;
 mod permission;
 mod projects;
@@ -49,6 +50,7 @@ const GOODBYE: Duration = Duration::from_secs(3);
 /// What happens beside the two streams.
 enum Happened {
     Second(u64, Event),
+    Prepared(u64),
     Committed(u64, Result<CommitOutcome, String>),
 }
 
@@ -65,7 +67,7 @@ pub(crate) async fn serve(
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let file = KeptFile::of(state.as_deref(), row.map_or("others", |row| row.name));
     let mut suggestions = suggestions;
-    let kept = file.read().unwrap_or_else(|error| {
+    let mut kept = file.read().unwrap_or_else(|error| {
         output::note(&format!(
             "headstart: nothing runs ahead, for what was kept of sessions cannot be read: {error}"
         ));
@@ -73,6 +75,12 @@ pub(crate) async fn serve(
         <_>::default()
     });
     let projects = SharedProjects::new(Projects::new(context, command.clone(), row));
+    let settled = file.settle(&mut kept, |taking| projects.has_committed(&taking.folder, taking.changes));
+    if let Err(error) = settled {
+        output::note(&format!(
+            "headstart: whether a prompt was taken when its editor went is not known: {error}"
+        ));
+    }
     let mut proxy = Proxy::new(Box::new(projects.clone()), row, suggestions, kept);
     if row.is_none() && suggestions == Suggestions::Own {
         proxy
@@ -97,7 +105,7 @@ pub(crate) async fn serve(
             desk.agent.clone_from(&agent.out);
             let over =
                 relay(&mut proxy, &mut desk, &mut agent, &mut of_editor, &mut happened, &mut signals).await;
-            desk.leave(&mut proxy).await;
+            desk.leave(&mut proxy, &mut happened).await;
             match over {
                 Over::Editor(status) => {
                     agent.wait_or_end().await;
@@ -151,7 +159,7 @@ async fn relay(
             line = of_editor.recv(), if last.is_none() && to_agent.has_room() => if let Some(line) = line {
                 proxy.editor(&line);
             } else {
-                desk.leave(proxy).await;
+                desk.leave(proxy, happened).await;
                 agent.out = None;
                 last = Some(Instant::now() + GOODBYE);
             },
@@ -164,6 +172,7 @@ async fn relay(
             () = to_editor.drained(), if !to_editor.has_room() => {}
             Some(happened) = happened.recv() => match happened {
                 Happened::Second(number, event) => Desk::of_second(proxy, number, event),
+                Happened::Prepared(number) => proxy.prepared(number),
                 Happened::Committed(number, outcome) => proxy.committed(number, outcome),
             },
             _ = ticks.tick() => proxy.tick(),
@@ -244,19 +253,27 @@ impl Desk {
                 drop(self.second.take_if(|(running, _)| *running == number));
                 self.forget();
             }
-            Effect::Prepare(folder, changes) => {
-                let Ok(tree) = self.projects.tree(&folder) else { return };
+            Effect::Prepare { number, folder, changes } => {
+                let happens = self.happens.clone();
+                let Ok(tree) = self.projects.tree(&folder) else {
+                    // The commit will say why.
+                    return drop(happens.send(Happened::Prepared(number)));
+                };
                 let prepared = tokio::task::spawn_blocking(move || {
                     // Without it a commit takes longer.
                     let _ = futures::executor::block_on(tree.prepare(&changes));
+                    let _ = happens.send(Happened::Prepared(number));
                     (tree, changes)
                 });
                 self.prepared.push(prepared);
             }
-            Effect::Commit { number, folder, changes } => {
+            Effect::Commit { number, folder, changes, note } => {
+                let noted = self.kept.write(note);
                 let (happens, tree) = (self.happens.clone(), self.projects.tree(&folder));
                 // It may wait for the commit of another process, which must not hold up messages.
                 tokio::task::spawn_blocking(move || {
+                    // Whoever starts after a crash has to know what was begun.
+                    let _ = noted.recv();
                     let outcome = tree.and_then(|tree| {
                         let committed = tree.commit(&changes, CommitOptions::default());
                         futures::executor::block_on(committed).map_err(|error| error.to_string())
@@ -265,7 +282,7 @@ impl Desk {
                     let _ = happens.send(Happened::Committed(number, outcome));
                 });
             }
-            Effect::Keep(change) => self.kept.write(change),
+            Effect::Keep(change) => drop(self.kept.write(change)),
             Effect::Write(folder, unwritten) => self.projects.write(&folder, unwritten),
             Effect::Say(what) => output::note(&format!("headstart: {what}")),
         }
@@ -312,8 +329,17 @@ impl Desk {
         }
     }
 
-    /// Gives up what runs ahead, and waits until nothing of it is left.
-    async fn leave(&mut self, proxy: &mut Proxy) {
+    /// Gives up what runs ahead, but for a commit that is under way, and waits until nothing of it is left.
+    async fn leave(&mut self, proxy: &mut Proxy, happened: &mut mpsc::UnboundedReceiver<Happened>) {
+        let deadline = Instant::now() + GOODBYE;
+        while proxy.leaves_after_commit()
+            && let Ok(Some(happened)) = tokio::time::timeout_at(deadline, happened.recv()).await
+        {
+            if let Happened::Committed(number, outcome) = happened {
+                proxy.committed(number, outcome);
+                self.act(proxy);
+            }
+        }
         let second = self.second.take();
         proxy.leave();
         self.act(proxy);

@@ -8,7 +8,7 @@ use headstart_agent::{LedgerStore as _, Runtime as _};
 use headstart_budget::Unwritten;
 use headstart_budget::policy::{Mode, Tariff};
 use headstart_forked_query::Prices;
-use headstart_overlay_fs::OsTree;
+use headstart_overlay_fs::{ContentHash, OsTree, Process};
 use headstart_tool_gate::{AheadWrites, DenyRule, DenyRules, GateContext};
 use tokio::task::JoinHandle;
 
@@ -63,6 +63,17 @@ impl SharedProjects {
         self.lock().tree(folder)
     }
 
+    /// Whether these changes were committed in a folder, which may be gone.
+    pub(super) fn has_committed(&self, folder: &str, changes: ContentHash) -> Result<bool, String> {
+        let folder = Path::new(folder);
+        if !folder.is_dir() {
+            return Ok(false);
+        }
+        let tree = setup::tree(folder, self.lock().state().as_deref(), AcceptedBy::This);
+        let tree = tree.map_err(|error| error.to_string())?;
+        tree.has_committed(changes).map_err(|error| error.to_string())
+    }
+
     /// Adds to the ledger of a folder, beside everything else.
     pub(super) fn write(&self, folder: &str, unwritten: Unwritten) {
         let mut projects = self.lock();
@@ -96,6 +107,10 @@ impl Host for SharedProjects {
                 None
             }
         }
+    }
+
+    fn process(&self) -> Process {
+        Process::current()
     }
 
     fn id(&mut self) -> String {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use headstart_budget::{Metering, Unwritten};
-use headstart_overlay_fs::ChangeSet;
+use headstart_overlay_fs::{ChangeSet, Process};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::{Value, json};
 
@@ -42,9 +42,15 @@ pub(super) enum Effect {
         number: u64,
         folder: String,
         changes: ChangeSet,
+        /// Is kept before it begins.
+        note: Change,
     },
     /// These changes in this folder may be taken soon.
-    Prepare(String, ChangeSet),
+    Prepare {
+        number: u64,
+        folder: String,
+        changes: ChangeSet,
+    },
     Keep(Change),
     Write(String, Unwritten),
     /// A remark for whoever reads standard error.
@@ -71,6 +77,8 @@ pub(super) trait Host: Send {
     fn project(&mut self, folder: &str) -> Option<Project>;
     /// The beginning of an id that no other suggestion has.
     fn id(&mut self) -> String;
+    /// This process.
+    fn process(&self) -> Process;
 }
 
 /// What counts in one folder.
@@ -144,7 +152,7 @@ pub(super) struct Proxy {
     /// Whether the editor shows suggestions of agents by itself, so that the agent may send them.
     pub(super) shows_suggestions: bool,
     pub(super) can: Can,
-    pending: HashMap<String, Pending>,
+    pub(super) pending: HashMap<String, Pending>,
     own: HashMap<String, Own>,
     next: u64,
     pub(super) sessions: BTreeMap<String, Session>,
@@ -220,41 +228,6 @@ impl Proxy {
                 self.effects.push(Effect::ToAgent(message::line(&refusal)));
             }
             Kind::Request | Kind::Other => self.pass_to_editor(line),
-        }
-    }
-
-    /// The agent is gone: what waits for it is answered, and so is every further request.
-    pub(super) fn agent_ended(&mut self, why: &str) {
-        let waiting: Vec<Pending> = self.pending.drain().map(|(_, pending)| pending).collect();
-        for pending in waiting {
-            self.tell(&message::error(&pending.id, -32603, why));
-        }
-        self.end_ahead();
-    }
-
-    /// A request of the editor's that comes after the agent's end. Whether it was one.
-    pub(super) fn refuse(&mut self, line: &[u8], why: &str) -> bool {
-        let request = serde_json::from_slice::<Value>(line).ok();
-        let request = request.filter(|message| message::kind(message) == Kind::Request);
-        if let Some(request) = &request {
-            self.tell(&message::error(&request["id"], -32603, why));
-        }
-        request.is_some()
-    }
-
-    /// The editor or the agent goes.
-    pub(super) fn leave(&mut self) {
-        for id in self.take_unanswered() {
-            let pending = Pending { id, method: String::new(), request: None };
-            self.pending.insert(pending.id.to_string(), pending);
-        }
-        match self.ahead.as_ref().map(|ahead| ahead.session.clone()) {
-            Some(session) => self.give_up_in(&session, headstart_budget::ledger::Outcome::Aborted),
-            None => {
-                for session in self.sessions.keys().cloned().collect::<Vec<_>>() {
-                    self.give_up_in(&session, headstart_budget::ledger::Outcome::Aborted);
-                }
-            }
         }
     }
 
@@ -422,7 +395,10 @@ impl Proxy {
             Can { fork: has("fork"), resume: has("resume"), close: has("close"), delete: has("delete") };
         // What was left of an earlier process.
         for fork in self.kept.forks.clone() {
-            self.delete(fork);
+            // Another process is about to take it.
+            if !self.kept.taking.contains_key(&fork) {
+                self.delete(fork);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::ahead::{Ahead, Phase};
-use super::kept::Change;
+use super::kept::{Change, Taking};
 use super::message;
 use super::relay::{Effect, Own, Proxy};
 use crate::hosts::acp::updates::diffs;
@@ -54,6 +54,11 @@ impl Proxy {
     /// Whether its user waits for work that they took.
     pub(super) fn is_taking(&self) -> bool {
         self.ahead.as_ref().is_some_and(|ahead| ahead.taken.is_some())
+    }
+
+    pub(super) fn is_committing(&self) -> bool {
+        let taken = self.ahead.as_ref().and_then(|ahead| ahead.taken.as_ref());
+        taken.is_some_and(|taken| taken.is_committing)
     }
 
     fn is_taking_in(&self, session: &str) -> bool {
@@ -122,7 +127,7 @@ impl Proxy {
             asked: None,
             is_agreed: false,
             is_committing: false,
-            joined: ahead.phase != Phase::Ready,
+            joined: !ahead.is_adopted(),
         });
         self.take_back_offer(id);
         self.go_on_taking();
@@ -161,7 +166,7 @@ impl Proxy {
                 self.show_updates();
                 self.ask_editor();
             }
-            Phase::Freezing | Phase::Adopting => {}
+            Phase::Freezing | Phase::Adopting | Phase::Preparing => {}
             Phase::Ready if taken.is_committing || taken.asked.is_some() => {}
             Phase::Ready => self.agree_or_commit(),
         }
@@ -246,7 +251,15 @@ impl Proxy {
         if ahead.changes.is_empty() || taken.is_agreed || !asks || edits {
             taken.is_committing = true;
             let (folder, changes) = (session.folder.clone(), ahead.changes.clone());
-            return self.effects.push(Effect::Commit { number: ahead.number, folder, changes });
+            let taking = Taking {
+                session: ahead.session.clone(),
+                folder: folder.clone(),
+                changes: changes.digest(),
+                by: self.host.process(),
+            };
+            let note = Change::Taking(ahead.fork.clone().unwrap_or_default(), taking);
+            self.kept.apply(&note);
+            return self.effects.push(Effect::Commit { number: ahead.number, folder, changes, note });
         }
         let folder = Path::new(&session.folder);
         let paths = ahead.changes.summary();
@@ -275,6 +288,7 @@ impl Proxy {
             Ok(CommitOutcome::Conflict(_)) => {
                 let taken = ahead.taken.take();
                 let session = ahead.session.clone();
+                self.not_taken();
                 self.settled(Outcome::Conflict, 0);
                 self.end_ahead();
                 if let Some(taken) = taken {
@@ -282,7 +296,16 @@ impl Proxy {
                 }
                 self.write_down(&session);
             }
-            Err(why) => self.drop_work(&why),
+            Err(why) => {
+                self.not_taken();
+                self.drop_work(&why);
+            }
+        }
+    }
+
+    fn not_taken(&mut self) {
+        if let Some(fork) = self.ahead.as_ref().and_then(|ahead| ahead.fork.clone()) {
+            self.keep(Change::NotTaken(fork));
         }
     }
 
@@ -376,8 +399,7 @@ impl Proxy {
     /// The same for the session for which a second agent is at work.
     pub(super) fn give_up(&mut self, outcome: Outcome) {
         let Some(session) = self.ahead.as_ref().map(|ahead| ahead.session.clone()) else { return };
-        if self.ahead.as_ref().and_then(|ahead| ahead.taken.as_ref()).is_some_and(|taken| taken.is_committing)
-        {
+        if self.is_committing() {
             // It is done in a moment.
             return;
         }

@@ -1,0 +1,55 @@
+//! How it ends: the editor or the agent goes. Nothing here reads or writes.
+
+use headstart_budget::ledger::Outcome;
+use serde_json::Value;
+
+use super::message::{self, Kind};
+use super::relay::{Effect, Pending, Proxy};
+
+impl Proxy {
+    /// The agent is gone: what waits for it is answered, and so is every further request.
+    pub(super) fn agent_ended(&mut self, why: &str) {
+        let waiting: Vec<Pending> = self.pending.drain().map(|(_, pending)| pending).collect();
+        for pending in waiting {
+            self.tell(&message::error(&pending.id, -32603, why));
+        }
+        self.end_ahead();
+    }
+
+    /// A request of the editor's that comes after the agent's end. Whether it was one.
+    pub(super) fn refuse(&mut self, line: &[u8], why: &str) -> bool {
+        let request = serde_json::from_slice::<Value>(line).ok();
+        let request = request.filter(|message| message::kind(message) == Kind::Request);
+        if let Some(request) = &request {
+            self.tell(&message::error(&request["id"], -32603, why));
+        }
+        request.is_some()
+    }
+
+    /// The editor or the agent goes, and nothing begins any more. Whether a commit is to be waited for.
+    pub(super) fn leaves_after_commit(&mut self) -> bool {
+        self.unfit.get_or_insert_with(|| "its editor goes".to_owned());
+        self.is_committing()
+    }
+
+    /// Gives up what runs ahead.
+    pub(super) fn leave(&mut self) {
+        let is_committing = self.is_committing();
+        for id in self.take_unanswered() {
+            let pending = Pending { id, method: String::new(), request: None };
+            self.pending.insert(pending.id.to_string(), pending);
+        }
+        if is_committing && let Some(ahead) = self.ahead.take() {
+            // The next start finds out whether it was taken.
+            self.effects.push(Effect::End { number: ahead.number });
+        }
+        match self.ahead.as_ref().map(|ahead| ahead.session.clone()) {
+            Some(session) => self.give_up_in(&session, Outcome::Aborted),
+            None => {
+                for session in self.sessions.keys().cloned().collect::<Vec<_>>() {
+                    self.give_up_in(&session, Outcome::Aborted);
+                }
+            }
+        }
+    }
+}
