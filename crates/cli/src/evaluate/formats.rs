@@ -4,6 +4,7 @@ mod claude_code;
 mod codex;
 mod gemini_cli;
 mod headstart;
+mod opencode;
 mod qwen_code;
 
 use std::collections::HashMap;
@@ -30,11 +31,14 @@ pub(crate) enum Product {
     QwenCode,
     Codex,
     GeminiCli,
+    #[serde(rename = "opencode")]
+    OpenCode,
     Headstart,
 }
 
 impl Product {
-    const ALL: [Self; 5] = [Self::Headstart, Self::Codex, Self::GeminiCli, Self::QwenCode, Self::ClaudeCode];
+    const ALL: [Self; 6] =
+        [Self::Headstart, Self::Codex, Self::GeminiCli, Self::OpenCode, Self::QwenCode, Self::ClaudeCode];
 
     /// Whose file these lines are.
     pub(super) fn of(lines: &[Line]) -> Option<Self> {
@@ -43,6 +47,7 @@ impl Product {
             Self::QwenCode => qwen_code::wrote(lines),
             Self::Codex => codex::wrote(lines),
             Self::GeminiCli => gemini_cli::wrote(lines),
+            Self::OpenCode => opencode::wrote(lines),
             Self::Headstart => headstart::wrote(lines),
         })
     }
@@ -54,6 +59,7 @@ impl Product {
             Self::QwenCode => qwen_code::events(lines),
             Self::Codex => codex::events(lines),
             Self::GeminiCli => gemini_cli::events(lines),
+            Self::OpenCode => opencode::events(lines),
             Self::Headstart => headstart::events(lines),
         }
     }
@@ -64,6 +70,7 @@ impl Product {
             Self::QwenCode => "Qwen Code",
             Self::Codex => "Codex",
             Self::GeminiCli => "Gemini CLI",
+            Self::OpenCode => "OpenCode",
             Self::Headstart => "headstart",
         }
     }

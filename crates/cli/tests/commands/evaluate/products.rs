@@ -58,7 +58,8 @@ fn gemini_answer(call: Option<(&str, &Value)>) -> Answer {
     Answer::Stream(vec![Step::Data(answer.to_string())])
 }
 
-fn run(session: &Session, command: &mut Command) {
+/// What it says.
+fn run(session: &Session, command: &mut Command) -> Vec<u8> {
     let node = installed("node/bin");
     std::fs::create_dir_all(session.home().join("tmp")).unwrap();
     command.current_dir(session.workspace()).stdin(Stdio::null());
@@ -69,6 +70,7 @@ fn run(session: &Session, command: &mut Command) {
         .env("LANG", "C.UTF-8");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {output:?}");
+    output.stdout
 }
 
 /// A command of one of them, which has no environment yet.
@@ -178,4 +180,33 @@ fn files_of_gemini_cli() {
         run(&session, &mut gemini);
     }
     check(&session, "gemini-cli");
+}
+
+#[test]
+#[ignore = "needs OpenCode; .ci/long installs it"]
+fn files_of_opencode() {
+    let (session, model) = (session(), model("bash"));
+    let provider = json!({
+        "npm": "@ai-sdk/openai-compatible", "name": "here", "models": { "scripted": { "name": "scripted" } },
+        "options": { "baseURL": model.base_url, "apiKey": "none" },
+    });
+    let settings =
+        json!({ "model": "here/scripted", "small_model": "here/scripted", "provider": { "here": provider } });
+    session.write("home/.config/opencode/opencode.json", settings.to_string());
+    let opencode = || {
+        let mut opencode = product(installed("opencode-linux-x64/bin/opencode"));
+        opencode.env("OPENCODE_DISABLE_MODELS_FETCH", "1").env("OPENCODE_DISABLE_AUTOUPDATE", "1");
+        opencode
+    };
+    for (number, prompt) in PROMPTS.iter().enumerate() {
+        let mut opencode = opencode();
+        // What has a space in it is a prompt in quotation marks for it, and several words are one without.
+        opencode.arg("run").args((0 < number).then_some("--continue")).args(prompt.split(' '));
+        run(&session, &mut opencode);
+    }
+    let listed = run(&session, opencode().args(["session", "list", "--format", "json"]));
+    let sessions: Value = serde_json::from_slice(&listed).unwrap();
+    let exported = run(&session, opencode().args(["export", sessions[0]["id"].as_str().unwrap()]));
+    session.write("home/exported.json", exported);
+    check(&session, "opencode");
 }

@@ -29,16 +29,18 @@ pub(crate) enum Format {
     Codex,
     GeminiCli,
     GeminiCliWhole,
+    OpenCode,
     Headstart,
 }
 
 impl Format {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::ClaudeCode,
         Self::QwenCode,
         Self::Codex,
         Self::GeminiCli,
         Self::GeminiCliWhole,
+        Self::OpenCode,
         Self::Headstart,
     ];
 
@@ -48,6 +50,7 @@ impl Format {
             Self::QwenCode => "qwen-code",
             Self::Codex => "codex",
             Self::GeminiCli | Self::GeminiCliWhole => "gemini-cli",
+            Self::OpenCode => "opencode",
             Self::Headstart => "headstart",
         }
     }
@@ -59,6 +62,7 @@ impl Format {
             Self::Codex => "home/.codex/sessions/2026/03/01/rollout-2026-03-01T12-00-00-0a1b.jsonl",
             Self::GeminiCli => "home/.gemini/tmp/p/chats/session-2026-03-01T12-00-0a1b.jsonl",
             Self::GeminiCliWhole => "home/.gemini/tmp/p/chats/session-2026-03-01T12-00-0a1b.json",
+            Self::OpenCode => "home/exported.json",
             Self::Headstart => "home/.local/state/headstart/sessions/p-0a1b/k3v9.jsonl",
         }
     }
@@ -130,6 +134,7 @@ fn write(format: Format, told: &[(u64, Told<'_>)]) -> String {
             let whole = json!({ "sessionId": "0a1b", "projectHash": "00ff", "startTime": stamp(BEGAN), "messages": messages });
             return serde_json::to_string_pretty(&whole).unwrap();
         }
+        Format::OpenCode => return serde_json::to_string_pretty(&opencode(told)).unwrap(),
         Format::Headstart => headstart(told),
     };
     values.iter().fold(String::new(), |lines, value| lines + &value.to_string() + "\n")
@@ -393,6 +398,48 @@ fn gemini_cli(told: &[(u64, Told<'_>)]) -> Vec<Value> {
         }
     }
     lines
+}
+
+/// What a user took back stays in the file until their next prompt takes its place.
+fn opencode(told: &[(u64, Told<'_>)]) -> Value {
+    let tokens = json!({ "total": 935, "input": 30, "output": 5, "reasoning": 0, "cache": { "read": 900, "write": 0 } });
+    let mut messages: Vec<Value> = Vec::new();
+    let mut prompts = Vec::new();
+    for (number, (at, told)) in told.iter().enumerate() {
+        let at = at * 1_000;
+        let id = format!("msg_{number}");
+        let text = |words: &str| json!({ "type": "text", "text": words, "id": format!("prt_{number}"), "messageID": id });
+        let answer = |parts: Value| {
+            let info = json!({ "role": "assistant", "mode": "build", "time": { "created": at, "completed": at }, "tokens": tokens, "finish": "stop", "id": id });
+            json!({ "info": info, "parts": parts })
+        };
+        match told {
+            Told::Prompt(prompt) => {
+                prompts.push(messages.len());
+                let beside = with(
+                    text("Called the Read tool with the following input: {}"),
+                    json!({ "synthetic": true }),
+                );
+                let info = json!({ "role": "user", "time": { "created": at }, "agent": "build", "id": id });
+                messages.push(json!({ "info": info, "parts": [text(prompt), beside] }));
+            }
+            Told::Calls => {
+                let call = |id: &str, file: &str, output: &str| {
+                    let state = json!({ "status": "completed", "input": { "command": format!("cat {file}") }, "output": output, "time": { "start": at, "end": at } });
+                    json!({ "type": "tool", "tool": "bash", "callID": id, "state": state })
+                };
+                let parts = json!([{ "type": "step-start" }, text("Let me see."), call("call_1", "a.txt", "one"), call("call_2", "b.txt", &secret()), { "type": "step-finish", "tokens": tokens }]);
+                messages.push(answer(parts));
+            }
+            Told::Answer => messages.push(answer(json!([{ "type": "step-start" }, text(ANSWER)]))),
+            Told::Back(to) => {
+                messages.truncate(prompts[*to]);
+                prompts.truncate(*to);
+            }
+        }
+    }
+    let info = json!({ "id": "ses_0a1b", "directory": "/p", "title": "look", "version": "1.18.33", "time": { "created": BEGAN * 1_000 } });
+    json!({ "info": info, "messages": messages })
 }
 
 fn headstart(told: &[(u64, Told<'_>)]) -> Vec<Value> {
