@@ -22,6 +22,10 @@ function find() {
 }
 
 const binary = find();
+if (!binary && platform === "win32") {
+  console.error("headstart: there is no binary for Windows itself; install it and run it in WSL 2.");
+  process.exit(1);
+}
 if (!binary) {
   console.error(`headstart: there is no binary for ${platform} ${arch}${isMusl ? " with musl" : ""} among this package's optional dependencies (${names.join(", ")}).`);
   console.error("If they were left out (--omit=optional, --no-optional), install again with them; else build it: cargo install headstart");

@@ -200,6 +200,16 @@ fn the_npm_packages_bring_the_binary_and_start_it() {
 }
 
 #[test]
+fn the_launcher_names_wsl_on_windows() {
+    let windows = "Object.defineProperty(process, 'platform', { value: 'win32' }); require(process.argv[1]);";
+    let launcher = repository().join("release/npm/launcher.js");
+    let output = Command::new("node").arg("-e").arg(windows).arg(launcher).output().expect("node starts");
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("WSL 2") && !said.contains("cargo install"), "{said}");
+}
+
+#[test]
 fn a_release_has_one_version_everywhere() {
     let version = version::of_workspace(&repository()).unwrap();
     let error = check(&repository(), &format!("v{version}.1")).unwrap_err().to_string();
