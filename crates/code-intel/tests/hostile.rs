@@ -4,12 +4,15 @@
     clippy::disallowed_methods,
     clippy::disallowed_types,
     clippy::print_stderr,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "the test is the host and the server: it starts itself and talks over pipes"
 )]
 
 mod support;
 
+#[path = "hostile/checks.rs"]
+mod checks;
 #[path = "hostile/play.rs"]
 mod play;
 #[cfg(feature = "tools")]
@@ -26,6 +29,7 @@ fn main() {
     }
     let arguments = libtest_mimic::Arguments::from_args();
     let mut trials = trials::all();
+    trials.extend(checks::all());
     #[cfg(feature = "tools")]
     trials.extend(tools::all());
     libtest_mimic::run(&arguments, trials).exit();

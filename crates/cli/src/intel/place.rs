@@ -32,6 +32,7 @@ const PART: u32 = 100;
 /// Why a view of a server was ended.
 const TOO_MUCH: &str =
     "it built too much on the disk, of which [shadow] build_bytes and 2 % of the disk are the limit";
+const ENDED: &str = "its view was ended, for too much memory or by somebody else";
 
 /// Makes views for servers.
 pub(crate) struct Servers {
@@ -86,6 +87,8 @@ struct ServerView {
 #[derive(Default)]
 struct Place {
     open: Option<Open>,
+    /// What is to be shown. A view that is not there yet shows it from its start on.
+    shown: ChangeSet,
     /// Counts programs, so that the end of one is not taken for that of the next.
     programs: u64,
 }
@@ -99,8 +102,6 @@ struct Open {
     disk: Disk,
     /// What changed on disk since the view was made.
     since: BTreeMap<WorkspacePath, Change>,
-    /// What was shown last.
-    shown: ChangeSet,
 }
 
 impl ServerView {
@@ -123,14 +124,19 @@ impl LanguageView for ServerView {
 
     async fn show(&mut self, changes: &ChangeSet) -> Result<(), SpawnError> {
         let changes = changes.clone();
-        self.beside(move |shared, place| shared.open(place, None)?.show(shared, changes)).await
+        self.beside(move |shared, place| {
+            place.open.take_if(|open| open.view.has_ended());
+            place.shown = changes;
+            place.open.as_mut().map_or(Ok(()), |open| open.show(shared, &place.shown))
+        })
+        .await
     }
 
     async fn refresh(&mut self) -> Result<Vec<WorkspacePath>, SpawnError> {
         self.beside(|shared, place| match &mut place.open {
             Some(open) => {
                 open.kept.tell(|about| about.used = clock::unix_ms());
-                open.refresh(shared)
+                open.refresh(shared, &place.shown)
             }
             None => Ok(Vec::new()),
         })
@@ -149,7 +155,7 @@ impl LanguageView for ServerView {
                 let command = shared.command(&file, program);
                 place.programs += 1;
                 let number = place.programs;
-                let open = shared.open(place, Some(&file))?;
+                let open = shared.open(place, &file)?;
                 let pipes = open.view.start_program(&command).map_err(failed)?;
                 open.kept.tell(|about| {
                     about.id = name;
@@ -185,6 +191,7 @@ impl LanguageView for ServerView {
         let looked = self.beside(|_, place| {
             Ok(place.open.as_mut().and_then(|open| match open.view.running() {
                 Err(ShadowError::Disk) => Some(TOO_MUCH.to_owned()),
+                Err(ShadowError::Ended) => Some(ENDED.to_owned()),
                 _ => None,
             }))
         });
@@ -229,19 +236,21 @@ impl Shared {
         &self.views.options().workspace
     }
 
-    /// The view, made if it has to be; for a program, with the package that it is part of.
-    fn open<'a>(&self, place: &'a mut Place, program: Option<&Path>) -> Result<&'a mut Open, SpawnError> {
+    /// The view, made if it has to be, with the package that the program is part of.
+    fn open<'a>(&self, place: &'a mut Place, program: &Path) -> Result<&'a mut Open, SpawnError> {
         place.open.take_if(|open| open.view.has_ended());
         if place.open.is_none() {
-            place.open = Some(self.make(program)?);
+            let mut made = self.make(program)?;
+            made.show(self, &place.shown)?;
+            place.open = Some(made);
         }
         place.open.as_mut().ok_or_else(|| SpawnError::Failed { message: "the view has ended".to_owned() })
     }
 
-    fn make(&self, program: Option<&Path>) -> Result<Open, SpawnError> {
+    fn make(&self, program: &Path) -> Result<Open, SpawnError> {
         let no_view = |why: String| SpawnError::NoView { why };
         let mut options: Options = self.views.options().clone();
-        options.show.extend(program.and_then(|program| self.programs.package(program)));
+        options.show.extend(self.programs.package(program));
         if let Some(memory) = self.memory {
             options.limits.memory = memory.saturating_mul(AT_ONCE) / 100;
         }
@@ -251,14 +260,7 @@ impl Shared {
             .views
             .start("servers", &options, &self.deny, BuildOutput::OnDisk)
             .map_err(|error| no_view(error.to_string()))?;
-        let mut open = Open {
-            view,
-            kept,
-            measured_next: Instant::now(),
-            disk,
-            since: BTreeMap::new(),
-            shown: ChangeSet::default(),
-        };
+        let mut open = Open { view, kept, measured_next: Instant::now(), disk, since: BTreeMap::new() };
         open.hide(self)?;
         Ok(open)
     }
@@ -300,24 +302,20 @@ impl Open {
         self.view.hide(&closed).map_err(failed)
     }
 
-    fn show(&mut self, shared: &Shared, changes: ChangeSet) -> Result<(), SpawnError> {
-        let mut changes = changes;
-        changes.changes.retain(|change| !shared.is_closed(&change.path));
+    fn show(&mut self, shared: &Shared, changes: &ChangeSet) -> Result<(), SpawnError> {
         let mut all: BTreeMap<&WorkspacePath, &Change> =
             self.since.values().map(|change| (&change.path, change)).collect();
-        for change in &changes.changes {
+        for change in changes.changes.iter().filter(|change| !shared.is_closed(&change.path)) {
             if change.kind == ChangeKind::Delete {
                 all.retain(|path, _| !path.starts_with(&change.path));
             }
             all.insert(&change.path, change);
         }
         let shown = ChangeSet { changes: all.into_values().cloned().collect(), ..ChangeSet::default() };
-        self.view.show(&shown).map_err(failed)?;
-        self.shown = changes;
-        Ok(())
+        self.view.show(&shown).map_err(failed)
     }
 
-    fn refresh(&mut self, shared: &Shared) -> Result<Vec<WorkspacePath>, SpawnError> {
+    fn refresh(&mut self, shared: &Shared, shown: &ChangeSet) -> Result<Vec<WorkspacePath>, SpawnError> {
         self.hide(shared)?;
         let changed =
             self.disk.changed().map_err(|error| SpawnError::Failed { message: error.to_string() })?;
@@ -326,7 +324,6 @@ impl Open {
             for path in &changed {
                 self.since.extend(self.disk.as_it_is(path).map(|change| (path.clone(), change)));
             }
-            let shown = std::mem::take(&mut self.shown);
             self.show(shared, shown)?;
         }
         Ok(changed)

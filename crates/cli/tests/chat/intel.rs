@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::{Chat, Project, project, project_with_suggestion};
 use crate::parallel::{call, text};
@@ -32,7 +32,8 @@ fn with_server(project: Project, settings: &str) -> Project {
             "home/.config/headstart/config.toml",
             format!(
                 "[code-intel]\nafter_edit = '20s'\n{settings}\n[code-intel.servers.mock]\ncommand = '{server}'\nargs = ['good']\n\
-                 languages = {{ mock = 'mock' }}\nsettling = 'versions'\n"
+                 languages = {{ mock = 'mock' }}\nsettling = 'versions'\n\
+                 check = {{ command = '{server}', args = ['check'], format = 'tsc' }}\n"
             ),
         )
         .write("project/a.mock", "one\n")
@@ -83,6 +84,44 @@ fn an_edit_of_the_users_is_known_to_the_server() {
     chat.wait_for("Second.");
     assert_eq!(chat.count("new error"), 0, "{}", chat.contents());
     chat.leave();
+}
+
+/// A checker runs anew for each question, over the file that is there then.
+#[test]
+fn an_edit_of_the_users_is_known_to_a_checker() {
+    let mut project = with_server(project(), "mode = 'check'");
+    project.session.write("project/a.mock", "one\nERR two\n");
+    for said in ["First.", "Second.", "Third."] {
+        project = looks(project).says(0, said);
+    }
+    let mut chat = project.chat_in("auto-edit", 100, 40);
+    chat.send("begin\r");
+    chat.wait_for("First.");
+    let file = chat.project.session.workspace().join("a.mock");
+    // As editors save.
+    fs::write(file.with_extension("new"), "one\ntwo\n").unwrap();
+    fs::rename(file.with_extension("new"), &file).unwrap();
+    chat.send("go on\r");
+    chat.wait_for("Second.");
+    fs::rename(&file, file.with_file_name("c.mock")).unwrap();
+    fs::write(&file, "ERR one\ntwo\n").unwrap();
+    chat.send("go on\r");
+    chat.wait_for("Third.");
+    chat.leave_keeping(|session| {
+        let sessions = session.home().join(".local/state/headstart/sessions");
+        let folder = fs::read_dir(sessions).unwrap().next().unwrap().unwrap().path();
+        let kept = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+        let lines = fs::read_to_string(kept).unwrap();
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let read: Vec<Value> = lines.map(|line| line["message"]["parts"][0]["output"].clone()).collect();
+        let read: Vec<&str> = read.iter().filter_map(Value::as_str).collect();
+        let told = [
+            "present (1):\na.mock:2:1: error T1: ERR two",
+            "nothing new",
+            "present (1):\na.mock:1:1: error T1: ERR one",
+        ];
+        assert_eq!(read, told);
+    });
 }
 
 #[test]

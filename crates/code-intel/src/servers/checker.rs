@@ -1,6 +1,6 @@
 //! The cheap mode: a compiler is run over the unchanged tree and over a state, and what it prints is compared.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use futures::StreamExt as _;
 use futures::channel::mpsc;
@@ -9,7 +9,7 @@ use futures::io::{AsyncRead, AsyncReadExt as _};
 use headstart_workspace_path::WorkspacePath;
 
 use crate::servers::job::{Answer, Job, Key, Question};
-use crate::servers::server::compare_states;
+use crate::servers::server::{Board, compare_states};
 use crate::servers::spawn::{LanguageView, Program};
 use crate::servers::texts::on_disk;
 use crate::{
@@ -25,19 +25,22 @@ pub(crate) struct Checker {
     adapter: Adapter,
     settings: Arc<Settings>,
     host: Arc<dyn Spawn>,
+    board: Board,
     view: Option<Box<dyn LanguageView>>,
+    /// What is found in the unchanged tree; `None`: it may have changed since.
     before: Option<Vec<Diagnostic>>,
 }
 
 impl Checker {
-    pub(crate) fn new(key: Key, settings: Arc<Settings>, host: Arc<dyn Spawn>) -> Self {
+    pub(crate) fn new(key: Key, settings: Arc<Settings>, host: Arc<dyn Spawn>, board: Board) -> Self {
         let adapter = settings.adapters[key.adapter].clone();
-        Self { key, adapter, settings, host, view: None, before: None }
+        Self { key, adapter, settings, host, board, view: None, before: None }
     }
 
     pub(crate) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
         while let Some(job) = jobs.next().await {
             let Job { snapshot, question, mut answer, .. } = job;
+            self.note();
             let outcome = {
                 let work = std::pin::pin!(self.answer(&snapshot, &question));
                 match select(work, answer.cancellation()).await {
@@ -63,6 +66,25 @@ impl Checker {
         }
     }
 
+    /// Who is on the board is told of files that changed.
+    fn note(&self) {
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        board.entry(self.key.clone()).or_default().last_used = self.host.now();
+    }
+
+    /// Takes over what changed on disk, so that both runs see the same. A view that cannot is let go, and the next one is made of what is there then.
+    async fn refresh(&mut self) {
+        let Some(view) = &mut self.view else { return };
+        match view.refresh().await {
+            Ok(changed) if changed.is_empty() => {}
+            Ok(_) => self.before = None,
+            Err(_) => {
+                self.view = None;
+                self.before = None;
+            }
+        }
+    }
+
     async fn diagnostics(
         &mut self,
         snapshot: &Snapshot,
@@ -70,6 +92,7 @@ impl Checker {
         least: Severity,
     ) -> Result<Delta, IntelError> {
         let Some(check) = self.adapter.check.clone() else { return Ok(Delta::default()) };
+        self.refresh().await;
         if self.before.is_none() {
             self.before = Some(self.check(&check, &on_disk(snapshot)).await?);
         }
@@ -115,6 +138,12 @@ impl Checker {
                 return Err(IntelError::TimedOut { server, question: "the check".to_owned(), seconds });
             }
         };
+        // What was printed until then would be told as all that there is.
+        if let Some(detail) = view.why_ended().await {
+            self.view = None;
+            self.before = None;
+            return Err(IntelError::Protocol { server, detail });
+        }
         let read = check.format.read(&stdout, &stderr, &root, &self.key.folder);
         read.map_err(|error| IntelError::Check { server, error })
     }

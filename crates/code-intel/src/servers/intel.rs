@@ -449,7 +449,7 @@ impl Driver {
             }
             match settings.mode {
                 Mode::Servers => Server::new(key, settings, host, texts, board).run(receiver).await,
-                Mode::Checks => Checker::new(key, settings, host).run(receiver).await,
+                Mode::Checks => Checker::new(key, settings, host, board).run(receiver).await,
             }
         };
         Some(server.boxed())

@@ -12,6 +12,7 @@ pub(crate) fn play(part: &str) {
     match part {
         "garbage" => return say(b"Starting the server, please wait...\n"),
         "half a frame" => return say(b"Content-Length: 100\r\n\r\n{\"jsonrpc\""),
+        "check" => return check(),
         "huge" => return say(b"Content-Length: 99000000000\r\n\r\n{"),
         "crash" => {
             eprintln!("thread 'main' panicked: \u{1b}[31mout of luck\u{1b}[0m");
@@ -29,6 +30,21 @@ pub(crate) fn play(part: &str) {
         }
         while let Some(message) = decoder.next_message().unwrap() {
             server.take(&message);
+        }
+    }
+}
+
+/// Prints a line for each of the folder's files that has a mistake in it, as `tsc` would.
+fn check() {
+    for file in std::fs::read_dir(".").unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        for (number, _) in std::fs::read_to_string(&name)
+            .unwrap()
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| line.contains("ERR"))
+        {
+            println!("{name}({},1): error T1: ERR", number + 1);
         }
     }
 }

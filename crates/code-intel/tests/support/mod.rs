@@ -1,7 +1,7 @@
 //! Views that are copies of a project in temporary folders, with programs of this machine in them.
 //!
 //! What this does not model: the view is at another path than the project; nothing keeps a program from writing elsewhere, from the network or
-//! from taking memory; a change of the project after the copy does not show through; times of files move as the disk's do.
+//! from taking memory; a change of the project after the copy shows only once the view is refreshed; times of files move as the disk's do.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -34,10 +34,11 @@ impl World {
             files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         let tree = Arc::new(MemoryTree::from_files(files.clone()).unwrap());
         let copies = Arc::new(Copies {
-            files: files.clone(),
+            files: Arc::new(Mutex::new(files.clone())),
             programs: Vec::new(),
             start: Instant::now(),
             roots: Mutex::default(),
+            ended: Arc::default(),
         });
         let (intel, driver) = CodeIntel::new(copies.clone(), tree.clone(), settings);
         std::thread::spawn(move || futures::executor::block_on(driver));
@@ -46,6 +47,15 @@ impl World {
 
     pub(crate) fn overlay(&self) -> Arc<Overlay> {
         Arc::new(Overlay::new(self.tree.clone(), Quota::default()))
+    }
+
+    /// Its user gives a file of the project this text (`None`: removes it). The tree stays as it was.
+    pub(crate) fn user_saves(&self, file: &str, text: Option<&str>) {
+        let mut files = self.copies.files.lock().unwrap();
+        match text {
+            Some(text) => files.insert(file.to_owned(), text.to_owned()),
+            None => files.remove(file),
+        };
     }
 
     /// What is staged when these files have these texts (`None`: are removed).
@@ -65,11 +75,14 @@ impl World {
 
 /// Makes a copy for each view.
 pub(crate) struct Copies {
-    files: BTreeMap<String, String>,
+    /// The project as it is now.
+    files: Arc<Mutex<BTreeMap<String, String>>>,
     pub programs: Vec<PathBuf>,
     start: Instant,
     /// The folders of all views so far.
     pub roots: Mutex<Vec<PathBuf>>,
+    /// Why the next program to end was ended with its view.
+    pub ended: Arc<Mutex<Option<String>>>,
 }
 
 #[async_trait]
@@ -80,13 +93,16 @@ impl Spawn for Copies {
         let root = fs::canonicalize(folder.path()).unwrap().join("my project");
         fs::create_dir(&root).unwrap();
         self.roots.lock().unwrap().push(root.clone());
-        for (path, text) in &self.files {
+        let base = self.files.lock().unwrap().clone();
+        for (path, text) in &base {
             write(&root.join(path), text.as_bytes());
         }
         let copy = Copy {
             text: root.to_str().unwrap().to_owned(),
             root,
-            base: self.files.clone(),
+            base,
+            project: self.files.clone(),
+            ended: self.ended.clone(),
             shown: BTreeMap::new(),
             groups: Vec::new(),
             _folder: folder,
@@ -107,6 +123,8 @@ struct Copy {
     root: PathBuf,
     text: String,
     base: BTreeMap<String, String>,
+    project: Arc<Mutex<BTreeMap<String, String>>>,
+    ended: Arc<Mutex<Option<String>>>,
     shown: BTreeMap<WorkspacePath, Option<Vec<u8>>>,
     groups: Vec<i32>,
     _folder: tempfile::TempDir,
@@ -147,6 +165,24 @@ impl LanguageView for Copy {
         Ok(())
     }
 
+    async fn refresh(&mut self) -> Result<Vec<WorkspacePath>, SpawnError> {
+        let now = self.project.lock().unwrap().clone();
+        let was = std::mem::replace(&mut self.base, now);
+        let all: BTreeSet<&String> = was.keys().chain(self.base.keys()).collect();
+        let mut changed = Vec::new();
+        for name in all.into_iter().filter(|name| was.get(*name) != self.base.get(*name)) {
+            changed.push(path(name));
+            let file = self.root.join(name);
+            let failed = |error: std::io::Error| SpawnError::Failed { message: error.to_string() };
+            match self.base.get(name) {
+                _ if self.shown.contains_key(&path(name)) => {}
+                Some(text) => fs::write(&file, text).map_err(failed)?,
+                None => fs::remove_file(&file).map_err(failed)?,
+            }
+        }
+        Ok(changed)
+    }
+
     async fn start(&mut self, program: &Program) -> Result<Process, SpawnError> {
         let Some(found) = find(&program.name) else {
             return Err(SpawnError::NoProgram { name: program.name.clone() });
@@ -169,6 +205,10 @@ impl LanguageView for Copy {
 
     async fn resident(&mut self) -> Option<u64> {
         Some(self.groups.iter().map(|group| resident(*group)).sum())
+    }
+
+    async fn why_ended(&mut self) -> Option<String> {
+        self.ended.lock().unwrap().take()
     }
 }
 
