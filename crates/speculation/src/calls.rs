@@ -46,7 +46,7 @@ impl Run<'_> {
         None
     }
 
-    /// Runs calls up to the first that may do more than read, and gives how many. At a limit all before the call that
+    /// Runs calls up to the first that may do more than read, or that was made before, and gives how many. At a limit all before the call that
     /// reached it have their results, as if they had run one after the other.
     async fn run_reads(&self, calls: &[ToolCall], telling: &mut Telling<'_>) -> Result<usize, Cut> {
         let started = self.host.now();
@@ -88,11 +88,16 @@ impl Run<'_> {
         }
     }
 
-    /// The calls up to the first that may do more than read. Each is judged when there is room for it to run.
+    /// The calls up to the first that may do more than read, or that was made before. Each is judged when there is room for it to run.
     fn reads<'a>(&'a self, calls: &'a [ToolCall]) -> impl Stream<Item: Future<Output = Done> + Send> + Send {
         stream::unfold(0, move |place| async move {
             let call = calls.get(place)?;
-            let permit = match self.permit(call).await? {
+            // How often it was answered with the same is known only when all before it have their results.
+            let is_again = calls[..place].iter().any(|made| made.name == call.name && made.args == call.args);
+            if is_again || self.repeated(call) != Repeated::No {
+                return None;
+            }
+            let permit = match self.permits.permit(call).await {
                 Permit::Run(permitted) if permitted.only_reads() && !permitted.is_task(call) => Ok(permitted),
                 Permit::Refuse(message) => Err(message),
                 Permit::Run(_) | Permit::Ask(_) | Permit::Stop(_) => return None,
@@ -116,14 +121,18 @@ impl Run<'_> {
 
     /// What becomes of a call; `None` where the run ends, because it goes in a circle.
     async fn permit(&self, call: &ToolCall) -> Option<Permit> {
-        let context = self.host.gate_context();
-        let attended = self.permits.is_attended();
-        let repeated = Repeated::of(call, &lock(self.progress).transcript.messages, &context, attended);
-        match repeated {
+        match self.repeated(call) {
             Repeated::No => Some(self.permits.permit(call).await),
             Repeated::Tell => Some(Permit::Refuse(Repeated::message())),
             Repeated::Ends => None,
         }
+    }
+
+    /// Whether a call has been made again and again, by the results that are there.
+    fn repeated(&self, call: &ToolCall) -> Repeated {
+        let context = self.host.gate_context();
+        let attended = self.permits.is_attended();
+        Repeated::of(call, &lock(self.progress).transcript.messages, &context, attended)
     }
 
     async fn beside(&self, running: Running) -> Result<ToolOutcome, Cut> {

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 use futures::{FutureExt, StreamExt};
 use headstart_overlay_fs::MemoryTree;
-use headstart_speculation::{Cost, Event, Finished};
+use headstart_speculation::{Cost, Ending, Event, Finished, Limit};
 use headstart_tool_gate::{ApprovalMode, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError, Toolbox};
 use proptest::prelude::*;
@@ -143,6 +143,25 @@ proptest! {
     fn the_same_one_after_the_other_and_at_the_same_time(script in script_with_commands()) {
         let (one, other) = (run_of(&script, 1), run_of(&script, 8));
         prop_assert_eq!(one, other);
+    }
+}
+
+/// How often it was answered with the same is counted over the calls of the same answer as well, and what may change it counts there, too.
+#[test]
+fn a_call_that_is_repeated_is_counted_in_one_answer_as_over_several() {
+    let cat = |file: &str| ("shell", json!({ "command": format!("cat {file}") }));
+    let (one, other) = (cat("a.txt"), cat("b.txt"));
+    let alone = || vec![other.clone()];
+    let is_over = |ending: &Ending| matches!(ending, Ending::Exhausted { limit: Limit::Repeated });
+    for (script, over) in [
+        (vec![alone(), alone(), vec![other.clone(), other.clone()]], true),
+        (vec![vec![other.clone(); 4]], true),
+        (vec![vec![other.clone(); 3]], false),
+        (vec![alone(), alone(), alone(), vec![one.clone(), other.clone()]], false),
+    ] {
+        let (in_turn, at_once) = (run_of(&script, 1), run_of(&script, 8));
+        assert_eq!(in_turn, at_once, "{script:?}");
+        assert_eq!(is_over(&at_once.0.ending), over, "{script:?}: {:?}", at_once.0.ending);
     }
 }
 
