@@ -31,7 +31,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn consent(this: &HostPort, call: &str, verdict: &str) -> AnswersPort;
 
-    /// Runs a command: one answer.
+    /// Runs a command: the end of what it has printed so far behind a `+`, as often as there is more, and then one answer.
     #[wasm_bindgen(method)]
     fn command(this: &HostPort, request: &str) -> AnswersPort;
 

@@ -13,8 +13,8 @@ use headstart_tool_gate::{
     clean_environment,
 };
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, Secrets, Surroundings, Tool, ToolContext, ToolError,
-    Toolbox, more_tools,
+    CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Surroundings, Tool, ToolContext,
+    ToolError, Toolbox, more_tools,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -22,8 +22,14 @@ use serde_json::{Map, Value};
 use crate::failure::{Failure, json};
 use crate::input::parse;
 use crate::overlay::OverlayHandle;
-use crate::port::Callbacks;
+use crate::port::{Answers, Callbacks};
 use crate::tool_rules;
+
+/// What stands before a text that a command has printed; no JSON begins with it.
+const PRINTED: char = '+';
+
+/// Whoever sees what a command prints is told no more of its end.
+const TOLD_BYTES: usize = 4 * 1024;
 
 /// What runs commands for the developer.
 pub(crate) struct PortRunner(pub(crate) Arc<Callbacks>);
@@ -63,9 +69,27 @@ fn went_well() -> Option<i32> {
 #[async_trait]
 impl CommandRunner for PortRunner {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
+        self.run_heard(&request, None).await
+    }
+
+    async fn run_telling(
+        &self,
+        request: CommandRequest,
+        hears: &dyn PartialOutput,
+    ) -> Result<CommandOutput, ToolError> {
+        self.run_heard(&request, Some(hears)).await
+    }
+}
+
+impl PortRunner {
+    async fn run_heard(
+        &self,
+        request: &CommandRequest,
+        hears: Option<&dyn PartialOutput>,
+    ) -> Result<CommandOutput, ToolError> {
         // The developer's own clock goes first, for it has what was printed so far.
         let patience = request.time_limit.saturating_add(Duration::from_secs(1));
-        match select(pin!(self.answer(&request)), pin!(self.0.sleep(patience).rung())).await {
+        match select(pin!(self.answer(request, hears)), pin!(self.0.sleep(patience).rung())).await {
             Either::Left((answer, _)) => {
                 let ran: Ran = parse("output", &answer?).map_err(failed)?;
                 let Ran { output, exit_code, timed_out, truncated } = ran;
@@ -79,17 +103,19 @@ impl CommandRunner for PortRunner {
             }),
         }
     }
-}
 
-impl PortRunner {
     /// What the developer's runner answers, which gets no command before its probes are answered.
-    async fn answer(&self, request: &CommandRequest) -> Result<String, ToolError> {
+    async fn answer(
+        &self,
+        request: &CommandRequest,
+        hears: Option<&dyn PartialOutput>,
+    ) -> Result<String, ToolError> {
         let mut probes = Probes::default();
         loop {
             match request.command.prove(&probes) {
                 Ok(proven) => {
                     let request = json(&Request::of(request, proven));
-                    return self.0.command(&request).only().await.map_err(failed);
+                    return last_of(self.0.command(&request), hears).await.map_err(failed);
                 }
                 Err(Unproven::Unmet(need)) => return Err(ToolError::Failed { message: need.to_string() }),
                 Err(Unproven::Look(probe)) => {
@@ -100,6 +126,24 @@ impl PortRunner {
             }
         }
     }
+}
+
+/// The last of the answers; those before it are what the command has printed so far.
+async fn last_of(mut answers: Answers, hears: Option<&dyn PartialOutput>) -> Result<String, Failure> {
+    loop {
+        let answer = answers.next().await?.unwrap_or_default();
+        let Some(printed) = answer.strip_prefix(PRINTED) else { return Ok(answer) };
+        if let Some(hears) = hears {
+            hears.printed(end_of(printed));
+        }
+    }
+}
+
+/// The last bytes of a text, as many as somebody who sees it is told.
+fn end_of(printed: &str) -> &str {
+    let least = printed.len().saturating_sub(TOLD_BYTES);
+    let from = (least..printed.len()).find(|&at| printed.is_char_boundary(at)).unwrap_or(printed.len());
+    &printed[from..]
 }
 
 impl Request {

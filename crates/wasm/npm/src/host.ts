@@ -25,6 +25,11 @@ import type {
 
 const MODES: readonly ApprovalMode[] = ["plan", "chat", "default", "auto-edit", "yolo"];
 
+/** What stands before a text that a command has printed; no JSON begins with it. */
+const PRINTED = "+";
+/** Whoever sees it is told no more often. */
+const TOLD_EVERY_MS = 100;
+
 /** What goes with the prompts of a conversation. */
 export type BesidePrompts = Pick<AgentOptions, "mentions" | "projectRules">;
 
@@ -86,11 +91,28 @@ export class HostPort {
   }
 
   command(request: string): Answers {
+    return new Answers((signal) => this.#command(request, signal), "internal");
+  }
+
+  /** Now and then the end of what it has printed so far, behind a mark, and then what came of it. */
+  async *#command(request: string, signal: AbortSignal): AsyncGenerator<string> {
     const { runCommand } = this.#options;
-    return single(async (signal) => {
-      const output = await runCommand?.(JSON.parse(request) as CommandRequest, signal);
-      return toJson("output", output);
-    }, "internal");
+    let end: string | undefined;
+    let heard = (): void => {};
+    const printed = (text: string): void => {
+      end = required("printed", text, "string");
+      heard();
+    };
+    const run = async () => ({ output: toJson("output", await runCommand?.(JSON.parse(request) as CommandRequest, signal, printed)) });
+    const came = run();
+    for (;;) {
+      // What it came to goes first: nothing is told after that.
+      const last = await Promise.race([came, end === undefined ? new Promise<void>((resolve) => (heard = resolve)) : undefined]);
+      if (last) return yield last.output;
+      yield `${PRINTED}${end}`;
+      end = undefined;
+      await Promise.race([came, new Sleep(TOLD_EVERY_MS, "limit").next()]);
+    }
   }
 
   /** Of a machine that nobody looks at nothing is known. */

@@ -134,9 +134,10 @@ export interface EngineOptions {
   projectToolPolicies?: ToolPolicies | undefined;
   /**
    * Runs a command; without it there is no `shell` tool. What the command can reach is up to you: the gate judges its text. What this
-   * throws is told to the model. The signal fires when the command is not wanted any more.
+   * throws is told to the model. The signal fires when the command is not wanted any more. `printed` may be told the end of what was printed so far, as
+   * often as there is more: an {@link Agent} shows it as `printed` of the call, the last 4 KiB.
    */
-  runCommand?: ((request: CommandRequest, signal: AbortSignal) => Promise<CommandOutput>) | undefined;
+  runCommand?: ((request: CommandRequest, signal: AbortSignal, printed: (end: string) => void) => Promise<CommandOutput>) | undefined;
   /**
    * Looks at your machine for a command that starts git and that nobody was asked about: git's version, and the files of a repository in which programs could be named. Each
    * command asks anew, and `runCommand` gets none of which this does not hold. Without it such commands answer with an error.

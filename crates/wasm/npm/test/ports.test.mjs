@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { test } from "node:test";
-import { DisposedError, Engine, InputError, MemoryTree, init, recordedModel } from "headstart";
+import { Agent, DisposedError, Engine, InputError, MemoryTree, init, recordedModel } from "headstart";
 import { hostTree, text } from "./support.mjs";
 
 await init();
@@ -119,6 +119,40 @@ test("what a command came to is told as it is", async () => {
   for (const runCommand of [() => { throw new Error("no shell"); }, async () => { throw new Error("no shell"); }]) {
     assert.deepEqual(results(await setup(calls(shell("ls")), { runCommand }).speculate(conversation, "x").finished), ["no shell"]);
   }
+});
+
+test("what a command prints is seen while it runs, its end alone, and nothing of it afterwards", async () => {
+  const tree = new MemoryTree({ "a.txt": "a\n" });
+  let say;
+  let come;
+  const agent = new Agent({
+    model: recordedModel(calls(shell("ls")), { speed: Infinity }),
+    tree,
+    mode: "auto-edit",
+    background: "off",
+    runCommand: (_, __, printed) => ((say = printed), new Promise((resolve) => (come = resolve))),
+  });
+  const called = () => agent.view.items.find(({ type }) => type === "call");
+  const until = async (holds) => {
+    for (const since = Date.now(); !holds(); await delay(5)) assert.ok(Date.now() - since < 5_000, JSON.stringify(called()));
+  };
+  agent.submit("go");
+  await until(() => say !== undefined);
+  say("one\n");
+  await until(() => called()?.printed === "one\n");
+  assert.equal(called().state, "calling");
+  // Told more often than it is shown, the last counts; and a character at the cut is left out as a whole.
+  for (let count = 0; count < 1_000; count++) say(`${"ü".repeat(8_000)}x${count}`);
+  await until(() => called()?.printed.endsWith("x999"));
+  const { printed } = called();
+  assert.ok(Buffer.byteLength(printed) <= 4_096 && 4_090 < Buffer.byteLength(printed) && !printed.includes("\ufffd"), printed.slice(0, 10));
+  assert.throws(() => say(7), { name: "InputError" });
+  come({ output: "all\n" });
+  await agent.idle();
+  say("late");
+  await delay(150);
+  assert.deepEqual([called().state, called().output, called().printed], ["done", "all", undefined]);
+  await agent.close();
 });
 
 test("a command is given up with the work that runs it", async () => {
