@@ -114,6 +114,9 @@ pub(crate) fn try_out(repository: &Path, trial: Trial, tests: &[&str]) -> Result
     npm::try_out(&repository.join("crates/wasm/npm"), &package.archive, option.as_slice(), tests)
 }
 
+/// The front end whose tests start the binary.
+const EXTENSION: &str = "editors/vscode";
+
 /// Runs the tests of a front end, over the package, built anew where it is stale.
 pub(crate) fn test_front_end(repository: &Path, folder: &str, extent: Extent) -> Result<(), WasmError> {
     npm::require_browser()?;
@@ -121,6 +124,9 @@ pub(crate) fn test_front_end(repository: &Path, folder: &str, extent: Extent) ->
         Extent::Smoke => (Profile::Dev, "smoke"),
         Extent::Whole => (Profile::Small, "test"),
     };
+    if folder == EXTENSION {
+        Toolchain::find(repository)?.build_binary()?;
+    }
     let folder = repository.join(folder);
     let package = build(repository, profile, Some(&folder))?;
     npm::run(&folder, &package.folder, script)

@@ -35,17 +35,21 @@ if (process.argv.includes("--test")) {
 } else {
   await rm(`${root}dist`, { recursive: true, force: true });
   await mkdir(`${root}dist`);
-  await build({
-    ...common,
-    entryPoints: ["src/extension.ts"],
-    outfile: "dist/extension.js",
-    format: "cjs",
-    platform: "browser",
-    external: ["vscode"],
-    minify: true,
-    // The wasm is read from the extension's folder; nothing of the page's address is used.
-    define: { "import.meta.url": '"headstart:"' },
-  });
+  const extension = (entry, outfile, external) =>
+    build({
+      ...common,
+      entryPoints: [entry],
+      outfile,
+      format: "cjs",
+      platform: "browser",
+      external: ["vscode", ...external],
+      minify: true,
+      // The wasm is read from the extension's folder; nothing of the page's address is used.
+      define: { "import.meta.url": '"headstart:"' },
+    });
+  await extension("src/desktop.ts", "dist/extension.js", ["node:*"]);
+  // A browser has no module of Node's: one that gets in fails the build.
+  await extension("src/extension.ts", "dist/web.js", []);
   await build({ ...common, entryPoints: ["src/view/page/main.ts"], outfile: "dist/view.js", format: "iife", platform: "browser", minify: true });
   const { resolve } = createRequire(import.meta.url);
   for (const module of ["headstart.wasm", "code-index.wasm"]) await copyFile(resolve(`headstart/${module}`), `${root}dist/${module}`);

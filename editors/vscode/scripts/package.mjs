@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const stage = `${root}out/package/`;
-const FILES = ["README.md", "package.nls.json", "dist/extension.js", "dist/headstart.wasm", "dist/code-index.wasm", "dist/view.js", "media/activity.svg", "media/icon.png", "media/view.css"];
+const FILES = ["README.md", "package.nls.json", "dist/extension.js", "dist/web.js", "dist/headstart.wasm", "dist/code-index.wasm", "dist/view.js", "media/activity.svg", "media/icon.png", "media/view.css"];
 
 await rm(stage, { recursive: true, force: true });
 for (const file of FILES) await cp(root + file, stage + file);

@@ -6,6 +6,7 @@ import { load, treeError } from "./engine.js";
 import { openLedger } from "./ledger.js";
 import { onPathsChanged } from "./files/changes.js";
 import { applyCode } from "./files/apply.js";
+import { pathIn } from "./files/path-in.js";
 import { WorkspaceFiles } from "./files/workspace.js";
 import { type Chosen, chooseModel } from "./models/choose.js";
 import { mentionsOf } from "./mentions.js";
@@ -18,6 +19,7 @@ import type { Headstart } from "./session/options.js";
 import { Session } from "./session/session.js";
 import { messageOf, ofSettings, offered } from "./session/words.js";
 import type { Saved } from "./session/saved.js";
+import { type OpenShell, type Shell, aboutCommands, withShell } from "./session/shell.js";
 import { note } from "./session/items.js";
 import { settings } from "./settings.js";
 import { StagedDocuments } from "./staged.js";
@@ -50,11 +52,17 @@ export class App implements vscode.Disposable {
   /** What the conversation of the window tells its model first, and of which settings. */
   #system: (SystemText & { of: string }) | undefined;
   #search: ProjectSearch | undefined;
+  /** What runs commands for the conversation of the window, or why nothing does. */
+  #shell: Shell | { missing: string } | undefined;
+  readonly #openShell: OpenShell | undefined;
+  /** What the settings said of the program that confines. */
+  #binary = "";
   /** The code of an answer that is shown as a diff, and how often there was one. */
   #applying: { id: string; changes: ChangeSet } | undefined;
   #applied = 0;
 
-  constructor(context: vscode.ExtensionContext) {
+  constructor(context: vscode.ExtensionContext, openShell?: OpenShell) {
+    this.#openShell = openShell;
     this.#extension = context.extensionUri;
     this.#conversations = new Conversations(context.storageUri, context.workspaceState);
     this.#storage = { workspace: context.storageUri, user: context.globalStorageUri };
@@ -72,6 +80,7 @@ export class App implements vscode.Disposable {
     this.#changes?.dispose();
     this.#search?.dispose();
     this.#session?.dispose();
+    this.#closeShell();
     this.#status.dispose();
   }
 
@@ -106,6 +115,8 @@ export class App implements vscode.Disposable {
       },
     };
     const isSample = this.#isSample;
+    this.#shell = await this.#shellOf(root);
+    const shell = "missing" in this.#shell ? undefined : this.#shell;
     const tree = new WorkspaceFiles(root, treeError);
     await this.#openSearch(root, tree);
     this.#changes = onPathsChanged(root, () => void this.#session?.filesChanged());
@@ -117,12 +128,13 @@ export class App implements vscode.Disposable {
       ...("model" in first && { facts: first.facts }),
       tree,
       tools: () => this.#tools(),
+      ...(shell && { shell }),
       mentions: mentionsOf(root),
       mode: () => (isSample ? "auto-edit" : settings().mode),
       system: () => this.#system?.text ?? "",
       rulesInSystem: () => this.#takeRules(),
       // The sample's recording costs nothing.
-      settings: isSample ? () => ({ ...settings(), background: "always" }) : settings,
+      settings: isSample ? () => ({ ...settings(), background: "always" }) : () => withShell(settings(), shell),
       ...(ledger && { ledger }),
       ...(saved && { saved }),
       ...(!isSample && { save: (now) => this.#conversations.save(root, now) }),
@@ -146,6 +158,26 @@ export class App implements vscode.Disposable {
     this.view.reset();
     this.#changed();
     return this.#session;
+  }
+
+  /** Only where there is a disk, a host that starts programs, and trust. */
+  async #shellOf(root: vscode.Uri): Promise<Shell | { missing: string }> {
+    if (this.#openShell === undefined) return { missing: "VS Code for the Web starts no programs" };
+    if (root.scheme !== "file") return { missing: "this project is on no disk of this machine" };
+    if (!vscode.workspace.isTrusted) return { missing: "this workspace is not trusted" };
+    const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file").map(({ uri }) => uri.fsPath);
+    const { binary } = settings();
+    this.#binary = binary;
+    try {
+      return await this.#openShell({ root: root.fsPath, folders, binary, unsaved: () => unsavedIn(root) });
+    } catch (error) {
+      return { missing: messageOf(error) };
+    }
+  }
+
+  #closeShell(): void {
+    if (this.#shell && "root" in this.#shell) this.#shell.dispose();
+    this.#shell = undefined;
   }
 
   /** The index, unless its user wants none. Without it the chat goes on. */
@@ -178,7 +210,11 @@ export class App implements vscode.Disposable {
   /** Settings changed: what may be read, and whether there is an index, counts at once. */
   async settingsChanged(): Promise<void> {
     const root = this.#root();
-    const { index, deny } = settings();
+    const { index, deny, binary } = settings();
+    if (this.#shell && "root" in this.#shell && binary !== this.#binary) {
+      this.#binary = binary;
+      await this.#shell.confineBy(binary);
+    }
     if (this.#session && root && index !== (this.#search !== undefined)) await this.#openSearch(root, new WorkspaceFiles(root, treeError));
     this.#search?.useRules(deny);
     const session = this.#session;
@@ -197,7 +233,8 @@ export class App implements vscode.Disposable {
     const of = offered({ rules, tools: said }, tools);
     if (this.#system?.of === of) return;
     const model: Model = { stream: () => Promise.reject(new Error("nothing is asked")) as never };
-    const options = { model, tree, tools, deny, toolPolicies: said.user, projectToolPolicies: said.project };
+    const shell = this.#shell && "root" in this.#shell ? { runCommand: this.#shell.runCommand, workspace: this.#shell.root } : {};
+    const options = { model, tree, tools, deny, toolPolicies: said.user, projectToolPolicies: said.project, ...shell };
     this.#system = { ...(await systemOf(headstart, root, rules, options)), of };
   }
 
@@ -306,6 +343,7 @@ export class App implements vscode.Disposable {
     this.#search?.dispose();
     this.#search = undefined;
     this.#session?.dispose();
+    this.#closeShell();
     this.#session = undefined;
     this.#system = undefined;
     this.#starting = undefined;
@@ -427,7 +465,7 @@ export class App implements vscode.Disposable {
     const view = this.#session?.view ?? { busy: "idle" as const, enabled, tab, queued: [] };
     const waits = this.#waitsUntil === undefined ? {} : { waitsMs: Math.max(0, this.#waitsUntil - Date.now()) };
     const about = this.#isSample ? { about: ABOUT } : {};
-    return { ...view, ...setup, ...waits, ...about, model: model || "Choose a model", mode: this.#isSample ? "auto-edit" : settings().mode, status };
+    return { ...view, ...setup, ...waits, ...about, commands: aboutCommands(this.#shell), model: model || "Choose a model", mode: this.#isSample ? "auto-edit" : settings().mode, status };
   }
 
   #label(): string {
@@ -488,6 +526,11 @@ async function insertIntoEditor(text: string): Promise<void> {
   }
   await editor.edit((edit) => edit.replace(editor.selection, text));
   await vscode.window.showTextDocument(editor.document, { viewColumn: editor.viewColumn ?? vscode.ViewColumn.One });
+}
+
+/** Documents of this folder that are not saved, by their paths in it. */
+function unsavedIn(root: vscode.Uri): string[] {
+  return vscode.workspace.textDocuments.flatMap(({ isDirty, uri }) => (isDirty ? (pathIn(root, uri) ?? []) : []));
 }
 
 async function openFirst(root: vscode.Uri, paths: string[]): Promise<void> {

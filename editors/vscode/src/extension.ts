@@ -5,12 +5,14 @@ import { askKey, pickModel } from "./models/pick.js";
 import { MemoryFiles } from "./sample/memory.js";
 import { PROJECT } from "./sample/project.js";
 import { serverName } from "./secrets.js";
+import type { OpenShell } from "./session/shell.js";
 import { choosesModel, settings } from "./settings.js";
 import { STAGED } from "./staged.js";
 import { CHAT_VIEW } from "./view/provider.js";
 
-export function activate(context: vscode.ExtensionContext): void {
-  const app = new App(context);
+/** `openShell`: where a host can start programs. */
+export function activate(context: vscode.ExtensionContext, openShell?: OpenShell): void {
+  const app = new App(context, openShell);
   const sample = new MemoryFiles(Object.fromEntries(Object.entries(PROJECT).map(([path, text]) => [`/wordcount/${path}`, text])));
   const commands: Record<string, () => unknown> = {
     open: () => app.view.focus(),

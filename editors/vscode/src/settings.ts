@@ -26,6 +26,8 @@ export interface Settings {
   /** Whether the project's own rules go to the model. */
   rules: boolean;
   recording: string;
+  /** The native program `headstart`: a workspace names none. */
+  binary: string;
 }
 
 /** The settings in force now. */
@@ -50,6 +52,7 @@ export function settings(): Settings {
     index: config.get("index", true),
     rules: config.get("rules", true),
     recording: config.get("recording", "").trim(),
+    binary: ownBinary(config),
   };
 }
 
@@ -71,6 +74,12 @@ function denied(config: vscode.WorkspaceConfiguration): string[] {
   const own = found?.globalValue ?? found?.defaultValue ?? [];
   const added = [found?.workspaceValue, found?.workspaceFolderValue].flatMap((list) => list ?? []);
   return [...new Set([...own, ...added])].filter((pattern) => typeof pattern === "string" && pattern !== "");
+}
+
+/** What runs on the machine is its user's to say, whatever a version of VS Code makes of the setting's scope. */
+function ownBinary(config: vscode.WorkspaceConfiguration): string {
+  const own = config.inspect<unknown>("binary")?.globalValue;
+  return typeof own === "string" ? own.trim() : "";
 }
 
 /** Tables are as they are written: what is wrong with an entry the agent says. */

@@ -11,12 +11,13 @@ export interface SystemText {
 
 /** Where a conversation works, as it is now; `options`: those that its agent has, and that say which tools there are. */
 export async function systemOf(headstart: Pick<Headstart, "systemText">, root: vscode.Uri, readsRules: boolean, options: AgentOptions): Promise<SystemText> {
+  const { runCommand, workspace } = options;
   let rules: RulesTold | undefined;
   const { platform } = (globalThis as { process?: { platform?: string } }).process ?? {};
   const gitStatus = await statusOf(root);
   const surroundings = {
-    folder: root.path.slice(root.path.lastIndexOf("/") + 1),
-    system: `${platform === undefined ? "" : `${platform}, `}in ${vscode.env.appName}; there is no shell`,
+    folder: workspace ?? root.path.slice(root.path.lastIndexOf("/") + 1),
+    system: `${platform === undefined ? "" : `${platform}, `}in ${vscode.env.appName}; ${runCommand ? "commands run in bash" : "there is no shell"}`,
     date: today(),
     ...(gitStatus !== undefined && { gitStatus }),
   };

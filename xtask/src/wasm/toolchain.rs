@@ -82,6 +82,11 @@ impl Toolchain {
         Ok(self.target_folder.join("debug").join(package).with_extension(std::env::consts::EXE_EXTENSION))
     }
 
+    /// Builds the binary `headstart` as its own tests have it.
+    pub(super) fn build_binary(&self) -> Result<(), WasmError> {
+        complete(&mut self.cargo(&["build", "--locked", "--package", "headstart", "--all-features"]))
+    }
+
     fn cargo_for_wasm(&self, arguments: &[&str]) -> Command {
         let mut command = self.cargo(arguments);
         command.args(["--target", TARGET]).env(FLAGS_VARIABLE, &self.c_flags);

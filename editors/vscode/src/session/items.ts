@@ -4,6 +4,9 @@ import { fileLines } from "./ahead.js";
 
 type CallItem = Item & { kind: "call" };
 
+/** So many characters of what a command printed are shown, its end. */
+const MOST_OUTPUT = 4_096;
+
 let keys = 0;
 
 /** A key that no other item of this window has. */
@@ -17,8 +20,11 @@ const STATES: Record<ViewCall["state"], CallItem["state"]> = {
 };
 
 /** The line of a call. */
-export function callItem({ call, state, waiting, error }: ViewCall): CallItem {
-  const item: CallItem = { key: "", kind: "call", tool: call.name, subject: subjectOf(call), state: waiting ? "waits" : STATES[state] };
+export function callItem({ call, state, waiting, error, printed, output }: ViewCall): CallItem {
+  const said = printed ?? (call.name === "shell" && typeof output === "string" ? output : "");
+  // A terminal's colours are no text.
+  const text = said.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, "").slice(-MOST_OUTPUT);
+  const item: CallItem = { key: "", kind: "call", tool: call.name, subject: subjectOf(call), state: waiting ? "waits" : STATES[state], ...(text !== "" && { output: text }) };
   if (error !== undefined) return { ...item, detail: firstLine(error) };
   return state === "canceled" ? { ...item, detail: "stopped" } : item;
 }

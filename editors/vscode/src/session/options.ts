@@ -2,6 +2,7 @@ import type { AgentOptions, ApprovalMode, AtomicTree, LedgerStore, Model, ModelF
 import type { Settings } from "../settings.js";
 import type { Item } from "../view/protocol.js";
 import type { Saved } from "./saved.js";
+import type { Shell } from "./shell.js";
 
 /** The module `headstart`, loaded. */
 export type Headstart = typeof import("headstart");
@@ -15,6 +16,8 @@ export interface SessionOptions {
   tree: AtomicTree;
   /** Tools beside the usual ones, asked for whenever an engine is made. */
   tools?: () => Tool[];
+  /** Runs commands, where there is a shell. */
+  shell?: Pick<Shell, "runCommand" | "look" | "root">;
   /** What of mentions only the editor can tell. */
   mentions?: AgentOptions["mentions"];
   mode: () => ApprovalMode;

@@ -60,7 +60,7 @@ export class Session {
   }
 
   #newAgent(opening?: string): Agent {
-    const { headstart, model, modelName, facts, mentions, mode, tree, system, tools, ledger } = this.#options;
+    const { headstart, model, modelName, facts, mentions, mode, tree, system, tools, ledger, shell } = this.#options;
     const { deny, tools: said, aheadWrites, speculation, candidates, rules } = this.#options.settings();
     const options: AgentOptions = {
       model, modelName, ...facts, mode, tree, deny, aheadWrites, speculation, candidates,
@@ -69,6 +69,7 @@ export class Session {
       projectToolPolicies: said.project,
       background: this.#background,
       tools: tools?.() ?? [],
+      ...(shell && { runCommand: shell.runCommand, look: shell.look, workspace: shell.root }),
       ...(mentions && { mentions }),
       ...(rules && { projectRules: (told) => this.#rulesTold(told) }),
       ...(opening !== undefined && { opening }),
@@ -93,7 +94,7 @@ export class Session {
     return enabled ? background : "off";
   }
 
-  get view(): Omit<ViewState, "status" | "model" | "mode" | "waitsMs" | "setup"> {
+  get view(): Omit<ViewState, "status" | "model" | "mode" | "waitsMs" | "setup" | "commands"> {
     const { enabled, tab } = this.#options.settings();
     const { phase, queued, suggestion, question, taken } = this.#agent.view;
     const ahead = this.ahead;

@@ -6,7 +6,7 @@ import type { Completion } from "headstart";
 export type Item =
   | { key: string; kind: "user"; text: string; ahead?: boolean }
   | { key: string; kind: "model"; text: string }
-  | { key: string; kind: "call"; tool: string; subject: string; state: "running" | "done" | "failed" | "waits"; detail?: string }
+  | { key: string; kind: "call"; tool: string; subject: string; state: "running" | "done" | "failed" | "waits"; detail?: string; /** the end of what its command printed */ output?: string }
   | { key: string; kind: "changes"; title: string; files: FileLine[] }
   | { key: string; kind: "note"; tone: "info" | "warning" | "error"; text: string; actions?: ItemAction[] };
 
@@ -89,6 +89,8 @@ export interface ViewState {
   waitsMs?: number;
   /** What has to be known before the first prompt. */
   about?: string;
+  /** What may be done with commands here; empty while that is not known. */
+  commands: string;
   /** What is missing before a prompt can be answered. */
   setup?: { text: string; actions: ItemAction[] };
 }

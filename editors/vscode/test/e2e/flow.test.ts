@@ -10,7 +10,7 @@ test("suggestion, work ahead, diff, accept, undo, consent: by keyboard alone", {
   try {
     await workbench.openFile("wordcount/__init__.py");
     await workbench.openChat();
-    await workbench.chat.locator("p", { hasText: "There is no shell here: tests and builds are not run, nor run ahead." }).waitFor();
+    await workbench.chat.locator("p", { hasText: "There is no shell here: VS Code for the Web starts no programs. Tests and builds are not run, nor run ahead." }).waitFor();
     await workbench.send(FIRST_PROMPT);
     await workbench.ghost("add tests for top");
 

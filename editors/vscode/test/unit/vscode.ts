@@ -42,3 +42,16 @@ export const lm = {
   selectChatModels: ({ family, id }: { family?: string; id?: string }) =>
     Promise.resolve(offered.filter((chat) => (family === undefined || chat.family === family) && (id === undefined || chat.id === id))),
 };
+
+/** What the settings say; a test sets it. */
+export const configuration: Record<string, { globalValue?: unknown; workspaceValue?: unknown; workspaceFolderValue?: unknown }> = {};
+
+export const workspace = {
+  getConfiguration: () => ({
+    get: (name: string, otherwise: unknown) => {
+      const { globalValue, workspaceValue, workspaceFolderValue } = configuration[name] ?? {};
+      return workspaceFolderValue ?? workspaceValue ?? globalValue ?? otherwise;
+    },
+    inspect: (name: string) => configuration[name],
+  }),
+};

@@ -26,7 +26,7 @@ export function itemElement(item: Item, post: Post): HTMLElement {
     case "model":
       return element("article", { class: "model", "aria-label": "Model" }, ...prose(item.text, post));
     case "call":
-      return callElement(item, post);
+      return element("div", {}, callElement(item, post), item.output !== undefined && outputElement(item.output, item.state));
     case "changes":
       return element(
         "section",
@@ -61,6 +61,12 @@ export function callElement(call: Call, post: Post): HTMLElement {
     element("span", { class: "subject" }, isPath(call.subject) ? pathButton(call.subject, post) : call.subject),
     element("span", { class: call.detail ? "detail" : "unseen" }, call.detail ?? WORD[call.state]),
   );
+}
+
+/** In sight while it comes, folded afterwards. */
+function outputElement(output: string, state: Call["state"]): HTMLElement {
+  const text = element("pre", { class: "output", tabindex: "0", "aria-label": "What it printed" }, output);
+  return state === "running" ? text : element("details", { class: "printed" }, element("summary", {}, "Output"), text);
 }
 
 function fileList(files: FileLine[], post: Post): HTMLElement {

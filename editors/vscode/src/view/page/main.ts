@@ -90,14 +90,14 @@ function showState(now: ViewState): void {
   const before = state;
   state = now;
   welcome.hidden = 0 < shown.size;
-  const { setup, about } = now;
-  if (!welcome.hidden && !(before && same([setup, about], [before.setup, before.about]))) {
+  const { setup, about, commands } = now;
+  if (!welcome.hidden && !(before && same([setup, about, commands], [before.setup, before.about, before.commands]))) {
     welcome.replaceChildren(
       element("h2", {}, "What shall be done?"),
       element("p", {}, "While you read the answer, headstart suggests your next prompt and runs it ahead: staged, nothing in the project changes."),
       element("p", {}, element("kbd", {}, "Tab"), " accepts it with its work, ", element("kbd", {}, "→"), " puts it into the prompt, ", element("kbd", {}, "Esc"), " dismisses it."),
       ...(about === undefined ? [] : [noteElement("info", about, undefined, post)]),
-      element("p", {}, "There is no shell here: tests and builds are not run, nor run ahead. The program headstart does that in a terminal."),
+      ...(commands === "" ? [] : [element("p", {}, commands)]),
       ...(setup ? [noteElement("warning", setup.text, setup.actions, post)] : []),
     );
   }

@@ -1,0 +1,141 @@
+// Commands on a desktop. One that the user agreed to runs in the workspace as in a terminal of theirs; one that nobody was asked about runs below
+// the wall that the native program `headstart` puts around it, or not at all.
+import { realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { CommandOutput, CommandRequest } from "headstart";
+import type { Shell, ShellOptions } from "../session/shell.js";
+import { findProgram, isWithin } from "./find.js";
+import { look } from "./look.js";
+import { run } from "./run.js";
+
+/** Nobody sits at a terminal, whoever approved the command: nothing may page or ask. */
+const WITHOUT_TERMINAL = { TERM: "dumb", PAGER: "cat", GIT_PAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
+/** What belongs to the editor, and would change what its own programs do. */
+const OF_THE_EDITOR = /^(ELECTRON|VSCODE)_/;
+/** The exit code of `headstart run` where it did not run the command, and what it says then. */
+const NOT_RUN = 125;
+const WHY_NOT = /^headstart: the command was not run: (.*)$/m;
+/** How long the program may take to show that it is the right one. */
+const PATIENCE_MS = 5_000;
+
+type Environment = Record<string, string | undefined>;
+
+/** The shell of a workspace folder on this machine, or why it has none. `environment`: what commands of its user's begin with. */
+export async function openShell(options: ShellOptions, environment: Environment): Promise<Shell | { missing: string }> {
+  const { folders } = options;
+  if (process.platform === "win32") return { missing: "there is none for Windows yet" };
+  const bash = await findProgram("bash", "", `/bin:/usr/bin:${environment.PATH ?? ""}`, folders);
+  if ("missing" in bash) return { missing: bash.missing };
+  const root = await realpath(options.root);
+  const opened = new DesktopShell({ ...options, root }, environment, bash.file);
+  await opened.confineBy(options.binary);
+  return opened;
+}
+
+class DesktopShell implements Shell {
+  unconfined: string | undefined = "it was not tried yet";
+  readonly root: string;
+  readonly #options: ShellOptions;
+  /** Its user's. */
+  readonly #environment: Record<string, string>;
+  readonly #bash: string;
+  /** The program that confines. */
+  #confiner = "";
+  readonly #closed = new AbortController();
+
+  constructor(options: ShellOptions, environment: Environment, bash: string) {
+    this.root = options.root;
+    this.#options = options;
+    this.#environment = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined || OF_THE_EDITOR.test(name) ? [] : [[name, value]])));
+    this.#bash = bash;
+  }
+
+  async confineBy(binary: string): Promise<void> {
+    this.unconfined = "it was not tried yet";
+    const found = await findProgram("headstart", binary, this.#environment.PATH ?? "", this.#options.folders);
+    if ("missing" in found) return void (this.unconfined = found.missing);
+    this.#confiner = found.file;
+    try {
+      const version = await this.#plain([found.file, "--version"]);
+      if (!/^headstart \d+\./.test(version)) throw new Error(`${found.file} is another program`);
+      const { output } = await this.#confined("echo confined", ".", PATIENCE_MS, 4_096);
+      if (output !== "confined\n") throw new Error(`${found.file} does not run commands: ${output.trim()}`);
+      this.unconfined = undefined;
+    } catch (error) {
+      this.unconfined = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  readonly runCommand = async (request: CommandRequest, signal: AbortSignal, printed: (end: string) => void): Promise<CommandOutput> => {
+    const ended = AbortSignal.any([signal, this.#closed.signal]);
+    const { command, consented, directory, timeLimitMs, outputLimit } = request;
+    if (!consented) {
+      // The gate asks about every command then; should one come all the same, it does not run.
+      if (this.unconfined !== undefined) throw new Error(`the command was not run: it cannot be confined here: ${this.unconfined}`);
+      return this.#noted(await this.#confined(command, directory, timeLimitMs, outputLimit, ended, printed));
+    }
+    const done = await run({
+      program: [this.#bash, "--noprofile", "--norc", "-c", "--", command],
+      directory: await this.#folder(directory),
+      environment: { ...this.#environment, ...WITHOUT_TERMINAL, ...request.environment },
+      timeLimitMs, outputLimit,
+    }, ended, printed);
+    return this.#noted(done);
+  };
+
+  readonly look: Shell["look"] = (probe) =>
+    look(probe, this.root, async () => {
+      const git = await findProgram("git", "", SYSTEM_PATH, this.#options.folders);
+      return "file" in git ? this.#plain([git.file, "version"]) : "";
+    });
+
+  dispose(): void {
+    this.#closed.abort(new Error("the window is closed"));
+  }
+
+  /** The program judges the command once more, in the folder where it runs, and puts the wall around it. Nothing of its user's own configuration counts. */
+  async #confined(command: string, directory: string, timeLimitMs: number, outputLimit: number, signal = this.#closed.signal, printed?: (end: string) => void): Promise<CommandOutput> {
+    const program = [this.#confiner, "run", "--read-only", "--workspace", this.root, "--", command];
+    const environment = { ...this.#few(), XDG_CONFIG_HOME: "/nonexistent" };
+    const done = await run({ program, directory: await this.#folder(directory), environment, timeLimitMs, outputLimit }, signal, printed);
+    const why = done.exitCode === NOT_RUN ? WHY_NOT.exec(done.output)?.[1] : undefined;
+    if (why !== undefined) throw new Error(`the command was not run: ${why}`);
+    return done;
+  }
+
+  /** What a program of this machine prints, somewhere else than in the workspace. */
+  async #plain(program: string[]): Promise<string> {
+    const { output } = await run({ program, directory: "/", environment: this.#few(), timeLimitMs: PATIENCE_MS, outputLimit: 4_096 }, this.#closed.signal);
+    return output;
+  }
+
+  /** The folder on disk; neither a link nor a change meanwhile leads out of the workspace. */
+  async #folder(path: string): Promise<string> {
+    const real = await realpath(join(this.root, path)).catch(() => undefined);
+    if (real === undefined) throw new Error(`${path} is not on disk, and a command cannot run in it`);
+    if (!isWithin(real, this.root)) throw new Error(`${path} leads out of the workspace, and a command cannot run in it`);
+    if (!(await stat(real)).isDirectory()) throw new Error(`${path} is not a directory, and a command cannot run in it`);
+    return real;
+  }
+
+  /** Nothing that chooses a program: the rest of its environment the confined command gets from the program that confines it. */
+  #few(): Record<string, string> {
+    const users = this.#environment;
+    return Object.fromEntries(["HOME", "PATH", "TMPDIR"].flatMap((name) => (users[name] === undefined ? [] : [[name, users[name]]])));
+  }
+
+  /** A command sees files as they are on disk; what the model reads with its tools is what is in the editor. */
+  #noted(done: CommandOutput): CommandOutput {
+    const unsaved = this.#options.unsaved();
+    if (unsaved.length === 0) return done;
+    const named = unsaved.slice(0, MOST_NAMED).join(", ");
+    const more = MOST_NAMED < unsaved.length ? ` and ${unsaved.length - MOST_NAMED} more` : "";
+    const output = `${done.output}${done.output === "" || done.output.endsWith("\n") ? "" : "\n"}[not saved in the editor, so this ran on what is on disk: ${named}${more}]\n`;
+    return { ...done, output };
+  }
+}
+
+const MOST_NAMED = 5;
+
+/** Where commands that nobody was asked about find git first. */
+const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

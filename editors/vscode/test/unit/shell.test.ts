@@ -1,0 +1,359 @@
+// Commands on a desktop: what chooses the program that confines, what a command can do to whoever waits for it, and what runs without a question.
+// With the program itself: `cargo build -p headstart --all-features` makes it, HEADSTART_BINARY names another one.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import * as headstart from "headstart";
+import type { CommandRequest, Recording } from "headstart";
+import { nodeFolder } from "headstart/folder";
+import { type Shell, aboutCommands, withShell } from "../../src/session/shell.js";
+import { Session } from "../../src/session/session.js";
+import { settings } from "../../src/settings.js";
+import { findProgram } from "../../src/shell/find.js";
+import { KeptOutput } from "../../src/shell/kept-output.js";
+import { openShell } from "../../src/shell/shell.js";
+import { configuration } from "./vscode.js";
+
+await headstart.init();
+
+const BINARY = resolve(process.env.HEADSTART_BINARY ?? `${process.env.CARGO_TARGET_DIR ?? "../../target"}/debug/headstart`);
+const USUAL = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: tmpdir(), TERM: "xterm" };
+
+/** A folder with a workspace in it. */
+function machine(): { home: string; root: string; [Symbol.dispose](): void } {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), "headstart-shell-")));
+  const root = join(home, "project");
+  mkdirSync(join(root, "src"), { recursive: true });
+  writeFileSync(join(root, "notes.md"), "mine\n");
+  writeFileSync(join(root, ".env"), "KEY=1\n");
+  return { home, root, [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }) };
+}
+
+function program(file: string, text: string): string {
+  mkdirSync(join(file, ".."), { recursive: true });
+  writeFileSync(file, text);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+async function open(root: string, given: { binary?: string; environment?: Record<string, string>; unsaved?: string[] } = {}): Promise<Shell> {
+  const options = { root, folders: [root], binary: given.binary ?? BINARY, unsaved: () => given.unsaved ?? [] };
+  const shell = await openShell(options, { ...USUAL, ...given.environment });
+  assert.ok("root" in shell, JSON.stringify(shell));
+  return shell;
+}
+
+const request = (command: string, given: Partial<CommandRequest> = {}): CommandRequest => ({
+  command, directory: ".", environment: {}, consented: true, secrets: "open", timeLimitMs: 60_000, outputLimit: 32 * 1024, ...given,
+});
+const alone = () => new AbortController().signal;
+const ran = (shell: Shell, command: string, given: Partial<CommandRequest> = {}) => shell.runCommand(request(command, given), alone(), () => {});
+
+function isAlive(pid: number): boolean {
+  try {
+    // One that has ended and was not waited for is none.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (const started = Date.now(); !holds(); await delay(10)) assert.ok(Date.now() - started < 20_000, `in vain: ${what}`);
+}
+
+test("a workspace names no program, and none that lies in it is found", async () => {
+  using here = machine();
+  const { home, root } = here;
+  const evil = program(join(root, "bin/headstart"), "#!/bin/sh\ntouch pwned\n");
+  const good = program(join(home, "tools/headstart"), "#!/bin/sh\n");
+  mkdirSync(join(home, "links"));
+  symlinkSync(evil, join(home, "links/headstart"));
+  symlinkSync(join(root, "bin"), join(home, "linked"));
+  symlinkSync(root, join(home, "alias"));
+  const find = (named: string, path: string, folders = [root]) => findProgram("headstart", named, path, folders);
+
+  assert.deepEqual(await find("", `bin:./bin:.:${root}/bin:${home}/links:${home}/linked::${home}/tools`), { file: good });
+  assert.deepEqual(await find("", `bin::${root}/bin`), { missing: "the program headstart is not on the PATH" });
+  // A workspace that was opened by a link is the same one.
+  assert.deepEqual(await find("", `${root}/bin:${home}/alias/bin`, [join(home, "alias")]), { missing: "the program headstart is not on the PATH" });
+  for (const named of [evil, join(home, "links/headstart"), join(home, "linked/headstart"), join(home, "alias/bin/headstart")]) {
+    assert.match(((await find(named, "")) as { missing: string }).missing, /is in the workspace/, named);
+  }
+  assert.match(((await find("bin/headstart", "")) as { missing: string }).missing, /no absolute path/);
+  assert.match(((await find(home, "")) as { missing: string }).missing, /is no program/);
+  assert.deepEqual(await find(good, ""), { file: good });
+
+  // What a workspace's own settings say does not count, whatever VS Code makes of the setting's scope.
+  const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { configuration: { properties: Record<string, { scope?: string }> } } };
+  assert.equal(contributes.configuration.properties["headstart.binary"]?.scope, "machine");
+  configuration.binary = { workspaceValue: evil, workspaceFolderValue: evil };
+  assert.equal(settings().binary, "");
+  configuration.binary = { globalValue: good, workspaceValue: evil };
+  assert.equal(settings().binary, good);
+  delete configuration.binary;
+});
+
+test("another program of the name, or one that does not confine, confines nothing, and is said", async () => {
+  using here = machine();
+  const cases: [text: string, why: RegExp][] = [
+    ["#!/bin/sh\necho 'something else 1.0'\n", /is another program/],
+    ["#!/bin/sh\n[ \"$1\" = --version ] && echo 'headstart 0.1.0' || { echo 'headstart: the command was not run: no Landlock' >&2; exit 125; }\n", /^the command was not run: no Landlock$/],
+    ["#!/bin/sh\n[ \"$1\" = --version ] && echo 'headstart 0.1.0' || echo what\n", /does not run commands: what/],
+    ["no program\0", /is another program/],
+  ];
+  for (const [text, why] of cases) {
+    const shell = await open(here.root, { binary: program(join(here.home, "tools/headstart"), text) });
+    assert.match(shell.unconfined ?? "", why);
+    await assert.rejects(ran(shell, "cat notes.md", { consented: false }), /cannot be confined here/);
+    assert.equal((await ran(shell, "cat notes.md")).output, "mine\n");
+    shell.dispose();
+  }
+  const none = await open(here.root, { binary: join(here.home, "nowhere") });
+  assert.match(none.unconfined ?? "", /nowhere is no program/);
+  // Once the setting names the right one it counts.
+  await none.confineBy(BINARY);
+  assert.equal(none.unconfined, undefined);
+  assert.match(aboutCommands(none), /run by themselves, also ahead/);
+});
+
+test("a command reaches its program as it is written, quotes and lines and all", async () => {
+  using here = machine();
+  const shell = await open(here.root);
+  const words = ["it's", 'a "b"', "$(touch pwned)", "`touch pwned`", "two\nlines", "--read-only", "; touch pwned", "ü\\n", ""];
+  const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  const expected = words.map((word) => `<${word}>`).join("");
+  for (const consented of [true, false]) {
+    assert.equal((await ran(shell, `printf '<%s>' ${quoted}`, { consented })).output, expected, `${consented}`);
+    assert.equal((await ran(shell, `echo one\necho "two\nthree" # ${"x".repeat(5_000)}`, { consented })).output, "one\ntwo\nthree\n");
+  }
+  assert.throws(() => readFileSync(join(here.root, "pwned")));
+  await assert.rejects(ran(shell, `: ${"x".repeat(4_000_000)}`), /cannot be started: .*E2BIG/);
+  // Exit codes and both streams, in order.
+  const { output, exitCode } = await ran(shell, "echo out; echo err >&2; echo out; exit 3");
+  assert.deepEqual([output, exitCode], ["out\nerr\nout\n", 3]);
+  assert.equal((await ran(shell, "kill -9 $$")).exitCode, null);
+});
+
+test("a command that was not asked about reads, and neither writes nor comes by a secret", async () => {
+  using here = machine();
+  execFileSync("git", ["init", "-q", "-b", "main", here.root]);
+  const shell = await open(here.root);
+  const unasked = (command: string, directory = ".") => ran(shell, command, { consented: false, directory, secrets: "closed" });
+  assert.equal((await unasked("cat notes.md | wc -l")).output.trim(), "1");
+  assert.equal((await unasked("cat ../notes.md", "src")).output, "mine\n");
+  assert.match((await unasked("git status --short")).output, /notes\.md/);
+  assert.doesNotMatch((await unasked("grep -r KEY . --include=.env")).output, /KEY=1/);
+  // What the gate of this machine does not let through does not run either.
+  for (const command of ["touch pwned", "echo x > pwned", "cat .env", "./notes.md", "curl -s http://127.0.0.1"]) {
+    await assert.rejects(unasked(command), /^Error: the command was not run: /, command);
+  }
+  assert.throws(() => readFileSync(join(here.root, "pwned")));
+  symlinkSync("/", join(here.root, "out"));
+  for (const consented of [true, false]) {
+    await assert.rejects(ran(shell, "ls", { consented, directory: "out/etc" }), /leads out of the workspace/);
+    await assert.rejects(ran(shell, "ls", { consented, directory: "nowhere" }), /is not on disk/);
+    await assert.rejects(ran(shell, "ls", { consented, directory: "notes.md" }), /is not a directory/);
+  }
+});
+
+test("100 MB of output are its beginning and its end, in little memory", async () => {
+  using here = machine();
+  const shell = await open(here.root);
+  const before = process.memoryUsage().rss;
+  const told: string[] = [];
+  const done = await shell.runCommand(request("echo first; head -c 100000000 /dev/zero | tr '\\0' x; echo; echo last"), alone(), (end) => told.push(end));
+  assert.ok(process.memoryUsage().rss - before < 80e6, `${process.memoryUsage().rss - before}`);
+  assert.match(done.output, /^first\nx+\n\[… \d+ bytes left out …\]\nx+\nlast\n$/);
+  assert.ok(done.truncated && done.output.length < 33 * 1024 && told.every((end) => end.length <= 4_096));
+  // No character is split by a cut.
+  for (const limit of [7, 8, 9, 10, 11]) {
+    const kept = new KeptOutput(limit);
+    for (const byte of Buffer.from("aü€ü€ü€ü€z")) kept.push(Uint8Array.of(byte));
+    const { output, truncated } = kept.finish();
+    assert.ok(truncated && !output.includes("\ufffd") && output.startsWith("aü") && output.endsWith("z"), output);
+    assert.ok(!kept.end(4).includes("\ufffd"));
+  }
+});
+
+test("a command that does not end is ended by its time, by whoever stops it, and with the window; nothing that it started is left", async () => {
+  using here = machine();
+  const shell = await open(here.root);
+  const endless = "sleep 1000 & echo $!; sleep 1000 & echo $!; trap '' TERM INT HUP; echo $$; while :; do sleep 1; done";
+  const pids = (text: string) => text.trim().split("\n").map(Number);
+
+  const late = await ran(shell, endless, { timeLimitMs: 400 });
+  assert.deepEqual([late.timedOut, late.exitCode, pids(late.output).length], [true, null, 3]);
+  await until("all have ended", () => !pids(late.output).some(isAlive));
+
+  for (const how of ["stop", "window"] as const) {
+    const stop = new AbortController();
+    let end = "";
+    const running = shell.runCommand(request(endless), stop.signal, (printed) => (end = printed));
+    await until("it runs", () => end.trim().split("\n").length === 3);
+    assert.ok(pids(end).every(isAlive));
+    if (how === "stop") stop.abort(new Error("stopped"));
+    else shell.dispose();
+    await assert.rejects(running, how === "stop" ? /stopped/ : /the window is closed/);
+    await until(`all have ended: ${how}`, () => !pids(end).some(isAlive));
+  }
+  await assert.rejects(ran(shell, "echo x"), /the window is closed/);
+});
+
+test("what a command leaves in the background ends with it, and is not waited for", async () => {
+  using here = machine();
+  const shell = await open(here.root);
+  const started = Date.now();
+  const { output } = await ran(shell, "sleep 1000 & echo $!; (trap '' HUP; sleep 1000) & echo $!");
+  assert.ok(Date.now() - started < 10_000);
+  await until("they have ended", () => !output.trim().split("\n").map(Number).some(isAlive));
+  // One that left the group still holds the output open: nobody waits for it.
+  const { output: told } = await ran(shell, "setsid sleep 30 & echo $!");
+  assert.ok(Date.now() - started < 20_000);
+  const left = Number(told);
+  assert.ok(isAlive(left));
+  process.kill(left);
+});
+
+test("a command of its user's has their environment without the editor's own, and is told what is not saved", async () => {
+  using here = machine();
+  const environment = { MINE: "yes", ELECTRON_RUN_AS_NODE: "1", VSCODE_PID: "7" };
+  const shell = await open(here.root, { environment, unsaved: ["a.ts", "b.ts", "c.ts", "d.ts", "e.ts", "f.ts"] });
+  const { output } = await ran(shell, 'echo "$MINE,$ELECTRON_RUN_AS_NODE,$VSCODE_PID,$TERM,$PAGER"');
+  assert.equal(output, "yes,,,dumb,cat\n[not saved in the editor, so this ran on what is on disk: a.ts, b.ts, c.ts, d.ts, e.ts and 1 more]\n");
+  const unasked = await ran(shell, "echo one", { consented: false });
+  assert.match(unasked.output, /^one\n\[not saved/);
+  for (const command of ['echo "$MINE"', "env", "cat /proc/self/environ"]) await assert.rejects(ran(shell, command, { consented: false }), /was not run/, command);
+});
+
+test("what the gate asks of the machine is answered by the machine", async () => {
+  using here = machine();
+  const { home, root } = here;
+  const shell = await open(root);
+  mkdirSync(join(home, "elsewhere/deep"), { recursive: true });
+  symlinkSync(join(home, "elsewhere/deep"), join(root, "link"));
+  execFileSync("mkfifo", [join(root, "pipe")]);
+  const version = await shell.look({ kind: "gitVersion" });
+  assert.ok(typeof version === "object" && "version" in version && 2 <= version.version[0]);
+  const folder = (path: string) => shell.look({ kind: "folder", path });
+  assert.deepEqual([await folder("."), await folder("src"), await folder("src/../src")], [{ folder: "." }, { folder: "src" }, { folder: "src" }]);
+  // `..` behind a link is the system's.
+  assert.deepEqual([await folder("link"), await folder("link/.."), await folder("nowhere"), await folder("notes.md/x")], ["outside", "outside", "absent", "absent"]);
+  const file = (path: string) => shell.look({ kind: "file", path });
+  assert.deepEqual(await file("notes.md"), { file: Buffer.from("mine\n") });
+  assert.deepEqual([await file("pipe"), await file("src"), await file("src/none"), await file("/proc/self/nothing")], ["unknown", "unknown", "absent", "absent"]);
+});
+
+// ── a conversation ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+const says = (command: string) => ({ toolCalls: [{ name: "shell", args: { command } }] });
+
+async function talk(root: string, shell: Shell | undefined, recording: Recording, given: { user?: headstart.ToolPolicies; background?: "off" | "always"; mode?: headstart.ApprovalMode } = {}) {
+  const told = {
+    enabled: given.background !== "off", background: "always" as const, speculation: true, candidates: 1, deny: [], index: true, rules: false, aheadWrites: "ask" as const, tab: "take" as const,
+    tools: { user: given.user ?? {}, project: {} },
+  };
+  const requests: headstart.ModelRequest[] = [];
+  const recorded = headstart.recordedModel(recording);
+  const session = new Session({
+    headstart,
+    model: { stream: (asked, signal) => (requests.push(asked), recorded.stream(asked, signal)) },
+    modelName: "recorded", system: () => "Be brief.",
+    // As an editor's: it only has to be a tree.
+    tree: (await nodeFolder(root)) as never,
+    ...(shell && { shell }),
+    mode: () => given.mode ?? "auto-edit",
+    settings: () => withShell(told, shell),
+    changed: () => {}, announce: () => {}, insert: () => {},
+  });
+  const calls = () => session.items.flatMap((item) => (item.kind === "call" ? [item] : []));
+  return { session, requests, calls };
+}
+
+const waitsFor = (session: Session) => until("a question", () => session.view.question !== undefined);
+
+test("in a conversation commands that only read run ahead and in turns, and every other one asks, is seen and can be stopped", async () => {
+  using here = machine();
+  const shell = await open(here.root);
+  const slow = "echo $$ > pid; echo begun; sleep 1000";
+  const { session, calls, requests } = await talk(here.root, shell, {
+    turns: [says("cat notes.md"), { text: "Looked." }, says("cat notes.md | wc -l"), says("touch made"), { text: "Made." }, says(slow), { text: "Never." }],
+    suggestions: ["make it", ""],
+  });
+  await session.submit("begin");
+  assert.deepEqual(calls().map(({ state, output }) => [state, output]), [["done", "mine"]]);
+
+  // Ahead it has read, and waits before the first command that writes.
+  await until("it waits", () => session.view.ahead?.state === "waits");
+  assert.deepEqual(session.view.ahead?.calls.map(({ subject, state }) => [subject, state]), [["cat notes.md | wc -l", "done"], ["touch made", "waits"]]);
+  assert.throws(() => readFileSync(join(here.root, "made")));
+  await delay(420);
+  session.accept("tab");
+  await waitsFor(session);
+  assert.deepEqual([session.view.question?.tool, session.view.question?.content], ["shell", "touch made"]);
+  assert.throws(() => readFileSync(join(here.root, "made")));
+  session.answer(session.view.question?.id ?? "", "yes");
+  await until("it is over", () => session.view.busy === "idle");
+  assert.equal(readFileSync(join(here.root, "made"), "utf8"), "");
+  // Its results are what the model read.
+  assert.match(JSON.stringify(requests.at(-1)), /\[no output\]/);
+
+  void session.submit("and now");
+  await waitsFor(session);
+  session.answer(session.view.question?.id ?? "", "yes");
+  await until("its output shows while it runs", () => calls().at(-1)?.output === "begun\n" && calls().at(-1)?.state === "running");
+  const pid = Number(readFileSync(join(here.root, "pid"), "utf8"));
+  assert.ok(isAlive(pid));
+  session.stop();
+  await until("it has ended", () => session.view.busy === "idle" && !isAlive(pid));
+  assert.deepEqual([calls().at(-1)?.state, calls().at(-1)?.detail], ["failed", "stopped"]);
+  session.dispose();
+});
+
+test("where nothing confines, every command asks, and ahead each is a boundary, whatever the mode and the user's table say", async () => {
+  using here = machine();
+  const shell = await open(here.root, { binary: join(here.home, "nowhere") });
+  assert.match(aboutCommands(shell), /Each command asks you before it runs, and none runs ahead.*nowhere is no program/);
+  for (const [mode, user] of [["auto-edit", {}], ["yolo", {}], ["auto-edit", { shell: "automatic" }]] as const) {
+    const { session, calls } = await talk(here.root, shell, { turns: [says("cat notes.md"), { text: "Looked." }, says("cat notes.md"), { text: "Again." }], suggestions: ["look again"] }, { mode, user });
+    void session.submit("begin");
+    await waitsFor(session);
+    assert.equal(calls().at(-1)?.state, "waits");
+    session.answer(session.view.question?.id ?? "", "yes");
+    await until(`ahead it waits: ${mode}`, () => session.view.ahead?.state === "waits");
+    assert.deepEqual([calls()[0]?.state, calls()[0]?.output], ["done", "mine"]);
+    session.dispose();
+  }
+  // Found meanwhile, it counts at once.
+  const { session, calls } = await talk(here.root, shell, { turns: [says("cat notes.md"), { text: "Looked." }] }, { background: "off" });
+  await shell.confineBy(BINARY);
+  session.settingsChanged();
+  await session.submit("begin");
+  assert.equal(calls()[0]?.state, "done");
+  session.dispose();
+});
+
+test("a table that leaves the shell out leaves it out, and without one no such tool is offered", async () => {
+  using here = machine();
+  const shell = await open(here.root, { binary: join(here.home, "nowhere") });
+  const offers = async (given: Shell | undefined, user: headstart.ToolPolicies = {}) => {
+    const { session, requests } = await talk(here.root, given, { turns: [{ text: "Hello." }] }, { user, background: "off" });
+    await session.submit("begin");
+    session.dispose();
+    return requests[0]?.tools?.map(({ name }) => name).includes("shell");
+  };
+  assert.deepEqual([await offers(shell), await offers(shell, { shell: "exclude" }), await offers(undefined)], [true, false, false]);
+  assert.match(aboutCommands({ missing: "VS Code for the Web starts no programs" }), /^There is no shell here: VS Code for the Web starts no programs\. Tests and builds/);
+});
+
+test("the bundle for a browser asks for no module of Node's, and the other one for no other than these", () => {
+  const modules = (bundle: string) => [...new Set([...readFileSync(`dist/${bundle}`, "utf8").matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name))].sort();
+  assert.deepEqual(modules("web.js"), ["vscode"]);
+  assert.deepEqual(modules("extension.js"), ["node:child_process", "node:fs", "node:fs/promises", "node:path", "vscode"]);
+  const { main, browser } = JSON.parse(readFileSync("package.json", "utf8")) as { main: string; browser: string };
+  assert.deepEqual([main, browser], ["./dist/extension.js", "./dist/web.js"]);
+});
