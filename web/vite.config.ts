@@ -22,8 +22,24 @@ const licences: Plugin = {
   },
 };
 
+/** Where the repository is, as `cargo xtask release address` has written it; until then what stands for it in the docs, too. */
+const { repository } = JSON.parse(readFileSync("node_modules/headstart/package.json", "utf8")) as { repository?: { url: string } };
+const home = repository?.url.replace(/^git\+|\.git$/g, "") ?? "https://github.com/OWNER/headstart";
+/** Where the page is published: a picture to be shared needs a whole address. */
+const [, owner, name] = /^https:\/\/github\.com\/([^/]+)\/([^/]+)$/.exec(home) ?? [];
+const published = repository && owner ? `https://${owner.toLowerCase()}.github.io/${name}/playground/` : "./";
+
+/** The addresses in the page, and the picture of it that others show beside a link. */
+const addresses: Plugin = {
+  name: "addresses",
+  transformIndexHtml: { order: "pre", handler: (text) => text.replaceAll("%REPOSITORY%", home).replaceAll("%PAGE%", published) },
+  generateBundle() {
+    this.emitFile({ type: "asset", fileName: "share.png", source: readFileSync("../docs/playground.png") });
+  },
+};
+
 export default defineConfig({
-  plugins: [preloadModule, licences],
+  plugins: [addresses, preloadModule, licences],
   // Relative addresses: the built page can lie in any folder of a server.
   base: "./",
   build: {

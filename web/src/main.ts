@@ -8,6 +8,8 @@ import { sceneModel } from "./sample/recorded.js";
 import { Session, type SessionOptions } from "./session/session.js";
 import { type Lost, type Saved, forget, load } from "./session/storage.js";
 import type { GateView } from "./views/gate.js";
+import { hasKeys } from "./views/keys.js";
+import { Opening } from "./views/opening.js";
 import { PlayView } from "./views/play.js";
 import { type Choice, SettingsDialog } from "./views/settings.js";
 import { timeline } from "./views/timeline.js";
@@ -38,8 +40,7 @@ class App {
   #isEnabled = true;
   #isDrawing = false;
 
-  constructor() {
-    const found = load();
+  constructor(found: ReturnType<typeof load>, opening: Opening | undefined) {
     let lost = typeof found === "string" ? found : undefined;
     try {
       [this.#session, this.#play] = this.#open(typeof found === "string" ? undefined : found);
@@ -49,13 +50,15 @@ class App {
       [this.#session, this.#play] = this.#open();
     }
     this.#timeline.className = "timeline";
+    if (this.#session.isNew) this.#play.composer.text = opening?.input.value ?? FIRST_PROMPT;
     this.#main.replaceChildren(this.#play.dom, this.#timeline);
     element("dialogs").append(this.#play.diff.dom, this.#settings.dom);
-    if (this.#session.isNew) this.#play.composer.text = FIRST_PROMPT;
     window.addEventListener("hashchange", () => this.#route(true));
     window.addEventListener("pagehide", () => this.#session.saveNow());
     this.#route(false);
     this.#begin();
+    if (opening) this.#play.composer.input.setSelectionRange(opening.input.selectionStart, opening.input.selectionEnd);
+    for (const prompt of opening?.sent ?? []) this.#session.send(prompt);
     if (lost) this.#session.note(LOST[lost], "plain");
     this.#play.fetchRest();
     void this.#fetchGate();
@@ -67,16 +70,11 @@ class App {
       ({ GateView }) => {
         this.#gate = new GateView((text) => this.#announce(text));
         this.#play.dom.after(this.#gate.dom);
-        this.#gate.show(this.#view === "gate");
+        this.#gate.show(viewAsked() === "gate");
       },
       () => this.#session.unfetched("view of the gate"),
     );
     return this.#fetchedGate;
-  }
-
-  get #view(): ViewName {
-    const asked = location.hash.slice(1);
-    return Object.hasOwn(VIEWS, asked) ? (asked as ViewName) : "play";
   }
 
   /** A session and its view, drawn once. Throws where what was saved has another shape than what is saved. */
@@ -84,7 +82,7 @@ class App {
     const session = this.#make({ saved });
     try {
       render(timeline(session.steps), document.createElement("section"));
-      return [session, new PlayView(session, () => this.#reset())];
+      return [session, new PlayView(session, { reset: () => this.#reset(), chooseModel: () => this.#settings.open() })];
     } catch (error) {
       session.dispose();
       throw error;
@@ -98,6 +96,7 @@ class App {
   #begin(): void {
     this.#session.onChange = () => this.#changed();
     this.#session.onAnnounce = (text) => this.#announce(text);
+    this.#session.onSuggestion = (text) => this.#announce(`Suggestion: ${text}. ${hasKeys() ? "Tab to accept." : "Accept takes it."}`);
     this.#session.begin();
     this.#draw();
   }
@@ -158,7 +157,7 @@ class App {
     // A dialog belongs to the view that it was opened in.
     for (const dialog of document.querySelectorAll("dialog")) dialog.close();
     const asked = location.hash.slice(1);
-    const view = this.#view;
+    const view = viewAsked();
     this.#play.dom.hidden = view !== "play";
     this.#timeline.hidden = view !== "timeline";
     for (const link of document.querySelectorAll<HTMLElement>("[data-view]")) {
@@ -187,8 +186,21 @@ function element(id: string): HTMLElement {
   return found;
 }
 
-init()
-  .then(() => void new App())
+/** The view that the address names. */
+function viewAsked(): ViewName {
+  const asked = location.hash.slice(1);
+  return Object.hasOwn(VIEWS, asked) ? (asked as ViewName) : "play";
+}
+
+const engine = init();
+const found = load();
+const opening = found === undefined && viewAsked() === "play" ? new Opening(FIRST_PROMPT) : undefined;
+if (opening) {
+  element("main").replaceChildren(opening.dom);
+  opening.input.focus();
+}
+engine
+  .then(() => void new App(found, opening))
   .catch((error: unknown) => {
     element("main").textContent = `The page could not start: ${(error as Error).message}`;
     console.error(error);

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
-export const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm", svg: "image/svg+xml" };
+export const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm", svg: "image/svg+xml", png: "image/png" };
 /** Where Chromium is; Debian's place by default. */
 export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 /** Where screenshots go; none are made without it. */
@@ -63,6 +63,7 @@ async function open(browser, origin, { speed = 8, view = "", path = "", width = 
   });
   await page.goto(`${origin}/${path}?speed=${speed}${view}`);
   await page.waitForSelector("#prompt", { state: view ? "attached" : "visible" });
+  await page.waitForFunction(() => document.querySelector("[data-opening]") === null);
   const visitor = new Visitor(page, requests);
   visitor.done = async () => {
     await context.close();

@@ -1,12 +1,11 @@
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, indentOnInput } from "@codemirror/language";
-import { Annotation, EditorState } from "@codemirror/state";
+import { EditorState, type TransactionSpec } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { applied, fromWork, unmark } from "./applied.js";
 import { languageOf } from "./language.js";
+import { lineChanges } from "./line-changes.js";
 import { theme } from "./theme.js";
-
-/** Marks a change that did not come from the user. */
-const fromWork = Annotation.define<true>();
 
 /** One editor for all files of the project; each file keeps its history and cursor while another one is open. */
 export class FileEditor {
@@ -26,30 +25,42 @@ export class FileEditor {
     return this.#path;
   }
 
-  open(path: string, text: string): void {
-    if (this.#path) this.#states.set(this.#path, this.#view.state);
-    this.#path = path;
-    this.#view.setState(this.#states.get(path) ?? this.#state(path, text));
-    this.show(path, text);
+  /** The files of another project. */
+  load(files: ReadonlyMap<string, string>): void {
+    this.#path = "";
+    this.#states.clear();
+    for (const [path, text] of files) this.#states.set(path, this.#state(path, text));
   }
 
-  /** The file has another content now. Only what differs is replaced, so that the cursor stays and an undo takes it back. */
-  show(path: string, text: string): void {
-    if (path !== this.#path) {
+  open(path: string): void {
+    this.#keep();
+    this.#path = path;
+    this.#view.setState(this.#states.get(path) ?? this.#state(path, ""));
+  }
+
+  /** The work has given the file another content. Only what differs is replaced, so that the cursor stays and an undo takes it back; it is marked. */
+  show(path: string, text: string | undefined): void {
+    this.#keep();
+    if (text === undefined) {
       this.#states.delete(path);
       return;
     }
-    const now = this.#view.state.doc.toString();
+    const state = this.#states.get(path) ?? this.#state(path, "");
+    const now = state.doc.toString();
     if (now === text) return;
-    let start = 0;
-    while (start < now.length && now[start] === text[start]) start += 1;
-    let end = 0;
-    while (end < Math.min(now.length, text.length) - start && now[now.length - 1 - end] === text[text.length - 1 - end]) end += 1;
-    this.#view.dispatch({
-      changes: { from: start, to: now.length - end, insert: text.slice(start, text.length - end) },
-      annotations: fromWork.of(true),
-      scrollIntoView: true,
-    });
+    const changes = lineChanges(now, text);
+    this.#change(path, state, { changes, annotations: fromWork.of(true) });
+    // Whoever is writing stays where they are; anybody else sees what was written. The page itself stays where it is.
+    const [first] = changes;
+    if (path !== this.#path || first === undefined || this.#view.hasFocus) return;
+    const { scrollDOM } = this.#view;
+    scrollDOM.scrollTop = this.#view.lineBlockAt(first.from).top - scrollDOM.clientHeight / 3;
+  }
+
+  /** What the work has changed so far is marked no more. */
+  unmark(): void {
+    this.#keep();
+    for (const [path, state] of this.#states) this.#change(path, state, { effects: unmark.of(null) });
   }
 
   /** Puts the cursor to the beginning of a line, from 1, and shows it at the top; the last line, where there are fewer. */
@@ -61,6 +72,15 @@ export class FileEditor {
 
   focus(): void {
     this.#view.focus();
+  }
+
+  #keep(): void {
+    if (this.#path) this.#states.set(this.#path, this.#view.state);
+  }
+
+  #change(path: string, state: EditorState, spec: TransactionSpec): void {
+    if (path === this.#path) this.#view.dispatch(spec);
+    else this.#states.set(path, state.update(spec).state);
   }
 
   #state(path: string, text: string): EditorState {
@@ -77,6 +97,7 @@ export class FileEditor {
         keymap.of([...defaultKeymap, ...historyKeymap]),
         languageOf(path),
         theme,
+        applied,
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": `Content of ${path}`, tabindex: "0" }),
         EditorView.updateListener.of((update) => {

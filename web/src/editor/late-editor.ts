@@ -6,6 +6,7 @@ export class LateEditor {
   readonly #onEdit: (path: string, text: string) => void;
   readonly #shown = document.createElement("pre");
   #editor: FileEditor | undefined;
+  #files: ReadonlyMap<string, string> = new Map();
   #path = "";
   /** What is to be done with the editor when it is there, and not before. */
   #after: ((editor: FileEditor) => void)[] = [];
@@ -24,21 +25,34 @@ export class LateEditor {
   async fetch(): Promise<void> {
     const { FileEditor } = await import("./file-editor.js");
     this.#editor = new FileEditor(this.#onEdit);
-    if (this.#path) this.#editor.open(this.#path, this.#shown.textContent);
+    this.#editor.load(this.#files);
+    if (this.#path) this.#editor.open(this.#path);
     this.dom.replaceChildren(this.#editor.dom);
     for (const act of this.#after.splice(0)) act(this.#editor);
   }
 
-  open(path: string, text: string): void {
-    this.#path = path;
-    this.#shown.textContent = text;
-    this.#editor?.open(path, text);
+  /** The files of another project. */
+  load(files: ReadonlyMap<string, string>): void {
+    this.#files = files;
+    this.#editor?.load(files);
   }
 
-  /** The file has another content now. */
-  show(path: string, text: string): void {
-    if (path === this.#path) this.#shown.textContent = text;
-    this.#editor?.show(path, text);
+  open(path: string): void {
+    this.#path = path;
+    this.#shown.textContent = this.#files.get(path) ?? "";
+    this.#editor?.open(path);
+  }
+
+  /** The files after the work has changed this one. */
+  show(path: string, files: ReadonlyMap<string, string>): void {
+    this.#files = files;
+    if (path === this.#path) this.#shown.textContent = files.get(path) ?? "";
+    this.#editor?.show(path, files.get(path));
+  }
+
+  /** What the work has changed so far is marked no more. */
+  unmark(): void {
+    this.#editor?.unmark();
   }
 
   reveal(line: number): void {

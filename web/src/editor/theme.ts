@@ -14,6 +14,7 @@ const look = EditorView.theme({
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "transparent" },
   "&.cm-focused .cm-activeLine": { backgroundColor: "var(--sunken)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--selection)" },
+  ".cm-applied": { backgroundColor: "var(--good-soft)", boxShadow: "inset 3px 0 var(--good)" },
   ".cm-changedLine": { backgroundColor: "var(--good-soft) !important" },
   ".cm-changedText, .cm-insertedLine": { background: "none !important", textDecoration: "none" },
   ".cm-deletedChunk": { backgroundColor: "var(--bad-soft) !important", paddingLeft: "6px" },

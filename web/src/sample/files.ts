@@ -5,8 +5,9 @@ export function sampleFiles(): Record<string, string> {
   return Object.fromEntries(Object.entries(raw).map(([path, text]) => [path.replace("./project/", ""), text]));
 }
 
-/** The first prompt that is offered. */
+/** The first prompt that is offered, and the one behind which the recording knows nothing more. */
 export const FIRST_PROMPT = "add a maxLength option to slugify";
+export const LAST_PROMPT = "bump the version to 1.4.0";
 
 export const SYSTEM =
   "You are a coding agent in a small JavaScript project, in a web page. Look at files before you change them, keep changes small, say in " +

@@ -1,4 +1,5 @@
 import type { RecordedTurn } from "headstart";
+import { FIRST_PROMPT, LAST_PROMPT } from "./files.js";
 
 /** The result of a tool, as the model reads it. */
 export type Result = { name: string; text: string; failed: boolean };
@@ -70,7 +71,7 @@ function tellTests(results: readonly Result[]): RecordedTurn {
 
 export const SCENES: readonly Scene[] = [
   {
-    prompt: "add a maxLength option to slugify",
+    prompt: FIRST_PROMPT,
     answers: [
       {
         text: "I'll read slugify and look for its callers.",
@@ -134,10 +135,10 @@ export const SCENES: readonly Scene[] = [
       },
       afterwards("README.md and CHANGELOG.md tell of `maxLength`."),
     ],
-    next: () => "bump the version to 1.4.0",
+    next: () => LAST_PROMPT,
   },
   {
-    prompt: "bump the version to 1.4.0",
+    prompt: LAST_PROMPT,
     answers: [
       { toolCalls: [edit("package.json", '"version": "1.3.0"', '"version": "1.4.0"')], delayMs: 600 },
       afterwards("package.json has version 1.4.0. That is the end of this recording."),

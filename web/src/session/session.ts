@@ -59,6 +59,9 @@ export class Session {
   /** Prompts that came to nothing are to stand in the line again, before what is typed there. */
   onReturn: (prompt: string) => void = () => {};
   onQuestion: () => void = () => {};
+  /** A turn begins: what was changed before is read. */
+  onPrompt: () => void = () => {};
+  onSuggestion: (text: string) => void = () => {};
 
   readonly #options: SessionOptions;
   #saved: Saved | undefined;
@@ -139,6 +142,11 @@ export class Session {
   /** Whether nothing was asked yet. */
   get isNew(): boolean {
     return !this.entries.some(({ kind }) => kind === "user");
+  }
+
+  /** Whether the recording answers. */
+  get isRecorded(): boolean {
+    return this.#modelName === undefined;
   }
 
   /**
@@ -333,7 +341,7 @@ export class Session {
         this.ahead.watch.user("read");
       }
     }
-    if (suggestion && suggestion.text !== this.#suggested) this.onAnnounce(`Suggestion: ${suggestion.text}. Tab to accept.`);
+    if (suggestion && suggestion.text !== this.#suggested) this.onSuggestion(suggestion.text);
     this.#suggested = suggestion?.text;
   }
 
@@ -356,6 +364,7 @@ export class Session {
     switch (item.type) {
       case "prompt":
         this.entries.push({ kind: "user", text: item.text });
+        this.onPrompt();
         this.givenUp = undefined;
         if (!this.#turn) {
           const watch = new Stopwatch(item.text, false);

@@ -103,8 +103,8 @@ export class Composer {
                 <button class="key" data-key="dismiss" @click=${() => this.#fromButton(() => this.#session.dismiss())}><kbd>Esc</kbd> dismiss</button>
               `
             : isIdle
-              ? html`<span><kbd>Enter</kbd> sends</span><span><kbd>Shift</kbd> <kbd>Enter</kbd> new line</span>`
-              : html`<span><kbd>Esc</kbd> stops</span>${queued.length ? html`<span class="queued">Next: ${queued.join("; ")}</span>` : html`<span><kbd>Enter</kbd> queues</span>`}`}
+              ? html`${keysOfLine}`
+              : html`<span class="for-keys"><kbd>Esc</kbd> stops</span>${queued.length ? html`<span class="queued">Next: ${queued.join("; ")}</span>` : html`<span class="for-keys"><kbd>Enter</kbd> queues</span>`}`}
         </div>
       `,
       this.dom,
@@ -145,5 +145,8 @@ export class Composer {
     return this.#session.ghost !== undefined && this.#session.phase === "idle";
   }
 }
+
+/** What the keys of the line do while nothing is suggested. */
+export const keysOfLine = html`<span class="for-keys"><kbd>Enter</kbd> sends</span><span class="for-keys"><kbd>Shift</kbd> <kbd>Enter</kbd> new line</span>`;
 
 const isWithOtherKey = ({ ctrlKey, altKey, metaKey }: KeyboardEvent) => ctrlKey || altKey || metaKey;

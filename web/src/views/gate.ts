@@ -99,7 +99,7 @@ export class GateView {
             </label>
           </div>
           <div class="gate-editor">${this.#editor.dom}</div>
-          <p class="quiet" id="gate-hint">Type here; the colours follow. Tab leaves the editor.</p>
+          <p class="quiet" id="gate-hint">Type here; the colours follow. <span class="for-keys">Tab leaves the editor.</span></p>
           ${this.#verdict}
         </div>
         <div class="examples">

@@ -1,12 +1,20 @@
 import { html, nothing, render } from "lit-html";
 import { LateEditor } from "../editor/late-editor.js";
+import { LAST_PROMPT } from "../sample/files.js";
 import type { Session } from "../session/session.js";
 import { seconds, totals } from "../session/steps.js";
 import { aheadPanel } from "./ahead.js";
 import { Composer } from "./composer.js";
 import { conversation } from "./conversation.js";
 import { DiffDialog } from "./diff.js";
+import { ending } from "./ending.js";
+import { intro, toBegin } from "./intro.js";
 import { SearchView } from "./search.js";
+
+export interface PlayActions {
+  reset(): void;
+  chooseModel(): void;
+}
 
 /** The chat beside the project. */
 export class PlayView {
@@ -15,7 +23,7 @@ export class PlayView {
   readonly diff = new DiffDialog();
   readonly #editor: LateEditor;
   readonly #search: SearchView;
-  readonly #onReset: () => void;
+  readonly #actions: PlayActions;
   #session: Session;
   #fresh = new Set<string>();
   #edited = new Set<string>();
@@ -23,14 +31,14 @@ export class PlayView {
   #follows = true;
   #lines = 0;
 
-  constructor(session: Session, onReset: () => void) {
+  constructor(session: Session, actions: PlayActions) {
     this.#session = session;
-    this.#onReset = onReset;
+    this.#actions = actions;
     this.dom.className = "play";
     this.#editor = new LateEditor((path, text) => this.#session.project.write(path, text));
     this.composer = new Composer(session, () => this.openDiff());
-    const actions = { open: (path: string, lines: [number, number]) => this.#openAt(path, lines), showStaged: (path: string) => this.openDiff(path) };
-    this.#search = new SearchView(session, actions, () => this.draw());
+    const places = { open: (path: string, lines: [number, number]) => this.#openAt(path, lines), showStaged: (path: string) => this.openDiff(path) };
+    this.#search = new SearchView(session, places, () => this.draw());
     // Before whatever has the focus hears of it: a question may have taken it from the prompt.
     const swallow = (event: KeyboardEvent) => {
       if (!this.composer.isLeftOver(event)) return;
@@ -63,7 +71,7 @@ export class PlayView {
     session.project.onChange((paths, by) => {
       for (const path of paths) {
         (by === "work" ? this.#fresh : this.#edited).add(path);
-        if (by === "work") this.#editor.show(path, session.project.files.get(path) ?? "");
+        if (by === "work") this.#editor.show(path, session.project.files);
       }
     });
     session.onInsert = (text) => {
@@ -79,16 +87,16 @@ export class PlayView {
       if (this.composer.text === "") requestAnimationFrame(() => this.dom.querySelector<HTMLElement>("#question")?.focus());
       else if (session.question?.about.type === "call") session.onAnnounce("The agent asks whether a command may run.");
     };
-    for (const path of session.project.files.keys()) this.#editor.show(path, session.project.files.get(path) ?? "");
+    session.onPrompt = () => this.#editor.unmark();
+    this.#editor.load(session.project.files);
     this.openFile("src/slugify.js");
     this.draw();
   }
 
   openFile(path: string): void {
-    const text = this.#session.project.files.get(path);
-    if (text === undefined) return;
+    if (!this.#session.project.files.has(path)) return;
     this.#fresh.delete(path);
-    this.#editor.open(path, text);
+    this.#editor.open(path);
     this.draw();
   }
 
@@ -118,11 +126,12 @@ export class PlayView {
             <div class="panel-head">
               <h2 id="chat-title">Conversation</h2>
               ${savedMs ? html`<a class="saved" href="#timeline">${seconds(savedMs)} saved, ${seconds(waitedMs)} waited</a>` : nothing}
-              ${session.entries.length === 0 ? nothing : html`<button class="plain" @click=${this.#onReset}>Start over</button>`}
+              ${session.entries.length === 0 ? nothing : html`<button class="plain" @click=${this.#actions.reset}>Start over</button>`}
             </div>
             <div class="log" tabindex="0" role="region" aria-label="What was said and done" @scroll=${(event: Event) => this.#scrolled(event.currentTarget as HTMLElement)}>
-              ${isNew ? html`<p class="quiet">The first prompt is in the line below. Press <kbd>Enter</kbd>.</p>` : nothing}
+              ${isNew ? toBegin : nothing}
               ${conversation(session, { openFile: (path) => this.#openAndFocus(path), rerun: (prompt) => this.#rerun(prompt), answered: () => this.composer.input.focus() })}
+              ${this.#isOver ? ending(session.steps, { chooseModel: this.#actions.chooseModel, startOver: this.#actions.reset }) : nothing}
             </div>
             ${this.composer.dom}
           </section>
@@ -152,6 +161,13 @@ export class PlayView {
     this.composer.draw();
     this.#search.draw();
     this.#followTheEnd();
+  }
+
+  /** Whether the recording has told all that it knows. */
+  get #isOver(): boolean {
+    const { phase, isRecorded, steps } = this.#session;
+    const last = steps.at(-1);
+    return phase === "idle" && isRecorded && last !== undefined && ["done", "taken"].includes(last.fate) && last.prompt === LAST_PROMPT;
   }
 
   #fileRow(path: string, isStaged: boolean) {
@@ -194,25 +210,4 @@ export class PlayView {
     // Of what is hidden nothing is known.
     if (log.clientHeight) this.#follows = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
   }
-}
-
-function intro() {
-  return html`<div class="intro">
-    <div>
-      <h1>Your next prompt, done before you send it.</h1>
-      <p>
-        headstart guesses what you will ask your coding agent next and runs it while you read: on a staged copy, each call judged by a gate.
-        <strong>Tab</strong> hands the finished work over. Type something else, and nothing ever happened.
-      </p>
-    </div>
-    <ol>
-      <li><strong>Enter</strong> sends the first prompt. The agent works, you wait: the last time.</li>
-      <li><strong>Read</strong> the answer. What you may ask next shows in grey and already runs, under “Ahead of you”.</li>
-      <li><strong>Tab</strong> takes it: files changed in milliseconds, the next suggestion showing.</li>
-    </ol>
-    <p class="quiet">
-      All of it happens in this page: engine, gate and overlay as WebAssembly, a small project with tests that really run. Only the model is a
-      recording, unless you choose your own.
-    </p>
-  </div>`;
 }
