@@ -6,7 +6,7 @@ use headstart_budget::RunMeter;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::ChangeSummary;
 use headstart_speculation::{CallStage, Event, Finished, Origin, Speculation, Status};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::{Declaration, Does};
 use headstart_toolbox::Toolbox;
 
 use crate::item::CallItem;
@@ -118,7 +118,7 @@ impl WorkProgress {
                 let wording = toolbox.wording(&call.name);
                 let item = CallItem::new(call.clone(), CallStage::Calling, Origin::Ahead, &wording);
                 self.calls.push(Arc::new(item));
-                let is_command = BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell);
+                let is_command = Declaration::is_shell(&call.name);
                 self.command = is_command.then(|| call.clone());
             }
             Event::ShadowRan { tests, git, staged: changed, .. } => {
@@ -134,12 +134,11 @@ impl WorkProgress {
                 if let Some(item) = open.map(Arc::make_mut) {
                     item.end(result.outcome.clone(), &toolbox.wording(&result.name));
                 }
-                match BuiltinTool::from_name(&result.name) {
-                    Some(BuiltinTool::ReadFile | BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => {
-                        self.looks += 1;
-                    }
-                    Some(BuiltinTool::Shell) => self.did_more = true,
-                    Some(BuiltinTool::Edit | BuiltinTool::WriteFile) | None => {
+                match Declaration::of_ours(&result.name) {
+                    Some(tool) if tool.looks() => self.looks += 1,
+                    // What a command of work ahead stages is told by the view in which it ran.
+                    Some(tool) if tool.does == Does::RunsCommand => self.did_more = true,
+                    _ => {
                         self.did_more = true;
                         self.staged = staged();
                     }

@@ -17,7 +17,7 @@ use headstart_code_index::{
     Hit, IndexError, Progress, Step, Store, StoreLimits, Updated, VectorStatus, passage, update, update_paths,
 };
 use headstart_overlay_fs::{ContentHash, OsOptions, OsTree, Tree as _, WorkspacePath};
-use headstart_tool_gate::{Declaration, GateContext};
+use headstart_tool_gate::{Declaration, GateContext, ours};
 
 pub(crate) use self::models::IndexModels;
 pub(crate) use self::upkeep::Upkeep;
@@ -40,7 +40,7 @@ const LEAST_READING: Duration = Duration::from_millis(500);
 
 /// What the gate is told of the tools of an index: they read, and name no path that a rule closes.
 pub(crate) fn declarations() -> Vec<Declaration> {
-    vec![Declaration::reads("codebase", &["path"]), Declaration::reads("repo_map", &["path"])]
+    vec![ours::CODEBASE.clone(), ours::REPO_MAP.clone()]
 }
 
 /// The index of one workspace.

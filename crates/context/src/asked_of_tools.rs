@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree};
-use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Reason};
+use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Reason, ours};
 use headstart_toolbox::{Limits, ToolContext, Toolbox};
 use serde_json::Value;
 
@@ -32,7 +32,8 @@ impl Asking<'_> {
         let call = ToolCall { id: String::new(), name: name.to_owned(), args };
         let verdict = Gate::new().judge(CallRef { name, args: &call.args }, gate);
         // A page is fetched that the user names in a prompt of their own: nobody asks them for what they just said.
-        let is_named_by_user = self.attended && name == "fetch_url" && verdict.reason == Reason::Network;
+        let is_named_by_user =
+            self.attended && name == ours::FETCH_URL.name && verdict.reason == Reason::Network;
         if verdict.decision != Decision::Allow && !is_named_by_user {
             return Err(format!("may not be asked for: {}", verdict.detail));
         }

@@ -14,7 +14,6 @@ pub use self::files::FilePatterns;
 pub use self::read::FOLDER as RULES_FOLDER;
 pub(crate) use self::read::{Reader, text_in};
 pub(crate) use self::told::without_fences;
-pub(crate) use self::tools::REQUEST as REQUEST_RULE;
 pub use self::tools::{create_rule_tool, request_rule_tool, rule_declarations};
 use crate::clean::clean_line;
 

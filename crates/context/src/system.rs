@@ -1,10 +1,11 @@
 use std::fmt::Write as _;
 
 use headstart_forked_query::ToolSchema;
+use headstart_tool_gate::ours;
 
 use crate::Surroundings;
 use crate::clean::clean_line;
-use crate::rules::{Applies, ProjectRules, REQUEST_RULE, Rule};
+use crate::rules::{Applies, ProjectRules, Rule};
 
 /// What holds for every project, whatever tools there are.
 const ABOUT: &str = "You are a coding agent. You work in the user's project through tools.
@@ -55,7 +56,7 @@ pub fn system_text(
     }
     // What differs from session to session comes last, so that sessions of one project share a prefix as far as it goes.
     if let Some(rules) = rules {
-        push_rules(&mut text, rules, is_offered(&REQUEST_RULE));
+        push_rules(&mut text, rules, is_offered(&&*ours::REQUEST_RULE.name));
     }
     let place = surroundings.text();
     if !place.is_empty() {

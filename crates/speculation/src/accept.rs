@@ -6,7 +6,7 @@ use headstart_overlay_fs::{
     ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, TreeError, Workspace, WorkspacePath,
     resolve_conflicts,
 };
-use headstart_tool_gate::{Access, BuiltinTool, CallRef, Decision, Gate, GateContext, Reason, Verdict};
+use headstart_tool_gate::{Access, CallRef, Decision, Gate, GateContext, Reason, Verdict, built_in};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -251,14 +251,14 @@ fn judged(finished: &Finished, gate: &Gate, context: &GateContext) -> Vec<(ToolC
 /// is told as the plain call that would reach it.
 fn withdrawn_path(finished: &Finished, gate: &Gate, context: &GateContext) -> Option<(ToolCall, Verdict)> {
     let written =
-        finished.changes.changes.iter().map(|change| (Access::Write, BuiltinTool::WriteFile, &change.path));
-    let read = finished.changes.reads.iter().map(|seen| (Access::Read, BuiltinTool::ReadFile, &seen.path));
+        finished.changes.changes.iter().map(|change| (Access::Write, &built_in::WRITE_FILE, &change.path));
+    let read = finished.changes.reads.iter().map(|seen| (Access::Read, &built_in::READ_FILE, &seen.path));
     let committed = finished.git.iter().flat_map(|git| &git.paths);
-    let committed = committed.map(|path| (Access::Write, BuiltinTool::WriteFile, path));
+    let committed = committed.map(|path| (Access::Write, &built_in::WRITE_FILE, path));
     written.chain(committed).chain(read).find_map(|(access, tool, path)| {
         let verdict = gate.judge_path(access, path, context);
         let args = || Map::from_iter([("file_path".to_owned(), Value::from(path.to_string()))]);
-        let call = || ToolCall { id: String::new(), name: tool.name().to_owned(), args: args() };
+        let call = || ToolCall { id: String::new(), name: tool.name.to_string(), args: args() };
         (verdict.decision == Decision::Boundary).then(|| (call(), verdict))
     })
 }
@@ -269,7 +269,7 @@ fn withdrawn_git(finished: &Finished, context: &GateContext) -> Option<(ToolCall
     let detail = format!("it makes {}, and this mode asks before a write", git.summary());
     let verdict = Verdict::boundary(Reason::WriteToolNoAuto, detail);
     let args = Map::from_iter([("command".to_owned(), Value::from("git"))]);
-    let call = ToolCall { id: String::new(), name: BuiltinTool::Shell.name().to_owned(), args };
+    let call = ToolCall { id: String::new(), name: built_in::SHELL.name.to_string(), args };
     Some((call, verdict))
 }
 

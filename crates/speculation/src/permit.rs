@@ -10,8 +10,7 @@ use headstart_forked_query::{CONTENT, ToolCall, ToolOutcome, ToolSchema};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, EntryKind, Overlay, Savepoint, Tree};
 use headstart_tool_gate::{
-    Access, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Does, Gate, GateContext, Reason,
-    Verdict,
+    Access, ApprovalMode, CallRef, Decision, Declaration, Does, Gate, GateContext, Reason, Verdict, ours,
 };
 use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
@@ -21,7 +20,7 @@ pub(crate) use self::foreground::{Committing, Foreground};
 pub(crate) use self::speculative::Speculative;
 use crate::event::EventSender;
 use crate::run::{json, output};
-use crate::task::{self, TaskLog};
+use crate::task::TaskLog;
 use crate::viewed::Viewed;
 use crate::{Ending, Host, Limit, Prepared};
 
@@ -124,7 +123,7 @@ impl Permitted {
     /// Whether the call begins a sub-task.
     pub(crate) fn is_task(&self, call: &ToolCall) -> bool {
         let declared = self.context.declaration(&call.name);
-        call.name == task::NAME && declared.is_some_and(|tool| tool.does == Does::RunsSubTask)
+        call.name == ours::TASK.name && declared.is_some_and(|tool| tool.does == Does::RunsSubTask)
     }
 }
 
@@ -145,9 +144,9 @@ impl Tools {
     /// The same for a sub-task, which begins no further ones.
     fn of_task(&self, log: &Arc<TaskLog>) -> Arc<Self> {
         let mut offered = self.offered.clone();
-        offered.retain(|schema| schema.name != task::NAME);
+        offered.retain(|schema| schema.name != ours::TASK.name);
         Arc::new(Self {
-            toolbox: self.toolbox.clone().keeping(|name| name != task::NAME),
+            toolbox: self.toolbox.clone().keeping(|name| name != ours::TASK.name),
             offered,
             gate: Arc::clone(&self.gate),
             host: Arc::clone(&self.host),
@@ -226,7 +225,9 @@ impl Tools {
         view: &Arc<Overlay>,
         permitted: &Permitted,
     ) -> Result<ToolOutcome, Cut> {
-        let declared = permitted.context.declaration(&call.name).map(|tool| (tool, view.change_set()));
+        // Only of a host's own tool has its host's word to be held against what it did.
+        let declared = permitted.context.declaration(&call.name).filter(|tool| !tool.is_built_in());
+        let declared = declared.map(|tool| (tool, view.change_set()));
         let prints = self.events.output_of(&call.id);
         let context = self.context(view, permitted);
         let ran = match &prints {
@@ -310,5 +311,5 @@ fn span(call: &ToolCall) -> Span {
 }
 
 pub(crate) fn is_shell(call: &ToolCall) -> bool {
-    BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell)
+    Declaration::is_shell(&call.name)
 }

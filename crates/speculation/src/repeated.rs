@@ -1,7 +1,7 @@
 //! A call that is made again and again, and always answered with the same.
 
 use headstart_forked_query::{Message, Part, ToolCall, ToolOutcome, ToolResult};
-use headstart_tool_gate::{BuiltinTool, GateContext};
+use headstart_tool_gate::GateContext;
 
 /// So many same answers are given; the next such call gets none.
 const GIVEN: usize = 3;
@@ -68,9 +68,5 @@ fn calls(messages: &[Message]) -> impl Iterator<Item = (&ToolCall, &ToolResult)>
 }
 
 fn may_change(call: &ToolCall, context: &GateContext) -> bool {
-    match BuiltinTool::from_name(&call.name) {
-        Some(BuiltinTool::ReadFile | BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => false,
-        Some(_) => true,
-        None => context.declaration(&call.name).is_none_or(|tool| tool.stages_in(&call.args)),
-    }
+    context.declaration(&call.name).is_none_or(|tool| tool.stages_in(&call.args))
 }

@@ -11,8 +11,10 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolCall, ToolOutcome, ToolSchema};
-use headstart_tool_gate::{BuiltinTool, Declaration};
-use headstart_toolbox::{Arguments, PartialOutput, Tool, ToolContext, ToolError, Toolbox, Wording};
+use headstart_tool_gate::{Declaration, Does, ours};
+use headstart_toolbox::{
+    Arguments, PartialOutput, Tool, ToolContext, ToolError, Toolbox, Wording, edited_file,
+};
 use serde_json::{Map, Value, json};
 use tracing::{Instrument, debug_span};
 
@@ -21,9 +23,6 @@ use crate::event::{CallPrints, EventSender};
 use crate::permit::{BeforeTask, Cut};
 use crate::run::{Progress, Run, lock, output};
 use crate::{Cost, Ending, Limit, Transcript};
-
-/// The tool's name.
-pub(crate) const NAME: &str = "task";
 
 /// So much of a sub-task's last answer is given back.
 const MOST_BYTES: usize = 16 * 1024;
@@ -43,13 +42,13 @@ pub fn task_tool() -> Arc<dyn Tool> {
 
 /// What the gate is told of it, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
 pub fn task_declaration() -> Declaration {
-    Declaration::runs_sub_task(NAME)
+    ours::TASK.clone()
 }
 
 /// What a call that begins a sub-task calls it; `None` of any other call.
 pub fn task_title(call: &ToolCall) -> Option<&str> {
     let title = || call.args.get("title").and_then(Value::as_str).unwrap_or("…");
-    (call.name == NAME).then(title)
+    (call.name == ours::TASK.name).then(title)
 }
 
 struct Task;
@@ -58,7 +57,7 @@ struct Task;
 impl Tool for Task {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            NAME,
+            &ours::TASK.name,
             "Has a part of the work done in a conversation of its own, with the same tools and files, and gives back its last answer. For parts that need \
              many calls of which only the outcome matters: a search through the project, a change that stands by itself. It knows nothing of this \
              conversation, and nobody answers its questions. One runs at a time.",
@@ -121,12 +120,11 @@ impl TaskLog {
 
     pub(crate) fn ended(&self, call: &ToolCall, outcome: &ToolOutcome, toolbox: &Toolbox) {
         let is_edit = toolbox.is_edit(&call.name);
-        let builtin = BuiltinTool::from_name(&call.name);
-        let kind = match builtin {
+        let kind = match Declaration::of_ours(&call.name).map(|tool| &tool.does) {
             _ if is_edit => 2,
-            Some(BuiltinTool::ReadFile) => 0,
-            Some(BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => 1,
-            Some(BuiltinTool::Shell) => 3,
+            Some(Does::Reads) => 0,
+            Some(Does::Searches) => 1,
+            Some(Does::RunsCommand) => 3,
             _ => 4,
         };
         {
@@ -134,10 +132,7 @@ impl TaskLog {
             calls.running.retain(|(id, _)| *id != call.id);
             calls.counts[kind] += 1;
             if matches!(outcome, ToolOutcome::Output(_)) {
-                let path = match builtin {
-                    Some(tool) => tool.path_arg(&call.args),
-                    None => call.args.get("file_path").and_then(Value::as_str),
-                };
+                let path = edited_file(call);
                 if let Some(path) =
                     path.filter(|path| is_edit && calls.edited.iter().all(|known| known != path))
                 {
@@ -200,7 +195,7 @@ impl Run<'_> {
     /// in a turn the call has a result that says what was done.
     pub(crate) fn run_task<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<ToolOutcome, Cut>> {
         async move {
-            let arguments = Arguments::declared(NAME, &call.args, &["title", "prompt"]);
+            let arguments = Arguments::new(&ours::TASK, &call.args, &["title", "prompt"]);
             let prompt = arguments.and_then(|arguments| arguments.required_text("prompt"));
             let prompt = match prompt {
                 Ok(prompt) if prompt.trim().is_empty() => {
@@ -213,7 +208,8 @@ impl Run<'_> {
             };
             let log = TaskLog::new(self.events.output_of(&call.id));
             let permits = self.permits.of_task(&log);
-            let tools = self.base.tools.iter().filter(|schema| schema.name != NAME).cloned().collect();
+            let tools =
+                self.base.tools.iter().filter(|schema| schema.name != ours::TASK.name).cloned().collect();
             let base = ModelRequest { tools, messages: Vec::new(), ..self.base.clone() };
             let limits = self.limits.of_task(&lock(self.progress).cost);
             // No words of a model's are looked through for mentions: those are the user's to make.

@@ -67,7 +67,8 @@ pub struct GateContext {
     pub workspace: String,
     /// Paths that no tool may touch. By default files that hold a secret by their name.
     pub deny: DenyRules,
-    /// The host's own tools that the gate may judge by what the host says of them. A call of any other is a boundary.
+    /// The host's own tools that the gate may judge by what the host says of them: one that it says only reads runs ahead. A call of any other is a
+    /// boundary.
     pub tools: Vec<Declaration>,
     /// What the user and the project add to what the gate knows of programs.
     #[cfg(feature = "shell")]
@@ -96,7 +97,7 @@ impl GateContext {
         }
     }
 
-    /// What the host says of its own tool of this name. A built-in tool has no declaration.
+    /// What is said of the tool of this name: of a built-in one by the gate, whatever the host declares, of any other by the host.
     pub fn declaration(&self, name: &str) -> Option<&Declaration> {
         Declaration::of(name, &self.tools)
     }

@@ -30,15 +30,15 @@ pub enum GateError {
     #[error("arguments {first:?} and {second:?} both name a path; give one of them")]
     AmbiguousPath {
         /// One of them.
-        first: &'static str,
+        first: String,
         /// Another.
-        second: &'static str,
+        second: String,
     },
     /// An argument has the wrong type or is missing.
     #[error("argument {name:?} must be {expected}")]
     InvalidArgument {
         /// Its name.
-        name: &'static str,
+        name: String,
         /// What it must be.
         expected: &'static str,
     },

@@ -4,8 +4,8 @@ use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalMode, BuiltinTool, Decision, Declaration, Does, EffectKind, GateContext, GateError, Reason,
-    Verdict,
+    ApprovalMode, Decision, Declaration, Does, EffectKind, GateContext, GateError, Reason, Role, Verdict,
+    built_in,
 };
 
 /// What is done at a path.
@@ -21,9 +21,9 @@ pub enum Access {
 pub(crate) fn judge_path(access: Access, path: &WorkspacePath, context: &GateContext) -> Verdict {
     match access {
         Access::Read => closed_to_reads(path, context)
-            .unwrap_or_else(|| reading(BuiltinTool::ReadFile.name(), std::slice::from_ref(path))),
-        Access::Write => ahead(BuiltinTool::WriteFile.name(), context, |mode| {
-            writing(BuiltinTool::WriteFile.name(), std::slice::from_ref(path), context, mode)
+            .unwrap_or_else(|| reading(&built_in::READ_FILE.name, std::slice::from_ref(path))),
+        Access::Write => ahead(&built_in::WRITE_FILE.name, context, |mode| {
+            writing(&built_in::WRITE_FILE.name, std::slice::from_ref(path), context, mode)
         }),
     }
 }
@@ -45,76 +45,13 @@ pub(crate) fn ahead(
     verdict
 }
 
-pub(crate) fn judge_read(tool: BuiltinTool, args: &Map<String, Value>, context: &GateContext) -> Verdict {
-    let path = match (tool.path_argument(args), tool.path_is_optional()) {
-        (Ok(Some(path)), _) => path,
-        (Ok(None), true) => ".",
-        (Ok(None), false) => return refused_by_tool("no argument names a file"),
-        (Err(error), _) => return path_error(&error),
-    };
-    let path = match context.resolve(path) {
-        Ok(path) => path,
-        Err(PathError::Empty) => return refused_by_tool("the path is empty"),
-        Err(error) => return outside(&error),
-    };
-    if let Some(closed) = closed_to_reads(&path, context) {
-        return closed;
-    }
-    // The tool takes a pattern below its path; one that steps out of the workspace is a read outside.
-    let patterns: &[&str] = match tool {
-        BuiltinTool::Glob => &["pattern"],
-        BuiltinTool::Grep => &["glob", "include"],
-        _ => &[],
-    };
-    for key in patterns {
-        if let Some(pattern) = args.get(*key).and_then(Value::as_str)
-            && let Err(error) = pattern_inside(pattern, &path, context)
-        {
-            return outside(&error);
-        }
-    }
-    reading(tool.name(), &[path])
-}
-
-/// Code intelligence: positions in a file, or the whole workspace.
-pub(crate) fn judge_lsp(args: &Map<String, Value>, context: &GateContext) -> Verdict {
-    if args.contains_key("uri") {
-        return Verdict::boundary(Reason::OutsideWorkspace, "a URI may name any file; give a path");
-    }
-    judge_read(BuiltinTool::Ls, args, context)
-}
-
-pub(crate) fn judge_write(
-    tool: BuiltinTool,
-    args: &Map<String, Value>,
-    context: &GateContext,
-    mode: ApprovalMode,
-) -> Verdict {
-    let asks = || asks(tool.name(), tool.path_arg(args).unwrap_or("a file"));
-    let asks_first = !mode.edits_files();
-    let path = match tool.path_argument(args) {
-        Ok(Some(path)) => path,
-        _ if asks_first => return asks(),
-        Ok(None) => return refused_by_tool("no argument names a file"),
-        Err(error) => return path_error(&error),
-    };
-    let path = match context.resolve(path) {
-        Ok(path) => path,
-        Err(_) if asks_first => return asks(),
-        Err(PathError::Empty) => return refused_by_tool("the path is empty"),
-        Err(error) => return outside(&error),
-    };
-    writing(tool.name(), &[path], context, mode)
-}
-
-/// A tool of the host's own, by what the host says of it. One that names no path may reach every file that is open.
+/// A call of a tool that is about files, by what is said of it. One that names no path may reach every file that is open.
 pub(crate) fn judge_declared(
     declared: &Declaration,
     args: &Map<String, Value>,
     context: &GateContext,
     mode: ApprovalMode,
 ) -> Verdict {
-    #[cfg(feature = "tool-servers")]
     if declared.does == Does::Network {
         let detail = format!("{} opens a connection", declared.name);
         return Verdict::boundary(Reason::Network, detail)
@@ -131,26 +68,64 @@ pub(crate) fn judge_declared(
         let detail = format!("each call of a {} is judged by itself", declared.name);
         return Verdict::new(Decision::Allow, Reason::ReadOnly, detail);
     }
-    let named = match declared.paths_in(args) {
-        Ok(named) => named,
-        Err(error) => return path_error(&error),
+    if let Some(name) = declared.given(Role::Address, args) {
+        let detail = format!("the argument {name:?} may name any place; give a path");
+        return Verdict::boundary(Reason::OutsideWorkspace, detail);
+    }
+    let stages = declared.stages_in(args);
+    // An edit of the built-in tools that asks does so whatever is wrong with its path.
+    let asks_anyway = stages && !mode.edits_files() && declared.is_built_in();
+    let paths = match paths_of(declared, args, context) {
+        Ok(paths) => paths,
+        Err(_) if asks_anyway => return asks(&declared.name, declared.only_path(args).unwrap_or("a file")),
+        Err(verdict) => return *verdict,
     };
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for (role, path) in paths {
+        if stages && role == Role::Changed { writes.push(path) } else { reads.push(path) }
+    }
+    if stages && writes.is_empty() {
+        writes.push(WorkspacePath::root());
+    }
+    if let Some(closed) = reads.iter().find_map(|path| closed_to_reads(path, context)) {
+        return closed;
+    }
+    // A tool takes a pattern below its path; one that steps out of the workspace is a read outside.
+    let root = WorkspacePath::root();
+    for pattern in declared.texts_of(Role::Pattern, args) {
+        if let Err(error) = pattern_inside(pattern, reads.first().unwrap_or(&root), context) {
+            return outside(&error);
+        }
+    }
+    if !stages {
+        return reading(&declared.name, &reads);
+    }
+    let verdict = writing(&declared.name, &writes, context, mode);
+    if verdict.decision == Decision::Redirect { also_reading(verdict, &reads) } else { verdict }
+}
+
+/// The paths that a call is about; the error is what becomes of a call that names none as it should.
+fn paths_of(
+    declared: &Declaration,
+    args: &Map<String, Value>,
+    context: &GateContext,
+) -> Result<Vec<(Role, WorkspacePath)>, Box<Verdict>> {
+    let named = declared.paths_in(args).map_err(|error| Box::new(path_error(&error)))?;
+    if named.is_empty() && declared.needs_path() {
+        return Err(refused_by_tool("no argument names a file").into());
+    }
     let mut paths = Vec::new();
-    for path in named {
+    for (role, path) in named {
         match context.resolve(path) {
-            Ok(path) => paths.push(path),
-            Err(PathError::Empty) => return refused_by_tool("the path is empty"),
-            Err(error) => return outside(&error),
+            Ok(path) => paths.push((role, path)),
+            Err(PathError::Empty) => return Err(refused_by_tool("the path is empty").into()),
+            Err(error) => return Err(outside(&error).into()),
         }
     }
     if paths.is_empty() {
-        paths.push(WorkspacePath::root());
+        paths.push((Role::Changed, WorkspacePath::root()));
     }
-    if declared.stages_in(args) {
-        return writing(&declared.name, &paths, context, mode);
-    }
-    let closed = paths.iter().find_map(|path| closed_to_reads(path, context));
-    closed.unwrap_or_else(|| reading(&declared.name, &paths))
+    Ok(paths)
 }
 
 /// Why nobody reads a path who was not asked for it.
@@ -164,6 +139,10 @@ pub(crate) fn closed_to_reads(path: &WorkspacePath, context: &GateContext) -> Op
 
 pub(crate) fn reading(tool: &str, paths: &[WorkspacePath]) -> Verdict {
     let verdict = Verdict::new(Decision::Allow, Reason::ReadOnly, format!("{tool} only reads"));
+    also_reading(verdict, paths)
+}
+
+fn also_reading(verdict: Verdict, paths: &[WorkspacePath]) -> Verdict {
     paths.iter().fold(verdict, |verdict, path| {
         let mut verdict = verdict.with_effect(EffectKind::ReadOnly, format!("reads {path}"));
         verdict.reads.push(path.clone());

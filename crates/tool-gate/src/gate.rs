@@ -7,10 +7,12 @@ use serde_json::{Map, Value};
 
 #[cfg(doc)]
 use crate::ApprovalMode;
-use crate::builtin::one_text;
 #[cfg(feature = "shell")]
 use crate::shell::CrossCheck;
-use crate::{Access, BuiltinTool, CallRef, Decision, Does, EffectKind, GateContext, Reason, Verdict, files};
+use crate::{
+    Access, CallRef, Decision, Declaration, Does, EffectKind, GateContext, Reason, Role, Verdict, built_in,
+    files,
+};
 #[cfg(feature = "shell")]
 use crate::{decide, shadow, shell};
 
@@ -58,34 +60,6 @@ enum Asked {
     Ahead,
 }
 
-/// Tools that need the user, reach the network or start other agents: known, and never speculated.
-const DENIED_TOOLS: [&str; 24] = [
-    "agent",
-    "Agent",
-    "Task",
-    "skill",
-    "Skill",
-    "todo_write",
-    "TodoWrite",
-    "save_memory",
-    "SaveMemory",
-    "ask_user_question",
-    "AskUserQuestion",
-    "exit_plan_mode",
-    "ExitPlanMode",
-    "enter_plan_mode",
-    "EnterPlanMode",
-    "team_plan_approval",
-    "web_fetch",
-    "WebFetch",
-    "web_search",
-    "WebSearch",
-    "google_web_search",
-    "task",
-    "memory",
-    "ask_user",
-];
-
 impl Gate {
     /// A gate.
     pub fn new() -> Self {
@@ -102,27 +76,17 @@ impl Gate {
 
     /// What is known of a call, without what the user says of its tool.
     fn judge_call(call: CallRef<'_>, context: &GateContext) -> Verdict {
-        if let Some(declared) = context.declaration(call.name) {
-            if declared.does == Does::RunsInBackground {
-                return Self::judge_background(call.args, context);
-            }
-            return files::judge_declared(declared, call.args, context, context.mode);
-        }
-        match BuiltinTool::from_name(call.name) {
-            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, ".", context, Asked::Now).verdict,
-            Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
-                files::judge_write(tool, call.args, context, context.mode)
-            }
-            Some(tool) => files::judge_read(tool, call.args, context),
-            None if call.name == "lsp" => files::judge_lsp(call.args, context),
-            None if DENIED_TOOLS.contains(&call.name) => Verdict::boundary(
-                Reason::DeniedTool,
-                format!("{} needs the user, or reaches outside the workspace", call.name),
-            ),
-            None => {
-                Verdict::boundary(Reason::UnknownTool, format!("{:?} is no tool the gate knows", call.name))
-                    .with_effect(EffectKind::Unknown, "an unknown tool may do anything")
-            }
+        let Some(declared) = context.declaration(call.name) else {
+            return Verdict::boundary(
+                Reason::UnknownTool,
+                format!("{:?} is no tool the gate knows", call.name),
+            )
+            .with_effect(EffectKind::Unknown, "an unknown tool may do anything");
+        };
+        match declared.does {
+            Does::RunsCommand => Self::judge_command_of(declared, call.args, context, Asked::Now),
+            Does::RunsInBackground => Self::judge_background(declared, call.args, context),
+            _ => files::judge_declared(declared, call.args, context, context.mode),
         }
     }
 
@@ -156,24 +120,18 @@ impl Gate {
     }
 
     fn judge_call_ahead(call: CallRef<'_>, context: &GateContext) -> Verdict {
-        match BuiltinTool::from_name(call.name) {
-            Some(BuiltinTool::Shell) => Self::judge_shell(call.args, ".", context, Asked::Ahead).verdict,
-            Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
-                files::ahead(tool.name(), context, |mode| files::judge_write(tool, call.args, context, mode))
-            }
-            Some(_) => Self::judge_call(call, context),
-            None => match context.declaration(call.name) {
-                Some(declared) if declared.does == Does::RunsInBackground => {
-                    Self::judge_background(call.args, context)
-                }
-                Some(declared) if declared.does == Does::ServesSession => Verdict::boundary(
+        match context.declaration(call.name) {
+            None => Self::judge_call(call, context),
+            Some(declared) => match declared.does {
+                Does::RunsCommand => Self::judge_command_of(declared, call.args, context, Asked::Ahead),
+                Does::RunsInBackground => Self::judge_background(declared, call.args, context),
+                Does::ServesSession => Verdict::boundary(
                     Reason::NonTerminating,
                     format!("{} is about what runs beside your own turns", declared.name),
                 ),
-                Some(declared) => files::ahead(&declared.name, context, |mode| {
+                _ => files::ahead(&declared.name, context, |mode| {
                     files::judge_declared(declared, call.args, context, mode)
                 }),
-                None => Self::judge_call(call, context),
             },
         }
     }
@@ -194,7 +152,7 @@ impl Gate {
         directory: &str,
         context: &GateContext,
     ) -> ElsewhereVerdict {
-        Self::judge_shell(args, directory, context, Asked::Now)
+        Self::judge_shell(&built_in::SHELL, args, directory, context, Asked::Now)
     }
 
     /// The verdict on a shell command in the workspace root.
@@ -208,27 +166,21 @@ impl Gate {
     }
 
     fn judge_shell(
+        declared: &Declaration,
         args: &Map<String, Value>,
         directory: &str,
         context: &GateContext,
         asked: Asked,
     ) -> ElsewhereVerdict {
-        let invalid = |detail: String| {
-            Verdict::boundary(Reason::InvalidArgument, detail)
-                .with_effect(EffectKind::Unknown, "no command that the gate can read")
-                .into()
-        };
-        let command = match one_text(args, &["command", "cmd"]) {
+        let command = match declared.text_of(Role::Command, args) {
             Ok(Some(command)) => command,
-            Ok(None) => return invalid("argument \"command\" must be a string".to_owned()),
-            Err(error) => return invalid(error.to_string()),
+            Ok(None) => return no_command("argument \"command\" must be a string".to_owned()).into(),
+            Err(error) => return no_command(error.to_string()).into(),
         };
-        for flag in ["is_background", "run_in_background"] {
-            if !matches!(args.get(flag), None | Some(Value::Null | Value::Bool(false))) {
-                return outlives(command).into();
-            }
+        if declared.outlives_call(args) {
+            return outlives(command).into();
         }
-        let directory = match BuiltinTool::Shell.path_argument(args) {
+        let directory = match declared.text_of(Role::Folder, args) {
             Ok(named) => named.unwrap_or(directory),
             Err(error) => return files::path_error(&error).into(),
         };
@@ -238,12 +190,30 @@ impl Gate {
         }
     }
 
+    /// A command of a tool that waits for its end.
+    fn judge_command_of(
+        declared: &Declaration,
+        args: &Map<String, Value>,
+        context: &GateContext,
+        asked: Asked,
+    ) -> Verdict {
+        let verdict = Self::judge_shell(declared, args, ".", context, asked).verdict;
+        if declared.is_built_in() || verdict.decision == Decision::Boundary {
+            return verdict;
+        }
+        let detail = format!("{} runs a command, and nobody sees to it that it does no more", declared.name);
+        Verdict::boundary(Reason::Executes, detail).with_effect(EffectKind::Executes, "runs a command")
+    }
+
     /// A command that does not end with its call: where nothing else stops it, that does.
-    fn judge_background(args: &Map<String, Value>, context: &GateContext) -> Verdict {
-        let verdict = Self::judge_shell(args, ".", context, Asked::Now).verdict;
-        match one_text(args, &["command"]) {
-            Ok(Some(command)) if verdict.decision != Decision::Boundary => outlives(command),
-            _ => verdict,
+    fn judge_background(declared: &Declaration, args: &Map<String, Value>, context: &GateContext) -> Verdict {
+        let verdict = Self::judge_shell(declared, args, ".", context, Asked::Now).verdict;
+        if verdict.decision == Decision::Boundary {
+            return verdict;
+        }
+        match declared.text_of(Role::Command, args) {
+            Ok(Some(command)) => outlives(command),
+            _ => no_command("there is no command".to_owned()),
         }
     }
 
@@ -275,6 +245,12 @@ impl Gate {
         verdict.effects.iter_mut().for_each(|effect| effect.span = Some((0, command.len())));
         verdict.into()
     }
+}
+
+/// The verdict on a call that gives no command as it should.
+fn no_command(detail: String) -> Verdict {
+    Verdict::boundary(Reason::InvalidArgument, detail)
+        .with_effect(EffectKind::Unknown, "no command that the gate can read")
 }
 
 /// The verdict on a command that does not end with its call.

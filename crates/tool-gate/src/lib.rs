@@ -55,15 +55,17 @@
 //!   only ever gets the stricter part, inside `Gate::judge_ahead`, so that an accept judges by it as well; the answer (`Gate::said_before`) is
 //!   asked for by turns alone. Commands are compared as the simple commands that both readers of the line agree on
 //!   (`shell/simple_commands.rs`), never as text.
-//! - **A host vouches for its own tools, and for nothing else** (`GateContext::tools`). A declaration says which arguments are paths, and
-//!   whether the tool stages something; its name is never that of a built-in tool, and what it stages is held against the rules path by path
-//!   when it has run.
+//! - **A tool is judged by its declaration, the built-in ones as those of hosts** (`src/declaration`). It says which arguments are paths that are read or
+//!   changed, commands, folders or addresses, what the tool does, and how people are told of it. A tool that nobody declares is a boundary, so there is
+//!   no list of tools that may not run.
+//! - **A host vouches for its own tools, and for nothing else** (`GateContext::tools`). A built-in tool is looked up first, under each of its names, so
+//!   none can be declared away; a path that is said to be changed is judged as one whatever else is said; a command runs only by the built-in shell,
+//!   which gets the form that the gate has proven. What such a tool stages is held against the rules path by path when it has run.
 //! - **An edit that asks is asked about where it is applied.** In `default` mode a host may have edits of work ahead staged
 //!   (`AheadWrites::Ask`; the default is a boundary). Only `Gate::judge_ahead` says so, which nobody but a speculation asks; the accept of such
 //!   work answers `AsksFirst`, and the only way to a yes is through that value, for these very changes. So a host that never heard of it cannot
 //!   apply them, and what came between the question and the answer (a rule, a mode, an edit) is judged at the answer.
 
-mod builtin;
 mod call;
 mod conditional;
 mod context;
@@ -93,13 +95,12 @@ mod shell;
 mod tool_policy;
 mod verdict;
 
-pub use builtin::BuiltinTool;
 pub use call::{CallRef, OwnedCall, rewrite_paths};
 pub use conditional::{
     ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven, no_repository,
 };
 pub use context::{AheadWrites, ApprovalMode, GateContext};
-pub use declaration::{Declaration, Does};
+pub use declaration::{Argument, Declaration, Does, Role, Words, built_in, ours};
 pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;

@@ -3,8 +3,7 @@
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
 
-use crate::declaration::Does;
-use crate::{Declaration, EffectKind, GateContext, Reason, Verdict, files};
+use crate::{Declaration, Does, EffectKind, GateContext, Reason, Verdict, files};
 
 /// Most words of a call that are looked at; a call with more is for the user.
 const MAX_WORDS: usize = 10_000;

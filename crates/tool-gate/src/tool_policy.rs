@@ -17,7 +17,7 @@ use self::pattern::{Pattern, Words};
 pub use self::session::SessionRule;
 #[cfg(feature = "shell")]
 use crate::shell::simple_commands;
-use crate::{BuiltinTool, PolicyOrigin};
+use crate::{Declaration, PolicyOrigin};
 
 /// Most rules of one origin.
 const MAX_RULES: usize = 256;
@@ -106,26 +106,6 @@ struct Rule {
     others: Vec<(String, Pattern)>,
     policy: ToolPolicy,
 }
-
-/// The names that other products have for what our tools do.
-const ALIASES: [(&str, &str); 16] = [
-    ("builtin_read_file", "read_file"),
-    ("builtin_read_file_range", "read_file"),
-    ("builtin_edit_existing_file", "edit"),
-    ("builtin_single_find_and_replace", "edit"),
-    ("builtin_multi_edit", "multi_edit"),
-    ("builtin_create_new_file", "create_file"),
-    ("builtin_run_terminal_command", "shell"),
-    ("builtin_grep_search", "grep"),
-    ("builtin_file_glob_search", "glob"),
-    ("builtin_ls", "ls"),
-    ("builtin_view_diff", "view_diff"),
-    ("builtin_create_rule_block", "create_rule"),
-    ("builtin_request_rule", "request_rule"),
-    ("builtin_search_web", "search_web"),
-    ("builtin_fetch_url_content", "fetch_url"),
-    ("builtin_view_repo_map", "repo_map"),
-];
 
 impl ToolPolicies {
     /// Checks both tables. `known` are the names of the tools that there are besides the gate's own; a name that begins with `mcp__` or has a `*` in it may be
@@ -228,7 +208,7 @@ impl Rule {
 
 /// Whether a tool's command is a line of the shell's: it is compared as such, and never as text.
 fn runs_commands(name: &str) -> bool {
-    name == BuiltinTool::Shell.name() || name == "run_in_background"
+    Declaration::of_ours(name).is_some_and(Declaration::runs_commands)
 }
 
 /// Without a reader of commands no line is understood.
@@ -239,10 +219,7 @@ fn simple_commands(_line: &str) -> Option<Vec<Vec<Vec<u8>>>> {
 
 /// The name by which the gate knows a tool.
 fn canonical(name: &str) -> &str {
-    if let Some((_, ours)) = ALIASES.iter().find(|(theirs, _)| *theirs == name) {
-        return ours;
-    }
-    BuiltinTool::from_name(name).map_or(name, |tool| tool.name())
+    Declaration::in_files(name).map_or(name, |tool| &tool.name)
 }
 
 impl fmt::Debug for ToolPolicies {

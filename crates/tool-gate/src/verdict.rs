@@ -58,15 +58,14 @@ pub enum Reason {
     SecretPath,
     /// A write below `.git`, where configuration and hooks name programs that run later.
     ProtectedPath,
-    /// A known tool that needs the user or reaches outside.
-    DeniedTool,
     /// A tool that the user excludes.
     #[cfg(feature = "tool-policies")]
     ExcludedTool,
     /// A tool of a server, of which nothing is known but what the server says.
     #[cfg(feature = "tool-servers")]
     ServerTool,
-    /// A tool that the gate does not know.
+    /// A tool that nobody declared to the gate.
+    #[serde(alias = "denied_tool")]
     UnknownTool,
     /// A command that writes.
     Writes,
@@ -111,7 +110,6 @@ impl Reason {
             Self::DeniedPath => "denied_path",
             Self::SecretPath => "secret_path",
             Self::ProtectedPath => "protected_path",
-            Self::DeniedTool => "denied_tool",
             #[cfg(feature = "tool-policies")]
             Self::ExcludedTool => "excluded_tool",
             #[cfg(feature = "tool-servers")]
@@ -322,7 +320,6 @@ mod tests {
                 Reason::DeniedPath,
                 Reason::SecretPath,
                 Reason::ProtectedPath,
-                Reason::DeniedTool,
                 Reason::UnknownTool,
                 Reason::Writes,
                 Reason::Network,

@@ -4,7 +4,7 @@
 mod support;
 
 use headstart_tool_gate::{
-    Access, AheadWrites, ApprovalMode, BuiltinTool, CallRef, Decision, Declaration, Gate, GateContext, Reason,
+    Access, AheadWrites, ApprovalMode, CallRef, Decision, Declaration, Gate, GateContext, Reason, built_in,
 };
 use headstart_workspace_path::WorkspacePath;
 use serde_json::{Value, json};
@@ -206,7 +206,7 @@ fn a_declaration_changes_no_verdict_but_its_own() {
                 );
             }
         }
-        assert!(aliases.iter().all(|name| with.declaration(name).is_none()));
+        assert!(aliases.iter().all(|name| with.declaration(name).unwrap().is_built_in()));
     }
 }
 
@@ -218,10 +218,10 @@ fn a_path_is_judged_as_the_plain_call_on_it() {
             let context = GateContext { ahead_writes, ..declaring(mode) };
             for path in ["a", "closed/a", ".env", ".git/hooks/x", "sub/.Headstart/config.toml", "."] {
                 for (access, tool) in
-                    [(Access::Read, BuiltinTool::ReadFile), (Access::Write, BuiltinTool::WriteFile)]
+                    [(Access::Read, &built_in::READ_FILE), (Access::Write, &built_in::WRITE_FILE)]
                 {
                     let args = json!({"file_path": path});
-                    let call = CallRef { name: tool.name(), args: args.as_object().unwrap() };
+                    let call = CallRef { name: &tool.name, args: args.as_object().unwrap() };
                     assert_eq!(
                         Gate::new().judge_path(access, &WorkspacePath::parse(path).unwrap(), &context),
                         Gate::new().judge_ahead(call, &context),

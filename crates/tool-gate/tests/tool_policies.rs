@@ -2,8 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headstart_tool_gate::{
-    AheadWrites, ApprovalMode, CallRef, Decision, Declaration, DenyRules, Gate, GateContext, Policies,
-    PolicyRule, Reason, SaidBefore, SessionRule, ToolPolicies, ToolPolicy, ToolRule, ToolTable, Verdict,
+    AheadWrites, ApprovalMode, CallRef, Decision, Declaration, DenyRules, Does, Gate, GateContext, Policies,
+    PolicyRule, Reason, Role, SaidBefore, SessionRule, ToolPolicies, ToolPolicy, ToolRule, ToolTable,
+    Verdict,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -342,6 +343,28 @@ fn a_command_in_the_background_is_compared_by_its_words() {
         let verdict = Gate::new().judge(call, &context);
         let said = Gate::new().said_before(&verdict, call, &context);
         assert_eq!((verdict.decision, said == SaidBefore::Yes), (Decision::Boundary, runs), "{command}");
+    }
+}
+
+/// What is compared as a text says nothing of the commands in it.
+#[test]
+fn no_rule_of_several_tools_answers_for_a_command_by_its_text() {
+    for tool in ["*", "sh*", "own"] {
+        let rules = table(&[], &[(tool, json!({"command": "ls*"}), Automatic)]);
+        let tool_policies = ToolPolicies::new(rules, table(&[], &[]), &["own"]).unwrap();
+        let tools = vec![Declaration::new("own", Does::RunsCommand).with(Role::Command, "command")];
+        let context = GateContext { tool_policies, tools, ..context(table(&[], &[]), table(&[], &[])) };
+        for name in ["shell", "own"] {
+            let args = args(&json!({ "command": "ls; touch x" }));
+            let call = CallRef { name, args: &args };
+            let verdict = Gate::new().judge(call, &context);
+            assert_eq!(verdict.decision, Decision::Boundary, "{tool} {name}");
+            assert_eq!(
+                Gate::new().said_before(&verdict, call, &context),
+                SaidBefore::Nothing,
+                "{tool} {name}"
+            );
+        }
     }
 }
 

@@ -128,7 +128,7 @@ fn no_declaration_changes_a_built_in_tool() {
         let before = Gate::new().judge_ahead(call, &context);
         context.tools = vec![Declaration::of_server(name, true)];
         assert_eq!(Gate::new().judge_ahead(call, &context), before, "{name}");
-        assert!(context.declaration(name).is_none());
+        assert!(context.declaration(name).unwrap().is_built_in());
     }
 }
 

@@ -1,4 +1,4 @@
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::Declaration;
 use serde_json::{Map, Value};
 
 use crate::ToolError;
@@ -8,51 +8,21 @@ use crate::ToolError;
 /// A key that the tool does not have is an error: a model that meant something by it should hear that it was not
 /// heard. `null` counts as absent.
 pub struct Arguments<'a> {
-    tool: Named,
+    tool: &'static Declaration,
     args: &'a Map<String, Value>,
 }
 
-/// Whose arguments they are.
-#[derive(Clone, Copy)]
-enum Named {
-    Builtin(BuiltinTool),
-    /// One that the gate knows by its declaration: its path is what is declared, `path`.
-    Declared(&'static str),
-}
-
-impl Named {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Builtin(tool) => tool.name(),
-            Self::Declared(name) => name,
-        }
-    }
-}
-
 impl<'a> Arguments<'a> {
-    /// `known` are the tool's arguments; the path may have another of the names that the gate knows for it.
-    pub(crate) fn new(
-        tool: BuiltinTool,
+    /// `known` are the tool's arguments; the path may have another of the names that its declaration has for it.
+    pub fn new(
+        tool: &'static Declaration,
         args: &'a Map<String, Value>,
         known: &[&str],
     ) -> Result<Self, ToolError> {
-        Self { tool: Named::Builtin(tool), args }.checked(known)
-    }
-
-    /// The same of a tool that is declared to the gate: an argument that is none of `known` is an error.
-    pub fn declared(
-        name: &'static str,
-        args: &'a Map<String, Value>,
-        known: &[&str],
-    ) -> Result<Self, ToolError> {
-        Self { tool: Named::Declared(name), args }.checked(known)
-    }
-
-    fn checked(self, known: &[&str]) -> Result<Self, ToolError> {
-        let (arguments, args) = (&self, self.args);
-        let unknown = args.keys().find(|key| !known.contains(&key.as_str()) && !arguments.is_path_name(key));
-        match unknown {
-            None => Ok(self),
+        let arguments = Self { tool, args };
+        let is_known = |key: &str| known.contains(&key) || arguments.is_path_name(key);
+        match args.keys().find(|key| !is_known(key)) {
+            None => Ok(arguments),
             Some(key) => {
                 Err(arguments
                     .invalid(&format!("there is no argument {key:?}; it takes {}", known.join(", "))))
@@ -62,12 +32,7 @@ impl<'a> Arguments<'a> {
 
     /// The path of the call as the gate takes it (for the shell: the folder), if one is given.
     pub(crate) fn path(&self) -> Result<Option<&'a str>, ToolError> {
-        match self.tool {
-            Named::Builtin(tool) => {
-                tool.path_argument(self.args).map_err(|error| self.invalid(&error.to_string()))
-            }
-            Named::Declared(_) => self.text("path"),
-        }
+        self.tool.path_argument(self.args).map_err(|error| self.invalid(&error.to_string()))
     }
 
     /// The path of a call that cannot do without; `name` is how the tool calls it.
@@ -118,13 +83,13 @@ impl<'a> Arguments<'a> {
 
     /// The error of a call with such arguments.
     pub fn invalid(&self, message: &str) -> ToolError {
-        ToolError::InvalidArgument { tool: self.tool.name().to_owned(), message: message.to_owned() }
+        ToolError::InvalidArgument { tool: self.tool.name.to_string(), message: message.to_owned() }
     }
 
     /// Whether the gate takes an argument of this name as the path: asked with a call that has no other.
     fn is_path_name(&self, name: &str) -> bool {
         let probe = Map::from_iter([(name.to_owned(), Value::from("."))]);
-        matches!(self.tool, Named::Builtin(tool) if tool.path_arg(&probe).is_some())
+        self.tool.path_argument(&probe).is_ok_and(|path| path.is_some())
     }
 
     /// An argument as it is; `None` where it is absent or `null`.

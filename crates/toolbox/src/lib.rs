@@ -37,13 +37,13 @@
 //!
 //! # What a path argument means
 //!
-//! A path is relative to the workspace, or absolute inside it. [`BuiltinTool::path_argument`] says which argument it is, so that
+//! A path is relative to the workspace, or absolute inside it. [`Declaration::path_argument`] says which argument it is, so that
 //! the tool takes the path that the gate judged. Links are followed here, and a deny rule on the real path counts
 //! for every name of it. `grep` and `glob` neither go into linked folders nor into `.git`, and leave out what
 //! `.gitignore` files say, those that are only staged included; `ls` counts what they leave out. Whoever names an ignored
 //! file or folder as the path gets it.
 //!
-//! [`BuiltinTool::path_argument`]: headstart_tool_gate::BuiltinTool::path_argument
+//! [`Declaration::path_argument`]: headstart_tool_gate::Declaration::path_argument
 //!
 //! # Limitations
 //!

@@ -7,7 +7,7 @@ mod view_diff;
 
 use std::sync::Arc;
 
-use headstart_tool_gate::Declaration;
+use headstart_tool_gate::{Declaration, ours};
 
 pub use self::background::{BackgroundOutput, BackgroundRunner, BackgroundState};
 pub use self::view_diff::{Committed, Repository, RepositoryStatus};
@@ -30,17 +30,13 @@ pub fn background_tools(runner: &Arc<dyn BackgroundRunner>) -> Vec<Arc<dyn Tool>
 
 /// What the gate is told of all of them, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
 pub fn more_declarations() -> Vec<Declaration> {
-    vec![
-        Declaration::stages(multi_edit::NAME, &["file_path"]),
-        Declaration::stages(create_file::NAME, &["file_path"]),
-        Declaration::reads_repository(view_diff::NAME, &["path"]),
-        Declaration::runs_in_background(background::RUN),
-        Declaration::serves_session(background::OUTPUT),
-        Declaration::serves_session(background::STOP),
-    ]
-}
-
-/// Whether a tool of this name stages the file that its argument `file_path` names.
-pub(crate) fn edits(name: &str) -> bool {
-    [multi_edit::NAME, create_file::NAME].contains(&name)
+    let all = [
+        &ours::MULTI_EDIT,
+        &ours::CREATE_FILE,
+        &ours::VIEW_DIFF,
+        &ours::RUN_IN_BACKGROUND,
+        &ours::COMMAND_OUTPUT,
+        &ours::STOP_COMMAND,
+    ];
+    all.map(Declaration::clone).into()
 }

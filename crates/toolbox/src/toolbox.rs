@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use headstart_forked_query::{ToolCall, ToolSchema};
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::{Declaration, Does};
 use tracing::debug;
 
 use crate::output::{error_within, within};
@@ -125,10 +125,9 @@ impl Toolbox {
 
     /// Whether a call of this name is one of our editing tools: it stages what it changes, does nothing else, and may run for a look at that alone.
     pub fn is_edit(&self, name: &str) -> bool {
-        let ours = self.find(name).filter(|offered| !offered.own);
-        ours.is_some_and(|_| {
-            matches!(BuiltinTool::from_name(name), Some(BuiltinTool::Edit | BuiltinTool::WriteFile))
-        }) || is_more_edit(name) && self.offers(name)
+        let edits = Declaration::of_ours(name).filter(|tool| tool.does == Does::Edits);
+        let offered = || self.find(name).is_some_and(|offered| !offered.replaces_built_in());
+        edits.is_some() && offered()
     }
 
     /// As [`run`](Self::run), and tells what a command of the built-in `shell` prints meanwhile.
@@ -159,8 +158,7 @@ impl Toolbox {
                 );
                 let limit = context.limits.output_bytes;
                 // A host's own tool of a built-in name names its files in its own way.
-                let is_hosts = offered.own && BuiltinTool::from_name(&call.name).is_some();
-                match edited_file(call).filter(|_| !is_hosts) {
+                match edited_file(call).filter(|_| !offered.replaces_built_in()) {
                     None if offered.own => {
                         outcome.map(|text| within(text, limit)).map_err(|error| error_within(error, limit))
                     }
@@ -242,28 +240,20 @@ impl fmt::Debug for Toolbox {
     }
 }
 
-#[cfg(feature = "more")]
-fn is_more_edit(name: &str) -> bool {
-    crate::more::edits(name)
-}
-
-#[cfg(not(feature = "more"))]
-fn is_more_edit(_name: &str) -> bool {
-    false
+impl Offered {
+    /// Whether it is a host's own tool under the name of a built-in one.
+    fn replaces_built_in(&self) -> bool {
+        self.own && Declaration::built_in(&self.schema.name).is_some()
+    }
 }
 
 /// Two names of one built-in tool are the same name, so that the tool which runs is the one that was judged.
 fn same_name(one: &str, other: &str) -> bool {
-    one == other
-        || BuiltinTool::from_name(one).is_some_and(|tool| BuiltinTool::from_name(other) == Some(tool))
+    one == other || Declaration::built_in(one).is_some_and(|tool| Declaration::built_in(other) == Some(tool))
 }
 
 /// The file that a call of a tool of this crate stages, as the call names it.
 pub fn edited_file(call: &ToolCall) -> Option<&str> {
-    match BuiltinTool::from_name(&call.name) {
-        Some(tool @ (BuiltinTool::Edit | BuiltinTool::WriteFile)) => tool.path_arg(&call.args),
-        #[cfg(feature = "more")]
-        None if crate::more::edits(&call.name) => call.args.get("file_path")?.as_str(),
-        _ => None,
-    }
+    let edits = Declaration::of_ours(&call.name).filter(|tool| tool.does == Does::Edits)?;
+    edits.path_argument(&call.args).ok().flatten()
 }

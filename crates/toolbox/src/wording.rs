@@ -1,3 +1,4 @@
+use headstart_tool_gate::{Declaration, Words};
 use serde_json::{Map, Value};
 
 /// So much of an argument is in a sentence.
@@ -26,65 +27,12 @@ pub struct Wording {
     pub has_already: String,
 }
 
-/// Name, title, verb, its form of now, its form of then, and what it is done to.
-const TOOLS: [[&str; 6]; 20] = [
-    ["read_file", "Read a file", "read", "reading", "read", "{file_path|path|filePath|absolute_path}"],
-    ["grep", "Search in files", "search for", "searching for", "searched for", "{pattern}"],
-    ["glob", "Find files", "find files named", "finding files named", "found files named", "{pattern}"],
-    ["ls", "List a folder", "list", "listing", "listed", "{path|dir_path|.}"],
-    ["edit", "Edit a file", "edit", "editing", "edited", "{file_path|path|filePath|absolute_path}"],
-    ["multi_edit", "Edit a file", "edit", "editing", "edited", "{file_path}"],
-    ["write_file", "Write a file", "write", "writing", "wrote", "{file_path|path|filePath|absolute_path}"],
-    ["create_file", "Create a file", "create", "creating", "created", "{file_path}"],
-    ["shell", "Run a command", "run", "running", "ran", "{command|cmd}"],
-    [
-        "codebase",
-        "Search the project",
-        "search the project for",
-        "searching the project for",
-        "searched the project for",
-        "{query}",
-    ],
-    ["repo_map", "Look at the project", "look at", "looking at", "looked at", "{path|the project}"],
-    [
-        "view_diff",
-        "Compare with the last commit",
-        "compare with the last commit",
-        "comparing with the last commit",
-        "compared with the last commit",
-        "{path|the project}",
-    ],
-    ["request_rule", "Read a rule", "read the rule", "reading the rule", "read the rule", "{name}"],
-    ["create_rule", "Write a rule", "write the rule", "writing the rule", "wrote the rule", "{name}"],
-    ["run_in_background", "Run in the background", "start", "starting", "started", "{command}"],
-    [
-        "command_output",
-        "Read a command's output",
-        "read the output of command",
-        "reading the output of command",
-        "read the output of command",
-        "{number}",
-    ],
-    ["stop_command", "Stop a command", "stop command", "stopping command", "stopped command", "{number}"],
-    ["task", "Have a part done", "have a part done:", "having a part done:", "had a part done:", "{title}"],
-    ["fetch_url", "Fetch a page", "fetch", "fetching", "fetched", "{url}"],
-    [
-        "search_web",
-        "Search the web",
-        "search the web for",
-        "searching the web for",
-        "searched the web for",
-        "{query}",
-    ],
-];
-
 impl Wording {
-    /// The words for the built-in tool of this name; for any other, its name.
+    /// The words for the tool of this project of this name; for any other, its name.
     pub fn of(name: &str) -> Self {
-        let canonical = headstart_tool_gate::BuiltinTool::from_name(name).map_or(name, |tool| tool.name());
-        match TOOLS.iter().find(|[known, ..]| *known == canonical) {
-            Some([_, title, verb, now, then, what]) => Self {
-                title: (*title).to_owned(),
+        match Declaration::of_ours(name).and_then(Declaration::words) {
+            Some(Words { title, verb, now, then, what }) => Self {
+                title: title.to_owned(),
                 would_like_to: format!("{verb} {what}"),
                 is_currently: format!("{now} {what}"),
                 has_already: format!("{then} {what}"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use headstart_tool_gate::{
-    Declaration, PolicyOrigin, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable,
+    Declaration, PolicyOrigin, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable, ours,
 };
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::input::{join, parse};
 pub(crate) type Table = BTreeMap<String, Value>;
 
 /// Tools that an engine may have besides the gate's own and those of its developer, so that one table does for every program.
-const ELSEWHERE: [&str; 4] = ["codebase", "repo_map", "fetch_url", "search_web"];
+static ELSEWHERE: [&Declaration; 4] = [&ours::CODEBASE, &ours::REPO_MAP, &ours::FETCH_URL, &ours::SEARCH_WEB];
 
 /// What the gate is told of the tools that are not its own, and that every engine may have.
 pub(crate) fn declarations() -> Vec<Declaration> {
@@ -26,8 +26,8 @@ pub(crate) fn declarations() -> Vec<Declaration> {
 /// Both tables, checked; `tools` are the names of the developer's own.
 pub(crate) fn policies(user: Table, project: Table, tools: &[String]) -> Result<ToolPolicies, Failure> {
     let declared = declarations();
-    let known = declared.iter().map(|tool| tool.name.as_str());
-    let known: Vec<_> = known.chain(ELSEWHERE).chain(tools.iter().map(String::as_str)).collect();
+    let known = declared.iter().chain(ELSEWHERE).map(|tool| &*tool.name);
+    let known: Vec<_> = known.chain(tools.iter().map(String::as_str)).collect();
     let tables = (table(USER, user)?, table(PROJECT, project)?);
     ToolPolicies::new(tables.0, tables.1, &known).map_err(|error| failure(&error))
 }

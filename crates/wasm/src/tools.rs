@@ -8,10 +8,7 @@ use futures::future::{Either, select};
 use headstart_context::{create_rule_tool, request_rule_tool};
 use headstart_forked_query::ToolSchema;
 use headstart_speculation::task_tool;
-use headstart_tool_gate::{
-    CallRef, Declaration, Does, Gate, GateContext, Probed, Probes, ProvenCommand, Reason, Unproven,
-    clean_environment,
-};
+use headstart_tool_gate::{Declaration, Probed, Probes, ProvenCommand, Unproven, clean_environment};
 use headstart_toolbox::{
     CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Surroundings, Tool, ToolContext,
     ToolError, Toolbox, more_tools,
@@ -220,25 +217,21 @@ pub(crate) fn declarations(
     toolbox: &Toolbox,
 ) -> Vec<Declaration> {
     let declared = tools.iter().zip(reads).filter_map(|(tool, paths)| {
-        Some(Declaration { name: tool.name.clone(), does: Does::Reads, paths: paths?, at: None })
+        let paths = paths?;
+        Some(Declaration::reads(&tool.name, &paths.iter().map(String::as_str).collect::<Vec<_>>()))
     });
     let names: HashSet<_> = toolbox.schemas().into_iter().map(|tool| tool.name).collect();
-    let built_in = tool_rules::declarations().into_iter().filter(|tool| names.contains(&tool.name));
+    let built_in = tool_rules::declarations().into_iter().filter(|tool| names.contains(&*tool.name));
     declared.chain(built_in).collect()
 }
-
-/// Built-in tools that the gate is told of.
-const MORE: [&str; 5] = ["multi_edit", "create_file", "task", "request_rule", "create_rule"];
 
 fn check_name(name: &str, names: &mut HashSet<String>) -> Result<(), String> {
     if name.is_empty() {
         return Err("is empty".to_owned());
     }
     // Else the gate would judge the built-in tool, and another one would run.
-    let verdict = Gate::new().judge(CallRef { name, args: &Map::new() }, &GateContext::default());
-    let is_built_in =
-        MORE.contains(&name) || !matches!(verdict.reason, Reason::UnknownTool | Reason::DeniedTool);
-    if is_built_in {
+    let is_told_of = || tool_rules::declarations().iter().any(|tool| tool.name == name);
+    if Declaration::built_in(name).is_some() || is_told_of() {
         return Err(format!("{name:?} is a built-in tool, or another name of one; take another name"));
     }
     if names.insert(name.to_owned()) { Ok(()) } else { Err(format!("there are two tools {name:?}")) }

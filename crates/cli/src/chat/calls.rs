@@ -6,7 +6,7 @@ use headstart_agent::CallItem;
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{CallStage, task_title};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::{Declaration, built_in};
 
 use super::show::{self, Line};
 use crate::conversation::words::{call_title_of, subject};
@@ -26,7 +26,7 @@ const OWN_LINES: (usize, usize) = (20, 60);
 
 /// Whether it is one of the calls that are told together: files that were read.
 pub(super) fn is_read(call: &ToolCall) -> bool {
-    BuiltinTool::from_name(&call.name) == Some(BuiltinTool::ReadFile)
+    Declaration::built_in(&call.name) == Some(&built_in::READ_FILE)
 }
 
 /// The lines of a call that has ended; `written` is what an edit of the user's turn changed.
@@ -138,9 +138,7 @@ impl Said {
                 let row = |line: &str| (format!("  {line}"), Style::Removed);
                 Self { failed: true, end: None, rows: message.trim().lines().map(row).collect() }
             }
-            Some(ToolOutcome::Output(output))
-                if BuiltinTool::from_name(&item.call.name) == Some(BuiltinTool::Shell) =>
-            {
+            Some(ToolOutcome::Output(output)) if Declaration::is_shell(&item.call.name) => {
                 Self::of_command(output.as_str().unwrap_or_default())
             }
             Some(ToolOutcome::Output(output)) if task_title(&item.call).is_some() => {

@@ -3,7 +3,7 @@
 use headstart_agent::{Ahead, WorkProgress};
 use headstart_forked_query::{Part, Role, ToolCall};
 use headstart_speculation::{Checked, Ending, Finished, Transcript};
-use headstart_tool_gate::{BuiltinTool, Reason, Verdict};
+use headstart_tool_gate::{Declaration, Reason, Verdict};
 
 use crate::conversation::words::{counted, counts};
 use crate::output::{call_title, limit_name, shortened};
@@ -66,7 +66,7 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>) -> String {
 }
 
 fn is_command(call: &ToolCall) -> bool {
-    BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell)
+    Declaration::is_shell(&call.name)
 }
 
 /// A command as it is; another call with its tool.

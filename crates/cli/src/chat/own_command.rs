@@ -79,7 +79,7 @@ impl Chat {
         }
         let call = ToolCall {
             id: String::new(),
-            name: "shell".to_owned(),
+            name: headstart_tool_gate::built_in::SHELL.name.to_string(),
             args: serde_json::Map::from_iter([("command".to_owned(), line.into())]),
         };
         let (send, news) = mpsc::unbounded_channel();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind};
 use headstart_agent::{Item, Session};
-use headstart_tool_gate::BuiltinTool;
+use headstart_toolbox::edited_file;
 
 use super::completion::best;
 use super::face::Face;
@@ -116,9 +116,7 @@ fn choices(rows: &[Row], typed: &str, columns: usize) -> Vec<Choice> {
 fn files_of(session: &Session) -> usize {
     let edited = session.items().iter().filter_map(|item| {
         let Item::Call(call) = item else { return None };
-        let tool = BuiltinTool::from_name(&call.call.name)?;
-        let path = call.call.args.get("file_path")?.as_str()?;
-        matches!(tool, BuiltinTool::Edit | BuiltinTool::WriteFile).then_some(path)
+        edited_file(&call.call)
     });
     edited.collect::<BTreeSet<_>>().len()
 }

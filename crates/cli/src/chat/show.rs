@@ -1,7 +1,7 @@
 use headstart_code_intel::told_after_edit;
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_speculation::{Checked, Event};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::Declaration;
 use headstart_toolbox::edited_file;
 
 use crate::output::{call_in_full, checked_line, shadow_line, shortened};
@@ -32,12 +32,11 @@ pub(super) fn outcome_lines(call: &ToolCall, outcome: &ToolOutcome) -> Vec<Line>
     match outcome {
         ToolOutcome::Error(message) => vec![(format!("  {name}: {message}"), Style::Removed)],
         ToolOutcome::Output(output) => {
-            let tool = BuiltinTool::from_name(name);
             let is_edit = edited_file(call).is_some();
             if let Some(told) = output.as_str().filter(|_| is_edit).and_then(told_after_edit) {
                 return vec![(format!("  {told}"), Style::Removed)];
             }
-            let is_command = tool == Some(BuiltinTool::Shell);
+            let is_command = Declaration::is_shell(name);
             let lines = output.as_str().filter(|_| is_command).unwrap_or_default();
             let lines: Vec<_> = lines.trim_end().lines().map(str::to_owned).collect();
             let rows = excerpt(&lines, 3, 4);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use headstart_providers::Scrubber;
-use headstart_tool_gate::{BuiltinTool, PolicyOrigin};
+use headstart_tool_gate::{Declaration, PolicyOrigin};
 use serde::Deserialize;
 use toml::Spanned;
 use url::{Host, Url};
@@ -327,10 +327,7 @@ fn http_tool(
     if !is_plain || name.starts_with("mcp__") || name.starts_with("builtin_") {
         return Err(refuse("", "is no name of a tool; use a to z, 0 to 9 and _, at most 40, not beginning with mcp__ or builtin_".to_owned()));
     }
-    if BuiltinTool::from_name(name).is_some()
-        || tools::declarations().iter().any(|tool| tool.name == name)
-        || name == "lsp"
-    {
+    if Declaration::of_ours(name).is_some() || tools::declarations().iter().any(|tool| tool.name == name) {
         return Err(refuse("", "is the name of a tool that is built in; give it another".to_owned()));
     }
     let said: HttpToolTable =

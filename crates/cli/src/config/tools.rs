@@ -44,8 +44,7 @@ pub(super) fn with_projects(
 /// `others`: the names of tools that the files themselves name.
 fn checked(user: ToolTable, project: ToolTable, others: &[&str]) -> Result<ToolPolicies, ToolPolicyError> {
     let declared = declarations();
-    let known: Vec<_> =
-        declared.iter().map(|tool| tool.name.as_str()).chain(others.iter().copied()).collect();
+    let known: Vec<_> = declared.iter().map(|tool| &*tool.name).chain(others.iter().copied()).collect();
     ToolPolicies::new(user, project, &known)
 }
 

@@ -4,7 +4,7 @@ use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Limit, task_title};
-use headstart_tool_gate::{ApprovalMode, BuiltinTool};
+use headstart_tool_gate::{ApprovalMode, Declaration, Does, Words};
 
 use crate::output::{
     call_in_full, change_line, conflict_line, git_lines, limit_name, merged_line, one_line, shortened,
@@ -65,17 +65,17 @@ pub(crate) fn call_title_of(call: &ToolCall) -> String {
     if let Some(title) = task_title(call) {
         return format!("task: {}", shortened(&one_line(title), 100));
     }
-    match BuiltinTool::from_name(&call.name) {
-        Some(BuiltinTool::ReadFile) => format!("read {}", subject(call)),
-        Some(BuiltinTool::WriteFile) => format!("write {}", subject(call)),
-        Some(BuiltinTool::Edit) => format!("edit {}", subject(call)),
-        _ => call_in_full(call),
+    let declared =
+        Declaration::built_in(&call.name).filter(|tool| matches!(tool.does, Does::Reads | Does::Edits));
+    match declared.and_then(Declaration::words) {
+        Some(Words { verb, .. }) => format!("{verb} {}", subject(call)),
+        None => call_in_full(call),
     }
 }
 
 /// The file that a call is about.
 pub(crate) fn subject(call: &ToolCall) -> String {
-    let path = BuiltinTool::from_name(&call.name).and_then(|tool| tool.path_arg(&call.args));
+    let path = Declaration::built_in(&call.name).and_then(|tool| tool.only_path(&call.args));
     shortened(&one_line(path.unwrap_or("…")), 100)
 }
 

@@ -4,7 +4,7 @@ use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, SweepOutcome, WorkspacePath};
 use headstart_speculation::{Event, Limit};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::Declaration;
 
 use crate::terminal::sanitize;
 
@@ -82,7 +82,7 @@ pub(crate) fn call_title(call: &ToolCall) -> String {
 /// As [`call_title`], but a command of the shell in full, its further lines below the first: what runs is what is shown. The
 /// text is for a screen that makes it harmless.
 pub(crate) fn call_in_full(call: &ToolCall) -> String {
-    let is_command = BuiltinTool::from_name(&call.name) == Some(BuiltinTool::Shell);
+    let is_command = Declaration::is_shell(&call.name);
     match call.args.get("command").and_then(serde_json::Value::as_str).filter(|_| is_command) {
         Some(command) => {
             let lines: Vec<_> = command.trim().lines().collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use headstart_code_intel::{AfterEdit, Settings, declarations, tools};
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree as _};
-use headstart_tool_gate::{DenyRule, DenyRules, GateContext};
+use headstart_tool_gate::{DenyRule, DenyRules, GateContext, Role};
 use headstart_toolbox::{Limits, ToolContext, ToolError, Toolbox};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -97,9 +97,10 @@ fn declared() {
         let declaration = declared.iter().find(|declaration| declaration.name == name).unwrap();
         // An argument that names a path is judged as one.
         let takes = schemas.iter().find(|schema| schema["name"] == name).unwrap()["takes"].clone();
-        let paths =
-            takes.as_array().unwrap().iter().filter_map(Value::as_str).filter(|key| key.starts_with("path"));
-        assert_eq!(declaration.paths, paths.collect::<Vec<_>>(), "{name}");
+        for key in takes.as_array().unwrap().iter().filter_map(Value::as_str) {
+            let is_path = declaration.takes(Role::Read, key) || declaration.takes(Role::Changed, key);
+            assert_eq!(is_path, key.starts_with("path"), "{name}: {key}");
+        }
         declaration.stages_in(args.as_object().unwrap())
     };
     for schema in &schemas {

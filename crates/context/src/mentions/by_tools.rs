@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::Tree;
-use headstart_tool_gate::GateContext;
+use headstart_tool_gate::{GateContext, ours};
 use headstart_toolbox::Toolbox;
 use serde_json::{Value, json};
 
@@ -42,8 +42,8 @@ impl ToldByTools<'_> {
 
 fn tool_of(what: Outside) -> Option<&'static str> {
     match what {
-        Outside::Diff => Some("view_diff"),
-        Outside::Codebase => Some("codebase"),
+        Outside::Diff => Some(&ours::VIEW_DIFF.name),
+        Outside::Codebase => Some(&ours::CODEBASE.name),
         _ => None,
     }
 }
@@ -68,13 +68,13 @@ impl MentionSource for ToldByTools<'_> {
     }
 
     async fn fetch(&self, address: &str) -> Result<Option<String>, String> {
-        const TOOL: &str = "fetch_url";
-        if !self.toolbox.offers(TOOL) {
+        let fetch = &*ours::FETCH_URL.name;
+        if !self.toolbox.offers(fetch) {
             return Ok(None);
         }
         if !self.attended {
             return Err("is not fetched ahead of you".to_owned());
         }
-        self.run(TOOL, &json!({ "url": address })).await.map(Some)
+        self.run(fetch, &json!({ "url": address })).await.map(Some)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headstart_forked_query::Message;
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
-use headstart_tool_gate::{BuiltinTool, GateContext};
+use headstart_tool_gate::{Does, GateContext};
 
 use super::read::Reader;
 use super::told::{block, label, told, without_fences};
@@ -140,17 +140,14 @@ fn touched(messages: &[Message], gate: &GateContext) -> Vec<Touched> {
     let mut seen = BTreeSet::new();
     let calls = messages.iter().rev().flat_map(Message::tool_calls);
     let paths = calls.filter_map(|call| {
-        let path = match BuiltinTool::from_name(&call.name) {
-            Some(tool @ (BuiltinTool::ReadFile | BuiltinTool::Edit | BuiltinTool::WriteFile)) => {
-                tool.path_arg(&call.args)?
-            }
-            Some(_) => return None,
-            // Of a declared tool that stages: a search of one has a folder for its path.
-            None => gate
-                .declaration(&call.name)
-                .filter(|tool| tool.stages_in(&call.args))?
-                .only_path(&call.args)?,
+        let declared = gate.declaration(&call.name)?;
+        // What searches has a folder for its path, and so may what reads in a way of its host's own.
+        let is_of_file = match declared.does {
+            Does::Reads => declared.is_built_in(),
+            Does::RunsCommand => false,
+            _ => declared.stages_in(&call.args),
         };
+        let path = declared.only_path(&call.args).filter(|_| is_of_file)?;
         WorkspacePath::resolve(path, &gate.workspace).ok()
     });
     paths.filter(|path| seen.insert(path.clone())).take(MOST_TOUCHED).map(Touched::file).collect()

@@ -5,16 +5,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree, TreeError};
-use headstart_tool_gate::Declaration;
+use headstart_tool_gate::{Declaration, ours};
 use headstart_toolbox::{Arguments, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::front_matter::{self, Written};
 use super::read::FOLDER;
 use super::{FILE_BYTES, ProjectRules, without_fences};
-
-const CREATE: &str = "create_rule";
-pub(crate) const REQUEST: &str = "request_rule";
 
 /// Letters of a rule's name.
 const MOST_LETTERS: usize = 64;
@@ -32,7 +29,7 @@ pub fn create_rule_tool() -> Arc<dyn Tool> {
 
 /// What the gate is told of both, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
 pub fn rule_declarations() -> Vec<Declaration> {
-    vec![Declaration::reads(REQUEST, &[]), Declaration::stages_at(CREATE, FOLDER)]
+    vec![ours::REQUEST_RULE.clone(), ours::CREATE_RULE.clone()]
 }
 
 struct RequestRule;
@@ -41,7 +38,7 @@ struct RequestRule;
 impl Tool for RequestRule {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            REQUEST,
+            &ours::REQUEST_RULE.name,
             "Gives a rule of the project by its name: the name of its file in .headstart/rules, without .md.",
             &json!({ "name": { "type": "string", "description": "The rule's name." } }),
             &["name"],
@@ -49,7 +46,7 @@ impl Tool for RequestRule {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::declared(REQUEST, args, &["name"])?;
+        let arguments = Arguments::new(&ours::REQUEST_RULE, args, &["name"])?;
         let name = arguments.required_text("name")?;
         // Read through the view, so that the work rests on what it was told.
         let tree: Arc<dyn Tree> = Arc::clone(context.view) as _;
@@ -65,7 +62,7 @@ struct CreateRule;
 impl Tool for CreateRule {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            CREATE,
+            &ours::CREATE_RULE.name,
             "Writes a rule for later work in this project, where its user wants one kept. With globs it counts for those files, with a description alone it is \
              read where that fits, else it counts for everything.",
             &json!({
@@ -85,7 +82,7 @@ impl Tool for CreateRule {
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
         let known = ["name", "rule", "description", "globs", "always"];
-        let arguments = Arguments::declared(CREATE, args, &known)?;
+        let arguments = Arguments::new(&ours::CREATE_RULE, args, &known)?;
         let name = arguments.required_text("name")?;
         if !is_slug(name) {
             let wanted = format!(

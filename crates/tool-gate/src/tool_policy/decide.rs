@@ -4,8 +4,7 @@ use headstart_workspace_path::WorkspacePath;
 use serde_json::{Map, Value};
 
 use super::{Layer, Rule, ToolPolicies, ToolPolicy, canonical, runs_commands, simple_commands};
-use crate::builtin::one_text;
-use crate::{BuiltinTool, CallRef, GateContext, PolicyOrigin};
+use crate::{CallRef, Declaration, GateContext, PolicyOrigin, Role};
 
 /// What the policies say of a tool or of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +26,14 @@ struct Line<'a> {
     commands: OnceCell<Option<Vec<Vec<Vec<u8>>>>>,
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
+    /// That of a call, if its tool is one for commands.
+    fn of(call: CallRef<'a>, context: &GateContext) -> Self {
+        let declared = context.declaration(call.name).or_else(|| Declaration::of_ours(call.name));
+        let text = declared.and_then(|tool| tool.text_of(Role::Command, call.args).ok().flatten());
+        Self { text, commands: OnceCell::new() }
+    }
+
     /// `None` where not all of it is understood.
     fn commands(&self) -> Option<&Vec<Vec<Vec<u8>>>> {
         self.commands.get_or_init(|| simple_commands(self.text?)).as_ref()
@@ -43,8 +49,7 @@ impl ToolPolicies {
         if self.is_empty() && !is_on_request(canonical(call.name)) {
             return None;
         }
-        let text = one_text(call.args, &["command", "cmd"]).ok().flatten();
-        let line = Line { text, commands: OnceCell::new() };
+        let line = Line::of(call, context);
         let said = self.configured(call, &line, context);
         let in_session = self.session.decide(call, &line, context, PolicyOrigin::User);
         match in_session.filter(|said| said.policy == ToolPolicy::Automatic) {
@@ -56,8 +61,7 @@ impl ToolPolicies {
 
     /// The same for work that runs ahead, for which nothing counts that was said to a question.
     pub(crate) fn decide_ahead(&self, call: CallRef<'_>, context: &GateContext) -> Said {
-        let text = one_text(call.args, &["command", "cmd"]).ok().flatten();
-        self.configured(call, &Line { text, commands: OnceCell::new() }, context)
+        self.configured(call, &Line::of(call, context), context)
     }
 
     /// What the configuration files say.
@@ -81,9 +85,9 @@ impl ToolPolicies {
     }
 }
 
-/// Tools that there are only where the user's own file names them: what they write speaks to models from then on.
+/// Whether the tool is there only where the user's own file names it.
 fn is_on_request(name: &str) -> bool {
-    name == "create_rule"
+    Declaration::of_ours(name).is_some_and(Declaration::is_on_request)
 }
 
 /// What the user says, or what the project says where that is stricter.
@@ -183,7 +187,11 @@ impl Rule {
     /// Whether what the rule says of arguments other than a command holds. A path that is not one inside the workspace fits a rule that lets nothing run, and no other.
     fn fits_arguments(&self, call: CallRef<'_>, context: &GateContext) -> bool {
         let strict = self.policy != ToolPolicy::Automatic;
+        // What is compared as a text says nothing of the commands in it.
+        let declared = context.declaration(call.name).or_else(|| Declaration::of_ours(call.name));
+        let is_command = |argument: &str| declared.is_some_and(|tool| tool.takes(Role::Command, argument));
         let others = self.others.iter().all(|(argument, pattern)| match call.args.get(argument) {
+            Some(_) if !strict && is_command(argument) => false,
             None | Some(Value::Null) => false,
             Some(Value::String(text)) => pattern.fits(text.as_bytes()),
             Some(other) => pattern.fits(other.to_string().as_bytes()),
@@ -208,16 +216,22 @@ pub(super) fn path_of(
     args: &Map<String, Value>,
     context: &GateContext,
 ) -> Result<Option<WorkspacePath>, ()> {
-    let text = match BuiltinTool::from_name(tool) {
-        Some(tool) => tool.path_argument(args).map_err(|_| ())?,
-        None => match context.declaration(tool) {
-            Some(declared) => match declared.paths_in(args).map_err(|_| ())?.as_slice() {
-                [] => None,
-                [one] => Some(*one),
-                _ => return Err(()),
-            },
-            None => one_text(args, &["path", "file_path"]).map_err(|_| ())?,
+    let text = match context.declaration(tool) {
+        Some(declared) if declared.runs_commands() => declared.path_argument(args).map_err(|_| ())?,
+        Some(declared) => match declared.paths_in(args).map_err(|_| ())?.as_slice() {
+            [] => None,
+            [(_, one)] => Some(*one),
+            _ => return Err(()),
         },
+        // Of a tool that nobody declares the usual names are taken, and each of them may count.
+        None => {
+            let mut named = ["path", "file_path"].into_iter().filter_map(|name| args.get(name));
+            let path = named.find(|value| !value.is_null());
+            if named.any(|value| !value.is_null()) {
+                return Err(());
+            }
+            path.map(|path| path.as_str().ok_or(())).transpose()?
+        }
     };
     text.map(|text| context.resolve(text).map_err(|_| ())).transpose()
 }

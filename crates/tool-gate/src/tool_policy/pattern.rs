@@ -1,5 +1,4 @@
-use super::ALIASES;
-use crate::BuiltinTool;
+use crate::Declaration;
 
 /// Most words of a command's pattern.
 const MAX_WORDS: usize = 64;
@@ -91,16 +90,17 @@ impl Words {
 
 /// Why a name is no tool's; `None` where it may be one.
 pub(super) fn unknown_tool(name: &str, known: &[&str]) -> Option<String> {
-    let is_known = BuiltinTool::from_name(name).is_some()
+    let is_known = Declaration::built_in(name).is_some()
         || known.contains(&name)
-        || ALIASES.iter().any(|(theirs, _)| *theirs == name)
+        // What a file of another program says may be of a tool that is not here.
+        || Declaration::in_files(name).is_some_and(|tool| tool.name != name)
         || name.contains('*')
         || name.starts_with("mcp__");
     if is_known {
         return None;
     }
-    let builtin = BuiltinTool::ALL.iter().map(|tool| tool.name());
-    let nearest = builtin.chain(known.iter().copied()).min_by_key(|known| distance(name, known));
+    let built_in = Declaration::all_built_in().iter().map(|tool| &*tool.name);
+    let nearest = built_in.chain(known.iter().copied()).min_by_key(|known| distance(name, known));
     Some(format!("there is no tool of this name; the nearest is {}", nearest.unwrap_or("none")))
 }
 

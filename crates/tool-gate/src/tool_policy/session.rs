@@ -5,12 +5,9 @@ use std::fmt;
 use super::decide::path_of;
 use super::{Layer, ToolPolicy, ToolRule, ToolTable, simple_commands};
 use crate::{
-    ApprovalMode, BuiltinTool, CallRef, Decision, EffectKind, Gate, GateContext, PolicyOrigin, Reason,
-    Verdict,
+    ApprovalMode, CallRef, Decision, Declaration, Does, EffectKind, Gate, GateContext, PolicyOrigin, Reason,
+    Verdict, built_in,
 };
-
-/// The tools that change files.
-const EDITORS: [&str; 4] = ["edit", "write_file", "multi_edit", "create_file"];
 
 /// Programs of which one word says what they do; those of `run` take their next word as well.
 const SUBCOMMANDS: [(&str, &[&str]); 8] = [
@@ -56,9 +53,10 @@ impl SessionRule {
     /// Offered are edits of a folder, where nothing but the mode asks; and one command without anything around it: program and subcommand of a build tool, or these very words. Not what
     /// opens a connection, reads or writes outside the workspace, is closed by a rule, or runs whatever it is given.
     pub fn of(call: CallRef<'_>, verdict: &Verdict, context: &GateContext) -> Option<Self> {
-        match BuiltinTool::from_name(call.name) {
-            Some(BuiltinTool::Shell) => Self::of_command(call, verdict),
-            _ => Self::of_edit(call, verdict, context),
+        if Declaration::is_shell(call.name) {
+            Self::of_command(call, verdict)
+        } else {
+            Self::of_edit(call, verdict, context)
         }
     }
 
@@ -75,8 +73,9 @@ impl SessionRule {
         if path.contains(['*', '?', '[', ']', '{', '}', '\\', '!']) {
             return None;
         }
-        let names: Vec<&str> = if EDITORS.contains(&super::canonical(call.name)) {
-            EDITORS.to_vec()
+        let is_editor = |tool: &&Declaration| tool.does == Does::Edits;
+        let names: Vec<&str> = if Declaration::in_files(call.name).as_ref().is_some_and(is_editor) {
+            Declaration::all_of_ours().filter(is_editor).map(|tool| &*tool.name).collect()
         } else {
             context.declaration(call.name)?;
             vec![call.name]
@@ -154,7 +153,7 @@ impl SessionRule {
             _ => words.join(" "),
         };
         let rule = ToolRule {
-            tool: BuiltinTool::Shell.name().to_owned(),
+            tool: built_in::SHELL.name.to_string(),
             when: [("command".to_owned(), pattern.clone())].into(),
             policy: ToolPolicy::Automatic,
         };

@@ -8,6 +8,7 @@ use headstart_code_index::{
 };
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree as _, WorkspacePath};
+use headstart_tool_gate::ours;
 use serde_json::{Map, Value, json};
 use tracing::debug;
 
@@ -19,7 +20,6 @@ use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::{Tool, ToolContext, ToolError};
 
-const NAME: &str = "codebase";
 /// As many places are shown; of twice as many, a model judges which.
 const SHOWN: usize = 25;
 const JUDGED: usize = 2 * SHOWN;
@@ -42,7 +42,7 @@ struct Answer {
 impl Tool for Codebase {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            NAME,
+            &ours::CODEBASE.name,
             "Finds the places of the project that fit a question, words or the name of a definition best, by an index of \
              the files as they are now, your own edits included. Returns them best first as path:first-last and the \
              definition there, the best ones with their lines. For a question whose exact spelling is not known; grep finds \
@@ -63,7 +63,7 @@ impl Tool for Codebase {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::declared(NAME, args, &["query", "path"])?;
+        let arguments = Arguments::new(&ours::CODEBASE, args, &["query", "path"])?;
         let text = arguments.required_text("query")?.to_owned();
         let below = match arguments.path()? {
             None => None,

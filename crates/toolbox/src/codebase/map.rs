@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use headstart_code_index::{View, repo_map};
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree as _, WorkspacePath};
+use headstart_tool_gate::ours;
 use serde_json::{Map, Value, json};
 
 use super::look::{Looks, failed};
@@ -12,7 +13,6 @@ use crate::location::locate;
 use crate::output::Output;
 use crate::{Tool, ToolContext, ToolError};
 
-const NAME: &str = "repo_map";
 /// So much of a map is one token, in bytes: names and numbers come in short ones.
 const BYTES_OF_TOKEN: usize = 3;
 const USUAL_TOKENS: usize = 1_000;
@@ -26,7 +26,7 @@ pub(super) struct RepoMap {
 impl Tool for RepoMap {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            NAME,
+            &ours::REPO_MAP.name,
             "Shows a map of the project or of a folder: the files on which most of the rest is built, most important \
              first, each with its definitions as line: kind name. For a first look at what is where.",
             &json!({
@@ -46,7 +46,7 @@ impl Tool for RepoMap {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::declared(NAME, args, &["tokens", "path"])?;
+        let arguments = Arguments::new(&ours::REPO_MAP, args, &["tokens", "path"])?;
         let tokens = arguments.count("tokens")?.unwrap_or(USUAL_TOKENS);
         let bytes = tokens.saturating_mul(BYTES_OF_TOKEN).min(context.limits.output_bytes);
         let below = locate(arguments.path()?.unwrap_or("."), context).await?;

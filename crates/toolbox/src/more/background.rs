@@ -5,16 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
-use headstart_tool_gate::ConditionalCommand;
+use headstart_tool_gate::{ConditionalCommand, ours};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::tools::in_folder;
 use crate::{CommandRequest, Secrets, Surroundings, Tool, ToolContext, ToolError};
-
-pub(super) const RUN: &str = "run_in_background";
-pub(super) const OUTPUT: &str = "command_output";
-pub(super) const STOP: &str = "stop_command";
 
 /// As long a call may wait for a command to print something, and as long it waits where nothing is said.
 const MOST_WAIT: Duration = Duration::from_secs(60);
@@ -79,7 +75,7 @@ struct Run(Arc<dyn BackgroundRunner>);
 impl Tool for Run {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            RUN,
+            &ours::RUN_IN_BACKGROUND.name,
             "Starts a command with bash that runs on while you go on, such as a server or a watcher, and gives its number for command_output and \
              stop_command. It ends with the conversation. For a command that ends by itself use shell.",
             &json!({
@@ -95,7 +91,8 @@ impl Tool for Run {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::declared(RUN, args, &["command", "directory", "description"])?;
+        let arguments =
+            Arguments::new(&ours::RUN_IN_BACKGROUND, args, &["command", "directory", "description"])?;
         let command = arguments.required_text("command")?;
         arguments.text("description")?;
         let directory = in_folder(&arguments, command, arguments.text("directory")?, context).await?;
@@ -123,7 +120,7 @@ struct Output(Arc<dyn BackgroundRunner>);
 impl Tool for Output {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            OUTPUT,
+            &ours::COMMAND_OUTPUT.name,
             "Gives what a command of run_in_background has printed since it was last asked for, and whether it still runs. Waits until there is something.",
             &json!({
                 "number": { "type": "integer", "description": "The command's number." },
@@ -134,7 +131,7 @@ impl Tool for Output {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::declared(OUTPUT, args, &["number", "wait_seconds"])?;
+        let arguments = Arguments::new(&ours::COMMAND_OUTPUT, args, &["number", "wait_seconds"])?;
         let number = number(&arguments)?;
         let wait = arguments.count("wait_seconds")?.map(|seconds| Duration::from_secs(seconds as u64));
         let output = self.0.output(number, wait.unwrap_or(WAIT).min(MOST_WAIT)).await;
@@ -148,7 +145,7 @@ struct Stop(Arc<dyn BackgroundRunner>);
 impl Tool for Stop {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            STOP,
+            &ours::STOP_COMMAND.name,
             "Ends a command of run_in_background and all that it started.",
             &json!({ "number": { "type": "integer", "description": "The command's number." } }),
             &["number"],
@@ -156,7 +153,7 @@ impl Tool for Stop {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::declared(STOP, args, &["number"])?;
+        let arguments = Arguments::new(&ours::STOP_COMMAND, args, &["number"])?;
         let number = number(&arguments)?;
         let output = self.0.stop(number).await.ok_or_else(|| unknown(number))?;
         Ok(told(&output, context))

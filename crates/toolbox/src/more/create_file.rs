@@ -1,13 +1,12 @@
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree, TreeError};
+use headstart_tool_gate::ours;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::location::locate_for_write;
 use crate::{Tool, ToolContext, ToolError};
-
-pub(super) const NAME: &str = "create_file";
 
 /// Makes a file, and replaces none.
 pub(super) struct CreateFile;
@@ -16,7 +15,7 @@ pub(super) struct CreateFile;
 impl Tool for CreateFile {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            NAME,
+            &ours::CREATE_FILE.name,
             "Makes a new text file; missing folders are made. Where something is at the path already nothing changes, and the error says so: \
              edit changes an existing file, write_file replaces it.",
             &json!({
@@ -31,7 +30,7 @@ impl Tool for CreateFile {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::declared(NAME, args, &["file_path", "content"])?;
+        let arguments = Arguments::new(&ours::CREATE_FILE, args, &["file_path", "content"])?;
         let path = locate_for_write(arguments.required_text("file_path")?, context).await?;
         let text = arguments.required_text("content")?;
         match context.view.metadata(&path).await {

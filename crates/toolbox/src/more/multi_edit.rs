@@ -3,6 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, WorkspacePath};
+use headstart_tool_gate::ours;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
@@ -12,7 +13,6 @@ use crate::output::within;
 use crate::replacement::{refusal, replace};
 use crate::{Tool, ToolContext, ToolError};
 
-pub(super) const NAME: &str = "multi_edit";
 /// Edits of one call.
 const MOST_EDITS: usize = 200;
 
@@ -29,7 +29,7 @@ struct Edit<'a> {
 impl Tool for MultiEdit {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            NAME,
+            &ours::MULTI_EDIT.name,
             "Replaces several texts in one file, in order, each in what the ones before left: all of them or, where one does not apply, none. Each \
              is as a call of edit. Returns the change as a diff.",
             &json!({
@@ -57,7 +57,7 @@ impl Tool for MultiEdit {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::declared(NAME, args, &["file_path", "edits"])?;
+        let arguments = Arguments::new(&ours::MULTI_EDIT, args, &["file_path", "edits"])?;
         let given = arguments.required_text("file_path")?;
         let edits = edits(&arguments)?;
         let path = locate_for_write(given, context).await?;

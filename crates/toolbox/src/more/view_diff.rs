@@ -4,14 +4,13 @@ use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{ChangeKind, MemoryTree, Overlay, Quota, Tree, TreeError, WorkspacePath};
 use headstart_tool_gate::GateContext;
+use headstart_tool_gate::ours;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::output::Output;
 use crate::{Tool, ToolContext, ToolError};
-
-pub(super) const NAME: &str = "view_diff";
 
 /// Lines that are shown at once.
 const MOST_LINES: usize = 5_000;
@@ -79,7 +78,7 @@ impl ViewDiff {
 impl Tool for ViewDiff {
     fn schema(&self) -> ToolSchema {
         ToolSchema::of(
-            NAME,
+            &ours::VIEW_DIFF.name,
             "Shows how the files of the workspace differ from the last commit, as a diff; untracked files are only named. \
              With staged: how git's index differs from it.",
             &json!({
@@ -97,7 +96,7 @@ impl Tool for ViewDiff {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::declared(NAME, args, &["path", "staged"])?;
+        let arguments = Arguments::new(&ours::VIEW_DIFF, args, &["path", "staged"])?;
         let below = locate(arguments.path()?.unwrap_or("."), context).await?;
         let indexed = arguments.flag("staged")?;
         let Some(status) = self.repository.status(context.gate).await? else {

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree, TreeError};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::built_in;
 use serde_json::{Map, Value, json};
 
 use super::schema;
@@ -24,7 +24,7 @@ struct EditArgs<'a> {
 impl<'a> EditArgs<'a> {
     fn parse(args: &'a Map<String, Value>) -> Result<Self, ToolError> {
         let known = ["file_path", "old_string", "new_string", "replace_all"];
-        let arguments = Arguments::new(BuiltinTool::Edit, args, &known)?;
+        let arguments = Arguments::new(&built_in::EDIT, args, &known)?;
         let parsed = Self {
             file_path: arguments.required_path("file_path")?,
             old_string: arguments.required_text("old_string")?,
@@ -42,7 +42,7 @@ impl<'a> EditArgs<'a> {
 impl Tool for Edit {
     fn schema(&self) -> ToolSchema {
         schema(
-            BuiltinTool::Edit,
+            &built_in::EDIT,
             "Replaces a text in a file. old_string must be found exactly once, unless replace_all is true. Line ends \
              (LF or CRLF) stay as the file has them. An empty old_string creates a file that does not exist or \
              fills one that is empty.",

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::built_in;
 use headstart_workspace_path::Glob as Pattern;
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ pub(crate) struct Glob;
 impl Tool for Glob {
     fn schema(&self) -> ToolSchema {
         schema(
-            BuiltinTool::Glob,
+            &built_in::GLOB,
             "Finds files and links whose path matches a glob pattern and returns their paths, relative to the workspace and \
              sorted. * and ? stay within one folder, ** spans folders, {a,b} and [abc] choose. What .gitignore \
              leaves out is not found, unless path or the beginning of pattern names an ignored folder.",
@@ -40,7 +40,7 @@ impl Tool for Glob {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::new(BuiltinTool::Glob, args, &["pattern", "path"])?;
+        let arguments = Arguments::new(&built_in::GLOB, args, &["pattern", "path"])?;
         let given = arguments.required_text("pattern")?;
         let (pattern, path) = anchored(given, arguments.path()?, &context.gate.workspace)?;
         let (folders, rest) = split(pattern);

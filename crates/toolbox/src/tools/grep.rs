@@ -3,7 +3,7 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::built_in;
 use headstart_workspace_path::Glob;
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) struct Grep;
 impl Tool for Grep {
     fn schema(&self) -> ToolSchema {
         schema(
-            BuiltinTool::Grep,
+            &built_in::GREP,
             "Searches the content of files for a regular expression and returns the matching lines as \
              path:line:text, sorted by path; lines count from 1. Binary files and what .gitignore leaves out are \
              not searched, unless path names an ignored file or folder.",
@@ -57,7 +57,7 @@ impl Tool for Grep {
         } else {
             &["pattern", "path", "glob"]
         };
-        let arguments = Arguments::new(BuiltinTool::Grep, args, known)?;
+        let arguments = Arguments::new(&built_in::GREP, args, known)?;
         let pattern = arguments.required_text("pattern")?;
         let search = line_search::compile(pattern).map_err(|message| arguments.invalid(&message))?;
         let filter = match arguments.text("glob")? {

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::built_in;
 use serde_json::{Map, Value, json};
 
 use super::schema;
@@ -18,7 +18,7 @@ pub(crate) struct Ls;
 impl Tool for Ls {
     fn schema(&self) -> ToolSchema {
         schema(
-            BuiltinTool::Ls,
+            &built_in::LS,
             "Lists the names in a folder, one a line; folders end with /, symbolic links with @. What .gitignore \
              leaves out is only counted, unless the folder itself is ignored; .git is not shown.",
             &properties(),
@@ -28,7 +28,7 @@ impl Tool for Ls {
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
         let known: &[&str] = if cfg!(feature = "more") { &["path", "recursive"] } else { &["path"] };
-        let arguments = Arguments::new(BuiltinTool::Ls, args, known)?;
+        let arguments = Arguments::new(&built_in::LS, args, known)?;
         let folder = locate(arguments.path()?.unwrap_or("."), context).await?;
         #[cfg(feature = "more")]
         if arguments.flag("recursive")? {

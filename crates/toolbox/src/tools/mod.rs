@@ -19,10 +19,10 @@ pub(crate) use shell::in_folder;
 pub(crate) use write_file::WriteFile;
 
 use headstart_forked_query::ToolSchema;
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::Declaration;
 use serde_json::Value;
 
 /// A schema whose arguments are exactly `properties`.
-fn schema(tool: BuiltinTool, description: &str, properties: &Value, required: &[&str]) -> ToolSchema {
-    ToolSchema::of(tool.name(), description, properties, required)
+fn schema(tool: &Declaration, description: &str, properties: &Value, required: &[&str]) -> ToolSchema {
+    ToolSchema::of(&tool.name, description, properties, required)
 }

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::built_in;
 use serde_json::{Map, Value, json};
 
 use super::schema;
@@ -29,7 +29,7 @@ impl<'a> ReadFileArgs<'a> {
         let known = ["file_path", "offset", "limit", "start_line", "end_line"];
         #[cfg(not(feature = "more"))]
         let known = ["file_path", "offset", "limit"];
-        let arguments = Arguments::new(BuiltinTool::ReadFile, args, &known)?;
+        let arguments = Arguments::new(&built_in::READ_FILE, args, &known)?;
         #[cfg(feature = "more")]
         if let Some(range) = Self::range(&arguments, context)? {
             return Ok(range);
@@ -75,7 +75,7 @@ impl<'a> ReadFileArgs<'a> {
 impl Tool for ReadFile {
     fn schema(&self) -> ToolSchema {
         schema(
-            BuiltinTool::ReadFile,
+            &built_in::READ_FILE,
             "Reads a text file and returns its lines exactly as they are, without line numbers. A long file comes in \
              parts: a note in square brackets at the end says how to read on. Binary files are refused.",
             &with_more(json!({

@@ -4,7 +4,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use headstart_forked_query::{CONTENT, ToolSchema};
 use headstart_overlay_fs::{ChangeSet, EntryKind, Tree, WorkspacePath};
-use headstart_tool_gate::{BuiltinTool, ConditionalCommand};
+use headstart_tool_gate::{ConditionalCommand, built_in};
 use serde_json::{Map, Value, json};
 use tracing::{debug, trace};
 
@@ -130,7 +130,7 @@ impl Shell {
 impl Tool for Shell {
     fn schema(&self) -> ToolSchema {
         schema(
-            BuiltinTool::Shell,
+            &built_in::SHELL,
             "Runs a command with bash and returns what it prints, its exit code where it is not 0, and notes in square \
              brackets. There is no terminal and no input. What it starts in the background ends with it.",
             &json!({
@@ -161,7 +161,7 @@ async fn asked<'a>(
     args: &'a Map<String, Value>,
     context: ToolContext<'_>,
 ) -> Result<(&'a str, WorkspacePath), ToolError> {
-    let arguments = Arguments::new(BuiltinTool::Shell, args, &["command", "directory", "description"])?;
+    let arguments = Arguments::new(&built_in::SHELL, args, &["command", "directory", "description"])?;
     let command = arguments.required_text("command")?;
     let directory = arguments.path()?;
     arguments.text("description")?;

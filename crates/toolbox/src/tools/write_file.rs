@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{EntryKind, Tree, TreeError};
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::built_in;
 use serde_json::{Map, Value, json};
 
 use super::schema;
@@ -18,7 +18,7 @@ pub(crate) struct WriteFile;
 impl Tool for WriteFile {
     fn schema(&self) -> ToolSchema {
         schema(
-            BuiltinTool::WriteFile,
+            &built_in::WRITE_FILE,
             "Writes a whole text file, new or in place of the old content; missing folders are made. A file that has \
              CRLF line ends, a byte order mark or the executable bit keeps them. For a change in an existing file \
              use edit.",
@@ -34,7 +34,7 @@ impl Tool for WriteFile {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
-        let arguments = Arguments::new(BuiltinTool::WriteFile, args, &["file_path", "content"])?;
+        let arguments = Arguments::new(&built_in::WRITE_FILE, args, &["file_path", "content"])?;
         let path = arguments.required_path("file_path")?;
         let given = arguments.required_text("content")?;
         let path = locate_for_write(path, context).await?;

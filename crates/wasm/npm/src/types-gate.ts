@@ -96,7 +96,6 @@ export type VerdictReason =
   | "denied_path"
   | "secret_path"
   | "protected_path"
-  | "denied_tool"
   | "unknown_tool"
   | "writes"
   | "network"

@@ -22,7 +22,7 @@ test("every decision and many reasons", () => {
     [{ name: "read_file", args: { file_path: "keys/a.pem" } }, { deny: ["*.pem"] }, "boundary", "denied_path"],
     [{ name: "read_file", args: {} }, {}, "allow", "invalid_argument"],
     [{ name: "read_file", args: { path: "a", file_path: "b" } }, {}, "boundary", "ambiguous_path"],
-    [{ name: "web_fetch", args: {} }, {}, "boundary", "denied_tool"],
+    [{ name: "web_fetch", args: {} }, {}, "boundary", "unknown_tool"],
     [{ name: "launch", args: {} }, {}, "boundary", "unknown_tool"],
     [shell("curl example.org"), {}, "boundary", "network"],
     [shell("npm test"), {}, "boundary", "executes"],

@@ -10,7 +10,7 @@ use headstart_agent::{Applied, CallItem};
 use headstart_forked_query::{ToolCall as Call, ToolOutcome, Usage as Tokens};
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet};
 use headstart_speculation::CallStage;
-use headstart_tool_gate::BuiltinTool;
+use headstart_tool_gate::{Declaration, Does};
 use headstart_toolbox::edited_file;
 use serde_json::Value;
 
@@ -169,20 +169,20 @@ fn title(call: &Call) -> String {
 }
 
 pub(super) fn kind(call: &Call) -> ToolKind {
-    match BuiltinTool::from_name(&call.name) {
-        Some(BuiltinTool::ReadFile) => ToolKind::Read,
-        Some(BuiltinTool::Grep | BuiltinTool::Glob | BuiltinTool::Ls) => ToolKind::Search,
-        _ if edited_file(call).is_some() => ToolKind::Edit,
-        Some(BuiltinTool::Edit | BuiltinTool::WriteFile) => ToolKind::Edit,
-        Some(BuiltinTool::Shell) => ToolKind::Execute,
+    match Declaration::of_ours(&call.name).map(|tool| &tool.does) {
+        Some(Does::Reads | Does::ReadsRepository) => ToolKind::Read,
+        Some(Does::Searches) => ToolKind::Search,
+        Some(Does::Edits | Does::Stages) => ToolKind::Edit,
+        Some(Does::RunsCommand | Does::RunsInBackground) => ToolKind::Execute,
+        Some(Does::Network) => ToolKind::Fetch,
         None if call.name.starts_with("search") => ToolKind::Search,
-        None => ToolKind::Other,
+        _ => ToolKind::Other,
     }
 }
 
 /// The file that a call is about, if it names one that can be in the workspace.
 fn locations(call: &Call, workspace: &Path) -> Vec<ToolCallLocation> {
-    let of_builtin = || BuiltinTool::from_name(&call.name).and_then(|tool| tool.path_arg(&call.args));
+    let of_builtin = || Declaration::built_in(&call.name).and_then(|tool| tool.only_path(&call.args));
     let path = edited_file(call).or_else(of_builtin);
     path.map(|path| ToolCallLocation::new(workspace.join(path.trim_start_matches("./"))))
         .into_iter()

@@ -86,7 +86,7 @@ impl Rules {
         let directory = folders.next().unwrap_or(&self.gate.workspace).to_owned();
         let args = json!({ "command": command, "directory": directory });
         let args = args.as_object().expect("works because it is written as an object");
-        let name = headstart_tool_gate::BuiltinTool::Shell.name();
+        let name = &*headstart_tool_gate::built_in::SHELL.name;
         let ahead = Gate::new().judge_ahead(CallRef { name, args }, &self.gate);
         let elsewhere = Gate::new().judge_elsewhere(args, &directory, &self.gate);
         let stays = stays_inside(&command, &self.gate.workspace);

@@ -1,0 +1,96 @@
+//! How a host declares a tool of its own.
+
+use std::borrow::Cow;
+
+use super::{Argument, Declaration, Does, Role};
+
+impl Declaration {
+    /// A tool that only reads.
+    pub fn reads(name: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::Reads).with_paths(Role::Read, paths)
+    }
+
+    /// A tool that searches, or lists.
+    pub fn searches(name: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::Searches).with_paths(Role::Read, paths)
+    }
+
+    /// A tool that reads, and the repository on disk as well.
+    pub fn reads_repository(name: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::ReadsRepository).with_paths(Role::Read, paths)
+    }
+
+    /// A tool that edits the files that a call names, and does nothing else.
+    pub fn edits(name: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::Edits).with_paths(Role::Changed, paths)
+    }
+
+    /// A tool that stages changes.
+    pub fn stages(name: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::Stages).with_paths(Role::Changed, paths)
+    }
+
+    /// A tool that stages changes in this folder of the workspace.
+    pub fn stages_at(name: &str, folder: &str) -> Self {
+        Self { at: Some(folder.to_owned().into()), ..Self::new(name, Does::Stages) }
+    }
+
+    /// A tool that stages changes where a call gives `argument`.
+    pub fn stages_with(name: &str, argument: &str, paths: &[&str]) -> Self {
+        Self::new(name, Does::StagesWith(argument.to_owned().into())).with_paths(Role::Changed, paths)
+    }
+
+    /// A tool that runs a shell command, given as `command` and `directory`, and does not wait for its end.
+    pub fn runs_in_background(name: &str) -> Self {
+        let command = Self::new(name, Does::RunsInBackground).with(Role::Command, "command");
+        command.with(Role::Folder, "directory")
+    }
+
+    /// A tool that is about what runs beside the user's own turns.
+    pub fn serves_session(name: &str) -> Self {
+        Self::new(name, Does::ServesSession)
+    }
+
+    /// A tool that has a part of the work done, whose calls are judged one by one.
+    pub fn runs_sub_task(name: &str) -> Self {
+        Self::new(name, Does::RunsSubTask)
+    }
+
+    /// A tool that opens a connection.
+    pub fn reaches_network(name: &str) -> Self {
+        Self::new(name, Does::Network)
+    }
+
+    /// A tool of a server: `trusted` where its user vouches that it only reads.
+    #[cfg(feature = "tool-servers")]
+    pub fn of_server(name: &str, trusted: bool) -> Self {
+        Self::new(name, if trusted { Does::ReadsRealFiles } else { Does::Anything })
+    }
+
+    /// A tool that does this, of whose arguments none means anything to the gate yet.
+    pub fn new(name: &str, does: Does) -> Self {
+        Self {
+            name: name.to_owned().into(),
+            does,
+            words: None,
+            aliases: &[],
+            policy_names: &[],
+            arguments: Cow::Borrowed(&[]),
+            at: None,
+            on_request: false,
+        }
+    }
+
+    /// The same with a further argument that means something to the gate; a path may be a list of paths.
+    #[must_use]
+    pub fn with(mut self, role: Role, argument: &str) -> Self {
+        let names = Cow::Owned(vec![argument.to_owned().into()]);
+        let argument = Argument { role, names, may_be_list: role.is_path(), is_required: false };
+        self.arguments.to_mut().push(argument);
+        self
+    }
+
+    fn with_paths(self, role: Role, paths: &[&str]) -> Self {
+        paths.iter().fold(self, |declared, path| declared.with(role, path))
+    }
+}

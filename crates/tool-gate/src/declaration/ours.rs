@@ -1,0 +1,222 @@
+//! What is said of the further tools of this project. A host that has them tells the gate so ([`GateContext::tools`](crate::GateContext::tools)): until
+//! then a call of one is a call of a tool that nobody declared.
+
+use std::borrow::Cow;
+
+use super::built_in::{argument, tool};
+use super::{Argument, Declaration, Does, Role, Text, Words};
+
+/// All of them.
+pub(super) static ALL: [&Declaration; 13] = [
+    &MULTI_EDIT,
+    &CREATE_FILE,
+    &VIEW_DIFF,
+    &RUN_IN_BACKGROUND,
+    &COMMAND_OUTPUT,
+    &STOP_COMMAND,
+    &CODEBASE,
+    &REPO_MAP,
+    &REQUEST_RULE,
+    &CREATE_RULE,
+    &TASK,
+    &FETCH_URL,
+    &SEARCH_WEB,
+];
+
+/// Edits a file in several places at once.
+pub static MULTI_EDIT: Declaration = tool(
+    "multi_edit",
+    &[],
+    Does::Edits,
+    &EDITED,
+    Words { title: "Edit a file", verb: "edit", now: "editing", then: "edited", what: "{file_path}" },
+)
+.in_files_as(&["builtin_multi_edit"]);
+
+/// Makes a file.
+pub static CREATE_FILE: Declaration = tool(
+    "create_file",
+    &[],
+    Does::Edits,
+    &EDITED,
+    Words { title: "Create a file", verb: "create", now: "creating", then: "created", what: "{file_path}" },
+)
+.in_files_as(&["builtin_create_new_file"]);
+
+/// Compares with the last commit.
+pub static VIEW_DIFF: Declaration = tool(
+    "view_diff",
+    &[],
+    Does::ReadsRepository,
+    &READ,
+    Words {
+        title: "Compare with the last commit",
+        verb: "compare with the last commit",
+        now: "comparing with the last commit",
+        then: "compared with the last commit",
+        what: "{path|the project}",
+    },
+)
+.in_files_as(&["builtin_view_diff"]);
+
+/// Runs a command that outlives its call.
+pub static RUN_IN_BACKGROUND: Declaration = tool(
+    "run_in_background",
+    &[],
+    Does::RunsInBackground,
+    &COMMAND,
+    Words {
+        title: "Run in the background",
+        verb: "start",
+        now: "starting",
+        then: "started",
+        what: "{command}",
+    },
+);
+
+/// What such a command has printed.
+pub static COMMAND_OUTPUT: Declaration = tool(
+    "command_output",
+    &[],
+    Does::ServesSession,
+    &[],
+    Words {
+        title: "Read a command's output",
+        verb: "read the output of command",
+        now: "reading the output of command",
+        then: "read the output of command",
+        what: "{number}",
+    },
+);
+
+/// Ends such a command.
+pub static STOP_COMMAND: Declaration = tool(
+    "stop_command",
+    &[],
+    Does::ServesSession,
+    &[],
+    Words {
+        title: "Stop a command",
+        verb: "stop command",
+        now: "stopping command",
+        then: "stopped command",
+        what: "{number}",
+    },
+);
+
+/// Searches the index of the project.
+pub static CODEBASE: Declaration = tool(
+    "codebase",
+    &[],
+    Does::Searches,
+    &READ,
+    Words {
+        title: "Search the project",
+        verb: "search the project for",
+        now: "searching the project for",
+        then: "searched the project for",
+        what: "{query}",
+    },
+);
+
+/// What the project declares, file by file.
+pub static REPO_MAP: Declaration = tool(
+    "repo_map",
+    &[],
+    Does::Searches,
+    &READ,
+    Words {
+        title: "Look at the project",
+        verb: "look at",
+        now: "looking at",
+        then: "looked at",
+        what: "{path|the project}",
+    },
+)
+.in_files_as(&["builtin_view_repo_map"]);
+
+/// Reads a rule of the project by its name.
+pub static REQUEST_RULE: Declaration = tool(
+    "request_rule",
+    &[],
+    Does::Reads,
+    &[],
+    Words {
+        title: "Read a rule",
+        verb: "read the rule",
+        now: "reading the rule",
+        then: "read the rule",
+        what: "{name}",
+    },
+)
+.in_files_as(&["builtin_request_rule"]);
+
+/// Writes a rule of the project. What it writes speaks to models from then on, so it is there only where its user's own file names it.
+pub static CREATE_RULE: Declaration = Declaration {
+    name: Cow::Borrowed("create_rule"),
+    does: Does::Stages,
+    words: Some(Words {
+        title: "Write a rule",
+        verb: "write the rule",
+        now: "writing the rule",
+        then: "wrote the rule",
+        what: "{name}",
+    }),
+    aliases: &[],
+    policy_names: &["builtin_create_rule_block"],
+    arguments: Cow::Borrowed(&[]),
+    at: Some(Cow::Borrowed(".headstart/rules")),
+    on_request: true,
+};
+
+/// Has a part of the work done in a conversation of its own.
+pub static TASK: Declaration = tool(
+    "task",
+    &[],
+    Does::RunsSubTask,
+    &[],
+    Words {
+        title: "Have a part done",
+        verb: "have a part done:",
+        now: "having a part done:",
+        then: "had a part done:",
+        what: "{title}",
+    },
+);
+
+/// Fetches a page of the web.
+pub static FETCH_URL: Declaration = tool(
+    "fetch_url",
+    &[],
+    Does::Network,
+    &URL,
+    Words { title: "Fetch a page", verb: "fetch", now: "fetching", then: "fetched", what: "{url}" },
+)
+.in_files_as(&["builtin_fetch_url_content"]);
+
+/// Searches the web.
+pub static SEARCH_WEB: Declaration = tool(
+    "search_web",
+    &[],
+    Does::Network,
+    &[],
+    Words {
+        title: "Search the web",
+        verb: "search the web for",
+        now: "searching the web for",
+        then: "searched the web for",
+        what: "{query}",
+    },
+)
+.in_files_as(&["builtin_search_web"]);
+
+static FILE_PATH: [Text; 1] = [Cow::Borrowed("file_path")];
+static PATH: [Text; 1] = [Cow::Borrowed("path")];
+
+static EDITED: [Argument; 1] = [argument(Role::Changed, &FILE_PATH, true)];
+static READ: [Argument; 1] = [argument(Role::Read, &PATH, false)];
+static URL: [Argument; 1] = [argument(Role::Address, &[Cow::Borrowed("url")], true)];
+static COMMAND: [Argument; 2] = [
+    argument(Role::Command, &[Cow::Borrowed("command")], true),
+    argument(Role::Folder, &[Cow::Borrowed("directory")], false),
+];
