@@ -24,7 +24,7 @@ const entries = ["headstart", "core", "gate", "code-index"].map((name) => ({
 }));
 
 /** Entries without a module, one file for all. */
-const plain = ["attach", "controller", "folder", "messages", "react"].map((name) => ({ name, source: `${name}.ts` }));
+const plain = ["attach", "controller", "folder", "messages", "react", "sessions"].map((name) => ({ name, source: `${name}.ts` }));
 
 rmSync(output, { recursive: true, force: true });
 mkdirSync(output, { recursive: true });

@@ -42,6 +42,7 @@ mod reading;
 mod server_login;
 mod server_tools;
 mod sessions;
+mod sessions_shared;
 mod states;
 mod status;
 mod steps;

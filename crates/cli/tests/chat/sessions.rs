@@ -7,22 +7,22 @@ use serde_json::Value;
 use crate::fixture::{Chat, Project, project};
 use crate::support::Outcome;
 
-fn two_answers() -> Project {
+pub(crate) fn two_answers() -> Project {
     project().says(0, "First answer.").says(0, "Second answer.")
 }
 
-fn pipe(project: &Project, input: &str, flags: &[&str]) -> Outcome {
+pub(crate) fn pipe(project: &Project, input: &str, flags: &[&str]) -> Outcome {
     let arguments = project.arguments("auto-edit");
     let arguments: Vec<_> = arguments.iter().map(String::as_str).chain(flags.iter().copied()).collect();
     project.session.run_with_input(&arguments, input)
 }
 
-fn listed(project: &Project) -> Vec<Value> {
+pub(crate) fn listed(project: &Project) -> Vec<Value> {
     project.session.run(&["sessions", "--json"]).json()
 }
 
 /// The folder of the sessions of the only workspace that has any.
-fn folder(project: &Project) -> std::path::PathBuf {
+pub(crate) fn folder(project: &Project) -> std::path::PathBuf {
     let sessions = project.session.home().join(".local/state/headstart/sessions");
     std::fs::read_dir(sessions).unwrap().next().unwrap().unwrap().path()
 }

@@ -53,10 +53,10 @@ test("declarations of CommonJS name each other as such", () => {
 
 test("code has a source map with the sources in it", () => {
   const code = [...ofKind(".js"), ...ofKind(".cjs")].filter((file) => readFileSync(file, "utf8").includes("sourceMappingURL"));
-  assert.equal(code.length, 22, "three for each entry with a module, two for each without");
+  assert.equal(code.length, 24, "three for each entry with a module, two for each without");
   for (const file of code) {
     const { sources, sourcesContent } = JSON.parse(readFileSync(`${file}.map`, "utf8"));
-    const least = /(^|-)(attach|folder|messages|react)\.c?js$/.test(basename(file)) ? 1 : 6;
+    const least = /(^|-)(attach|folder|messages|react|sessions)\.c?js$/.test(basename(file)) ? 1 : 6;
     assert.ok(least <= sources.length && sources.every((source) => /^headstart\/(src\/)?[\w/-]+\.(ts|js|json)$/.test(source)), `${file}: ${sources}`);
     assert.ok(sourcesContent.every((text) => 0 < text.length));
   }

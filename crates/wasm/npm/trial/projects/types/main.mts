@@ -1,5 +1,5 @@
 // What a strict TypeScript project sees, as an ES module.
-import { Engine, HeadstartError, MemoryTree, type Effect, type Model, FollowupController, classifyShell, init } from "headstart";
+import { Agent, Engine, HeadstartError, MemoryTree, type Effect, type Model, FollowupController, classifyShell, init } from "headstart";
 import * as controllerOnly from "headstart/controller";
 import { attach } from "headstart/attach";
 import * as core from "headstart/core";
@@ -10,6 +10,7 @@ import gateBytes from "headstart/gate.wasm";
 import bytes from "headstart/headstart.wasm";
 import { fromOpenAI, toOpenAI } from "headstart/messages";
 import { useFollowup } from "headstart/react";
+import { Sessions, storagePlace } from "headstart/sessions";
 
 export async function use(model: Model): Promise<string[]> {
   await init();
@@ -81,4 +82,12 @@ export async function later(engine: Engine): Promise<number | undefined> {
 
 export function code(error: unknown): string | undefined {
   return error instanceof HeadstartError ? error.code : undefined;
+}
+
+/** A conversation that is kept, and gone on with. */
+export async function kept(model: Model): Promise<Agent> {
+  const sessions = new Sessions(storagePlace(localStorage));
+  const { sessions: all } = await sessions.list();
+  const going = all[0] === undefined ? { sessions: sessions.begin() } : await sessions.resume(all[0].id);
+  return new Agent({ model, tree: new MemoryTree(), ...going });
 }
