@@ -148,10 +148,21 @@ fn a_program_over_its_memory_is_ended() {
     assert_eq!(ended(&mut view), End::Memory);
 }
 
+/// A folder that holds one that only root could empty.
+struct Outside(tempfile::TempDir);
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        // Where the folder is not there yet nothing has to be given back.
+        let _ = fs::set_permissions(self.0.path().join("deep"), fs::Permissions::from_mode(0o755));
+    }
+}
+
 /// It turns folders into links out of the view, and closes them, as fast as it can, while the view is shown files in them.
 fn a_program_that_changes_folders_meanwhile_leads_nowhere() {
     let place = Place::with(&[("d/a.txt", "a"), ("d/deep/b.txt", "b")]);
-    let outside = tempfile::Builder::new().prefix("shadow-outside-").tempdir_in("/var/tmp").unwrap();
+    let outside = Outside(tempfile::Builder::new().prefix("shadow-outside-").tempdir_in("/var/tmp").unwrap());
+    let outside = &outside.0;
     fs::create_dir(outside.path().join("deep")).unwrap();
     fs::write(outside.path().join("a.txt"), "the user's").unwrap();
     fs::write(outside.path().join("deep/b.txt"), "the user's").unwrap();
