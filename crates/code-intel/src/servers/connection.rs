@@ -1,9 +1,10 @@
 //! The pipes to one server: frames out, frames in, and the end of what it complains about.
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
+use futures::future::select;
 use futures::io::{AsyncRead, AsyncWrite};
 use serde_json::Value;
 
@@ -69,6 +70,16 @@ impl Connection {
     /// The next message. Nothing is lost when this is dropped half-way.
     pub(crate) async fn next(&mut self) -> Result<Value, Broken> {
         poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// Reads what a server that ended wrote to its standard error. That may be there only after the end of its output is, and a program that it
+    /// started may hold it open: then until `time` is up.
+    pub(crate) async fn hear_out(&mut self, time: impl Future<Output = ()>) {
+        let all = poll_fn(|context| {
+            self.read_complaint(context);
+            if self.process.stderr.is_none() { Poll::Ready(()) } else { Poll::Pending }
+        });
+        select(pin!(all), pin!(time)).await;
     }
 
     /// The end of what it wrote to its standard error, in one line.

@@ -24,6 +24,8 @@ use crate::{Adapter, Diagnostic, IntelError, PositionEncoding, Spawn, SpawnError
 
 /// Codes of errors that only say: ask again.
 const ASK_AGAIN: [i64; 2] = [-32801, -32802];
+/// How long the last words of a server that ended are waited for, where another program holds its standard error open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long to wait before asking again.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -200,10 +202,13 @@ impl Session {
     async fn broken(&mut self, broken: Broken) -> IntelError {
         let server = self.adapter.name.clone();
         match broken {
-            Broken::Ended => match self.view.why_ended().await {
-                Some(detail) => IntelError::Protocol { server, detail },
-                None => IntelError::Ended { server, detail: self.connection.complaint() },
-            },
+            Broken::Ended => {
+                if let Some(detail) = self.view.why_ended().await {
+                    return IntelError::Protocol { server, detail };
+                }
+                self.connection.hear_out(self.host.sleep(LAST_WORDS)).await;
+                IntelError::Ended { server, detail: self.connection.complaint() }
+            }
             Broken::Frame(error) => IntelError::Protocol { server, detail: error.to_string() },
             Broken::Flood(what) => IntelError::Protocol { server, detail: what.to_owned() },
         }

@@ -10,13 +10,14 @@ use crate::support::{World, path};
 pub(crate) const FILES: [(&str, &str); 2] = [("a.mock", "one\ntwo ERR\n"), ("b.mock", "three\n")];
 
 pub(crate) fn all() -> Vec<Trial> {
-    let trials: [(&str, fn()); 16] = [
+    let trials: [(&str, fn()); 17] = [
         ("what is no frame is an error that names the server", garbage),
         ("a message that is too large is refused before it is read", huge),
         ("a server that never introduces itself is not waited for", sleeps),
         ("a server that never answers runs out of time, and is ended", silent),
         ("a server that crashes is started three times", crash),
         ("a server that crashes when it is asked is told with its last words", crash_when_asked),
+        ("last words that come after the end of its output are told", last_words),
         ("a flood ends with the time of the question", flood),
         ("a flood of diagnostics is bounded", flood_of_diagnostics),
         ("a server that asks is answered", asks),
@@ -94,6 +95,19 @@ fn sleeps() {
     let last = (0..9).map(|_| refused(&world)).find(|error| !error.contains("loading"));
     assert_eq!(last.unwrap(), "mock was ended: it did not introduce itself within 4 s");
     assert_eq!(world.intel.servers()[0].crashes, 1);
+}
+
+fn last_words() {
+    let mut settings = settings("good");
+    "sh".clone_into(&mut settings.adapters[0].command);
+    // The second one leaves a program behind that holds its standard error open.
+    for (line, told) in [
+        ("exec >&-; sleep 0.2; echo out of luck >&2", "mock ended; its last words: out of luck"),
+        ("sleep 60 >/dev/null & echo out of luck >&2", "mock ended; its last words: out of luck"),
+    ] {
+        settings.adapters[0].args = vec!["-c".to_owned(), line.to_owned()];
+        assert_eq!(refused(&World::new(&FILES, settings.clone())), told, "{line}");
+    }
 }
 
 fn silent() {
