@@ -52,6 +52,7 @@ use settings::Settings;
 use watched::Watched;
 
 /// What an agent of the user's needs in a view beside the workspace.
+#[cfg(feature = "acp")]
 #[derive(Debug, Clone)]
 pub(crate) struct AgentNeeds {
     /// Folders that it reads; what it writes to them is forgotten.
@@ -150,6 +151,7 @@ impl Views {
     }
 
     /// The same for an agent of the user's, which needs more than a command does.
+    #[cfg(feature = "acp")]
     pub(crate) fn for_agent(mut self, needs: AgentNeeds) -> Self {
         let AgentNeeds { tools, shared, copied, emptied, show, network, address_space } = needs;
         self.options.tools.extend(tools);

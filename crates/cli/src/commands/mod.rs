@@ -39,7 +39,9 @@ mod undo;
 use std::future::Future;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use crate::args::{Command, ModeArg};
+use crate::args::Command;
+#[cfg(feature = "acp")]
+use crate::args::ModeArg;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;

@@ -1,8 +1,12 @@
 //! What a conversation cost and was good for, in words.
 
 use headstart_agent::AgentHandle;
-use headstart_budget::ledger::{Bill, Entry, Statistics};
-use headstart_forked_query::{Money, Usage};
+#[cfg(feature = "acp")]
+use headstart_budget::ledger::Entry;
+use headstart_budget::ledger::{Bill, Statistics};
+use headstart_forked_query::Money;
+#[cfg(feature = "acp")]
+use headstart_forked_query::Usage;
 
 /// What work ahead was good for in a conversation.
 pub(crate) fn statistics_line(agent: &AgentHandle) -> String {
