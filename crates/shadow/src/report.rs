@@ -235,32 +235,73 @@ const TRACING: [&str; 6] = [
 #[cfg(all(feature = "os", target_os = "linux"))]
 const RENAMING: [&str; 3] = ["cross-device link", "EXDEV", "os error 18"];
 
-/// Whether this output tells that a program wanted to look into a process.
+/// What programs say where the room for files is used up.
 #[cfg(all(feature = "os", target_os = "linux"))]
-pub(crate) fn wanted_to_trace(output: &[u8]) -> bool {
-    says(output, &TRACING)
-}
+const QUOTA: [&str; 2] = ["No space left on device", "ENOSPC"];
 
-/// Whether this output tells that something could not be renamed as it is.
+/// Finds in what a command prints, piece by piece, what it says of [`Refused`].
 #[cfg(all(feature = "os", target_os = "linux"))]
-pub(crate) fn met_another_file_system(output: &[u8]) -> bool {
-    says(output, &RENAMING)
-}
-
-/// Whether this output tells that a program asked for more privileges and did not get them.
-#[cfg(all(feature = "os", target_os = "linux"))]
-pub(crate) fn asked_for_privileges(output: &[u8]) -> bool {
-    says(output, &PRIVILEGES)
-}
-
-/// Whether this output tells that the room for files was used up.
-#[cfg(all(feature = "os", target_os = "linux"))]
-pub(crate) fn met_quota(output: &[u8]) -> bool {
-    says(output, &["No space left on device", "ENOSPC"])
+#[derive(Debug, Default)]
+pub(crate) struct Listener {
+    /// The end of what each stream said so far: words may come in two pieces.
+    ends: [Vec<u8>; 2],
+    heard: Refused,
 }
 
 #[cfg(all(feature = "os", target_os = "linux"))]
-fn says(output: &[u8], words: &[&str]) -> bool {
-    let output = String::from_utf8_lossy(output);
-    words.iter().any(|said| output.contains(said))
+impl Listener {
+    /// What is looked for is at most so long, in bytes.
+    const LONGEST: usize = 64;
+
+    pub(crate) fn take(&mut self, stream: Stream, piece: &[u8]) {
+        let end = &mut self.ends[usize::from(stream == Stream::Err)];
+        end.extend_from_slice(piece);
+        let text = String::from_utf8_lossy(end);
+        let says = |words: &[&str]| words.iter().any(|said| text.contains(said));
+        self.heard.privileges |= says(&PRIVILEGES);
+        self.heard.tracing |= says(&TRACING);
+        self.heard.renaming |= says(&RENAMING);
+        self.heard.quota |= says(&QUOTA);
+        end.drain(..end.len().saturating_sub(Self::LONGEST));
+    }
+
+    /// Adds what was heard to what is known otherwise.
+    pub(crate) fn add_to(&self, refused: &mut Refused) {
+        refused.privileges |= self.heard.privileges;
+        refused.tracing |= self.heard.tracing;
+        refused.renaming |= self.heard.renaming;
+        refused.quota |= self.heard.quota;
+    }
+}
+
+#[cfg(all(test, feature = "os", target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_is_heard_in_whatever_pieces_it_comes() {
+        let all: Vec<&str> = [&PRIVILEGES[..], &TRACING, &RENAMING, &QUOTA].concat();
+        for said in all {
+            assert!(said.len() <= Listener::LONGEST, "{said}");
+            for size in [1, 7, 1000] {
+                let mut listener = Listener::default();
+                for piece in format!("{}{said}\n", "\u{e9} before ".repeat(20)).as_bytes().chunks(size) {
+                    listener.take(Stream::Err, piece);
+                    // What the other stream says in between does not come between.
+                    listener.take(Stream::Out, b"x");
+                }
+                let mut refused = Refused::default();
+                listener.add_to(&mut refused);
+                let of = |words: &[&str]| words.contains(&said);
+                let expected = Refused {
+                    privileges: of(&PRIVILEGES),
+                    tracing: of(&TRACING),
+                    renaming: of(&RENAMING),
+                    quota: of(&QUOTA),
+                    ..Refused::default()
+                };
+                assert_eq!(refused, expected, "{said} in pieces of {size}");
+            }
+        }
+    }
 }

@@ -331,7 +331,8 @@ fn run_here(
     let (end, refused) = ran.map_err(|error| failed(error.to_string()))?;
     let said = said.whole()?;
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut back = if view.has_ended() {
+    let view_ended = view.has_ended();
+    let mut back = if view_ended {
         let why = match end {
             End::Disk => "build output reached its limit on the disk",
             _ => "its time was up",
@@ -343,7 +344,9 @@ fn run_here(
     };
     let (git, git_refused) =
         if back.git { read_repository(views, &mut opened, &mut back, deny) } else { (None, None) };
-    Ok(Came { end, millis, said, back, refused, git, git_refused, notes: Vec::new() })
+    let is_full = refused.quota && !view_ended;
+    let notes = is_full.then(|| "it wrote until the limit of a view was reached".to_owned());
+    Ok(Came { end, millis, said, back, refused, git, git_refused, notes: notes.into_iter().collect() })
 }
 
 /// Whether a command works with the repository, which no other machine has.
@@ -451,6 +454,9 @@ impl Told<'_> {
         }
         if 0 < refused.network {
             output::note("it looked for a network, and a view has none");
+        }
+        if refused.privileges {
+            output::note("it asked for more privileges, and a view gives none");
         }
         if refused.tracing {
             output::note("it wanted to look into a process as a debugger does, and a view refuses that");

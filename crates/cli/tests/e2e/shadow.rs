@@ -270,6 +270,28 @@ fn a_command_of_the_users_own_runs_in_a_view_and_is_applied_if_they_say_so() {
     assert_eq!((&line["view"], line["trials"].as_array().unwrap().len()), (&json!("kernel"), 3), "{check}");
 }
 
+/// What only the command's own words tell: they are passed on as they come, and kept for JSON.
+#[test]
+fn what_a_view_refused_a_command_of_the_users_own_is_told_after_it() {
+    let session = session();
+    session.write("project/folder/file", "x\n");
+    let renames = "import os; os.rename('folder', 'other')";
+    for (line, field, told) in [
+        (vec!["python3", "-c", renames], "renaming", "rename a folder as a whole"),
+        (vec!["bash", "-c", "echo 'ptrace: Operation not permitted.' >&2"], "tracing", "as a debugger does"),
+        (vec!["bash", "-c", "echo 'su: Authentication failure'"], "privileges", "asked for more privileges"),
+        (vec!["bash", "-c", "echo 'No space left on device'"], "quota", "until the limit of a view"),
+    ] {
+        let run = [&["shadow", "run", "--"], &line[..]].concat();
+        let ran = session.run(&run);
+        assert!(ran.stderr.contains(told), "{ran}");
+        let json = session.run(&[&["--json"], &run[..]].concat()).json().pop().unwrap();
+        assert_eq!(json["refused"][field], true, "{json}");
+    }
+    let ran = session.run(&["shadow", "run", "--", "true"]);
+    assert_eq!(ran.stderr, "no file was changed in the view\n", "{ran}");
+}
+
 #[test]
 fn without_an_overlay_a_view_is_a_copy() {
     let session = session().variable("HEADSTART_SHADOW", "copy");

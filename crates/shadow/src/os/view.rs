@@ -20,9 +20,10 @@ use super::copied::{Listing, Original};
 use super::show::Show;
 use super::watch::Watch;
 use super::{init, mountinfo, outside, read, refused, since_now, until_now, watch, written};
+use crate::report::Listener;
 use crate::{
     BuildRoom, Command, End, Limits, Network, Options, Output, Place, ReadBack, ReadRules, Refused,
-    ShadowError, Shown, Spent, Standing, Stream, Tier, layout, report,
+    ShadowError, Shown, Spent, Standing, Stream, Tier, layout,
 };
 
 /// A copy-on-write view of a workspace, held by the processes that were started for it.
@@ -268,7 +269,7 @@ impl View {
     /// that the view ended.
     pub fn run(&mut self, command: &Command) -> Result<Output, ShadowError> {
         let (mut stdout, mut stderr, mut truncated) = (Vec::new(), Vec::new(), false);
-        let (end, mut refused) = self.run_into(command, &mut |stream, bytes| {
+        let (end, refused) = self.run_into(command, &mut |stream, bytes| {
             let kept = match stream {
                 Stream::Out => &mut stdout,
                 Stream::Err => &mut stderr,
@@ -277,16 +278,10 @@ impl View {
             truncated |= room < bytes.len();
             kept.extend_from_slice(&bytes[..room]);
         })?;
-        for said in [&stdout, &stderr] {
-            refused.privileges |= report::asked_for_privileges(said);
-            refused.tracing |= report::wanted_to_trace(said);
-            refused.renaming |= report::met_another_file_system(said);
-            refused.quota |= report::met_quota(said);
-        }
         Ok(Output { end, stdout, stderr, truncated, refused, spent: self.spent })
     }
 
-    /// As [`run`](Self::run), with the output given to `sink` as it comes, all of it. What only the output tells of [`Refused`] is not said.
+    /// As [`run`](Self::run), with the output given to `sink` as it comes, all of it.
     pub fn run_into(
         &mut self,
         command: &Command,
@@ -299,7 +294,11 @@ impl View {
             (Some(build), Ok(ender)) => Some(Watch::start(build, ender, self.room)),
             _ => None,
         };
-        let collected = collect(&mut self.channel, &directory, command, sink);
+        let mut listener = Listener::default();
+        let collected = collect(&mut self.channel, &directory, command, &mut |stream, piece| {
+            listener.take(stream, piece);
+            sink(stream, piece);
+        });
         self.latest = self.latest.max(self.given).max(Some(until_now()));
         if watch.is_some_and(Watch::end) {
             self.end_now();
@@ -308,13 +307,14 @@ impl View {
         match collected {
             Ok(Collected::Done { end, without_route, spent }) => {
                 self.spent = spent;
-                let refused = Refused {
+                let mut refused = Refused {
                     // What the machine counts is not only the view's.
                     network: if self.network == Network::Own { without_route } else { 0 },
                     quota: self.is_full(),
                     outside: outside::written(&self.written, &self.places),
                     ..Refused::default()
                 };
+                listener.add_to(&mut refused);
                 Ok((end, refused))
             }
             Ok(Collected::TimeUp) => {
