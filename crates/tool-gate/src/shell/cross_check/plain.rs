@@ -180,7 +180,8 @@ impl Plain<'_> {
             let is_variable = variable.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
                 && variable.first().is_some_and(|first| !first.is_ascii_digit());
             self.at += 1;
-            if !is_variable {
+            // The grammar takes `_=` without a value for a command.
+            if !is_variable || variable == b"_" {
                 return None;
             }
             self.value()?;
@@ -362,6 +363,8 @@ mod tests {
             "; ls",
             "ls && ; pwd",
             "ls |& cat",
+            "_=",
+            "_= ls",
             "ls | | cat",
             "ls &&",
             "ls |",
