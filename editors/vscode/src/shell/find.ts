@@ -1,7 +1,7 @@
 // Where programs are found. One in the workspace is none: whoever writes there, as the model does, would choose what runs.
 import { constants } from "node:fs";
 import { access, realpath, stat } from "node:fs/promises";
-import { delimiter, isAbsolute, join, sep } from "node:path";
+import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 
 export type Found = { file: string } | { missing: string };
 
@@ -13,7 +13,7 @@ export async function findProgram(name: string, named: string, path: string, fol
     if (!isAbsolute(named)) return { missing: `${named} is no absolute path` };
     const file = await program(named);
     if (file === undefined) return { missing: `${named} is no program` };
-    if (isClosed(named) || isClosed(file)) return { missing: `${named} is in the workspace, and nothing of that is run so` };
+    if (isClosed(named) || isClosed(await real(dirname(named))) || isClosed(file)) return { missing: `${named} is in the workspace, and nothing of that is run so` };
     return { file };
   }
   for (const folder of path.split(delimiter)) {

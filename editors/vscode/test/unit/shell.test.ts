@@ -2,7 +2,7 @@
 // With the program itself: `cargo build -p headstart --all-features` makes it, HEADSTART_BINARY names another one.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
@@ -79,9 +79,16 @@ test("a workspace names no program, and none that lies in it is found", async ()
 
   assert.deepEqual(await find("", `bin:./bin:.:${root}/bin:${home}/links:${home}/linked::${home}/tools`), { file: good });
   assert.deepEqual(await find("", `bin::${root}/bin`), { missing: "the program headstart is not on the PATH" });
+  // A link in the workspace chooses a program as well, and so does a folder that is one only from where this process is.
+  mkdirSync(join(root, "chosen"));
+  symlinkSync(good, join(root, "chosen/headstart"));
+  const before = process.cwd();
+  process.chdir(home);
+  const chosen = await find("", `${root}/chosen:${home}/alias/chosen:tools:./tools`).finally(() => process.chdir(before));
+  assert.deepEqual(chosen, { missing: "the program headstart is not on the PATH" });
   // A workspace that was opened by a link is the same one.
   assert.deepEqual(await find("", `${root}/bin:${home}/alias/bin`, [join(home, "alias")]), { missing: "the program headstart is not on the PATH" });
-  for (const named of [evil, join(home, "links/headstart"), join(home, "linked/headstart"), join(home, "alias/bin/headstart")]) {
+  for (const named of [evil, join(home, "links/headstart"), join(home, "linked/headstart"), join(home, "alias/bin/headstart"), join(root, "chosen/headstart"), join(home, "alias/chosen/headstart")]) {
     assert.match(((await find(named, "")) as { missing: string }).missing, /is in the workspace/, named);
   }
   assert.match(((await find("bin/headstart", "")) as { missing: string }).missing, /no absolute path/);
@@ -204,6 +211,31 @@ test("a command that does not end is ended by its time, by whoever stops it, and
   await assert.rejects(ran(shell, "echo x"), /the window is closed/);
 });
 
+test("so is one that runs below the wall", async () => {
+  using here = machine();
+  const shell = await open(here.root);
+  // By a number that no other process here waits for, and longer than this test does; the gate lets no longer sleep through.
+  const seconds = `29.${process.pid}1`;
+  const sleeping = () =>
+    readdirSync("/proc").some((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, "utf8") === `sleep\0${seconds}\0` && isAlive(Number(name));
+      } catch {
+        return false;
+      }
+    });
+  const unasked = { consented: false, secrets: "closed" } as const;
+  const late = await ran(shell, `echo begun; sleep ${seconds} | cat`, { ...unasked, timeLimitMs: 2_500 });
+  assert.deepEqual([late.timedOut, late.output], [true, "begun\n"]);
+  await until("it has ended by its time", () => !sleeping());
+  const stop = new AbortController();
+  const running = shell.runCommand(request(`sleep ${seconds} | cat`, unasked), stop.signal, () => {});
+  await until("it runs", sleeping);
+  stop.abort(new Error("stopped"));
+  await assert.rejects(running, /stopped/);
+  await until("it has ended by its user", () => !sleeping());
+});
+
 test("what a command leaves in the background ends with it, and is not waited for", async () => {
   using here = machine();
   const shell = await open(here.root);
@@ -212,7 +244,7 @@ test("what a command leaves in the background ends with it, and is not waited fo
   assert.ok(Date.now() - started < 10_000);
   await until("they have ended", () => !output.trim().split("\n").map(Number).some(isAlive));
   // One that left the group still holds the output open: nobody waits for it.
-  const { output: told } = await ran(shell, "setsid sleep 30 & echo $!");
+  const { output: told } = await ran(shell, `setsid sleep 30 & echo $!; until [ "$(cut -d' ' -f6 /proc/$!/stat)" = $! ]; do sleep 0.01; done`);
   assert.ok(Date.now() - started < 20_000);
   const left = Number(told);
   assert.ok(isAlive(left));

@@ -1,0 +1,176 @@
+// A host for one of the extension's bundles, in Node: as much of VS Code's interface as a conversation needs, over a folder on the disk.
+import { readFileSync } from "node:fs";
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import type { FromPage, Item, ToPage, ViewState } from "../../src/view/protocol.js";
+
+const EXTENSION = resolve(".");
+
+class Uri {
+  readonly authority = "";
+  constructor(readonly scheme: string, readonly path: string, readonly query = "") {}
+  get fsPath(): string {
+    return this.path;
+  }
+  static file = (path: string) => new Uri("file", path);
+  static from = ({ scheme, path, query }: { scheme: string; path: string; query?: string }) => new Uri(scheme, path, query);
+  static joinPath = (uri: Uri, ...names: string[]) => new Uri(uri.scheme, join(uri.path, ...names));
+  toString(): string {
+    return `${this.scheme}://${this.path}`;
+  }
+}
+
+class FileSystemError extends Error {
+  constructor(readonly code: string) {
+    super(code);
+  }
+}
+
+class Disposable {
+  constructor(readonly dispose: () => void) {}
+  static from = (...all: { dispose(): void }[]) => new Disposable(() => all.forEach((one) => one.dispose()));
+}
+
+class EventEmitter<Event> {
+  readonly #hear = new Set<(event: Event) => void>();
+  readonly event = (hear: (event: Event) => void) => {
+    this.#hear.add(hear);
+    return new Disposable(() => this.#hear.delete(hear));
+  };
+  fire(event: Event): void {
+    for (const hear of this.#hear) hear(event);
+  }
+  dispose(): void {}
+}
+
+const nothing = () => new Disposable(() => {});
+const absent = (error: NodeJS.ErrnoException) => {
+  throw new FileSystemError(error.code === "ENOENT" ? "FileNotFound" : error.code === "ENOTDIR" ? "FileNotADirectory" : "Unavailable");
+};
+
+export interface HostOptions {
+  bundle: "extension.js" | "web.js";
+  /** The folder of the workspace, and the scheme by which the editor has it. */
+  root: string;
+  scheme?: string;
+  isTrusted?: boolean;
+  settings?: Record<string, unknown>;
+  /** As the folder's own `.vscode/settings.json` says it. */
+  workspaceSettings?: Record<string, unknown>;
+}
+
+/** An editor's window with the chat open. */
+export class DesktopHost {
+  state: ViewState | undefined;
+  readonly items = new Map<string, Item>();
+  readonly #heard = new EventEmitter<FromPage>();
+  readonly #settingsChanged = new EventEmitter<{ affectsConfiguration(name: string): boolean }>();
+  #isClosed = false;
+  readonly #subscriptions: { dispose(): void }[] = [];
+
+  constructor(readonly options: HostOptions) {
+    const { bundle, root } = options;
+    const load = createRequire(import.meta.url);
+    const vscode = this.#vscode();
+    const wanted = (name: string): unknown => {
+      if (name === "vscode") return vscode;
+      // A page has no module of Node's.
+      if (bundle === "web.js") throw new Error(`${name} is asked for`);
+      return load(name);
+    };
+    const module = { exports: {} as { activate(context: unknown): void } };
+    new Function("require", "module", "exports", readFileSync(join(EXTENSION, "dist", bundle), "utf8"))(wanted, module, module.exports);
+    module.exports.activate({
+      extensionUri: Uri.file(EXTENSION),
+      storageUri: undefined,
+      globalStorageUri: Uri.file(join(root, "../storage")),
+      workspaceState: { get: () => undefined, update: () => Promise.resolve() },
+      secrets: { get: () => Promise.resolve(undefined), onDidChange: nothing },
+      subscriptions: this.#subscriptions,
+    });
+    this.say({ type: "ready", draft: "" });
+  }
+
+  say(message: FromPage): void {
+    this.#heard.fire(message);
+  }
+
+  set(name: string, value: unknown): void {
+    (this.options.settings ??= {})[name] = value;
+    this.#settingsChanged.fire({ affectsConfiguration: (asked) => asked === "headstart" || asked === `headstart.${name}` });
+  }
+
+  /** What is still written after that is written nowhere. */
+  close(): void {
+    this.#isClosed = true;
+    for (const one of this.#subscriptions.reverse()) one.dispose();
+  }
+
+  #told(message: ToPage): void {
+    if (message.type !== "state") return;
+    this.state = message.state;
+    if (message.all) this.items.clear();
+    for (const item of message.items) this.items.set(item.key, structuredClone(item));
+  }
+
+  #vscode(): unknown {
+    const { root, scheme = "file", isTrusted = true } = this.options;
+    const inspect = (name: string) => ({ globalValue: this.options.settings?.[name], workspaceValue: this.options.workspaceSettings?.[name] });
+    const webview = {
+      asWebviewUri: (uri: Uri) => uri,
+      cspSource: "",
+      onDidReceiveMessage: this.#heard.event,
+      postMessage: (message: ToPage) => this.#told(message),
+    };
+    return {
+      Uri, FileSystemError, Disposable, EventEmitter,
+      RelativePattern: class {}, MarkdownString: class {},
+      FileType: { File: 1, Directory: 2, SymbolicLink: 64 },
+      FileChangeType: { Changed: 1, Created: 2, Deleted: 3 },
+      DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
+      StatusBarAlignment: { Right: 2 },
+      ProgressLocation: { Window: 10 }, QuickPickItemKind: { Separator: -1 },
+      env: { appName: "a host of tests" },
+      extensions: { getExtension: () => undefined },
+      languages: { getDiagnostics: () => [] },
+      lm: {},
+      commands: { registerCommand: nothing, executeCommand: () => Promise.resolve(), getCommands: () => Promise.resolve([]) },
+      window: {
+        visibleTextEditors: [],
+        activeTextEditor: undefined,
+        createStatusBarItem: () => ({ show() {}, dispose() {} }),
+        onDidChangeActiveTextEditor: nothing,
+        registerWebviewViewProvider: (_: string, view: { resolveWebviewView(view: unknown): void }) => {
+          view.resolveWebviewView({ webview, visible: true, onDidDispose: nothing });
+          return nothing();
+        },
+      },
+      workspace: {
+        isTrusted,
+        workspaceFolders: [{ uri: new Uri(scheme, root), name: "project" }],
+        textDocuments: [],
+        getConfiguration: () => ({
+          inspect,
+          get: (name: string, otherwise: unknown) => inspect(name).workspaceValue ?? inspect(name).globalValue ?? otherwise,
+        }),
+        createFileSystemWatcher: () => ({ onDidCreate: nothing, onDidChange: nothing, onDidDelete: nothing, dispose() {} }),
+        registerTextDocumentContentProvider: nothing,
+        registerFileSystemProvider: nothing,
+        onDidChangeConfiguration: this.#settingsChanged.event,
+        onDidChangeWorkspaceFolders: nothing,
+        onDidChangeTextDocument: nothing,
+        fs: {
+          readFile: (uri: Uri) => readFile(uri.path).catch(absent),
+          writeFile: async (uri: Uri, bytes: Uint8Array) => this.#isClosed || writeFile(uri.path, bytes),
+          createDirectory: async (uri: Uri) => this.#isClosed || mkdir(uri.path, { recursive: true }),
+          rename: (from: Uri, to: Uri) => rename(from.path, to.path),
+          delete: (uri: Uri) => rm(uri.path, { recursive: true }),
+          stat: (uri: Uri) => stat(uri.path).then((found) => ({ type: found.isDirectory() ? 2 : 1, size: found.size, mtime: found.mtimeMs }), absent),
+          readDirectory: (uri: Uri) =>
+            readdir(uri.path, { withFileTypes: true }).then((all) => all.map((one) => [one.name, one.isSymbolicLink() ? 64 : one.isDirectory() ? 2 : 1]), absent),
+        },
+      },
+    };
+  }
+}
