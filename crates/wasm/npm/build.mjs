@@ -9,6 +9,9 @@ import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
 import { filesOf, published } from "./manifest.mjs";
 import { namedInOrder } from "./order.mjs";
+import { laterData } from "./parts/linked.mjs";
+import { split } from "./parts/split.mjs";
+import { needed, watched } from "./parts/watched.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const repository = join(here, "../../..");
@@ -34,9 +37,46 @@ const ready = entries.map(async (entry) => {
   const module = await shipped(entry.made);
   copyFileSync(module, join(output, `${entry.name}.wasm`));
   await writeCode(entry, packed(module));
+  if (isInParts(entry)) await writeParts(entry, module);
 });
 await Promise.all([...ready, ...plain.map(writePlainCode), ...(dev ? [] : ["grammar", "core-and-index"].map(shipped))]);
 writeRest();
+
+/** Whether a page fetches the module of this entry in two parts: the one that is large, and not for developers. */
+function isInParts({ name }) {
+  return name === "headstart" && !dev;
+}
+
+/** Beside a module the two parts that a page fetches in its place: what a conversation begins with, and the rest. */
+async function writeParts({ name, made }, module) {
+  const bytes = readFileSync(module);
+  const { start, rest } = filesOf({ name }).parts;
+  const [first, second] = [start, rest].map((file) => join(modules, made, file));
+  const later = laterData(readFileSync(join(modules, `${made}.map`), "utf8"));
+  const parts = split(bytes, await begins(bytes, made), later);
+  await Promise.all([ordered(parts.rest, second), ordered(parts.start, first)]);
+  copyFileSync(first, join(output, start));
+  copyFileSync(second, join(output, rest));
+}
+
+/** Of each function whether it runs until a conversation has begun. */
+async function begins(bytes, made) {
+  const { module, marks, count } = watched(bytes);
+  const file = join(modules, made, "watched.wasm");
+  writeFileSync(file, module);
+  const given = [join(here, "parts/begin.mjs"), join(output, "node.cjs"), file, marks, count];
+  const { stdout } = await promisify(execFile)(process.execPath, given.map(String));
+  rmSync(file);
+  return needed(bytes, new Set(JSON.parse(stdout)));
+}
+
+/** Writes a module with its functions in the order in which gzip makes it smallest, and without what nothing in it uses. */
+async function ordered(bytes, to) {
+  writeFileSync(to, bytes);
+  await optimise(["--remove-unused-module-elements", to, "-o", to]);
+  writeFileSync(to, namedInOrder(readFileSync(to)));
+  await optimise(["--reorder-functions-by-name", "--strip-debug", to, "-o", to]);
+}
 
 /** The file of a module as it is shipped: for developers as it is, else optimised for size. */
 async function shipped(module) {
@@ -77,16 +117,22 @@ function packed(module) {
  */
 async function writeCode({ name, source, made }, packed) {
   const { browser, node, bundled } = filesOf({ name });
+  const parts = isInParts({ name }) ? filesOf({ name }).parts : undefined;
   const write = (file, platform, options) => {
     const glue = join(modules, made, "glue_bg.js");
     const alias = { "#glue": glue, "#glue-code-index": glue, "#platform": join(here, `src/init-${platform}.ts`), "#packed": packed };
-    const define = { MODULE_FILE: JSON.stringify(`./${name}.wasm`), VERSION: JSON.stringify(manifest.version) };
+    const define = { MODULE_FILE: JSON.stringify(`./${name}.wasm`), ...fileNames(parts), VERSION: JSON.stringify(manifest.version) };
     return bundle(source, file, { define, loader: { ".br": "base64" }, ...options, alias });
   };
-  const exports = await write(browser, "browser", { format: "esm" });
+  const exports = await write(browser, parts ? "parts" : "browser", { format: "esm" });
   await write(bundled, "bundled", { format: "esm", platform: "node" });
   await write(`${node}.cjs`, "node", { format: "cjs", platform: "node" });
   passOn(node, exports);
+}
+
+/** What the code calls the parts. */
+function fileNames(parts) {
+  return parts && { START_FILE: JSON.stringify(`./${parts.start}`), REST_FILE: JSON.stringify(`./${parts.rest}`) };
 }
 
 /** As {@link writeCode}, without what is about a module. */

@@ -1,9 +1,12 @@
 // The manifest of the package as it is published: what each entry loads where, and where the project lives.
 
-/** The code of an entry by where it runs; `browser` is for whatever is not Node, `bundled` for bundles that run in Node. */
+/**
+ * The code of an entry by where it runs; `browser` is for whatever is not Node, `bundled` for bundles that run in Node. `parts` are those of its module,
+ * where a page fetches it in two.
+ */
 export function filesOf({ name }) {
   const suffix = name === "headstart" ? "" : `-${name}`;
-  return { browser: name === "headstart" ? "index.js" : `${name}.js`, node: `node${suffix}`, bundled: `bundled${suffix}.js` };
+  return { browser: name === "headstart" ? "index.js" : `${name}.js`, node: `node${suffix}`, bundled: `bundled${suffix}.js`, parts: { start: `${name}-start.wasm`, rest: `${name}-rest.wasm` } };
 }
 
 /** `manifest` is the one of the source, `plain` are the entries without a module, `home` is the address of the repository, if it has one yet. */

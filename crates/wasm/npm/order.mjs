@@ -1,5 +1,6 @@
 // Which functions of a module stand beside each other: gzip looks back 32 KiB, so the module is smaller where what is alike
 // is close. `namedInOrder` gives every function a name that says its place, for `wasm-opt --reorder-functions-by-name`.
+import { Reader, SECTION, importedTypes, list, number, sectionsOf, sized, text } from "./parts/module.mjs";
 
 /** What counts as alike: sequences of so many bytes that two functions share. */
 const LENGTH = 6;
@@ -9,18 +10,15 @@ const COMMON = 200;
 const WINDOW = 32_000;
 /** Bytes on top of a function's own, or the tiny ones, of which a single sequence is half, would all come first. */
 const HANDICAP = 300;
-const CODE = 10;
-const IMPORT = 2;
 
 /** The bytes of the module with a name section, its names in the order in which the functions should stand. */
 export function namedInOrder(module) {
   const { imported, bodies } = functions(module);
   const names = new Array(bodies.length);
   inOrder(bodies).forEach((index, place) => (names[index] = String(place).padStart(6, "0")));
-  const entries = names.map((name, index) => [...leb(imported + index), ...text(name)]);
-  const map = [...leb(entries.length), ...entries.flat()];
-  const content = [...text("name"), 1, ...leb(map.length), ...map];
-  return Buffer.concat([module, Buffer.from([0, ...leb(content.length), ...content])]);
+  const map = list(names.map((name, index) => Buffer.concat([number(imported + index), text(name)])));
+  const section = sized(text("name"), Buffer.from([1]), sized(map));
+  return Buffer.concat([module, Buffer.from([SECTION.custom]), section]);
 }
 
 /** One after the other the function that shares most, for its size, with what stands within the window before it. */
@@ -86,49 +84,7 @@ function sequencesOf(body) {
 }
 
 function functions(module) {
-  let [at, imported, bodies] = [8, 0, []];
-  const number = () => {
-    for (let [value, shift] = [0, 0]; ; shift += 7) {
-      const byte = module[at++];
-      value |= (byte & 127) << shift;
-      if (byte < 128) return value >>> 0;
-    }
-  };
-  while (at < module.length) {
-    const section = module[at++];
-    const size = number();
-    const end = at + size;
-    if (section === IMPORT) imported = importedFunctions();
-    if (section === CODE) {
-      for (let count = number(); 0 < count; count -= 1) {
-        const length = number();
-        bodies.push(module.subarray(at, (at += length)));
-      }
-    }
-    at = end;
-  }
-  return { imported, bodies };
-
-  function importedFunctions() {
-    const count = number();
-    for (let left = count; 0 < left; left -= 1) {
-      for (const _ of ["module", "name"]) {
-        const length = number();
-        at += length;
-      }
-      if (module[at++] !== 0) throw new Error("the module imports something that is no function");
-      number();
-    }
-    return count;
-  }
-}
-
-function leb(value) {
-  const bytes = [];
-  for (; 128 <= value; value >>>= 7) bytes.push((value & 127) | 128);
-  return [...bytes, value];
-}
-
-function text(value) {
-  return [...leb(value.length), ...Buffer.from(value)];
+  const sections = new Map(sectionsOf(module));
+  const bodies = new Reader(sections.get(SECTION.code)).list((reader) => reader.take(reader.number()));
+  return { imported: importedTypes(sections.get(SECTION.imports)).length, bodies };
 }

@@ -1,26 +1,39 @@
 // How large the package's modules and its entry `headstart/controller` are, in bytes of `gzip -9`, against what they may be: a table, and exit code 1
 // if something is too large: `node sizes.mjs MODULES`. `cargo xtask wasm` starts it after the build.
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
-  "whole module": { goal: 860, limit: 1198 },
+  "to begin a conversation": { goal: 480, limit: 452 },
+  "both parts": { goal: 860, limit: 1220 },
+  "whole module": { limit: 1184 },
   "grammar and its parser": {},
-  "everything else": { limit: 980 },
-  core: { goal: 480, limit: 782 },
-  gate: { limit: 502 },
+  "everything else": { limit: 974 },
+  core: { limit: 776 },
+  gate: { limit: 492 },
   controller: { goal: 30, limit: 30 },
-  "code index": { limit: 258 },
+  "code index": { limit: 256 },
   "the index, over core": { goal: 60, limit: 39 },
 };
 
 const MODULES = ["headstart", "core", "gate", "code-index", "core-and-index", "grammar"];
 const [whole, core, gate, index, indexed, grammar] = MODULES.map((module) => gzipped(join(process.argv[2], module, "small.wasm")));
+const [start, rest] = ["start", "rest"].map((part) => gzipped(join(process.argv[2], "headstart", `headstart-${part}.wasm`)));
 // It has no module; the package lies beside the modules.
 const controller = gzipped(join(process.argv[2], "../headstart/controller.js"));
-const sizes = { "whole module": whole, "grammar and its parser": grammar, "everything else": whole - grammar, core, gate, controller, "code index": index, "the index, over core": indexed - core };
+const sizes = {
+  "to begin a conversation": start,
+  "both parts": start + rest,
+  "whole module": whole,
+  "grammar and its parser": grammar,
+  "everything else": whole - grammar,
+  core,
+  gate,
+  controller,
+  "code index": index,
+  "the index, over core": indexed - core,
+};
 const rows = Object.entries(sizes).map(([part, size]) => ({ part, size, ...BUDGETS[part] }));
 for (const line of table(rows)) console.log(line);
 for (const { part, size, limit } of rows.filter(({ size, limit }) => limit < size)) {
@@ -37,6 +50,7 @@ function table(rows) {
   return [`  ${"KiB, gzipped".padEnd(24)}${["size", "goal", "", "limit"].map(cell).join("")}`, ...lines];
 }
 
+/** By the program itself: what Node's own comes to differs by a percent, and between its versions. */
 function gzipped(file) {
-  return gzipSync(readFileSync(file), { level: 9 }).length / 1024;
+  return execFileSync("gzip", ["-9", "--stdout", file], { maxBuffer: 64 * 1024 * 1024 }).length / 1024;
 }

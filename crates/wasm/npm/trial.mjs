@@ -13,8 +13,8 @@ const [dev, all] = ["--dev", "--all"].map((option) => process.argv.includes(opti
 const named = process.argv.slice(4).filter((argument) => !argument.startsWith("--"));
 /** What is installed in a folder. The tools of `more` are named by version, without a lock: theirs would have to list every platform. */
 const WANTED = { "": "package-lock.json", more: "more/package.json" };
-/** Tests of what a package for developers does not have: a module for each entry. */
-const OF_OWN_MODULES = ["test/entries.test.mjs"];
+/** Tests of what a package for developers does not have: a module for each entry, and one in two parts. */
+const OF_OWN_MODULES = ["test/entries.test.mjs", "parts.test.mjs"];
 
 const kept = Object.keys(WANTED).filter((part) => existsSync(join(folder, part, "node_modules")) && same(WANTED[part]));
 clear(folder, ["node_modules", "more"]);

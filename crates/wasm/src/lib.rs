@@ -16,6 +16,11 @@
 //! - **An entry of the npm package is a list of exports and a module.** `wasm/npm/src/{index,core,gate,code-index}.ts` are the lists; the
 //!   modules are the examples of `crates/wasm`, which differ in features only. What a feature leaves out has to stand in a module of the crate
 //!   of its own.
+//! - **A page fetches the module of `headstart` in two parts** (`wasm/npm/parts`), cut after it is linked: what runs until a conversation has its
+//!   first answer, found by beginning some, and the rest, with all that reads shell commands. Both have one memory and one table, so no verdict
+//!   crosses as JSON and nothing is in both. Which part has a function decides when it can run, never what it does: one of the rest that is
+//!   called before that is there has it loaded at once, or throws. The build fails where a function of the first part reads data of the grammar.
+//!   Node and whoever hands in bytes load one piece.
 //! - **The controller and its filter are written twice**, in Rust and, for the npm package, in TypeScript (`wasm/npm/src/followup`), for a page
 //!   that wants a suggestion in a field and nothing else is to load no module. What is data is written once: `followup-state/tables.json`,
 //!   which a test compares with the Rust lists. What is logic is held by one set of texts and histories (`followup-state/tests/shared`), run by

@@ -27,6 +27,9 @@ const MODULES: [(&str, &str); 6] = [
     ("grammar", "shell"),
 ];
 
+/// The module that a page fetches in two parts. Which data belongs to which of them is known from the linker's map.
+const IN_PARTS: &str = "headstart";
+
 /// The one module that is every entry's for developers.
 const ALL: [(&str, &str); 1] = [("headstart", "engine,shell,code-index")];
 
@@ -45,6 +48,13 @@ impl Profile {
         match self {
             Self::Small => "modules",
             Self::Dev => "modules-dev",
+        }
+    }
+
+    pub(super) fn of_cargo(self) -> &'static str {
+        match self {
+            Self::Small => "wasm",
+            Self::Dev => "wasm-dev",
         }
     }
 
@@ -89,6 +99,11 @@ fn build_modules(toolchain: &Toolchain, profile: Profile, folder: &Path) -> Resu
     for (name, features) in profile.modules() {
         let module = toolchain.build_module(profile, name, features)?;
         bind(&bindgen, &module, &folder.join(name))?;
+        if (profile, *name) == (Profile::Small, IN_PARTS) {
+            let map = module.with_extension("map");
+            std::fs::copy(&map, folder.join(name).with_extension("map"))
+                .map_err(|source| WasmError::File { path: map, source })?;
+        }
     }
     Ok(())
 }

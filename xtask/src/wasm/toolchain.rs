@@ -11,6 +11,8 @@ use self::places::Places;
 use super::{Profile, WasmError, complete};
 
 pub(super) const TARGET: &str = "wasm32-unknown-unknown";
+/// The crate whose examples are the modules of the npm package.
+const MODULES: &str = "headstart-wasm";
 const FLAGS_VARIABLE: &str = "CFLAGS_wasm32_unknown_unknown";
 
 /// A toolchain that can build for WebAssembly.
@@ -47,23 +49,29 @@ impl Toolchain {
         complete(self.cargo_for_wasm(&["build", "-q", "-p", package]).args(arguments))
     }
 
-    /// Builds a module of the npm package, with these features of its crate; where it is.
+    /// Builds a module of the npm package, with these features of its crate; where it is. Beside one that is small lies what the linker says of
+    /// where everything is in it, with the suffix `map`.
     pub(super) fn build_module(
         &self,
         profile: Profile,
         name: &str,
         features: &str,
     ) -> Result<PathBuf, WasmError> {
-        let profile = match profile {
-            Profile::Small => "wasm",
-            Profile::Dev => "wasm-dev",
-        };
-        let features = format!("--features={features}");
-        let arguments = ["--profile", profile, "--example", name, "--no-default-features", &features];
-        self.build("headstart-wasm", &arguments)?;
-        let folder = self.target_folder.join(TARGET).join(profile).join("examples");
+        let (cargo_profile, features) = (profile.of_cargo(), format!("--features={features}"));
+        let folder = self.target_folder.join(TARGET).join(cargo_profile).join("examples");
         // A library's file has no hyphens.
-        Ok(folder.join(name.replace('-', "_")).with_extension("wasm"))
+        let module = folder.join(name.replace('-', "_")).with_extension("wasm");
+        let arguments = ["--profile", cargo_profile, "--example", name, "--no-default-features", &features];
+        match profile {
+            Profile::Dev => self.build(MODULES, &arguments)?,
+            Profile::Small => {
+                eprintln!("xtask: building {MODULES} {} for {TARGET}", arguments.join(" "));
+                let map = format!("-Clink-arg=-Map={}", module.with_extension("map").display());
+                let mut build = self.cargo_for_wasm(&["rustc", "-q", "-p", MODULES]);
+                complete(build.args(arguments).args(["--", &map]))?;
+            }
+        }
+        Ok(module)
     }
 
     /// Runs the tests of the npm package's crate as WebAssembly, in Node.

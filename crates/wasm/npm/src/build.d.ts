@@ -1,5 +1,8 @@
 /** The module of this entry, beside its code, such as `./headstart.wasm`. The build puts it in. */
 declare const MODULE_FILE: string;
+/** The parts of that module, where it has some. The build puts them in. */
+declare const START_FILE: string;
+declare const REST_FILE: string;
 /** The version of the package. The build puts it in. */
 declare const VERSION: string;
 

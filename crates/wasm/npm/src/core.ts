@@ -14,7 +14,7 @@ export {
 export { commit, Overlay } from "./files.js";
 export { filterSuggestion } from "./filter.js";
 export { judge } from "./verdicts.js";
-export { type ModuleSource, init, initSync, version } from "./init.js";
+export { type ModuleSource, init, initSync, initToBegin, version } from "./init.js";
 export { MemoryTree } from "./memory-tree.js";
 export { fetchModel } from "./models.js";
 export { recordedModel } from "./recorded.js";

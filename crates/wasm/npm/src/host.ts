@@ -3,6 +3,7 @@ import { Answers, single, wantsName } from "./answers.js";
 import { toJson } from "./call.js";
 import { InputError, mistyped } from "./errors.js";
 import { Overlay } from "./files.js";
+import { rest } from "./init.js";
 import { optional, required } from "./options.js";
 import type { raw } from "./raw.js";
 import { Sleep } from "./timers.js";
@@ -192,5 +193,15 @@ async function* events(answer: AsyncIterable<ModelEvent>): AsyncGenerator<string
   if (typeof iterable?.[Symbol.asyncIterator] !== "function") {
     throw new InputError("the model's `stream` gave nothing that can be iterated");
   }
-  for await (const event of iterable) yield toJson("event", event);
+  // What comes of an answer, and of none, is for the part of the module that may still be on its way.
+  try {
+    for await (const event of iterable) {
+      const missing = rest();
+      if (missing) await missing;
+      yield toJson("event", event);
+    }
+  } finally {
+    const missing = rest();
+    if (missing) await missing;
+  }
 }

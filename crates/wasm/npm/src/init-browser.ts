@@ -1,4 +1,5 @@
 // Where the module comes from in browsers, and in everything else that is not Node.
+import type { Later } from "./later.js";
 
 /** What to do where the file is not there. */
 export const ADVICE = `your bundler has to copy the file of new URL("${MODULE_FILE}", import.meta.url)`;
@@ -17,3 +18,6 @@ export function open(address: string | URL): Promise<Response> {
 export function atFirstUse(): BufferSource | undefined {
   return undefined;
 }
+
+/** The module is in one piece here. */
+export const later: Later | undefined = undefined;

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { brotliDecompressSync } from "node:zlib";
 // The module, packed by brotli, in base64. The build puts it in.
 import packed from "#packed";
+import type { Later } from "./later.js";
 
 /** What to do where it cannot be had, which is a runtime without `node:zlib`. */
 export const ADVICE = "this code is for Node, and for what has its modules";
@@ -24,3 +25,6 @@ export function open(address: string | URL): Promise<Response | BufferSource> {
 export function atFirstUse(): BufferSource {
   return brotliDecompressSync(Buffer.from(packed, "base64"));
 }
+
+/** The module is in one piece here. */
+export const later: Later | undefined = undefined;

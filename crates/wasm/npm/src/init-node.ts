@@ -1,4 +1,5 @@
 // Where the module comes from in Node: from the file beside this code (a CommonJS module), at the first use.
+import type { Later } from "./later.js";
 
 // Asked for when they are needed: in a bundle that is an ES module, `require` itself is an error, and is to be told as one.
 const fs = () => require("node:fs") as typeof import("node:fs");
@@ -24,3 +25,6 @@ export function open(address: string | URL): Promise<Response | BufferSource> {
 export function atFirstUse(): BufferSource {
   return fs().readFileSync(path().join(__dirname, MODULE_FILE));
 }
+
+/** The module is in one piece here. */
+export const later: Later | undefined = undefined;

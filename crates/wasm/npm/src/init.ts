@@ -1,5 +1,5 @@
 import * as glue from "#glue";
-import { ADVICE, atFirstUse, open, packaged } from "#platform";
+import { ADVICE, atFirstUse, later, open, packaged } from "#platform";
 import { HeadstartError } from "./errors.js";
 import type { ModuleSource } from "./packaged.js";
 
@@ -14,6 +14,10 @@ const { __wbg_set_wasm: setExports } = glue as unknown as { __wbg_set_wasm(expor
 let exported: WebAssembly.Exports | undefined;
 let loading: Promise<void> | undefined;
 
+/** What the module lacks that runs: `rest` while that is fetched, or was not to be had. */
+let lacks: "nothing" | "rest" = "nothing";
+let loadingRest: Promise<void> | undefined;
+
 /**
  * Loads the module; needed before anything else, but not in Node and in bundles for it.
  *
@@ -25,6 +29,38 @@ let loading: Promise<void> | undefined;
  * @throws {HeadstartError} `not_loaded`: the module could not be had or is no module of this package's.
  */
 export function init(source?: ModuleSource): Promise<void> {
+  if (exported) return rest() ?? Promise.resolve();
+  // All is wanted, so both parts are fetched at the same time.
+  const fetched = source === undefined && loading === undefined ? later?.fetched() : undefined;
+  fetched?.catch(() => {});
+  return begun(source).then(() => rest(fetched));
+}
+
+/**
+ * Loads what a conversation begins with: a page can make an {@link Agent} and its model, and send a prompt. The rest follows by itself; the first
+ * answer of a model waits for it, so for whoever uses nothing else there is nothing to do. Before anything else is used, {@link init} has to have
+ * come to its end: what is asked of the rest before stops the page until that is fetched.
+ *
+ * Only in a browser, and only of `headstart` itself, is there a part that is smaller; elsewhere this is {@link init}.
+ */
+export function initToBegin(): Promise<void> {
+  return begun(undefined).then(() => {
+    // Whoever needs it is told of a failure, and has it tried again.
+    rest()?.catch(() => {});
+  });
+}
+
+/** @internal What the module lacks is waited for; `undefined` where nothing does. */
+export function rest(fetched?: Promise<Response>): Promise<void> | undefined {
+  if (lacks === "nothing") return undefined;
+  loadingRest ??= loadRest(fetched).catch((cause: unknown) => {
+    loadingRest = undefined;
+    throw notLoaded(cause);
+  });
+  return loadingRest;
+}
+
+function begun(source: ModuleSource | undefined): Promise<void> {
   if (exported) return Promise.resolve();
   loading ??= load(source).catch((cause: unknown) => {
     loading = undefined;
@@ -48,22 +84,58 @@ const imports: WebAssembly.Imports = { "./glue_bg.js": glue as unknown as WebAss
 async function load(source: ModuleSource | undefined): Promise<void> {
   const given = await (source ?? packaged());
   const found = typeof given === "string" || given instanceof URL ? await open(given) : given;
-  const instance = await instantiate(found);
+  const instance = await instantiate(found, imports);
   // Somebody may have called `initSync` meanwhile.
-  if (!exported) start(instance);
+  if (exported) return;
+  if (source === undefined && later !== undefined) haveRestAskedFor(instance);
+  start(instance);
 }
 
-async function instantiate(source: BufferSource | WebAssembly.Module | Response): Promise<WebAssembly.Instance> {
-  if (source instanceof WebAssembly.Module) return WebAssembly.instantiate(source, imports);
+/** The first part asks for the rest by the last place of its table, which takes functions of modules only. */
+function haveRestAskedFor({ exports }: WebAssembly.Instance): void {
+  lacks = "rest";
+  const functions = exports["table0"] as WebAssembly.Table;
+  const passedOn = new WebAssembly.Instance(new WebAssembly.Module(PASSES_ON), { a: { b: loadRestNow } });
+  functions.set(functions.length - 1, passedOn.exports["c"]);
+}
+
+/** A module that exports as `c` what it imports as `a.b`: a function without arguments. */
+const PASSES_ON = Uint8Array.from("\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02\x07\x01\x01a\x01b\0\0\x07\x05\x01\x01c\0\0", (character) =>
+  character.charCodeAt(0),
+);
+
+const restImports = (): WebAssembly.Imports => ({ ...imports, start: exported as WebAssembly.ModuleImports });
+
+async function loadRest(fetched = later?.fetched()): Promise<void> {
+  // Where it was needed at once meanwhile, it is there twice, which does no harm: all that it has is constant.
+  await instantiate(await (fetched as Promise<Response>), restImports());
+  lacks = "nothing";
+}
+
+/** The rest is needed before it is there, by a function that cannot wait. */
+function loadRestNow(): void {
+  const bytes = later?.atOnce();
+  if (bytes === undefined) {
+    throw new HeadstartError("not_initialized", "this needs all of the module: `await init()` before anything but a conversation");
+  }
+  new WebAssembly.Instance(new WebAssembly.Module(bytes), restImports());
+  lacks = "nothing";
+}
+
+async function instantiate(
+  source: BufferSource | WebAssembly.Module | Response,
+  imported: WebAssembly.Imports,
+): Promise<WebAssembly.Instance> {
+  if (source instanceof WebAssembly.Module) return WebAssembly.instantiate(source, imported);
   if (!(typeof Response === "function" && source instanceof Response)) {
-    return (await WebAssembly.instantiate(source as BufferSource, imports)).instance;
+    return (await WebAssembly.instantiate(source as BufferSource, imported)).instance;
   }
   if (!source.ok) throw new Error(`${source.url} answered ${source.status}`);
   // Servers that do not know the type are common; streaming insists on it.
   const streams = source.headers.get("content-type")?.startsWith("application/wasm");
   const { instance } = streams
-    ? await WebAssembly.instantiateStreaming(source, imports)
-    : await WebAssembly.instantiate(await source.arrayBuffer(), imports);
+    ? await WebAssembly.instantiateStreaming(source, imported)
+    : await WebAssembly.instantiate(await source.arrayBuffer(), imported);
   return instance;
 }
 

@@ -1,5 +1,6 @@
 import { inBackground, wantsName } from "./answers.js";
 import { toError } from "./errors.js";
+import { rest } from "./init.js";
 import { type Fields, optional, options as checked, required } from "./options.js";
 import { raw } from "./raw.js";
 import { Limiter, POLICIES, patiently, purposeOf } from "./retry.js";
@@ -166,9 +167,12 @@ class Exchange {
     try {
       response = await this.within(this.limits.firstByteMs, () => this.fetch(url, options));
     } catch (error) {
+      await rest();
       if (signal.aborted) throw reasonOf(signal);
       throw toError(this.notSent(url, error, decoder));
     }
+    // What an answer says, or why there is none, is for the part of the module that may still be on its way.
+    await rest();
     if (response.type === "opaqueredirect" || (300 <= response.status && response.status < 400)) {
       throw toError(this.wire.handle.stranger(redirect(response, url), this.key));
     }

@@ -1,4 +1,5 @@
 import { call, calling, toJson } from "./call.js";
+import { rest } from "./init.js";
 import { type Fields, optional, options as checked } from "./options.js";
 import { raw } from "./raw.js";
 import { Sleep } from "./timers.js";
@@ -22,6 +23,7 @@ export function recordedModel(recording: Recording, options: RecordedOptions = {
     async *stream(request, signal): AsyncGenerator<ModelEvent> {
       optional("signal", signal, "signal");
       signal?.throwIfAborted();
+      await rest();
       const answer = call(() => recorded.stream(toJson("request", request)));
       const stop = () => answer.cancel();
       signal?.addEventListener("abort", stop);
