@@ -1,13 +1,14 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { type Plugin, defineConfig } from "vite";
 
-/** The module begins to be fetched with the page, and not when its code has come. */
+/** What of the module a conversation begins with begins to be fetched with the page, and not when its code has come. For developers it is in one piece. */
 const preloadModule: Plugin = {
   name: "preload-module",
   transformIndexHtml: {
     order: "post",
     handler(_, { bundle, path }) {
-      const module = Object.keys(bundle ?? {}).find((name) => /headstart-[^/]*\.wasm$/.test(name));
+      const modules = Object.keys(bundle ?? {}).filter((name) => /headstart-[^/]*\.wasm$/.test(name));
+      const module = modules.find((name) => name.includes("headstart-start-")) ?? modules[0];
       if (module === undefined || path !== "/index.html") return [];
       return [{ tag: "link", attrs: { rel: "preload", as: "fetch", type: "application/wasm", crossorigin: "", href: `./${module}` }, injectTo: "head" }];
     },

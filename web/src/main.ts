@@ -1,7 +1,7 @@
 import "./style/base.css";
 import "./style/chat.css";
 import "./style/views.css";
-import { init } from "headstart";
+import { init, initToBegin } from "headstart";
 import { type Remote, remoteModel } from "./model/remote.js";
 import { FIRST_PROMPT, SYSTEM, sampleFiles } from "./sample/files.js";
 import { sceneModel } from "./sample/recorded.js";
@@ -66,8 +66,8 @@ class App {
 
   /** The view of the gate is not there at first, for a conversation needs none of it. */
   #fetchGate(): Promise<void> {
-    this.#fetchedGate ??= import("./views/gate.js").then(
-      ({ GateView }) => {
+    this.#fetchedGate ??= Promise.all([import("./views/gate.js"), init()]).then(
+      ([{ GateView }]) => {
         this.#gate = new GateView((text) => this.#announce(text));
         this.#play.dom.after(this.#gate.dom);
         this.#gate.show(viewAsked() === "gate");
@@ -192,7 +192,7 @@ function viewAsked(): ViewName {
   return Object.hasOwn(VIEWS, asked) ? (asked as ViewName) : "play";
 }
 
-const engine = init();
+const engine = initToBegin();
 const found = load();
 const opening = found === undefined && viewAsked() === "play" ? new Opening(FIRST_PROMPT) : undefined;
 if (opening) {
