@@ -9,7 +9,7 @@ use headstart_speculation::{CallStage, task_title};
 use headstart_tool_gate::{Declaration, built_in};
 
 use super::show::{self, Line};
-use crate::conversation::words::{call_title_of, subject};
+use crate::conversation::words::{call_title_of, counted, subject};
 use crate::output::shortened;
 use crate::terminal::{LiveRow, Style};
 
@@ -29,9 +29,9 @@ pub(super) fn is_read(call: &ToolCall) -> bool {
     Declaration::built_in(&call.name) == Some(&built_in::READ_FILE)
 }
 
-/// The lines of a call that has ended; `written` is what an edit of the user's turn changed.
-pub(super) fn ended(item: &CallItem, written: Option<&ChangeSet>) -> Vec<Line> {
-    let said = Said::of(item);
+/// The lines of a call that has ended; `written` is what an edit of the user's turn changed, `hint` says how to see what is left out.
+pub(super) fn ended(item: &CallItem, written: Option<&ChangeSet>, hint: &str) -> Vec<Line> {
+    let said = Said::of(item, hint);
     let mut detail: Vec<String> = written.map(counts).into_iter().collect();
     detail.extend(said.end.clone());
     detail.extend(item.took.filter(|took| LEAST_TOLD <= *took).map(seconds));
@@ -89,9 +89,9 @@ pub(super) fn running_rows(text: String, ran: Option<Duration>, printed: Option<
 }
 
 /// The lines of a command of the user's own that has ended: more of what it printed, for that is what they want to see.
-pub(super) fn own_ended(line: &str, took: Duration, ended: &Result<String, String>) -> Vec<Line> {
+pub(super) fn own_ended(line: &str, took: Duration, ended: &Result<String, String>, hint: &str) -> Vec<Line> {
     let output = match ended {
-        Ok(output) => Ended::of(output, OWN_LINES, OWN_LINES),
+        Ok(output) => Ended::of(output, OWN_LINES, OWN_LINES, hint),
         Err(error) => Ended { end: Some("not run".to_owned()), lines: vec![error.clone()] },
     };
     let mut detail: Vec<String> = output.end.clone().into_iter().collect();
@@ -121,13 +121,13 @@ fn seconds(time: Duration) -> String {
 /// What there is to say of a result.
 struct Said {
     failed: bool,
-    /// How a command ended, where not as it should; what a sub-task came to.
+    /// How a command ended, where not as it should; what a search found; what a sub-task came to.
     end: Option<String>,
     rows: Vec<Line>,
 }
 
 impl Said {
-    fn of(item: &CallItem) -> Self {
+    fn of(item: &CallItem, hint: &str) -> Self {
         let failed = item.stage == CallStage::Errored;
         match &item.outcome {
             // Whoever declined it knows.
@@ -139,7 +139,7 @@ impl Said {
                 Self { failed: true, end: None, rows: message.trim().lines().map(row).collect() }
             }
             Some(ToolOutcome::Output(output)) if Declaration::is_shell(&item.call.name) => {
-                Self::of_command(output.as_str().unwrap_or_default())
+                Self::of_command(output.as_str().unwrap_or_default(), hint)
             }
             Some(ToolOutcome::Output(output)) if task_title(&item.call).is_some() => {
                 // What its calls came to is the last line.
@@ -147,15 +147,16 @@ impl Said {
                 let came_to = last.trim_start_matches('[').trim_end_matches(']');
                 Self { failed, end: Some(shortened(came_to, 200)), rows: Vec::new() }
             }
-            Some(outcome @ ToolOutcome::Output(_)) => {
-                Self { failed, end: None, rows: show::outcome_lines(&item.call, outcome) }
+            Some(outcome @ ToolOutcome::Output(output)) => {
+                let end = output.as_str().and_then(|text| found(&item.call.name, text));
+                Self { failed, end, rows: show::outcome_lines(&item.call, outcome) }
             }
             None => Self { failed, end: None, rows: Vec::new() },
         }
     }
 
-    fn of_command(output: &str) -> Self {
-        let Ended { end, lines } = Ended::of(output, DONE_LINES, FAILED_LINES);
+    fn of_command(output: &str, hint: &str) -> Self {
+        let Ended { end, lines } = Ended::of(output, DONE_LINES, FAILED_LINES, hint);
         let rows = lines.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect();
         Self { failed: end.is_some(), end, rows }
     }
@@ -170,7 +171,7 @@ struct Ended {
 
 impl Ended {
     /// A command's result ends with notes in square brackets. So many lines stay, of one that is done and of one that failed.
-    fn of(output: &str, done: (usize, usize), failed: (usize, usize)) -> Self {
+    fn of(output: &str, done: (usize, usize), failed: (usize, usize), hint: &str) -> Self {
         let mut lines = printed_lines(output);
         let mut end = None;
         let mut notes = Vec::new();
@@ -184,9 +185,38 @@ impl Ended {
             }
             lines.pop();
         }
-        let (beginning, last) = if end.is_some() { failed } else { done };
+        let kept = if end.is_some() { failed } else { done };
         lines.extend(notes.into_iter().rev());
-        Self { end, lines: show::excerpt(&lines, beginning, last) }
+        Self { end, lines: show::excerpt(&lines, kept, hint) }
+    }
+}
+
+/// How much a search found, by the lines of its output: a note of its own stands in square brackets.
+fn found(tool: &str, output: &str) -> Option<String> {
+    let is_note = |line: &&str| line.starts_with('[') && line.ends_with(']');
+    let is_cut = output.lines().any(|line| is_note(&line) && line.starts_with("[stopped "));
+    let lines: Vec<&str> =
+        output.lines().filter(|line| !line.trim().is_empty()).filter(|line| !is_note(line)).collect();
+    let more = if is_cut { "+" } else { "" };
+    match tool {
+        "glob" => Some(format!("{}{more}", counted(lines.len(), "file"))),
+        "grep" => {
+            // A match is `PATH:LINE:TEXT`; where lines around it are shown, they stand below their path.
+            let mut files: Vec<&str> = Vec::new();
+            for line in &lines {
+                let mut parts = line.splitn(3, ':');
+                let (path, number) = (parts.next()?, parts.next()?);
+                number.parse::<u64>().ok()?;
+                if !files.contains(&path) {
+                    files.push(path);
+                }
+            }
+            match lines.len() {
+                0 => Some("nothing found".to_owned()),
+                matches => Some(format!("{matches}{more} in {}", counted(files.len(), "file"))),
+            }
+        }
+        _ => None,
     }
 }
 
@@ -235,20 +265,42 @@ mod tests {
     }
 
     #[test]
+    fn a_search_says_how_much_it_found() {
+        for (tool, output, expected) in [
+            ("grep", "a.rs:1:fn add\na.rs:9:add: 3\nb/c.rs:2:[add]\n", Some("3 in 2 files")),
+            (
+                "grep",
+                "a.rs:1:x\n[stopped after 1 matching lines; a narrower pattern shows the rest]\n",
+                Some("1+ in 1 file"),
+            ),
+            ("grep", "[no line in . matches x]\n", Some("nothing found")),
+            ("grep", "a.rs\n  1-x\n  2:y\n", None),
+            ("glob", "a.rs\nb/c.rs\n", Some("2 files")),
+            ("glob", "[no file below . matches x]\n", Some("0 files")),
+            ("ls", "a.rs\n", None),
+        ] {
+            assert_eq!(found(tool, output).as_deref(), expected, "{tool} {output:?}");
+        }
+    }
+
+    #[test]
     fn how_a_command_ended_is_in_its_line_and_its_output_is_short() {
         let rows = |said: &Said| said.rows.iter().map(|(row, _)| row.trim().to_owned()).collect::<Vec<_>>();
         let many = (1..=40).map(|line| line.to_string()).collect::<Vec<_>>().join("\n");
-        let done = Said::of_command(&many);
-        assert_eq!((done.failed, rows(&done).join(" ")), (false, "1 2 … 35 more lines 38 39 40".to_owned()));
-        let failed = Said::of_command(&format!("{many}\n[exit code 101]"));
+        let done = Said::of_command(&many, " (Ctrl-T)");
+        assert_eq!(
+            (done.failed, rows(&done).join(" ")),
+            (false, "1 2 … 35 more lines (Ctrl-T) 38 39 40".to_owned())
+        );
+        let failed = Said::of_command(&format!("{many}\n[exit code 101]"), "");
         assert_eq!(failed.end.as_deref(), Some("exit 101"));
         assert_eq!(rows(&failed).join(" "), "1 2 … 30 more lines 33 34 35 36 37 38 39 40");
-        let cut = Said::of_command("a\n[the output was cut]\n[exit code 1]");
+        let cut = Said::of_command("a\n[the output was cut]\n[exit code 1]", "");
         assert_eq!(
             (cut.end.as_deref(), rows(&cut).join(" ")),
             (Some("exit 1"), "a [the output was cut]".to_owned())
         );
-        let nothing = Said::of_command("[no output]");
+        let nothing = Said::of_command("[no output]", "");
         assert!(!nothing.failed && nothing.rows.is_empty());
     }
 }

@@ -1,9 +1,12 @@
 //! The row above the prompt that says how far the work ahead is. It never tells the prompt, which may not show yet.
 
+use std::time::Duration;
+
 use headstart_agent::{Ahead, WorkProgress};
 use headstart_forked_query::{Part, Role, ToolCall};
 use headstart_speculation::{Checked, Ending, Finished, Transcript};
 use headstart_tool_gate::{Declaration, Reason, Verdict};
+use unicode_width::UnicodeWidthStr;
 
 use crate::conversation::words::{counted, counts};
 use crate::output::{call_title, limit_name, shortened};
@@ -11,33 +14,47 @@ use crate::output::{call_title, limit_name, shortened};
 /// So much of a call, a command or an error is told.
 const MOST_CHARS: usize = 80;
 
-/// A row for the status above the prompt.
-pub(super) fn row(ahead: &Ahead) -> String {
-    let here = step(&ahead.progress, ahead.finished.as_deref());
-    match (ahead.above, if ahead.above_runs { "at work" } else { "ready" }) {
-        (0, _) => here,
-        (1, word) => format!("{here}; next step {word}"),
-        (above, word) => format!("{here}; next {above} steps {word}"),
+/// A row for the status above the prompt. Where it has not so many columns, its last parts are left out.
+///
+/// `ran` is for how long the command has run that runs now, `key` the one that shows what is staged.
+pub(super) fn row(ahead: &Ahead, columns: usize, ran: Option<Duration>, key: Option<&str>) -> String {
+    let mut parts = step(&ahead.progress, ahead.finished.as_deref(), ran);
+    let word = if ahead.above_runs { "working" } else { "ready" };
+    match ahead.above {
+        0 => {}
+        1 => parts.push(format!("next step {word}")),
+        above => parts.push(format!("next {above} steps {word}")),
     }
+    let is_ended = ahead.finished.is_some() && !ahead.progress.staged.is_empty();
+    parts.extend(key.filter(|_| is_ended).map(|key| format!("{key} shows it")));
+    while 2 < parts.len() && columns < parts.join(" · ").width() {
+        parts.pop();
+    }
+    parts.join(" · ")
 }
 
 /// The row for one step; `finished` is there once the work has ended.
-fn step(progress: &WorkProgress, finished: Option<&Finished>) -> String {
+fn step(progress: &WorkProgress, finished: Option<&Finished>, ran: Option<Duration>) -> Vec<String> {
     let mut parts = Vec::new();
     let files = (!progress.staged.is_empty()).then(|| counts(&progress.staged));
     let at_the_end = finished.and_then(|finished| Some(finished.git.as_ref()?.summary()));
     let staged: Vec<_> = files.into_iter().chain(at_the_end.or_else(|| progress.git.clone())).collect();
     let staged = (!staged.is_empty()).then(|| staged.join(", "));
+    let seconds = ran.map(|ran| ran.as_secs()).filter(|seconds| 1 <= *seconds);
+    let running = progress.command.as_ref().map(|command| match seconds {
+        Some(seconds) => format!("{} {seconds} s", told(command)),
+        None => told(command),
+    });
     match finished.map(|finished| (finished, &finished.ending)) {
         None if progress.did_more => {
             parts.push("ahead working".to_owned());
             parts.extend(staged);
-            parts.extend(progress.command.as_ref().map(told));
+            parts.extend(running);
         }
         None => {
             parts.push("ahead looking".to_owned());
             parts.extend((0 < progress.looks).then(|| counted(progress.looks, "read")));
-            parts.extend(progress.command.as_ref().map(told));
+            parts.extend(running);
         }
         Some((finished, Ending::Completed)) => {
             parts.push("ahead ✓ ready".to_owned());
@@ -59,10 +76,12 @@ fn step(progress: &WorkProgress, finished: Option<&Finished>) -> String {
         Some((_, ending)) => {
             parts.push("ahead ✗ stopped".to_owned());
             parts.extend(why(ending));
-            parts.extend(staged.map(|staged| format!("{staged}, goes on when you take it")));
+            if let Some(staged) = staged {
+                parts.extend([staged, "goes on when you take it".to_owned()]);
+            }
         }
     }
-    parts.join(" · ")
+    parts
 }
 
 fn is_command(call: &ToolCall) -> bool {
@@ -187,19 +206,55 @@ mod tests {
             (
                 &edited,
                 Some(finished(limit, None, 0)),
-                "ahead ✗ stopped · limit of time · 2 files +14 -3, goes on when you take it",
+                "ahead ✗ stopped · limit of time · 2 files +14 -3 · goes on when you take it",
             ),
         ];
         for (progress, finished, expected) in cases {
             let mut ahead = Ahead::default();
             (ahead.progress, ahead.finished) = (progress.clone(), finished.map(Arc::new));
+            let row = |ahead: &Ahead| row(ahead, usize::MAX, None, None);
             assert_eq!(row(&ahead), expected);
-            for (above, runs, next) in [(1, true, "; next step at work"), (2, false, "; next 2 steps ready")]
+            for (above, runs, next) in
+                [(1, true, " · next step working"), (2, false, " · next 2 steps ready")]
             {
                 (ahead.above, ahead.above_runs) = (above, runs);
                 assert_eq!(row(&ahead), format!("{expected}{next}"));
             }
         }
+    }
+
+    #[test]
+    fn a_command_that_runs_has_its_seconds() {
+        let command = Some(call("shell", &json!({ "command": "cargo test" })));
+        let mut ahead = Ahead::default();
+        (ahead.progress.did_more, ahead.progress.command) = (true, command);
+        for (ran, expected) in [
+            (None, "ahead working · cargo test"),
+            (Some(Duration::from_millis(900)), "ahead working · cargo test"),
+            (Some(Duration::from_millis(3_900)), "ahead working · cargo test 3 s"),
+        ] {
+            assert_eq!(row(&ahead, 80, ran, Some("Ctrl-O")), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_staged_can_be_seen_and_a_narrow_row_leaves_out_its_last_parts() {
+        let mut ahead = Ahead::default();
+        (ahead.progress.did_more, ahead.progress.staged, ahead.above) = (true, summaries(), 1);
+        ahead.finished = Some(Arc::new(finished(Ending::Completed, None, 38_900)));
+        let whole = "ahead ✓ ready · 2 files +14 -3 · saves 38 s · next step ready · Ctrl-O shows it";
+        assert_eq!(row(&ahead, 80, None, Some("Ctrl-O")), whole);
+        for (columns, key, expected) in [
+            (78, Some("Ctrl-O"), "ahead ✓ ready · 2 files +14 -3 · saves 38 s · next step ready"),
+            (80, None, "ahead ✓ ready · 2 files +14 -3 · saves 38 s · next step ready"),
+            (45, Some("Ctrl-O"), "ahead ✓ ready · 2 files +14 -3 · saves 38 s"),
+            (40, Some("Ctrl-O"), "ahead ✓ ready · 2 files +14 -3"),
+            (10, Some("Ctrl-O"), "ahead ✓ ready · 2 files +14 -3"),
+        ] {
+            assert_eq!(row(&ahead, columns, None, key), expected, "{columns}");
+        }
+        ahead.finished = None;
+        assert!(!row(&ahead, 80, None, Some("Ctrl-O")).contains("shows it"));
     }
 
     fn summaries() -> Vec<ChangeSummary> {

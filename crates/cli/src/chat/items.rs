@@ -6,15 +6,17 @@ use headstart_agent::{
     Applied, CallItem, Draft, Edit, Item, ItemChange, JudgedCall, NoSuggestion, NotTaken, Phase, Update, View,
 };
 use headstart_forked_query::ToolCall;
+use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{CallStage, Ending, Limit, Origin};
 use headstart_tool_gate::Reason;
 
+use super::reader::Beside;
 use super::{Chat, calls, show};
 use crate::conversation::words;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::one_line;
-use crate::terminal::{DiffForm, LiveRow, Style};
+use crate::terminal::{DiffForm, LiveRow, Passage, Style};
 
 /// So many lines of an edit are shown at most when it is made.
 const MOST_DIFF_LINES: usize = 30;
@@ -56,6 +58,7 @@ impl Chat {
             self.shown =
                 Shown { diff: self.shown.diff, runs_ahead: self.shown.runs_ahead, ..Shown::default() };
             self.running.clear();
+            self.beside = Beside::default();
         }
         self.show_items(&update.view)?;
         let runs_ahead = update.view.ahead.is_some();
@@ -182,12 +185,15 @@ impl Chat {
         let reads = reads_from(view, self.shown.items);
         if reads.is_empty() {
             let written = (call.origin == Origin::Turn).then(|| self.written.take(&call.call)).flatten();
-            self.face.say_of_turn(&calls::ended(call, written.as_ref()))?;
+            self.face.say_of_turn(&calls::ended(call, written.as_ref(), &self.fold_hint()))?;
+            if let Some(written) = &written {
+                self.keep_diff(written);
+            }
             let tells_lines = self.settings.screen.diff != DiffForm::Names;
             let is_known = self.shown.judged.as_ref() == Some(&call.call.id);
             if let Some(written) = written.filter(|_| !is_known && tells_lines) {
                 let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
-                self.face.say_diff(&self.diff(&written.diff()).unnamed(), room, "")?;
+                self.face.say_diff(&self.diff(&written.diff()).unnamed(), room, &self.fold_hint())?;
             }
             return Ok(1);
         }
@@ -242,8 +248,26 @@ impl Chat {
         Ok(1 + usize::from(declined.is_some()))
     }
 
+    /// What is said behind lines that are left out: the key that shows all of them, where there are keys.
+    pub(super) fn fold_hint(&self) -> String {
+        let key = self.settings.screen.keys.hint("read_all").filter(|_| self.face.has_keys());
+        key.map(|key| format!(" ({key})")).unwrap_or_default()
+    }
+
+    /// What the item that is shown now has changed, for whoever reads the conversation later.
+    fn keep_diff(&mut self, written: &ChangeSet) {
+        let patch = written.diff();
+        let passage = Passage::Diff(self.diff(&patch));
+        self.beside.keep(self.shown.items + 1, vec![passage], patch.len());
+    }
+
     /// Keeps since when the calls run that are at work.
     fn note_running(&mut self, view: &View) {
+        let command = view.ahead.as_ref().and_then(|ahead| ahead.progress.command.as_ref());
+        self.ahead_command = command.map(|command| match self.ahead_command.take() {
+            Some((id, began)) if id == command.id => (id, began),
+            _ => (command.id.clone(), Instant::now()),
+        });
         let is_running = |key: usize| matches!(view.items.get(key).map(AsRef::as_ref), Some(Item::Call(call)) if call.stage == CallStage::Calling);
         self.running.retain(|key, _| is_running(*key));
         for key in (self.shown.items..view.items.len()).filter(|key| is_running(*key)) {
@@ -276,7 +300,8 @@ impl Chat {
     /// Ends when a call that runs has run for another second.
     pub(super) fn next_second(&self) -> impl Future<Output = ()> + use<> {
         let own = self.own_began();
-        let left = self.running.values().copied().chain(own).map(|began| {
+        let ahead = self.ahead_command.as_ref().map(|(_, began)| *began).filter(|_| self.face.has_keys());
+        let left = self.running.values().copied().chain(own).chain(ahead).map(|began| {
             let ran = began.elapsed();
             Duration::from_secs(ran.as_secs() + 1).saturating_sub(ran)
         });
@@ -307,11 +332,15 @@ impl Chat {
             self.parts.warm_views();
             self.face.say(&words::changes(changes, merged, git.as_deref()), Style::Added)?;
             let written = self.written.take_all(changes).filter(|_| self.face.has_person());
+            if let Some(written) = &written {
+                self.keep_diff(written);
+            }
             let tells_lines = self.settings.screen.diff != DiffForm::Names;
             if let Some(written) = written.filter(|_| !self.shown.diff && tells_lines) {
                 let diff = self.diff(&written.diff());
                 let diff = if changes.len() == 1 { diff.unnamed() } else { diff };
-                self.face.say_diff(&diff, MOST_DIFF_LINES.min(self.face.rows() / 2), "")?;
+                let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
+                self.face.say_diff(&diff, room, &self.fold_hint())?;
             }
         }
         if let Some(line) = crate::output::stale_line(stale.len()) {
@@ -319,7 +348,10 @@ impl Chat {
         }
         if let Some(saved) = saved {
             self.tally.ahead += *saved;
-            self.face.say(&format!("{:.1} s of this was done ahead", saved.as_secs_f64()), Style::Dim)?;
+            let is_written = !changes.is_empty() && self.face.has_person();
+            let back = if is_written { " · /undo takes it back" } else { "" };
+            let told = format!("{:.1} s of this was done ahead{back}", saved.as_secs_f64());
+            self.face.say(&told, Style::Dim)?;
         }
         let why = match ending {
             // What only the run ahead could find out, the question that follows does not say.

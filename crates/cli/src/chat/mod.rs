@@ -88,8 +88,12 @@ pub(crate) struct Chat {
     interrupted_at: Option<Instant>,
     question: Option<Question>,
     shown: Shown,
+    /// What was shown that is no item of the conversation.
+    beside: reader::Beside,
     /// Since when the calls run that are at work, by their places in the conversation.
     running: BTreeMap<usize, Instant>,
+    /// The command of the work ahead that runs, by its call's id, and since when.
+    ahead_command: Option<(String, Instant)>,
     /// A command of the user's own that runs.
     own: Option<own_command::OwnCommand>,
     /// Tool servers that are started anew.
@@ -175,7 +179,9 @@ impl Chat {
             interrupted_at: None,
             question: None,
             shown: Shown::default(),
+            beside: reader::Beside::default(),
             running: BTreeMap::new(),
+            ahead_command: None,
             allowed: Vec::new(),
             own: None,
             reloading: None,
@@ -309,13 +315,19 @@ impl Chat {
         if self.face.reads() {
             return self.face.draw_reader();
         }
+        let columns = self.face.columns()?;
         let status = match view.phase {
             // The keys of the question are other ones.
             _ if self.question.is_some() => None,
             Phase::Idle if self.waiting.has_prompts() => {
                 Some("waiting for the tool servers to start (Ctrl-C interrupts)".to_owned())
             }
-            Phase::Idle | Phase::Ended => view.ahead.as_ref().map(card::row),
+            Phase::Idle | Phase::Ended => {
+                let ran = self.ahead_command.as_ref().map(|(_, began)| began.elapsed());
+                let key = self.settings.screen.keys.hint("read_newest").filter(|_| self.face.has_keys());
+                let columns = if self.face.has_keys() { columns } else { usize::MAX };
+                view.ahead.as_ref().map(|ahead| card::row(ahead, columns, ran, key.as_deref()))
+            }
             phase => Some(self.waits(phase == Phase::Accepting).unwrap_or_else(|| {
                 match phase {
                     Phase::Accepting => "finishing what runs already (Ctrl-C interrupts)",
@@ -335,7 +347,6 @@ impl Chat {
         let ghost = ghost.or_else(|| first.map(Ghost::by_enter));
         self.editor.set_ghost(ghost);
         self.editor.set_queue(!view.queued.is_empty());
-        let columns = self.face.columns()?;
         let footer = self.status_line(columns);
         let question = self.question.as_ref().map(Question::consent);
         if let Some(why) = self.question.as_ref().and_then(|question| question.why.as_ref()) {

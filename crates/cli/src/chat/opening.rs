@@ -37,7 +37,7 @@ impl Chat {
             self.say_typed()?;
         }
         if self.face.has_keys() && sent.is_none() && !first.is_empty() {
-            let how = "Enter sends this prompt, or type your own. Tab takes those that are suggested next.";
+            let how = "Enter sends this prompt, or type your own. Tab takes those that follow.";
             self.face.say(how, Style::Plain)?;
             self.first = Some(first);
         }

@@ -10,6 +10,7 @@ use headstart_toolbox::{Limits, PartialOutput, ToolContext};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::reader::of_own;
 use super::{Chat, calls};
 use crate::error::CliError;
 use crate::output::shortened;
@@ -122,8 +123,11 @@ impl Chat {
             News::Ended(ended) => {
                 let Some(own) = self.own.take() else { return Ok(()) };
                 self.face.end_answer()?;
-                let lines = calls::own_ended(&own.line, own.began.elapsed(), &ended);
+                let lines = calls::own_ended(&own.line, own.began.elapsed(), &ended, &self.fold_hint());
                 self.face.say_of_turn(&lines)?;
+                let printed = ended.as_ref().unwrap_or_else(|error| error);
+                let place = self.agent.view().items.len();
+                self.beside.keep(place, of_own(&own.line, printed), printed.len());
                 if own.is_told {
                     let printed = ended.unwrap_or_else(|error| error);
                     let printed = shortened(&printed, TOLD_CHARS);

@@ -1,5 +1,7 @@
 //! What was said and done, whole, on a screen of its own.
 
+use std::collections::VecDeque;
+
 use headstart_agent::{CallItem, Item, View};
 use headstart_forked_query::ToolOutcome;
 
@@ -11,7 +13,7 @@ use crate::terminal::{Passage, Style};
 impl Chat {
     /// Opens the whole conversation, at its end.
     pub(super) fn read_conversation(&mut self) -> Result<(), CliError> {
-        let passages = passages(&self.agent.view());
+        let passages = passages(&self.agent.view(), &self.beside);
         if passages.is_empty() {
             return self.face.say("nothing was said yet", Style::Dim);
         }
@@ -29,20 +31,59 @@ impl Chat {
             );
         }
         let view = self.agent.view();
-        let last = view.items.iter().rev().find_map(|item| match &**item {
-            Item::Call(call) => output(call).map(|_| call.clone()),
+        let last = view.items.iter().enumerate().rev().find_map(|(place, item)| match &**item {
+            Item::Call(call) => output(call).map(|_| (place, call.clone())),
             _ => None,
         });
-        match last {
-            Some(call) => self.face.read("the last output", of_call(&call), false),
-            None => self.face.say("there is neither work ahead nor an output to read", Style::Dim),
+        let beside = self.beside.passages.back();
+        match (last, beside) {
+            (Some((place, call)), beside) if beside.is_none_or(|(before, _)| *before <= place) => {
+                self.face.read("the last output", of_call(&call), false)
+            }
+            (_, Some((_, passages))) => self.face.read("the last output", passages.clone(), false),
+            _ => self.face.say("there is neither work ahead nor an output to read", Style::Dim),
         }
     }
 }
 
-fn passages(view: &View) -> Vec<Passage> {
-    let mut passages = Vec::new();
-    for item in &view.items {
+/// So much of what is no item of the conversation is kept to be read, in bytes.
+const MOST_BESIDE: usize = 4 * 1024 * 1024;
+
+/// What was shown that is no item of the conversation: what edits changed, and what commands of the user's own printed.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// Each behind so many items.
+    passages: VecDeque<(usize, Vec<Passage>)>,
+    /// How large each is.
+    sizes: VecDeque<usize>,
+}
+
+impl Beside {
+    /// Keeps what stands behind so many items; the oldest go where there is no room for it.
+    pub(super) fn keep(&mut self, items: usize, passages: Vec<Passage>, bytes: usize) {
+        self.passages.push_back((items, passages));
+        self.sizes.push_back(bytes);
+        while MOST_BESIDE < self.sizes.iter().sum() && 1 < self.sizes.len() {
+            self.passages.pop_front();
+            self.sizes.pop_front();
+        }
+    }
+
+    fn behind(&self, items: usize) -> impl Iterator<Item = Passage> + '_ {
+        let here = self.passages.iter().filter(move |(before, _)| *before == items);
+        here.flat_map(|(_, passages)| passages.iter().cloned())
+    }
+}
+
+/// A command of the user's own with all that it printed.
+pub(super) fn of_own(line: &str, printed: &str) -> Vec<Passage> {
+    let rows: Vec<_> = printed.trim_end().lines().map(|line| format!("  {line}")).collect();
+    vec![Passage::Text(format!("! {line}"), Style::Accent), Passage::Text(rows.join("\n"), Style::Plain)]
+}
+
+fn passages(view: &View, beside: &Beside) -> Vec<Passage> {
+    let mut passages: Vec<_> = beside.behind(0).collect();
+    for (place, item) in view.items.iter().enumerate() {
         let text = |text: String, style| vec![Passage::Text(text, style)];
         passages.extend(match &**item {
             Item::Prompt { text: prompt } => text(format!("\n> {prompt}"), Style::Strong),
@@ -64,13 +105,14 @@ fn passages(view: &View) -> Vec<Passage> {
             }
             _ => Vec::new(),
         });
+        passages.extend(beside.behind(place + 1));
     }
     passages
 }
 
 /// A call with all that it gave.
 fn of_call(call: &CallItem) -> Vec<Passage> {
-    let title = calls::ended(call, None).into_iter().next();
+    let title = calls::ended(call, None, "").into_iter().next();
     let title = title.map(|(line, style)| Passage::Text(line, style));
     let output = output(call).map(|output| {
         let lines: Vec<_> = output.trim_end().lines().map(|line| format!("  {line}")).collect();

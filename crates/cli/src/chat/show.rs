@@ -39,14 +39,14 @@ pub(super) fn outcome_lines(call: &ToolCall, outcome: &ToolOutcome) -> Vec<Line>
             let is_command = Declaration::is_shell(name);
             let lines = output.as_str().filter(|_| is_command).unwrap_or_default();
             let lines: Vec<_> = lines.trim_end().lines().map(str::to_owned).collect();
-            let rows = excerpt(&lines, 3, 4);
+            let rows = excerpt(&lines, (3, 4), "");
             rows.into_iter().map(|row| (format!("  {row}"), Style::Dim)).collect()
         }
     }
 }
 
-/// The beginning and the end of what a command printed, so many lines of each.
-pub(super) fn excerpt(lines: &[String], beginning: usize, end: usize) -> Vec<String> {
+/// The beginning and the end of what a command printed, so many lines of each; `hint` says how to see the rest.
+pub(super) fn excerpt(lines: &[String], (beginning, end): (usize, usize), hint: &str) -> Vec<String> {
     // Two or three rows of a terminal.
     const CHARS: usize = 200;
     let shown = |lines: &[String]| lines.iter().map(|line| shortened(line, CHARS)).collect::<Vec<_>>();
@@ -54,7 +54,7 @@ pub(super) fn excerpt(lines: &[String], beginning: usize, end: usize) -> Vec<Str
         return shown(lines);
     };
     let (first, last) = (&lines[..beginning], &lines[lines.len() - end..]);
-    let middle = format!("… {left_out} more lines");
+    let middle = format!("… {left_out} more lines{hint}");
     [shown(first), vec![middle], shown(last)].concat()
 }
 

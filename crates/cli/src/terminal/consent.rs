@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
+use unicode_width::UnicodeWidthStr;
 
 use super::frame::{Frame, Style, View};
 use super::layout::Wrapper;
@@ -187,12 +188,25 @@ impl Consent {
             })
             .collect();
         let keys = labels.join(" / ");
-        // Keys that have no room behind the question stand below it, in one piece where they can.
-        let fits = keys.len() + 2 <= wrapper.left();
-        let keys = if fits || usize::from(view.size.columns) <= keys.len() {
-            format!(" {keys} ")
-        } else {
-            format!("\n{keys} ")
+        // Keys that have no room behind the question stand below it, in one row where they can; none is broken that fits into a row.
+        let room = usize::from(view.size.columns);
+        let keys = match keys.width() + 1 {
+            width if width < wrapper.left() => format!(" {keys} "),
+            width if width <= room => format!("\n{keys} "),
+            _ => {
+                let mut rows: Vec<String> = Vec::new();
+                for label in labels {
+                    match rows.last_mut() {
+                        // A row that another one follows ends with a slash.
+                        Some(row) if row.width() + label.width() + 5 <= room => {
+                            row.push_str(" / ");
+                            row.push_str(&label);
+                        }
+                        _ => rows.push(label),
+                    }
+                }
+                format!("\n{} ", rows.join(" /\n"))
+            }
         };
         let cursor = wrapper.push_around(&keys, keys.len(), Style::Plain);
         Frame { rows: wrapper.into_rows(), cursor }.within(view, |_| Vec::new())

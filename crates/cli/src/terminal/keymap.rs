@@ -201,6 +201,17 @@ impl KeyMap {
         })
     }
 
+    /// The first key of an action as it is written in a hint, such as `Ctrl-T`; none where it has none.
+    pub(crate) fn hint(&self, action: &str) -> Option<String> {
+        let (_, keys) = self.list().find(|(known, _)| known.name == action)?;
+        let part = |part: &str| match part.char_indices().nth(1) {
+            Some((second, _)) => part[..second].to_uppercase() + &part[second..],
+            None => part.to_uppercase(),
+        };
+        let key = keys.first()?.to_string();
+        Some(key.split('-').map(part).collect::<Vec<_>>().join("-"))
+    }
+
     pub(super) fn command(&self, event: KeyEvent) -> Option<Command> {
         if event.kind == KeyEventKind::Release {
             return None;

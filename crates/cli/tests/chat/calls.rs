@@ -45,7 +45,7 @@ fn files_that_are_read_one_after_the_other_are_one_line() {
     let mut chat = project.chat("auto-edit");
     chat.send("begin\r");
     chat.wait_for("> begin\n✓ read a.txt, b.txt, c.txt  +2\n✗ read gone.txt\n  ");
-    chat.wait_for("✓ grep one\nAll is read.");
+    chat.wait_for("✓ grep one  1 in 1 file\nAll is read.");
     chat.wait_until("one line of reads", |screen| screen.contents().matches("✓ read").count() == 1);
     chat.leave();
 }
@@ -61,7 +61,7 @@ fn a_sub_task_is_one_line_with_what_its_calls_came_to() {
         .says(0, "All done.")
         .chat("default");
     chat.send("begin\r");
-    chat.wait_for("run this? [y]es / [a]lways edits in the top folder");
+    chat.wait_for("run this?\n[y]es / [a]lways edits in the top folder");
     chat.answer("y");
     chat.wait_for("command: while");
     chat.answer("y");

@@ -34,7 +34,7 @@ fn a_resize_breaks_nothing() {
     chat.wait_for("ready");
     chat.settle();
     // As wide as what is redrawn or wider: this test's terminal does not break rows anew, as others do.
-    for columns in [32, 100, 40, 72] {
+    for columns in [50, 100, 56, 72] {
         chat.resize(columns, 30);
         // A key that changes nothing; a terminal redraws by itself when it is told of its size.
         chat.send("\x01");

@@ -396,7 +396,7 @@ fn after_accepts_the_next_request_is_what_it_would_have_been() {
     let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", "auto-edit"];
     let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
     chat.send("begin\r");
-    chat.wait_for("next step ready\n> add tests  [Tab]");
+    chat.wait_for("next step ready · Ctrl-O shows it\n> add tests  [Tab]");
     chat.take();
     chat.wait_for("> describe the change  [Tab]");
     chat.take();
@@ -454,7 +454,7 @@ fn the_model_is_told_which_files_the_user_has_kept() {
     let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", "auto-edit"];
     let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
     chat.send("begin\r");
-    chat.wait_for("ready · 1 file +1 -0\n> add tests  [Tab]");
+    chat.wait_for("ready · 1 file +1 -0 · Ctrl-O shows it\n> add tests  [Tab]");
     chat.project.session.write("project/tests.txt", "mine\n");
     chat.take();
     chat.answer_to("[m]ine / [t]heirs", "m");

@@ -65,6 +65,38 @@ fn what_is_new_is_the_work_ahead_and_else_the_last_output() {
 }
 
 #[test]
+fn what_was_folded_is_whole_in_the_conversation_also_changes_and_commands_of_ones_own() {
+    let lines: String = (100..160).map(|line| format!("{line}\n")).collect();
+    let mut chat = project()
+        .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one\n", "new_string": lines }))
+        .says(0, "It is longer.")
+        .chat("yolo");
+    chat.send("make it longer\r");
+    chat.wait_for("more lines in 1 hunk (Ctrl-T)");
+    chat.wait_for("It is longer.");
+    assert_eq!(chat.count("+ 159"), 0, "{}", chat.contents());
+    chat.send("!seq 1000 1200\r");
+    chat.wait_for("… 121 more lines (Ctrl-T)");
+    let before = chat.settle();
+    assert!(!before.contains("1050"), "{before}");
+    // The newest of both.
+    chat.send("\x0f");
+    chat.wait_for("the last output · ");
+    chat.send("/1050\r");
+    chat.wait_until("the row that was searched at the top", |screen| {
+        screen.contents().starts_with("  1050\n")
+    });
+    chat.send("q\x14");
+    chat.wait_for("conversation · ");
+    chat.send("g/159\r");
+    chat.wait_until("the changed line at the top", |screen| {
+        screen.contents().lines().next().is_some_and(|row| row.ends_with("+ 159"))
+    });
+    chat.send("q");
+    chat.leave();
+}
+
+#[test]
 fn a_chat_that_is_ended_while_somebody_reads_gives_the_terminal_back() {
     let mut chat = project().says(0, "It is.").chat("plan");
     let mode = chat.mode();

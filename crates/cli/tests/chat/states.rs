@@ -34,7 +34,7 @@ fn a_run_that_reached_a_limit_goes_on_in_the_foreground() {
         .writes(0, "more.txt", "more\n")
         .says(0, "Both are written.");
     let mut chat = configured(project, "[limits]\nturns = 1\n").chat_with_ghost("auto-edit");
-    chat.wait_for("stopped · limit of turns · 1 file +1 -0, goes on when you take");
+    chat.wait_for("stopped · limit of turns · 1 file +1 -0");
     chat.take();
     chat.wait_for("the work ahead ended early (stopped at the limit of turns); going on\nfrom there\n");
     chat.wait_for("✓ write more.txt  +1\n    1 + more\nBoth are written.");
@@ -50,7 +50,7 @@ fn a_run_that_failed_goes_on_in_the_foreground() {
         .says(0, " ")
         .says(0, "Tests are written.")
         .chat_with_ghost("auto-edit");
-    chat.wait_for("stopped · the model's answer was empty · 1 file +1 -0, goes on");
+    chat.wait_for("stopped · the model's answer was empty · 1 file +1 -0");
     chat.take();
     chat.wait_for("the work ahead ended early (the model's answer was empty); going on from\nthere\n");
     chat.wait_for("Tests are written.");

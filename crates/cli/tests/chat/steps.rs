@@ -44,8 +44,8 @@ fn tab_tab_tab_takes_three_steps_that_are_done_already() {
         let mut chat = steps(depth).chat_with_ghost("auto-edit");
         let before = chat.project.session.tree();
         chat.wait_for(match depth {
-            2 => "ready · 1 file +1 -0; next step ready",
-            _ => "ready · 1 file +1 -0; next 2 steps ready",
+            2 => "ready · 1 file +1 -0 · next step ready",
+            _ => "ready · 1 file +1 -0 · next 2 steps ready",
         });
         assert_eq!(chat.project.session.tree(), before);
         // What they cost is there before the user decides.
@@ -69,7 +69,7 @@ fn tab_tab_tab_takes_three_steps_that_are_done_already() {
 #[test]
 fn by_default_one_step_runs_ahead() {
     let mut chat = steps(1).chat_with_ghost("auto-edit");
-    chat.wait_for("ready · 1 file +1 -0\n");
+    chat.wait_for("ready · 1 file +1 -0 · Ctrl-O shows it\n");
     chat.settle();
     assert_eq!(chat.count("next step"), 0);
     lines(&chat, "speculation", 1);
@@ -86,7 +86,7 @@ fn a_careful_policy_runs_no_step_that_the_user_will_hardly_come_to() {
     let paid = std::fs::read_to_string(&settings).unwrap_or_default();
     project.session.write("home/.config/headstart/config.toml", format!("{paid}[limits]\ndepth = 3\n"));
     let chat = project.chat_with_ghost("auto-edit");
-    chat.wait_for("ready · 1 file +1 -0\n");
+    chat.wait_for("ready · 1 file +1 -0 · Ctrl-O shows it\n");
     chat.settle();
     assert_eq!(chat.count("next step"), 0);
     lines(&chat, "speculation", 1);
@@ -117,7 +117,7 @@ fn after_an_accept_the_user_may_still_give_the_next_steps_up() {
     chat.wait_for("next 2 steps ready");
     take(&mut chat, "add tests", "Tests are written.", "tests.txt");
     // The accept made room for one more.
-    chat.wait_for("ready · 1 file +1 -0; next 2 steps at work\n> run the linter  [Tab]");
+    chat.wait_for("ready · 1 file +1 -0 · next 2 steps working · Ctrl-O shows it\n> run the linter  [Tab]");
     chat.send("\x1b");
     let outcomes = lines(&chat, "outcome", 4);
     let outcomes: Vec<_> = outcomes.iter().map(|line| line["outcome"].as_str().unwrap()).collect();

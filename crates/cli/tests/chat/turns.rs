@@ -49,7 +49,7 @@ fn what_a_command_printed_is_shown_in_short() {
         .says(0, "All is well.")
         .chat("yolo");
     chat.send("begin\r");
-    chat.wait_for("\n  1\n  2\n  … 96 more lines\n  99\n  100\n  \\u{1b}[2Jx\n✓ shell seq 8\n  1\n");
+    chat.wait_for("\n  1\n  2\n  … 96 more lines (Ctrl-T)\n  99\n  100\n  \\u{1b}[2Jx\n✓ shell seq 8\n  1\n");
     chat.wait_for("\n  7\n  8\n✓ shell true\nAll is well.");
     chat.leave();
 }
