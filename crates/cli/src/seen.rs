@@ -63,6 +63,17 @@ pub(crate) struct Way {
     pub(crate) why: String,
 }
 
+/// A model that can be chosen as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// As `--model` takes it.
+    pub(crate) model: String,
+    /// As `--base-url` takes it, where the provider's own address is not meant.
+    pub(crate) base_url: Option<String>,
+    /// Why it would work.
+    pub(crate) why: String,
+}
+
 impl Seen {
     /// Looks around, for at most 300 milliseconds.
     pub(crate) async fn look(environment: &Environment) -> Self {
@@ -81,6 +92,12 @@ impl Seen {
             Way::new("headstart chat --model anthropic:NAME", "once ANTHROPIC_API_KEY is set"),
             Way::new("headstart chat --model openai:NAME", "once OPENAI_API_KEY is set"),
         ]
+    }
+
+    /// The models that could be chosen here, the cheapest first.
+    pub(crate) fn offers(&self) -> Vec<Offer> {
+        let of_keys = self.keys.iter().filter_map(Key::offer);
+        self.servers.iter().map(Server::offer).chain(of_keys).collect()
     }
 
     /// What the ways are, in words before them.
@@ -136,21 +153,34 @@ pub(crate) fn rows(ways: &[Way], columns: usize, style: Style) -> Vec<String> {
 }
 
 impl Server {
-    fn way(&self) -> Way {
+    fn offer(&self) -> Offer {
         let Self { place, model } = self;
         let shown = place.address.strip_prefix("http://").unwrap_or(&place.address);
         let why = format!("{} answers on {shown}", place.name);
         let usual = Service::ollama().base_url;
-        let line = match (place.is_ollama, place.address == usual) {
-            (true, true) => format!("headstart chat --model ollama:{model}"),
-            (true, false) => format!("headstart chat --model ollama:{model} --base-url {}", place.address),
-            (false, _) => format!("headstart chat --model openai:{model} --base-url {}/v1", place.address),
+        let (model, base_url) = match (place.is_ollama, place.address == usual) {
+            (true, true) => (format!("ollama:{model}"), None),
+            (true, false) => (format!("ollama:{model}"), Some(place.address.clone())),
+            (false, _) => (format!("openai:{model}"), Some(format!("{}/v1", place.address))),
         };
-        Way { line, why }
+        Offer { model, base_url, why }
+    }
+
+    fn way(&self) -> Way {
+        let Offer { model, base_url, why } = self.offer();
+        let address = base_url.map(|address| format!(" --base-url {address}")).unwrap_or_default();
+        Way { line: format!("headstart chat --model {model}{address}"), why }
     }
 }
 
 impl Key {
+    /// A model of this provider, where one is known to begin with.
+    fn offer(&self) -> Option<Offer> {
+        let (provider, name) = EXAMPLES.iter().find(|(provider, _)| *provider == self.provider)?;
+        let why = format!("{} is set", self.variable);
+        Some(Offer { model: format!("{provider}:{name}"), base_url: None, why })
+    }
+
     fn way(&self) -> Way {
         let example = EXAMPLES.iter().find(|(provider, _)| *provider == self.provider);
         let name = example.map_or("NAME", |(_, name)| name);

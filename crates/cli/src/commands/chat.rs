@@ -1,6 +1,7 @@
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
+use super::choose::{Chosen, choose};
 use crate::args;
 use crate::chat::{Chat, Face, Opening, Picked, pick};
 use crate::config::{self, Config, Flags};
@@ -19,15 +20,24 @@ use crate::workspace;
 
 /// Talks to a model in this project.
 pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatus, CliError> {
-    let flags = Flags { screen_reader: args.screen_reader, ..args.model.flags(&args.mode) };
+    let mut flags = Flags { screen_reader: args.screen_reader, ..args.model.flags(&args.mode) };
     let nearest = flags.clone().or_environment(&context.environment)?;
     if nearest.model == Some(ModelSpec::Demo) {
         return Box::pin(with_recording(args, nearest, context)).await;
     }
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
-    let config = context.config(&flags, Path::new(&workspace))?;
+    let mut config = context.config(&flags, Path::new(&workspace))?;
     if config.model.is_none() {
-        return Err(no_model(context).await);
+        let seen = Seen::look(&context.environment).await;
+        let chosen =
+            if is_attended(context) { choose(&seen, config.base_url.as_deref(), context)? } else { None };
+        let Some(Chosen { model, base_url }) = chosen else { return Err(no_model(&seen, context)) };
+        if model == ModelSpec::Demo {
+            flags.model = Some(model);
+            return Box::pin(with_recording(args, flags, context)).await;
+        }
+        (flags.model, flags.base_url) = (Some(model), base_url.or(flags.base_url));
+        config = context.config(&flags, Path::new(&workspace))?;
     }
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
     let opening = args.prompt.map(Opening::with).unwrap_or_default();
@@ -77,7 +87,7 @@ async fn talk(
     opening: Opening,
     which: Which,
 ) -> Result<ExitStatus, CliError> {
-    let interactive = stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json();
+    let interactive = is_attended(context);
     let (mut which, mut opening, mut choice) = (which, Some(opening), Some(choice));
     // The conversation that was left to choose another one: it goes on if none is chosen.
     let mut before = None;
@@ -140,9 +150,13 @@ fn terminal(config: &Config, context: &Context) -> Result<(Face, Input), CliErro
     Ok((face, Input::of_terminal()))
 }
 
+/// Whether a person sees what is written and types what is read.
+fn is_attended(context: &Context) -> bool {
+    stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json()
+}
+
 /// What somebody who begins may not know: what there is to choose from here.
-async fn no_model(context: &Context) -> CliError {
-    let seen = Seen::look(&context.environment).await;
+fn no_model(seen: &Seen, context: &Context) -> CliError {
     let ways = [seen.ways(), vec![Way::of_recording()]].concat();
     let rows = seen::rows(&ways, context.output.columns(), Style::Plain);
     let here = format!("{}\n{}", seen.head(), rows.join("\n"));

@@ -7,6 +7,7 @@ mod acp;
 #[cfg(feature = "acp")]
 mod acp_proxy;
 mod chat;
+mod choose;
 mod completions;
 mod demo;
 mod diff;
@@ -39,17 +40,25 @@ mod undo;
 use std::future::Future;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use crate::args::Command;
+use clap::Parser;
+
 #[cfg(feature = "acp")]
 use crate::args::ModeArg;
+use crate::args::{Cli, Command};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 pub(crate) use tools::lines as tool_lines;
 
-/// Runs a command to its end; without one, tells where to begin.
+/// Runs a command to its end; without one, begins a chat with the model that is configured, or tells where to begin.
 pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitStatus, CliError> {
-    let Some(command) = command else { return block_on(start::run(context)) };
+    let command = match command {
+        Some(command) => command,
+        None if io::stdin().is_terminal() && start::chosen(context).is_some() => {
+            Cli::parse_from(["headstart", "chat"]).command
+        }
+        None => return block_on(start::run(context)),
+    };
     match command {
         Command::Demo(args) => block_on(demo::run(args, context)),
         Command::Chat(args) => block_on(chat::run(args, context)),

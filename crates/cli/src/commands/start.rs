@@ -26,7 +26,7 @@ pub(crate) async fn run(context: &Context) -> Result<ExitStatus, CliError> {
 }
 
 /// The model that is configured. What is wrong with a configuration, the commands that use it say.
-fn chosen(context: &Context) -> Option<String> {
+pub(super) fn chosen(context: &Context) -> Option<String> {
     let workspace = workspace::resolve(None).ok()?;
     let config = context.config(&Flags::default(), Path::new(&workspace)).ok()?;
     config.model.map(|model| model.to_string())

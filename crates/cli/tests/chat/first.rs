@@ -62,14 +62,6 @@ fn a_terminal_that_does_not_know_its_width_is_one_of_80_columns() {
 }
 
 #[test]
-fn a_model_that_is_configured_is_the_one_to_begin_with() {
-    let session = Session::new();
-    session.write("home/.config/headstart/config.toml", "model = \"ollama:mine\"\n");
-    let pty = terminal(&session, &[], 80);
-    pty.wait_for("with ollama:mine, as you configured");
-}
-
-#[test]
 fn a_chat_without_a_model_says_what_there_is_and_what_to_type() {
     let session =
         Session::new().variable("OPENAI_API_KEY", "sk-secret-key").variable("OLLAMA_HOST", &ollama());
@@ -91,6 +83,64 @@ fn a_chat_without_a_model_says_what_there_is_and_what_to_type() {
     let json = session.run(&["chat", "--json"]);
     assert_eq!(json.json()[0]["type"], "error");
     assert!(json.json()[0]["message"].as_str().unwrap().contains("ollama:qwen3:8b"), "{json}");
+}
+
+/// From an empty home to an answer: a number, a yes, a prompt.
+#[test]
+fn a_chat_without_a_model_lets_its_user_choose_one_by_a_number() {
+    let session = Session::with_project().variable("OLLAMA_HOST", &ollama());
+    let file = session.home().join(".config/headstart/config.toml");
+    let mut pty = terminal(&session, &["chat"], 80);
+    pty.wait_for("headstart has no model yet. Choose one:");
+    pty.wait_for("  1  ollama:qwen3:8b              Ollama answers on localhost:");
+    pty.wait_for("  2  replay:demo ");
+    pty.wait_for("1-3, or Enter alone to leave: ");
+    pty.send("7\r");
+    pty.wait_for("7 is none of them.");
+    pty.send("1\r");
+    pty.wait_for("[y/N] ");
+    assert!(!file.exists());
+    pty.send("y\r");
+    pty.wait_for("headstart: qwen3:8b, default mode");
+    let kept = fs::read_to_string(&file).unwrap();
+    assert!(kept.starts_with("model = \"ollama:qwen3:8b\"\nbase_url = \"http://localhost:"), "{kept}");
+    pty.send("\x04");
+    assert_eq!(pty.exit_code(), 0);
+    // It is not asked about again, and `headstart` alone is the chat now.
+    let mut pty = terminal(&session, &[], 80);
+    pty.wait_for("headstart: qwen3:8b, default mode");
+    pty.send("\x04");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn whoever_chooses_no_model_is_told_what_to_type_and_what_their_file_says_stays() {
+    let session = Session::with_project().variable("ANTHROPIC_API_KEY", "sk-secret-key");
+    let file = session.home().join(".config/headstart/config.toml");
+    let mut pty = terminal(&session, &["chat"], 80);
+    pty.wait_for("  1  anthropic:claude-sonnet-5    ANTHROPIC_API_KEY is set");
+    pty.send("\r");
+    assert_eq!(pty.exit_code(), 2);
+    pty.wait_for("To keep a choice: HEADSTART_MODEL");
+    assert!(!file.exists());
+    // One that is named; the file has tables already.
+    session.write("home/.config/headstart/config.toml", "[limits]\nturns = 3\n");
+    let mut pty = terminal(&session, &["chat"], 80);
+    pty.wait_for("to leave: ");
+    pty.send("3\r");
+    pty.wait_for("Model, as ");
+    pty.send("nobody\r");
+    pty.wait_for("nobody");
+    pty.send("ollama:mine\r");
+    pty.wait_for("Address, or Enter");
+    pty.send("\r");
+    pty.wait_for("[y/N] ");
+    pty.send("y\r");
+    pty.wait_for("headstart: mine, default mode");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "model = \"ollama:mine\"\n[limits]\nturns = 3\n");
+    pty.send("\x04");
+    assert_eq!(pty.exit_code(), 0);
+    assert!(!pty.contents().contains("secret"), "{}", pty.contents());
 }
 
 #[test]

@@ -1,0 +1,160 @@
+//! The first screen of somebody who has chosen no model: what there is here, to be chosen by a number.
+
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use crate::config::{self, parse_base_url};
+use crate::context::Context;
+use crate::error::CliError;
+use crate::model_spec::{ModelSpec, Provider};
+use crate::output::{self, one_line};
+use crate::seen::{Offer, Seen};
+
+/// A narrower terminal has why a model would work below it.
+const WIDE: usize = 72;
+
+/// What somebody chose to talk to.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) model: ModelSpec,
+    pub(super) base_url: Option<String>,
+}
+
+/// Lets the person at the terminal choose a model; `None`: they chose none. Nothing is sent, and nothing but their own file is written, after a yes.
+///
+/// `address` is the one that their configuration has already.
+pub(super) fn choose(
+    seen: &Seen,
+    address: Option<&str>,
+    context: &Context,
+) -> Result<Option<Chosen>, CliError> {
+    let offers = offers(seen);
+    let mut page = "headstart has no model yet. Choose one:\n".to_owned();
+    let is_narrow = context.output.columns() < WIDE;
+    let mut row = |number: usize, model: &str, why: &str| {
+        page += &if is_narrow {
+            format!("  {number}  {model}\n     {why}\n")
+        } else {
+            format!("  {number}  {model:<27}  {why}\n")
+        };
+    };
+    for (place, Offer { model, why, .. }) in offers.iter().enumerate() {
+        row(place + 1, model, why);
+    }
+    let another = offers.len() + 1;
+    row(another, "another", "provider:name, and an address");
+    page += "Nothing is sent before a prompt.\n";
+    tell(&page)?;
+    let chosen = loop {
+        let Some(number) = ask(&format!("1-{another}, or Enter alone to leave: "))? else { return Ok(None) };
+        match number.parse::<usize>() {
+            Ok(number) if number == another => break of_words()?,
+            Ok(number @ 1..) if number < another => {
+                let Offer { model, base_url, .. } = &offers[number - 1];
+                break Some(Chosen { model: model.parse()?, base_url: base_url.clone() });
+            }
+            _ => tell(&format!("{} is none of them.\n", one_line(&number)))?,
+        }
+    };
+    if let Some(chosen) = &chosen {
+        offer_to_keep(chosen, address, context)?;
+    }
+    Ok(chosen)
+}
+
+/// What can be chosen by a number alone.
+fn offers(seen: &Seen) -> Vec<Offer> {
+    let recording = Offer {
+        model: "replay:demo".to_owned(),
+        base_url: None,
+        why: "a recording, in a sample project".to_owned(),
+    };
+    seen.offers().into_iter().chain([recording]).collect()
+}
+
+/// A model that its user names.
+fn of_words() -> Result<Option<Chosen>, CliError> {
+    let model = loop {
+        let Some(words) = ask("Model, as ollama:NAME, anthropic:NAME, openai:NAME, gemini:NAME: ")? else {
+            return Ok(None);
+        };
+        match words.parse::<ModelSpec>() {
+            Ok(model) => break model,
+            Err(error) => tell(&format!("{error}\n"))?,
+        }
+    };
+    let has_address = matches!(&model, ModelSpec::Remote { provider, .. } if *provider != Provider::Bedrock);
+    let base_url = loop {
+        if !has_address {
+            break None;
+        }
+        let Some(address) = ask("Address, or Enter for the provider's own: ")? else { break None };
+        match parse_base_url(&address) {
+            Ok(address) => break Some(address),
+            Err(error) => tell(&format!("{error}\n"))?,
+        }
+    };
+    Ok(Some(Chosen { model, base_url }))
+}
+
+/// Writes the choice into the user's own file, if they agree. A key is never written.
+fn offer_to_keep(chosen: &Chosen, address: Option<&str>, context: &Context) -> Result<(), CliError> {
+    let Chosen { model, base_url } = chosen;
+    // A recording is nothing to come back to, and an address that is set already would go with the model.
+    let is_kept = matches!(model, ModelSpec::Remote { .. }) && address.is_none();
+    let Some(file) = config::user_file(&context.environment).filter(|_| is_kept) else { return Ok(()) };
+    let answer = ask(&format!("Keep it in {}? [y/N] ", file.display()))?;
+    if !matches!(answer.as_deref(), Some("y" | "Y" | "yes")) {
+        return Ok(());
+    }
+    let mut lines = format!("model = {}\n", quoted(&model.to_string()));
+    if let Some(address) = base_url {
+        lines += &format!("base_url = {}\n", quoted(address));
+    }
+    match keep(&file, &lines) {
+        Ok(()) => tell(&format!("{} has it now; delete the line to choose anew.\n", file.display())),
+        // They can talk all the same.
+        Err(error) => tell(&format!("not kept: {}: {error}\n", file.display())),
+    }
+}
+
+fn quoted(text: &str) -> toml::Value {
+    toml::Value::String(text.to_owned())
+}
+
+/// Puts lines before all that a file says, so that they belong to none of its tables. What is there stays, and so does the file where it is a link.
+fn keep(file: &Path, lines: &str) -> io::Result<()> {
+    let before = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error),
+    };
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let new = file.with_extension("toml.new");
+    fs::write(&new, format!("{lines}{before}"))?;
+    if let Ok(metadata) = fs::metadata(&file) {
+        fs::set_permissions(&new, metadata.permissions())?;
+    }
+    fs::rename(&new, &file)
+}
+
+fn tell(text: &str) -> Result<(), CliError> {
+    output::print(text)
+}
+
+/// A line of the person at the terminal; `None` where it is empty, or the key of Esc, or there are no more.
+fn ask(question: &str) -> Result<Option<String>, CliError> {
+    output::print(question)?;
+    io::stdout().flush().map_err(CliError::Output)?;
+    let mut line = String::new();
+    let length = io::stdin().lock().read_line(&mut line).map_err(CliError::Input)?;
+    if length == 0 {
+        output::print("\n")?;
+    }
+    let line = line.trim();
+    Ok((!line.is_empty() && !line.starts_with('\u{1b}')).then(|| line.to_owned()))
+}
