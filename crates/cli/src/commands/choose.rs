@@ -1,5 +1,6 @@
 //! The first screen of somebody who has chosen no model: what there is here, to be chosen by a number.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
@@ -33,10 +34,11 @@ pub(super) fn choose(
     let mut page = "headstart has no model yet. Choose one:\n".to_owned();
     let is_narrow = context.output.columns() < WIDE;
     let mut row = |number: usize, model: &str, why: &str| {
-        page += &if is_narrow {
-            format!("  {number}  {model}\n     {why}\n")
+        // A text takes all that is written to it.
+        let _ = if is_narrow {
+            writeln!(page, "  {number}  {model}\n     {why}")
         } else {
-            format!("  {number}  {model:<27}  {why}\n")
+            writeln!(page, "  {number}  {model:<27}  {why}")
         };
     };
     for (place, Offer { model, why, .. }) in offers.iter().enumerate() {
@@ -110,7 +112,7 @@ fn offer_to_keep(chosen: &Chosen, address: Option<&str>, context: &Context) -> R
     }
     let mut lines = format!("model = {}\n", quoted(&model.to_string()));
     if let Some(address) = base_url {
-        lines += &format!("base_url = {}\n", quoted(address));
+        let _ = writeln!(lines, "base_url = {}", quoted(address));
     }
     match keep(&file, &lines) {
         Ok(()) => tell(&format!("{} has it now; delete the line to choose anew.\n", file.display())),

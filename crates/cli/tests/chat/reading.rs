@@ -66,7 +66,7 @@ fn what_is_new_is_the_work_ahead_and_else_the_last_output() {
 
 #[test]
 fn what_was_folded_is_whole_in_the_conversation_also_changes_and_commands_of_ones_own() {
-    let lines: String = (100..160).map(|line| format!("{line}\n")).collect();
+    let lines = (100..160).map(|line| line.to_string()).collect::<Vec<_>>().join("\n") + "\n";
     let mut chat = project()
         .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one\n", "new_string": lines }))
         .says(0, "It is longer.")
