@@ -7,13 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{NEXT, listed};
-use crate::client::Client;
+use super::{NEXT, PATIENCE, listed, opened};
 use crate::support::server::{Answer, Request, Server, responses_call, responses_say};
 use crate::support::{Session, installed};
-
-/// A product that has to start, twice, and to ask a model several times.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The last words of the user's, and the results of tools that came after them.
 fn asked(body: &Value) -> (String, Vec<Value>) {
@@ -104,12 +100,7 @@ fn codex_acp_suggests_and_runs_nothing() {
     let program = installed("@agentclientprotocol/codex-acp/dist/index.js").display().to_string();
     let node = installed("node/bin/node").display().to_string();
     let log = session.home().join("log").display().to_string();
-    let mut client = Client::of(session.command(&["acp-proxy", "--log", &log, "--", &node, &program]));
-    client.wait_longer(PATIENCE);
-    client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
-    let workspace = session.workspace().canonicalize().unwrap();
-    let opened = client.request("session/new", json!({ "cwd": workspace, "mcpServers": [] }));
-    let id = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
+    let (mut client, id) = opened(&session, &["--log", &log], &[&node, &program]);
     let before = session.tree();
     assert_eq!(client.said(&id, "hello"), "end_turn");
     assert_eq!(client.said(&id, "hello again"), "end_turn");

@@ -106,6 +106,29 @@ impl User {
     }
 }
 
+/// A product that has to start, twice, and to ask a model several times.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// An editor that has opened a session with a product behind the proxy, and the session.
+fn opened(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, String) {
+    let all: Vec<_> = ["acp-proxy"].iter().chain(arguments).chain(&["--"]).chain(product).copied().collect();
+    let mut client = Client::of(session.command(&all));
+    client.wait_longer(PATIENCE);
+    client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
+    let workspace = session.workspace().canonicalize().unwrap();
+    let opened = client.request("session/new", json!({ "cwd": workspace, "mcpServers": [] }));
+    let id = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
+    (client, id)
+}
+
+/// The same after two turns.
+fn after_two_turns(session: &Session, arguments: &[&str], product: &[&str]) -> (Client, String) {
+    let (mut client, id) = opened(session, arguments, product);
+    assert_eq!(client.said(&id, "hello"), "end_turn");
+    assert_eq!(client.said(&id, "hello again"), "end_turn");
+    (client, id)
+}
+
 /// What the agent does beside what its script says.
 fn with(user: User, name: &str, value: Value) -> User {
     let path = user.session.home().join(".claude/script.json");

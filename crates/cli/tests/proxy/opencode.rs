@@ -6,13 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{NEXT, answer_kind, listed};
+use super::{NEXT, PATIENCE, answer_kind, listed};
 use crate::client::Client;
 use crate::support::server::{Answer, Request, Server, calls, says};
 use crate::support::{Session, installed};
-
-/// A product that has to start, twice, and to ask a model several times.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The last words of the user's, and how many results of tools came after them.
 fn asked(body: &Value) -> (String, usize) {
@@ -80,15 +77,7 @@ fn log(session: &Session) -> String {
 fn after_two_turns(session: &Session) -> (Client, String) {
     let program = installed("opencode-linux-x64/bin/opencode").display().to_string();
     let log = session.home().join("log").display().to_string();
-    let mut client = Client::of(session.command(&["acp-proxy", "--log", &log, "--", &program, "acp"]));
-    client.wait_longer(PATIENCE);
-    client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
-    let workspace = session.workspace().canonicalize().unwrap();
-    let opened = client.request("session/new", json!({ "cwd": workspace, "mcpServers": [] }));
-    let id = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
-    assert_eq!(client.said(&id, "hello"), "end_turn");
-    assert_eq!(client.said(&id, "hello again"), "end_turn");
-    (client, id)
+    super::after_two_turns(session, &["--log", &log], &[&program, "acp"])
 }
 
 /// The requests of turns whose last words are these.

@@ -11,9 +11,6 @@ use crate::client::Client;
 use crate::support::server::{Answer, Request, Server, messages_call, messages_say};
 use crate::support::{Session, installed};
 
-/// A product that has to start, twice, and to ask a model several times.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// The parts of the user's messages, and how many results of tools came after the last words of theirs.
 fn asked(body: &Value) -> (String, usize) {
     let (mut text, mut results) = (String::new(), 0);
@@ -86,15 +83,7 @@ fn user() -> Session {
 fn opened(session: &Session, arguments: &[&str]) -> (Client, String) {
     let program = installed("@agentclientprotocol/claude-agent-acp/dist/index.js").display().to_string();
     let node = installed("node/bin/node").display().to_string();
-    let all: Vec<_> =
-        ["acp-proxy"].iter().chain(arguments).chain(&["--", &node, &program]).copied().collect();
-    let mut client = Client::of(session.command(&all));
-    client.wait_longer(PATIENCE);
-    client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
-    let workspace = session.workspace().canonicalize().unwrap();
-    let opened = client.request("session/new", json!({ "cwd": workspace, "mcpServers": [] }));
-    let id = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
-    (client, id)
+    super::opened(session, arguments, &[&node, &program])
 }
 
 /// The same after two turns, with this model.

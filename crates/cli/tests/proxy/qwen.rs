@@ -1,14 +1,8 @@
 //! Qwen Code itself, which `.ci/install hosts` puts beside the build: it suggests by a notification of its own.
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use crate::client::Client;
+use super::after_two_turns;
 use crate::support::server::{Answer, Server, says};
 use crate::support::{Session, installed};
-
-const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
 #[ignore = "needs Qwen Code; .ci/long installs it"]
@@ -29,16 +23,8 @@ fn what_qwen_code_suggests_itself_is_shown_in_every_editor() {
         .variable("OPENAI_MODEL", "scripted");
     let node = installed("node/bin/node").display().to_string();
     let program = installed("@qwen-code/qwen-code/cli-entry.js").display().to_string();
-    let proxy =
-        ["acp-proxy", "--suggestions", "agent", "--", &node, &program, "--acp", "--auth-type", "openai"];
-    let mut client = Client::of(session.command(&proxy));
-    client.wait_longer(PATIENCE);
-    client.request("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }));
-    let cwd = session.workspace().canonicalize().unwrap();
-    let opened = client.request("session/new", json!({ "cwd": cwd, "mcpServers": [] }));
-    let id = opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned();
-    assert_eq!(client.said(&id, "hello"), "end_turn");
-    assert_eq!(client.said(&id, "hello again"), "end_turn");
+    let product = [&node, &program, "--acp", "--auth-type", "openai"];
+    let (mut client, id) = after_two_turns(&session, &["--suggestions", "agent"], &product);
     client.suggested("run the tests", None);
     assert_eq!(client.said(&id, "/next"), "end_turn");
     let asked = model.requests().iter().any(|request| {

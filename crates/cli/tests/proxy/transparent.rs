@@ -5,11 +5,11 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::NEXT;
+use super::{NEXT, PATIENCE};
 use crate::support::server::{
     Answer, Request, Server, Step, calls, messages_call, messages_say, responses_call, responses_say, says,
 };
@@ -17,8 +17,6 @@ use crate::support::{Session, installed};
 
 const SHIM: &str = include_str!("shim.py");
 const EXCHANGES: usize = 100;
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// A product: the name that its shim has, and its command line.
 struct Product {
     name: &'static str,
