@@ -2,11 +2,13 @@ import "./style/base.css";
 import "./style/chat.css";
 import "./style/views.css";
 import { init, initToBegin } from "headstart";
+import { remove, rename, take } from "./session/kept.js";
 import { type Remote, remoteModel } from "./model/remote.js";
 import { FIRST_PROMPT, SYSTEM, sampleFiles } from "./sample/files.js";
 import { sceneModel } from "./sample/recorded.js";
 import { Session, type SessionOptions } from "./session/session.js";
-import { type Lost, type Saved, forget, load } from "./session/storage.js";
+import { type Lost, forget, load } from "./session/storage.js";
+import { ConversationsDialog } from "./views/conversations.js";
 import type { GateView } from "./views/gate.js";
 import { hasKeys } from "./views/keys.js";
 import { Opening } from "./views/opening.js";
@@ -34,6 +36,11 @@ class App {
   #fetchedGate: Promise<void> | undefined;
   readonly #timeline = document.createElement("section");
   readonly #settings = new SettingsDialog((choice) => void this.#choose(choice));
+  readonly #conversations = new ConversationsDialog({
+    goOn: (id) => this.#goOn(id),
+    rename: (id, title) => (id === this.#session.id ? this.#session.rename(title) : rename(id, title)),
+    remove,
+  });
   #session: Session;
   #remote: Remote | undefined;
   #modelName = "recording";
@@ -43,7 +50,7 @@ class App {
   constructor(found: ReturnType<typeof load>, opening: Opening | undefined) {
     let lost = typeof found === "string" ? found : undefined;
     try {
-      [this.#session, this.#play] = this.#open(typeof found === "string" ? undefined : found);
+      [this.#session, this.#play] = this.#open({ saved: typeof found === "string" ? undefined : found });
     } catch (error) {
       if (found === undefined) throw error;
       lost = "damaged";
@@ -52,7 +59,7 @@ class App {
     this.#timeline.className = "timeline";
     if (this.#session.isNew) this.#play.composer.text = opening?.input.value ?? FIRST_PROMPT;
     this.#main.replaceChildren(this.#play.dom, this.#timeline);
-    element("dialogs").append(this.#play.diff.dom, this.#settings.dom);
+    element("dialogs").append(this.#play.diff.dom, this.#settings.dom, this.#conversations.dom);
     window.addEventListener("hashchange", () => this.#route(true));
     window.addEventListener("pagehide", () => this.#session.saveNow());
     this.#route(false);
@@ -78,11 +85,11 @@ class App {
   }
 
   /** A session and its view, drawn once. Throws where what was saved has another shape than what is saved. */
-  #open(saved?: Saved): [Session, PlayView] {
-    const session = this.#make({ saved });
+  #open(given: Partial<SessionOptions> = {}): [Session, PlayView] {
+    const session = this.#make(given);
     try {
       render(timeline(session.steps), document.createElement("section"));
-      return [session, new PlayView(session, { reset: () => this.#reset(), chooseModel: () => this.#settings.open() })];
+      return [session, new PlayView(session, { reset: () => this.#reset(), chooseModel: () => this.#settings.open(), showConversations: () => this.#conversations.open(this.#session.id) })];
     } catch (error) {
       session.dispose();
       throw error;
@@ -102,16 +109,44 @@ class App {
   }
 
   #reset(): void {
+    this.#leave();
+    this.#turnTo(this.#make(this.#answering));
+    this.#play.composer.text = FIRST_PROMPT;
+    this.#announce("Started over.");
+  }
+
+  /** Goes on with a conversation that was kept, with its files. */
+  #goOn(id: string): void {
+    const saved = take(id);
+    try {
+      if (saved === undefined) throw new Error("it cannot be read any more");
+      const [session] = this.#open({ ...this.#answering, saved, isResumed: true });
+      this.#leave();
+      this.#turnTo(session);
+    } catch (error) {
+      this.#session.note(`That conversation cannot be gone on with: ${(error as Error).message}.`, "bad");
+    }
+  }
+
+  /** The visitor's own model, where one answers. */
+  get #answering(): Partial<SessionOptions> {
+    return this.#remote ? { model: this.#remote.model, modelName: this.#modelName } : {};
+  }
+
+  /** The conversation so far stays among those that are kept. */
+  #leave(): void {
+    this.#session.saveNow();
     this.#session.dispose();
     forget();
-    const remote = this.#remote ? { model: this.#remote.model, modelName: this.#modelName } : {};
-    this.#session = this.#make(remote);
-    if (!this.#isEnabled) this.#session.enable(false);
-    this.#play.use(this.#session);
+  }
+
+  #turnTo(session: Session): void {
+    this.#session = session;
+    if (!this.#isEnabled) session.enable(false);
+    this.#play.composer.text = "";
+    this.#play.use(session);
     this.#begin();
-    this.#play.composer.text = FIRST_PROMPT;
     this.#play.composer.input.focus();
-    this.#announce("Started over.");
   }
 
   async #choose(choice: Choice): Promise<void> {

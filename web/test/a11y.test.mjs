@@ -44,6 +44,9 @@ for (const colorScheme of ["light", "dark"]) {
     await visitor.answer("y");
     await visitor.said("1 of 8 tests fails");
     await check(visitor, "the tests' output");
+    await page.getByRole("button", { name: "Conversations" }).click();
+    await check(visitor, "the conversations");
+    await visitor.press("Escape");
     await visitor.shot(`9-${colorScheme}-tests`);
     await page.locator('[data-view="gate"]').click();
     for (const example of await page.locator(".example").all()) {

@@ -1,5 +1,7 @@
 import { Agent, type ChangeSet, type Completion, type Model, type View, type ViewAnswer, type ViewItem, type ViewItemChange, type ViewQuestion } from "headstart";
+import { readSession } from "headstart/sessions";
 import { runCommand } from "../runner/command.js";
+import { keep } from "./kept.js";
 import type { Entry } from "./log.js";
 import { Project } from "./project.js";
 import { ProjectSearch } from "./search.js";
@@ -23,6 +25,8 @@ export interface SessionOptions {
   system: string;
   files: Record<string, string>;
   saved?: Saved | undefined;
+  /** Whether the visitor has gone back to what was saved, and not only loaded the page again. */
+  isResumed?: boolean;
 }
 
 /** The work behind a suggestion, with its times. */
@@ -144,6 +148,16 @@ export class Session {
     return !this.entries.some(({ kind }) => kind === "user");
   }
 
+  /** Names it among the conversations that are kept, once something was said. */
+  get id(): string | undefined {
+    return this.#lines === "" ? undefined : readSession(this.#lines).id;
+  }
+
+  /** Its user calls it so. */
+  rename(title: string): void {
+    this.#agent.setTitle(title);
+  }
+
   /** Whether the recording answers. */
   get isRecorded(): boolean {
     return this.#modelName === undefined;
@@ -234,7 +248,7 @@ export class Session {
     clearTimeout(this.#saving);
     this.#saving = undefined;
     if (this.#isOver) return;
-    const kept = save({
+    const saved: Saved = {
       version: 3,
       files: Object.fromEntries(this.project.files),
       lines: this.#lines,
@@ -242,7 +256,9 @@ export class Session {
       steps: this.steps,
       ...(this.#turn === undefined ? {} : { working: this.#turn.prompt }),
       ...(this.#modelName === undefined ? {} : { modelName: this.#modelName }),
-    });
+    };
+    const kept = save(saved);
+    keep(saved);
     if (kept === this.#kept) return;
     this.#kept = kept;
     this.note(KEEPING[kept], kept === "kept" ? "plain" : "bad");
@@ -542,10 +558,8 @@ export class Session {
     }
     const model =
       modelName === undefined ? "" : ` Your own model, ${modelName}, does not answer any more, for neither its address nor a key is kept: now the recording answers.`;
-    this.note(
-      `The page was loaded again. Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${model}`,
-      "plain",
-    );
+    const came = this.#options.isResumed ? "This conversation goes on." : "The page was loaded again.";
+    this.note(`${came} Files and conversation are as they were; work that ran ahead is gone, and nothing of it was applied.${model}`, "plain");
     if (working !== undefined) {
       this.#failed(working, `The turn “${working}” was interrupted by that; what it had changed stays.`);
       this.onReturn(working);

@@ -56,16 +56,25 @@ export function load(): Saved | Lost | undefined {
   }
   if (text === null) return undefined;
   try {
-    const saved = JSON.parse(text) as Partial<Saved> & { lost?: unknown };
-    if (saved.lost === "tooMuch") return "tooMuch";
+    if ((JSON.parse(text) as { lost?: unknown }).lost === "tooMuch") return "tooMuch";
+  } catch {
+    return "damaged";
+  }
+  return whole(text) ?? "damaged";
+}
+
+/** What was saved, if this is all of it. */
+export function whole(text: string): Saved | undefined {
+  try {
+    const saved = JSON.parse(text) as Partial<Saved>;
     const isWhole =
       saved.version === 3 &&
       typeof saved.lines === "string" &&
       [saved.entries, saved.steps].every(Array.isArray) &&
       Object.values(saved.files as object).every((content) => typeof content === "string");
-    return isWhole ? (saved as Saved) : "damaged";
+    return isWhole ? (saved as Saved) : undefined;
   } catch {
-    return "damaged";
+    return undefined;
   }
 }
 

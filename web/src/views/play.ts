@@ -14,6 +14,7 @@ import { SearchView } from "./search.js";
 export interface PlayActions {
   reset(): void;
   chooseModel(): void;
+  showConversations(): void;
 }
 
 /** The chat beside the project. */
@@ -126,6 +127,7 @@ export class PlayView {
             <div class="panel-head">
               <h2 id="chat-title">Conversation</h2>
               ${savedMs ? html`<a class="saved" href="#timeline">${seconds(savedMs)} saved, ${seconds(waitedMs)} waited</a>` : nothing}
+              <button class="plain" @click=${this.#actions.showConversations}>Conversations</button>
               ${session.entries.length === 0 ? nothing : html`<button class="plain" @click=${this.#actions.reset}>Start over</button>`}
             </div>
             <div class="log" tabindex="0" role="region" aria-label="What was said and done" @scroll=${(event: Event) => this.#scrolled(event.currentTarget as HTMLElement)}>
