@@ -1,5 +1,4 @@
 //! What a host declares lets calls of that very tool run, as far as it is said to read or stage what is open, and nothing else.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

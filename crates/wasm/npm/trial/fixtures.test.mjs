@@ -99,6 +99,8 @@ for (const [entry, name] of Object.entries(entries).flatMap(([entry, names]) => 
 }
 
 test("every fixture has its run", () => {
-  const names = readdirSync(new URL("fixtures", import.meta.url)).map((file) => file.replace(".json", ""));
+  // A conversation in lines (`.jsonl`) is none of them: `test/sessions.test.mjs` reads it.
+  const files = readdirSync(new URL("fixtures", import.meta.url)).filter((file) => file.endsWith(".json"));
+  const names = files.map((file) => file.replace(".json", ""));
   assert.deepEqual(names.sort(), Object.keys(runs).sort());
 });
