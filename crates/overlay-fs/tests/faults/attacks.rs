@@ -391,7 +391,7 @@ fn the_process_without_privileges() {
     let place = Place::in_folder(folder.as_ref(), Home::State);
     let dir = place.root().join("dir");
     let refused = fs::write(dir.join("new"), "").unwrap_err();
-    assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied, "bits count for this process");
+    assert_eq!(refused.kind(), ErrorKind::PermissionDenied, "bits count for this process");
     let old = place.snapshot();
     let changes = [("dir/one", "write"), ("dir/new", "write"), ("dir/one", "remove"), ("dir/deep", "rename")];
     for (at, what) in changes {
