@@ -110,7 +110,8 @@ fn an_edit_of_the_users_is_known_to_a_checker() {
     chat.leave_keeping(|session| {
         let sessions = session.home().join(".local/state/headstart/sessions");
         let folder = fs::read_dir(sessions).unwrap().next().unwrap().unwrap().path();
-        let kept = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+        let mut files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let kept = files.find(|file| file.extension().is_some_and(|end| end == "jsonl")).unwrap();
         let lines = fs::read_to_string(kept).unwrap();
         let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let read: Vec<Value> = lines.map(|line| line["message"]["parts"][0]["output"].clone()).collect();

@@ -31,6 +31,20 @@ fn is_answer(message: &Value) -> bool {
     message.get("id").is_some() && message.get("method").is_none()
 }
 
+/// Waits until the proxy has noted something of this kind for its next start, and gives that.
+fn noted(user: &User, what: &str) -> serde_json::Map<String, Value> {
+    let file = user.session.home().join(".local/state/headstart/acp-proxy/claude-agent-acp.json");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let noted: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        if let Some(noted) = noted[what].as_object().filter(|noted| !noted.is_empty()) {
+            return noted.clone();
+        }
+        assert!(Instant::now() < deadline, "no {what} is noted: {noted}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Nobody commits to the project as long as this is held.
 fn commits_wait(user: &User) -> File {
     let folder = File::open(user.session.workspace()).unwrap();
@@ -176,6 +190,10 @@ fn two_proxies_on_one_folder_take_one_after_the_other() {
     });
     let made = user.read("made.txt").unwrap();
     assert_eq!(made, "made\n", "{anew:?}");
+    // The second one has not had the fork deleted that the first one took.
+    let names = noted(&user, "names");
+    let there = user.kept();
+    assert!(names.values().all(|fork| there.iter().any(|name| fork == name)), "{names:?} of {there:?}");
     // Each goes on in its own conversation, and neither sees one that is not its user's.
     for (client, session) in [(&mut first, &session), (&mut second, &other)] {
         assert_eq!(client.said(session, "and now?"), "end_turn");
@@ -205,14 +223,17 @@ fn what_is_told_of_a_fork_after_its_end_is_nobodys() {
     assert!(strange.is_empty(), "{strange:?}");
 }
 
-/// Whether the turn that wrote the file is in the conversation that the next editor is given.
-fn is_in_the_conversation(user: &User, session: &str) -> bool {
+/// Whether the turn that wrote the file is in the conversation that the next editor is given, which sees none of the others that the agent `kept` before.
+fn is_in_the_conversation(user: &User, session: &str, kept: &[String]) -> bool {
     let mut next = user.client();
     let workspace = user.session.workspace().canonicalize().unwrap();
     let params = json!({ "sessionId": session, "cwd": workspace, "mcpServers": [] });
     let answer = next.request("session/load", params);
     assert!(answer.get("result").is_some(), "{answer}");
-    assert_eq!(listed(&mut next), [session]);
+    let shown = listed(&mut next);
+    assert!(shown.iter().any(|name| name == session), "{shown:?}");
+    // A fork that the agent made right before the proxy was killed is noted by nobody.
+    assert!(shown.iter().all(|name| name == session || !kept.contains(name)), "{shown:?}");
     assert_eq!(next.said(session, "and now?"), "end_turn");
     assert_eq!(next.end(), Some(0));
     assert!(words(&next, 0).contains("First answer."));
@@ -225,7 +246,7 @@ fn an_editor_that_hangs_up_while_an_accept_commits_finds_all_of_it_or_nothing() 
     for (waits, is_taken) in [(MOMENT, true), (Duration::from_secs(8), false)] {
         let user = User::with_next(one_file());
         let (mut client, session) = ready(&user);
-        let held = commits_wait(&user);
+        let (kept, held) = (user.kept(), commits_wait(&user));
         client.prompt(&session, "/next");
         std::thread::sleep(MOMENT);
         let ended = std::thread::spawn(move || client.end());
@@ -233,7 +254,7 @@ fn an_editor_that_hangs_up_while_an_accept_commits_finds_all_of_it_or_nothing() 
         drop(held);
         assert_eq!(ended.join().unwrap(), Some(0));
         assert_eq!(user.read("made.txt").is_some(), is_taken);
-        assert_eq!(is_in_the_conversation(&user, &session), is_taken);
+        assert_eq!(is_in_the_conversation(&user, &session, &kept), is_taken);
     }
 }
 
@@ -242,9 +263,9 @@ fn a_proxy_that_is_killed_after_its_commit_knows_what_was_taken_at_the_next_star
     for is_changed in [false, true] {
         let user = User::with_next(one_file());
         let (mut client, session) = ready(&user);
-        let held = commits_wait(&user);
+        let (kept, held) = (user.kept(), commits_wait(&user));
         client.prompt(&session, "/next");
-        std::thread::sleep(MOMENT);
+        noted(&user, "taking");
         // Nobody writes which fork stands for a session as long as this is held.
         let lock = user.session.home().join(".local/state/headstart/acp-proxy/lock");
         let lock = File::options().append(true).open(lock).unwrap();
@@ -261,7 +282,7 @@ fn a_proxy_that_is_killed_after_its_commit_knows_what_was_taken_at_the_next_star
         if is_changed {
             user.session.write("project/made.txt", "made, and changed by its user\n");
         }
-        assert!(is_in_the_conversation(&user, &session));
+        assert!(is_in_the_conversation(&user, &session, &kept));
     }
 }
 
@@ -269,12 +290,12 @@ fn a_proxy_that_is_killed_after_its_commit_knows_what_was_taken_at_the_next_star
 fn a_proxy_that_is_killed_before_its_commit_took_nothing() {
     let user = User::with_next(one_file());
     let (mut client, session) = ready(&user);
-    let held = commits_wait(&user);
+    let (kept, held) = (user.kept(), commits_wait(&user));
     client.prompt(&session, "/next");
     std::thread::sleep(MOMENT);
     kill(&client);
     drop((client, held));
-    assert!(!is_in_the_conversation(&user, &session));
+    assert!(!is_in_the_conversation(&user, &session, &kept));
     assert_eq!(user.read("made.txt"), None);
     // Its fork is gone, at the agent as well.
     assert_eq!(user.kept(), [session]);

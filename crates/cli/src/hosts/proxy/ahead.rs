@@ -276,7 +276,8 @@ impl Proxy {
                     return self.drop_work("the fork has no name");
                 };
                 ahead.fork = Some(fork.clone());
-                self.keep(Change::Made(fork));
+                let by = self.host.process();
+                self.keep(Change::Made(fork, by));
             }
             Step::Prompt => return self.turn_of_second_ended(&message["result"]),
             Step::Close => return self.freeze(),

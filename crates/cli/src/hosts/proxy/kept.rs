@@ -21,6 +21,9 @@ pub(super) struct Kept {
     pub(super) names: SessionNames,
     /// Forks that were made and not taken, and those that another took the place of; the agent is asked to delete them.
     pub(super) forks: BTreeSet<String>,
+    /// The process of ours that made a fork, and may still take it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) makers: BTreeMap<String, Process>,
     /// Those of the forks whose changes are about to be committed: what a process notes that may die before it can note the end of it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) taking: BTreeMap<String, Taking>,
@@ -39,7 +42,7 @@ pub(super) struct Taking {
 /// What changes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
-    Made(String),
+    Made(String, Process),
     /// Its changes are about to be committed.
     Taking(String, Taking),
     /// They were not.
@@ -57,15 +60,20 @@ pub(super) enum Change {
 impl Kept {
     pub(super) fn apply(&mut self, change: &Change) {
         match change {
-            Change::Made(fork) => drop(self.forks.insert(fork.clone())),
+            Change::Made(fork, by) => {
+                self.forks.insert(fork.clone());
+                self.makers.insert(fork.clone(), by.clone());
+            }
             Change::Taking(fork, taking) => drop(self.taking.insert(fork.clone(), taking.clone())),
             Change::NotTaken(fork) => drop(self.taking.remove(fork)),
             Change::Gone(fork) => {
                 self.forks.remove(fork);
+                self.makers.remove(fork);
                 self.taking.remove(fork);
             }
             Change::Taken { session, fork } => {
                 self.forks.remove(fork);
+                self.makers.remove(fork);
                 self.taking.remove(fork);
                 self.forks.extend(self.names.insert(session.clone(), fork.clone()));
             }
@@ -76,6 +84,14 @@ impl Kept {
     /// What the editor calls the agent's sessions.
     pub(super) fn editors_names(&self) -> SessionNames {
         self.names.iter().map(|(session, fork)| (fork.clone(), session.clone())).collect()
+    }
+
+    /// The forks that nobody takes any more, for whoever made them has ended.
+    pub(super) fn left_behind(&self) -> Vec<String> {
+        let may_be_taken = |fork: &String| {
+            self.taking.contains_key(fork) || self.makers.get(fork).is_some_and(Process::is_alive)
+        };
+        self.forks.iter().filter(|fork| !may_be_taken(fork)).cloned().collect()
     }
 
     /// Whether the user knows nothing of this session of the agent's.
@@ -196,18 +212,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = KeptFile::of(Some(folder.path()), "x");
         let taken = |fork: &str| Change::Taken { session: "S".into(), fork: fork.into() };
-        for change in [
-            Change::Made("F1".into()),
-            Change::Made("Q".into()),
-            taken("F1"),
-            Change::Made("F2".into()),
-            taken("F2"),
-        ] {
+        let made = |fork: &str| Change::Made(fork.into(), Process::current());
+        for change in [made("F1"), made("Q"), taken("F1"), made("F2"), taken("F2")] {
             file.change(&change).unwrap();
         }
         let kept = file.read().unwrap();
         assert_eq!(kept.names, SessionNames::from([("S".to_owned(), "F2".to_owned())]));
         assert_eq!(kept.forks, BTreeSet::from(["F1".to_owned(), "Q".to_owned()]));
+        assert_eq!(kept.left_behind(), ["F1"], "who made Q may take it yet");
         assert!(
             kept.hides("S") && kept.hides("F1") && kept.hides("Q") && !kept.hides("F2") && !kept.hides("T")
         );
@@ -216,7 +228,7 @@ mod tests {
         }
         assert_eq!(file.read().unwrap(), Kept::default());
         fs::write(folder.path().join("acp-proxy/x.json"), "{").unwrap();
-        assert!(file.change(&Change::Made("F".into())).unwrap_err().contains("x.json"));
+        assert!(file.change(&made("F")).unwrap_err().contains("x.json"));
         assert_eq!(
             fs::read(folder.path().join("acp-proxy/x.json")).unwrap(),
             b"{",

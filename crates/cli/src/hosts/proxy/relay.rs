@@ -394,11 +394,8 @@ impl Proxy {
         self.can =
             Can { fork: has("fork"), resume: has("resume"), close: has("close"), delete: has("delete") };
         // What was left of an earlier process.
-        for fork in self.kept.forks.clone() {
-            // Another process is about to take it.
-            if !self.kept.taking.contains_key(&fork) {
-                self.delete(fork);
-            }
+        for fork in self.kept.left_behind() {
+            self.delete(fork);
         }
     }
 
