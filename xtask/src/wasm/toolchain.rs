@@ -90,9 +90,18 @@ impl Toolchain {
         Ok(self.target_folder.join("debug").join(package).with_extension(std::env::consts::EXE_EXTENSION))
     }
 
-    /// Builds the binary `headstart` as its own tests have it.
+    /// Builds the binary `headstart` as its own tests have it: with one of them, because `cargo build` chooses other features of dependencies and would
+    /// compile most of them once more.
     pub(super) fn build_binary(&self) -> Result<(), WasmError> {
-        complete(&mut self.cargo(&["build", "--locked", "--package", "headstart", "--all-features"]))
+        complete(&mut self.cargo(&[
+            "test",
+            "--locked",
+            "--workspace",
+            "--all-features",
+            "--no-run",
+            "--test",
+            "terminal",
+        ]))
     }
 
     fn cargo_for_wasm(&self, arguments: &[&str]) -> Command {
