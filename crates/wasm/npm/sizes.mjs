@@ -6,14 +6,14 @@ import { join } from "node:path";
 /** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
 const BUDGETS = {
   "to begin a conversation": { goal: 480, limit: 452 },
-  "both parts": { goal: 860, limit: 1220 },
-  "whole module": { limit: 1184 },
+  "both parts": { goal: 860, limit: 1222 },
+  "whole module": { limit: 1188 },
   "grammar and its parser": {},
-  "everything else": { limit: 974 },
-  core: { limit: 776 },
+  "everything else": { limit: 978 },
+  core: { limit: 779 },
   gate: { limit: 492 },
   controller: { goal: 30, limit: 30 },
-  "code index": { limit: 256 },
+  "code index": { limit: 258 },
   "the index, over core": { goal: 60, limit: 39 },
 };
 
