@@ -332,6 +332,11 @@ impl ServerTools {
         Some(LoggedIn::of(config).ok()??.at)
     }
 
+    /// Waits until a server has something for [`notices`](Self::notices).
+    pub(crate) async fn changed(&self) {
+        self.running().changed().await;
+    }
+
     /// What has happened since, each once.
     pub(crate) fn notices(&self) -> Vec<String> {
         self.running().notices()

@@ -15,6 +15,7 @@ use rmcp::service::{NotificationContext, RunningService, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::config::{Connect, ServerConfig, ServerName};
@@ -35,12 +36,18 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 pub(crate) struct Changes {
     tools: AtomicBool,
     offers: AtomicBool,
+    told: Notify,
 }
 
 impl Changes {
     /// Whether its tools are others, since this was asked last.
     pub(crate) fn take_tools(&self) -> bool {
         self.tools.swap(false, Ordering::AcqRel)
+    }
+
+    /// Waits until it says so of its tools.
+    pub(crate) async fn of_tools(&self) {
+        self.told.notified().await;
     }
 
     /// Whether its resources or prompts are.
@@ -60,6 +67,7 @@ impl ClientHandler for Handler {
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.0.tools.store(true, Ordering::Release);
+        self.0.told.notify_one();
     }
 
     async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {

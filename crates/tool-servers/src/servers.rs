@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::future::join_all;
+use futures::future::{join_all, pending, select_all};
 
 use crate::catalogue::{LeftOut, catalogue};
 use crate::config::{ServerConfig, ServerName};
@@ -77,6 +77,15 @@ impl ToolServers {
 
     pub(crate) fn servers(&self) -> &[Arc<Server>] {
         &self.servers
+    }
+
+    /// Waits until a server says that its tools have changed. A server may say so at any time, and what it says during a call may be heard
+    /// only after the call's answer, so [`notices`](Self::notices) at the end of a turn does not have all.
+    pub async fn changed(&self) {
+        if self.servers.is_empty() {
+            return pending().await;
+        }
+        select_all(self.servers.iter().map(|server| Box::pin(server.changes.of_tools()))).await;
     }
 
     /// What the user has to be told that happened since, each once.

@@ -387,13 +387,16 @@ impl Chat {
         self.face.say(&format!("nothing of the work ahead was applied{then}"), Style::Dim)
     }
 
+    /// Says what happened beside the turns, each once.
+    pub(super) fn say_notices(&mut self) -> Result<(), CliError> {
+        self.parts.notices().iter().try_for_each(|notice| self.face.say(notice, Style::Dim))
+    }
+
     fn show_end(&mut self, ending: &Ending) -> Result<(), CliError> {
         if let Some(text) = words::ending(ending) {
             self.face.say(&text, Style::Removed)?;
         }
-        for notice in self.parts.notices() {
-            self.face.say(&notice, Style::Dim)?;
-        }
+        self.say_notices()?;
         // Somebody who reads the screen has seen it; a script goes by the exit code.
         if !self.face.has_person() {
             self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };

@@ -285,6 +285,7 @@ impl Chat {
                 () = second => {}
                 () = self.names.news() => self.complete_with_news(),
                 () = self.status.news() => {}
+                () = self.parts.server_tools.changed(), if view.phase == Phase::Idle && !self.face.reads() => self.say_notices()?,
                 news = own_command::news(&mut self.own), if !self.face.reads() => self.on_own(news)?,
                 () = server_tools::reloaded(&mut self.reloading), if view.phase == Phase::Idle && !self.face.reads() => self.on_reloaded()?,
                 () = self.waiting.too_long() => self.on_late_servers()?,

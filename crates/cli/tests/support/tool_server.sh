@@ -1,5 +1,6 @@
 # A tool server over standard input and output. Each line that comes is in the file that LOG names.
 echo "started" >> "$LOG"
+changed=
 while IFS= read -r line; do
   printf '%s\n' "$line" >> "$LOG"
   id=${line#*\"id\":}
@@ -14,7 +15,7 @@ while IFS= read -r line; do
       [[ -e "$LOG.more" ]] && more=",{\"name\":\"third\",$schema}"
       result="{\"tools\":[{\"name\":\"look\",\"description\":\"Looks\",$schema,$hints},{\"name\":\"send\",\"description\":\"Sends\",$schema}$more]}" ;;
     *'"method":"tools/call"'*)
-      printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+      changed=1
       text='\u001b[31mforty-two\u001b[0m'
       [[ -e "$LOG.says" ]] && text=$(<"$LOG.says")
       result="{\"content\":[{\"type\":\"text\",\"text\":\"$text\"}]}" ;;
@@ -30,4 +31,7 @@ while IFS= read -r line; do
     *) continue ;;
   esac
   printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+  # Behind the answer, when the turn may have ended.
+  [[ -z $changed ]] || { sleep .3; printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'; }
+  changed=
 done
