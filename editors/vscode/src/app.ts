@@ -64,7 +64,7 @@ export class App implements vscode.Disposable {
   constructor(context: vscode.ExtensionContext, openShell?: OpenShell) {
     this.#openShell = openShell;
     this.#extension = context.extensionUri;
-    this.#conversations = new Conversations(context.storageUri, context.workspaceState);
+    this.#conversations = new Conversations(context.storageUri);
     this.#storage = { workspace: context.storageUri, user: context.globalStorageUri };
     this.keys = new Keys(context.secrets);
     this.view = new ChatView(this.#extension, { state: () => this.#state(), items: () => this.#items() }, (message) => void this.#heard(message));

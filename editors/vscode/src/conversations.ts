@@ -11,25 +11,27 @@ export interface Kept {
 
 /** So many are kept; the oldest go. */
 const MOST_KEPT = 50;
-const CURRENT = "headstart.conversation";
+const [FIRST, NEW] = ["first", ".new"];
 
 /** Where the conversations of a workspace outlive its window: a file of the extension's own for each. */
 export class Conversations {
   readonly #folder: vscode.Uri | undefined;
-  readonly #state: vscode.Memento;
+  /** Which of them goes on: a file too, because a memento is written some time after its update, and a window may be loaded again before that. */
+  readonly #current: vscode.Uri | undefined;
   /** One after the other: the last one counts. */
   #writing: Thenable<unknown> = Promise.resolve();
   #next: { root: string; saved: Saved } | undefined;
-  #id: string;
+  #id = FIRST;
 
-  constructor(storage: vscode.Uri | undefined, state: vscode.Memento) {
+  constructor(storage: vscode.Uri | undefined) {
     this.#folder = storage && vscode.Uri.joinPath(storage, "conversations");
-    this.#state = state;
-    this.#id = state.get<string>(CURRENT) ?? FIRST;
+    this.#current = storage && vscode.Uri.joinPath(storage, "current");
   }
 
   /** The conversation about this folder that goes on, if there is one. */
   async load(root: vscode.Uri): Promise<Saved | "damaged" | undefined> {
+    const id = this.#current && (await textOf(this.#current));
+    if (id !== undefined && /^[0-9a-z-]+$/.test(id)) this.#id = id;
     const text = await this.#read(this.#id);
     if (text === undefined) return undefined;
     const end = text.indexOf("\n");
@@ -48,7 +50,7 @@ export class Conversations {
   async turnTo(id = newId()): Promise<void> {
     await this.#writing;
     this.#id = id;
-    await this.#state.update(CURRENT, id);
+    if (this.#current) await vscode.workspace.fs.writeFile(this.#current, new TextEncoder().encode(id));
   }
 
   /** Those about this folder, the newest first. One that cannot be read is not among them. */
@@ -96,8 +98,6 @@ export class Conversations {
     await vscode.workspace.fs.rename(whole, vscode.Uri.joinPath(this.#folder, id), { overwrite: true });
   }
 }
-
-const [FIRST, NEW] = ["first", ".new"];
 
 async function textOf(file: vscode.Uri): Promise<string | undefined> {
   try {
