@@ -243,7 +243,7 @@ impl Chat {
     pub(crate) fn wait_for_processes(&self, number: usize) {
         let started = Instant::now();
         while self.processes().len() != number {
-            assert!(started.elapsed() < Duration::from_secs(5), "{:?}", self.processes());
+            assert!(started.elapsed() < Duration::from_secs(20), "{:?}", self.processes());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -287,7 +287,7 @@ fn processes_in(folder: &std::path::Path) -> Vec<String> {
 pub(crate) fn wait_for_files(files: &[&std::path::Path]) {
     let started = Instant::now();
     while !files.iter().all(|file| file.exists()) {
-        assert!(started.elapsed() < Duration::from_secs(5), "not all of {files:?} are there");
+        assert!(started.elapsed() < Duration::from_secs(20), "not all of {files:?} are there");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -174,7 +174,7 @@ fn taking_one_hangs_up_on_the_other_and_leaves_nothing_of_it() {
     chat.take();
     let (left, time) = server.left(1);
     assert_eq!(left.into_iter().collect::<Vec<_>>(), ["commit this"]);
-    assert!(time < Duration::from_secs(2), "{time:?}");
+    assert!(time < Duration::from_secs(10), "{time:?}");
     chat.wait_for("finishing what runs already");
     server.release();
     chat.wait_for("All of it is done.");
@@ -222,7 +222,7 @@ fn giving_up_hangs_up_on_both() {
         let (left, time) = server.left(2);
         let expected = ["commit this", "write the tests"].map(str::to_owned);
         assert_eq!(left, BTreeSet::from(expected), "{keys:?}");
-        assert!(time < Duration::from_secs(2), "{keys:?}: {time:?}");
+        assert!(time < Duration::from_secs(10), "{keys:?}: {time:?}");
         if keys != "something else\r" {
             assert_eq!(chat.project.session.tree(), before);
         }

@@ -44,7 +44,7 @@ async fn the_head_of_an_answer_does_not_start_the_wait_again() {
     let asked = Instant::now();
     let events = ask(&client).await;
     assert_eq!(error(&events), "sent nothing for 2 s; try again");
-    assert!(asked.elapsed() < Duration::from_secs(3), "it waited for {:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_millis(3_600), "it waited for {:?}", asked.elapsed());
 }
 
 #[tokio::test]

@@ -85,7 +85,8 @@ fn explode(name: &str, line: &str, is_right: fn(&Output) -> bool) {
         Some(Ok(reached)) => ended.saturating_sub(Duration::from_nanos(reached)),
         _ => begun.elapsed().saturating_sub(time),
     };
-    let most = Duration::from_secs(1) + 4 * floor;
+    // A bomb that its limit does not end goes on for as long as it likes, so the seconds for a busy machine hide nothing.
+    let most = Duration::from_secs(5) + 4 * floor;
     assert!(over <= most, "{over:?} over its limit, where honest work takes {floor:?}");
     let shown = Output { stdout: output.stdout.iter().take(300).copied().collect(), ..output.clone() };
     assert!(is_right(&output), "{shown:?}");

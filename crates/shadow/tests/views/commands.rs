@@ -167,7 +167,7 @@ fn time_that_is_up_ends_the_view() {
         let started = Instant::now();
         let output = view.run(&Command::shell(line, Duration::from_millis(300))).unwrap();
         assert_eq!(output.end, End::TimeUp, "{line}");
-        assert!(started.elapsed() < Duration::from_secs(3), "{line}");
+        assert!(started.elapsed() < Duration::from_secs(20), "{line}");
         assert!(view.has_ended());
         assert_eq!(view.run(&Command::shell("true", PATIENCE)).unwrap_err(), ShadowError::Ended);
     }

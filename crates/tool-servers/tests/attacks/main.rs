@@ -93,7 +93,7 @@ impl Bench {
     async fn hears(&self, words: &str) {
         let began = Instant::now();
         while !self.log().contains(words) {
-            assert!(began.elapsed() < Duration::from_secs(5), "{}", self.log());
+            assert!(began.elapsed() < Duration::from_secs(20), "{}", self.log());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -251,7 +251,7 @@ fn one_that_never_answers_is_given_up_and_told_so(runtime: &tokio::runtime::Runt
         let servers = ToolServers::start(vec![config]).await;
         assert!(servers.started()[0].tools.as_ref().is_err_and(|why| why.contains("within 1 s")));
         drop(servers);
-        all_end_within(&bench.processes(), Duration::from_secs(5));
+        all_end_within(&bench.processes(), Duration::from_secs(20));
 
         let bench = Bench::new();
         let config = ServerConfig { timeout: Duration::from_secs(1), ..bench.config("silent", Trust::Ask) };
@@ -303,7 +303,7 @@ fn a_flood_ends_its_server_and_nothing_else(runtime: &tokio::runtime::Runtime) {
             assert!(why.starts_with("tool server test: "), "{why}");
             servers.close().await;
         });
-        all_end_within(&bench.processes(), Duration::from_secs(5));
+        all_end_within(&bench.processes(), Duration::from_secs(20));
     }
 }
 
@@ -399,11 +399,11 @@ fn work_ahead_has_a_connection_of_its_own(runtime: &tokio::runtime::Runtime) {
         assert_eq!(processes.len(), 3, "one of turns, one of each work: {}", bench.log());
         let [gone, stays] = works;
         drop(gone);
-        all_end_within(&processes[1..2], Duration::from_secs(10));
+        all_end_within(&processes[1..2], Duration::from_secs(20));
         assert!(is_alive(&processes[0]) && is_alive(&processes[2]));
         call(&write, &stays, false, json!({})).await.unwrap();
         servers.close().await;
-        all_end_within(&processes, Duration::from_millis(100));
+        all_end_within(&processes, Duration::from_secs(5));
     });
 }
 
@@ -415,7 +415,7 @@ fn no_process_is_left(runtime: &tokio::runtime::Runtime) {
         assert_eq!(bench.processes().len(), 2);
         servers.close().await;
     });
-    all_end_within(&bench.processes(), Duration::from_millis(500));
+    all_end_within(&bench.processes(), Duration::from_secs(5));
 }
 
 fn no_process_is_left_where_nobody_closes(_: &tokio::runtime::Runtime) {
@@ -425,7 +425,7 @@ fn no_process_is_left_where_nobody_closes(_: &tokio::runtime::Runtime) {
     assert_eq!(servers.tools().len(), 2, "{:?}", servers.started());
     drop(runtime);
     drop(servers);
-    all_end_within(&bench.processes(), Duration::from_secs(5));
+    all_end_within(&bench.processes(), Duration::from_secs(20));
 }
 
 fn a_server_gets_the_environment_that_it_is_given(runtime: &tokio::runtime::Runtime) {
