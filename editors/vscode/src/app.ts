@@ -82,6 +82,7 @@ export class App implements vscode.Disposable {
     this.#session?.dispose();
     this.#closeShell();
     this.#status.dispose();
+    this.staged.dispose();
   }
 
   /** The session, started if there is none yet. */

@@ -4,19 +4,46 @@ import { textOf } from "./files/text.js";
 
 export const STAGED = "headstart-staged";
 
+/** `new`: the text of a file that has no other side. */
+type Side = "before" | "after" | "new";
+
 /** Shows what is staged: each file's two sides as documents that cannot be edited. */
-export class StagedDocuments implements vscode.TextDocumentContentProvider {
+export class StagedDocuments implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #changes: (id: string) => ChangeSet | undefined;
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.#changed.event;
+  readonly #added = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor("diffEditor.insertedLineBackground"),
+    overviewRulerColor: new vscode.ThemeColor("diffEditorOverview.insertedForeground"),
+  });
+  readonly #watched: vscode.Disposable[];
 
   constructor(changes: (id: string) => ChangeSet | undefined) {
     this.#changes = changes;
+    const mark = (editors: readonly vscode.TextEditor[]): void => editors.forEach((editor) => this.#mark(editor));
+    this.#watched = [
+      vscode.window.onDidChangeVisibleTextEditors(mark),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => mark(vscode.window.visibleTextEditors.filter((editor) => editor.document === document))),
+    ];
+  }
+
+  dispose(): void {
+    for (const one of [...this.#watched, this.#added, this.#changed]) one.dispose();
+  }
+
+  /** All lines of a new file are added ones. */
+  #mark(editor: vscode.TextEditor): void {
+    const { document } = editor;
+    if (document.uri.scheme !== STAGED || parse(document.uri).side !== "new") return;
+    const { lineCount } = document;
+    const last = 1 < lineCount && document.lineAt(lineCount - 1).text === "" ? lineCount - 2 : lineCount - 1;
+    editor.setDecorations(this.#added, [new vscode.Range(0, 0, last, 0)]);
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
     const { id, side, path } = parse(uri);
-    const bytes = this.#changes(id)?.sides(path)[side];
+    const bytes = this.#changes(id)?.sides(path)[side === "before" ? "before" : "after"];
     if (bytes === undefined) return "";
     return textOf(bytes) ?? `(${bytes.length} bytes that are no text)\n`;
   }
@@ -52,25 +79,24 @@ export class StagedDocuments implements vscode.TextDocumentContentProvider {
   }
 }
 
-/** The other side of a new file would be a text of one empty line, which it does not replace. */
+/** A new file is no diff: the other side would be a text of one empty line, which is shown as removed. */
 async function openOne(id: string, path: string, isNew: boolean): Promise<void> {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const options: vscode.TextDocumentShowOptions = { preview: true };
-  if (isNew && (await hasCommand("vscode.changes"))) {
-    const after = uriOf(id, "after", path);
-    await vscode.commands.executeCommand("vscode.changes", `${name} (new, staged by headstart)`, [[after, undefined, after]]);
+  if (isNew) {
+    await vscode.commands.executeCommand("vscode.open", uriOf(id, "new", path), options, `${name} (new, staged by headstart)`);
     return;
   }
   await vscode.commands.executeCommand("vscode.diff", uriOf(id, "before", path), uriOf(id, "after", path), `${name} (staged by headstart)`, options);
 }
 
-function uriOf(id: string, side: "before" | "after", path: string): vscode.Uri {
+function uriOf(id: string, side: Side, path: string): vscode.Uri {
   return vscode.Uri.from({ scheme: STAGED, path: `/${path}`, query: JSON.stringify({ id, side }) });
 }
 
-function parse(uri: vscode.Uri): { id: string; side: "before" | "after"; path: string } {
-  const { id, side } = JSON.parse(uri.query) as { id: string; side: string };
-  return { id, side: side === "before" ? "before" : "after", path: uri.path.slice(1) };
+function parse(uri: vscode.Uri): { id: string; side: Side; path: string } {
+  const { id, side } = JSON.parse(uri.query) as { id: string; side: Side };
+  return { id, side, path: uri.path.slice(1) };
 }
 
 async function hasCommand(command: string): Promise<boolean> {

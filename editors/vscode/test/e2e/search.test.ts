@@ -124,7 +124,19 @@ test("a model searches by the index; what it staged is found by it and by the us
     await search.shows("staged");
     await workbench.picture("search-staged");
     await workbench.press("Enter");
-    await workbench.page.locator(".tab.active", { hasText: "zebra.kt (staged by headstart)" }).waitFor();
+    await workbench.page.locator(".tab.active", { hasText: "zebra.kt (new, staged by headstart)" }).waitFor();
+    await workbench.editorShows("fun zebraStable");
+    // All of a new file is added, and nothing of it removed: one line, and the empty one behind it is none.
+    const marks = () => workbench.page.locator(".monaco-editor .view-overlays > div").evaluateAll((rows) => rows.map((row) => [...row.children].map((mark) => getComputedStyle(mark).backgroundColor)));
+    const isGreen = (colour: string): boolean => {
+      const [red = 0, green = 0, blue = 0] = (colour.match(/\d+/g) ?? []).map(Number);
+      return red < green && blue < green;
+    };
+    await until("its line is green, and no other", async () => {
+      const [first, ...others] = await marks();
+      return first?.some(isGreen) === true && !others.flat().some(isGreen);
+    });
+    await workbench.picture("new-file");
     assert.equal(workbench.server.stored.has("zebra.kt"), false);
   } finally {
     await workbench.picture("search-model-last");
