@@ -13,7 +13,7 @@ if (process.argv.includes("--test")) {
   const of = async (folder) => (await readdir(`${root}test/${folder}`)).filter((name) => name.endsWith(".test.ts")).map((name) => `test/${folder}/${name}`);
   await build({
     ...common,
-    entryPoints: [...(await of("unit")), ...(await of("e2e"))],
+    entryPoints: [...(await of("unit")), ...(await of("e2e")), ...(await of("desktop"))],
     outdir: "out/test",
     outbase: "test",
     outExtension: { ".js": ".mjs" },

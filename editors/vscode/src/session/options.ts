@@ -17,7 +17,7 @@ export interface SessionOptions {
   /** Tools beside the usual ones, asked for whenever an engine is made. */
   tools?: () => Tool[];
   /** Runs commands, where there is a shell. */
-  shell?: Pick<Shell, "runCommand" | "look" | "root">;
+  shell?: Pick<Shell, "runCommand" | "look" | "root"> & Partial<Pick<Shell, "unconfined">>;
   /** What of mentions only the editor can tell. */
   mentions?: AgentOptions["mentions"];
   mode: () => ApprovalMode;

@@ -106,7 +106,7 @@ export class Session {
       // What the line does not begin is not on the screen, and cannot be taken.
       ...(text !== undefined && rest !== undefined && { ghost: { text, rest, ...(1 < of && { place: { number, of } }) } }),
       ...(ahead && { ahead: ahead.card }),
-      ...(question && { question: questionOf(question, taken === undefined ? undefined : this.changes(taken)) }),
+      ...(question && { question: questionOf(question, taken === undefined ? undefined : this.changes(taken), this.#options.shell?.unconfined) }),
     };
   }
 
@@ -385,7 +385,7 @@ export class Session {
     if (suggestion && ahead && ahead.state !== "running" && ahead.state !== this.#aheadState) this.#options.announce(aheadWork(ahead).card.headline);
     [this.#suggested, this.#aheadState] = [suggestion?.text, ahead?.state];
     if (question && question.id !== this.#asked) {
-      const { title, tool, subject, reason } = questionOf(question, undefined);
+      const { title, tool, subject, reason } = questionOf(question, undefined, this.#options.shell?.unconfined);
       this.#options.announce(title ?? `${tool} ${subject} needs your consent: ${reason}`);
     }
     this.#asked = question?.id;

@@ -20,12 +20,12 @@ const DECIDE: Choice[] = [
   { title: "Drop it", key: "N", answer: "no" },
 ];
 
-/** What the user is asked, in words. `changes` are those of the work that they took. */
-export function questionOf(question: ViewQuestion, changes: ChangeSet | undefined): Question {
+/** What the user is asked, in words. `changes` are those of the work that they took; `unconfined`: why nothing confines a command. */
+export function questionOf(question: ViewQuestion, changes: ChangeSet | undefined, unconfined?: string): Question {
   const { id } = question;
   switch (question.type) {
     case "call":
-      return callQuestion(id, question);
+      return callQuestion(id, question, unconfined);
     case "changes": {
       const { pendingCall } = question;
       const sum = (lines: number[]) => lines.reduce((before, more) => before + more, 0);
@@ -56,12 +56,14 @@ export function questionOf(question: ViewQuestion, changes: ChangeSet | undefine
 }
 
 /** Whether a call may run; `always`: what a yes for the rest of the conversation lets run. */
-function callQuestion(id: string, { call, verdict, diff, always }: ViewQuestion & { type: "call" }): Question {
+function callQuestion(id: string, { call, verdict, diff, always }: ViewQuestion & { type: "call" }, unconfined: string | undefined): Question {
   // Several edits are read as a diff.
   const content = "edits" in call.args && diff !== undefined ? diff : contentOf(call);
   // Not beside the answer that has the focus: a slip must not allow more than was asked.
   const choices = always === undefined ? RUN : [...RUN, { title: `Always: ${always.replaceAll("`", "")}`, key: "A", answer: "always" } as const];
-  return { id, tool: call.name, subject: subjectOf(call), reason: verdict.detail, choices, ...(content !== undefined && { content }) };
+  // The policy that asks is `withShell`'s then.
+  const reason = call.name === "shell" && verdict.reason === "policy" && unconfined !== undefined ? `Nothing confines commands here: ${unconfined}.` : verdict.detail;
+  return { id, tool: call.name, subject: subjectOf(call), reason, choices, ...(content !== undefined && { content }) };
 }
 
 export function conflictLine({ path, kind }: Conflict): string {

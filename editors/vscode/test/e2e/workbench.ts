@@ -49,6 +49,13 @@ export class Workbench {
       folder,
     );
     for (const [path, handler] of handlers ?? []) server.handlers.set(path, handler);
+    const workbench = await Workbench.launch(server);
+    await workbench.load(`http://app.localhost:${server.port}/`, folder);
+    return workbench;
+  }
+
+  /** A browser without a page yet. */
+  static async launch(server: Served): Promise<Workbench> {
     const profile = await mkdtemp(join(tmpdir(), "headstart-vscode-"));
     const context = await chromium.launchPersistentContext(profile, {
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -63,11 +70,14 @@ export class Workbench {
     context.on("request", (request) => workbench.requests.push(request.url()));
     page.on("console", (message) => workbench.log.push(`${message.type()} ${message.text()}`));
     page.on("pageerror", (error) => workbench.log.push(`pageerror ${error.message}`));
-    await page.goto(`http://app.localhost:${server.port}/`);
-    if (folder) await page.locator(".explorer-folders-view .monaco-list-row").first().waitFor();
-    else await page.locator(".statusbar").waitFor();
-    await workbench.started();
     return workbench;
+  }
+
+  async load(url: string, folder = true): Promise<void> {
+    await this.page.goto(url);
+    if (folder) await this.page.locator(".explorer-folders-view .monaco-list-row").first().waitFor();
+    else await this.page.locator(".statusbar").waitFor();
+    await this.started();
   }
 
   private async started(): Promise<void> {

@@ -125,7 +125,7 @@ export class DesktopHost {
     };
     return {
       Uri, FileSystemError, Disposable, EventEmitter,
-      RelativePattern: class {}, MarkdownString: class {},
+      RelativePattern: class {}, MarkdownString: class {}, ThemeColor: class {},
       FileType: { File: 1, Directory: 2, SymbolicLink: 64 },
       FileChangeType: { Changed: 1, Created: 2, Deleted: 3 },
       DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
@@ -140,6 +140,8 @@ export class DesktopHost {
         visibleTextEditors: [],
         activeTextEditor: undefined,
         createStatusBarItem: () => ({ show() {}, dispose() {} }),
+        createTextEditorDecorationType: nothing,
+        onDidChangeVisibleTextEditors: nothing,
         onDidChangeActiveTextEditor: nothing,
         registerWebviewViewProvider: (_: string, view: { resolveWebviewView(view: unknown): void }) => {
           view.resolveWebviewView({ webview, visible: true, onDidDispose: nothing });

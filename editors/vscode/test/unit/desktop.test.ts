@@ -59,6 +59,7 @@ test("a program that the workspace names is not run, and one of the user's count
     host.say({ type: "submit", text: "begin" });
     await until("it asks before it reads", () => host.state?.question?.content === "cat notes.md", host);
     assert.match(host.state?.commands ?? "", /^Each command asks you.*is in the workspace, and nothing of that is run so\.$/);
+    assert.match(host.state?.question?.reason ?? "", /^Nothing confines commands here: .*is in the workspace/);
     answer(host);
     await until("the second question", () => host.state?.question?.content === "pwd > made", host);
     host.say({ type: "answer", id: host.state?.question?.id ?? "", answer: "stop" });
