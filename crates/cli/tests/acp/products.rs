@@ -1,5 +1,6 @@
 //! Clients that others wrote, which `.ci/install hosts` puts beside the build, and the protocol's own schema.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -14,13 +15,18 @@ fn schema() -> Value {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }
 
-fn node(user: &User) -> Command {
+/// A program of others in the folder of the user's project.
+fn program(user: &User, file: PathBuf) -> Command {
     // It has no environment but this.
     let given = user.session.command(&[]);
-    let mut node = Command::new(installed("node/bin/node"));
-    node.env_clear().envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    node.current_dir(user.session.workspace()).stdin(Stdio::null());
-    node
+    let mut program = Command::new(file);
+    program.env_clear().envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    program.current_dir(user.session.workspace()).stdin(Stdio::null());
+    program
+}
+
+fn node(user: &User) -> Command {
+    program(user, installed("node/bin/node"))
 }
 
 /// A user whose work ahead writes a file.
@@ -63,6 +69,22 @@ fn acpx_has_a_prompt_answered() {
     assert_eq!(user.read("made.txt").unwrap(), "made\n");
 }
 
+/// The client that the protocol's own crate has as an example says yes to every question.
+#[test]
+#[ignore = "needs an example of the crate agent-client-protocol; .ci/long installs it"]
+fn the_client_of_the_protocols_crate_has_a_prompt_answered() {
+    let user = User::new().writes("made.txt", "made\n").says("It is made.");
+    let agent = format!("{} acp --model {}", env!("CARGO_BIN_EXE_headstart"), user.model());
+    let mut client = program(&user, installed("../rust/bin/yolo_one_shot_client"));
+    let output = client.args(["--command", &agent, "make it"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let [updates, remarks] = [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said));
+    assert!(updates.contains("It is made."), "{output:?}");
+    assert_eq!(remarks.matches("Auto-approving permission request").count(), 1, "{output:?}");
+    assert!(remarks.contains("Stop reason: EndTurn"), "{output:?}");
+    assert_eq!(user.read("made.txt").unwrap(), "made\n");
+}
+
 #[test]
 #[ignore = "needs Neovim and two plugins; .ci/long installs them"]
 fn a_plugin_in_neovim_asks_writes_and_takes_what_ran_ahead() {
@@ -76,10 +98,7 @@ fn a_plugin_in_neovim_asks_writes_and_takes_what_ran_ahead() {
     let model = user.model();
     let (editor, plugins) = neovim();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/acp/neovim.lua");
-    let given = user.session.command(&[]);
-    let mut nvim = Command::new(editor);
-    nvim.env_clear().envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    nvim.current_dir(user.session.workspace()).stdin(Stdio::null());
+    let mut nvim = program(&user, editor);
     nvim.args(["--clean", "--headless", "-l", script]).arg(plugins).arg(env!("CARGO_BIN_EXE_headstart"));
     let output = nvim.args(["acp", "--model", &model]).output().unwrap();
     // Its own messages go there as well.
