@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::config::{self, parse_base_url};
 use crate::context::Context;
 use crate::error::CliError;
-use crate::model_spec::{ModelSpec, Provider};
+use crate::model_spec::ModelSpec;
 use crate::output::{self, one_line};
 use crate::seen::{Offer, Seen};
 
@@ -86,7 +86,8 @@ fn of_words() -> Result<Option<Chosen>, CliError> {
             Err(error) => tell(&format!("{error}\n"))?,
         }
     };
-    let has_address = matches!(&model, ModelSpec::Remote { provider, .. } if *provider != Provider::Bedrock);
+    // One whose address is its region is in some builds only.
+    let has_address = model.provider().is_some_and(|provider| provider.prefix() != "bedrock");
     let base_url = loop {
         if !has_address {
             break None;
