@@ -27,7 +27,8 @@
 //! - **Another agent works ahead as itself** (`src/hosts/proxy`). Who talks to an agent cannot have its calls run over an overlay, for agents
 //!   read and write the disk themselves. So a second process of it runs in a view at the project's own path, works in a fork of the
 //!   conversation, and the first process resumes that fork. It asks before it acts, and its questions are what the gate answers; one that the
-//!   gate does not answer is left unanswered, so nothing false enters the conversation. The fork is adopted before files are committed. What is
+//!   gate does not answer is left unanswered, so nothing false enters the conversation. One that runs commands in a sandbox of its own without asking finds a program
+//!   of ours in that sandbox's place (`stand_in`), which runs nothing before the gate's yes. The fork is adopted before files are committed. What is
 //!   decided is a machine without IO (`relay`, `ahead`, `taking`, `permission`): lines in, effects out. A line that needs no change is passed
 //!   on as it came, and names of sessions are changed in place.
 //! - **A tool of our server is a command of ours** (`src/hosts/mcp`). It runs as a process of its own, the first of its group: tool and command

@@ -308,6 +308,15 @@ pub(crate) fn responses_call(tool: &str, args: &Value) -> Answer {
     )
 }
 
+/// The same of a tool whose input is a text.
+pub(crate) fn responses_text_call(tool: &str, input: &str) -> Answer {
+    let call = format!("call_{}", number());
+    responses_answer(
+        &json!({ "type": "custom_tool_call", "id": format!("c_{call}"), "call_id": call, "name": tool,
+        "input": input, "status": "completed" }),
+    )
+}
+
 /// An answer of the Responses API in words.
 pub(crate) fn responses_say(text: &str) -> Answer {
     responses_answer(&json!({ "type": "message", "id": format!("m_{}", number()), "role": "assistant",

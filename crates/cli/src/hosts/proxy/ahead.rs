@@ -188,7 +188,7 @@ impl Proxy {
         self.drop_work(why);
     }
 
-    fn is_current(&self, number: u64) -> bool {
+    pub(super) fn is_current(&self, number: u64) -> bool {
         self.ahead.as_ref().is_some_and(|ahead| ahead.number == number)
     }
 
@@ -324,18 +324,6 @@ impl Proxy {
         ahead.updates.push(message);
         if ahead.taken.as_ref().is_some_and(|taken| taken.is_shown) {
             self.show_updates();
-        }
-    }
-
-    /// The agent ran a command that it takes for harmless. Where the gate does not, the work ends, because the wall around the network is the question.
-    fn ran_unasked(&mut self, call: &Value) {
-        let Some(ahead) = &self.ahead else { return };
-        let Some(project) = self.sessions.get(&ahead.session).and_then(|session| session.project.as_ref())
-        else {
-            return;
-        };
-        if let Judged::Boundary(Boundary { why, .. }) = project.rules.judge(call, false) {
-            self.drop_work(&format!("the agent ran a command that it did not ask about: {why}"));
         }
     }
 

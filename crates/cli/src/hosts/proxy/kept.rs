@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::message::SessionNames;
 use crate::{output, store};
 
+/// The folder in the state folder in which the proxy keeps things.
+pub(super) const KEPT: &str = "acp-proxy";
+
 /// What is kept of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -107,7 +110,7 @@ pub(super) struct KeptFile(Option<PathBuf>);
 impl KeptFile {
     /// The one of an agent; without a state folder nothing is kept.
     pub(super) fn of(state: Option<&Path>, agent: &str) -> Self {
-        Self(state.map(|state| state.join("acp-proxy").join(format!("{agent}.json"))))
+        Self(state.map(|state| state.join(KEPT).join(format!("{agent}.json"))))
     }
 
     /// What is kept; nothing where there is no file yet.

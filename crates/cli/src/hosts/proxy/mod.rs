@@ -6,6 +6,7 @@
 
 mod agent;
 mod ahead;
+mod commands;
 mod kept;
 mod leaving;
 mod message;
@@ -13,6 +14,7 @@ mod permission;
 mod projects;
 mod relay;
 mod second;
+mod stand_in;
 mod streams;
 mod suggesting;
 mod table;
@@ -85,9 +87,6 @@ pub(crate) async fn serve(
     if row.is_none() && suggestions == Suggestions::Own {
         proxy
             .is_unfit("this agent is none of those whose work can be taken over; its messages are passed on");
-    }
-    if let Some(why) = row.and_then(|row| row.only_suggests).filter(|_| suggestions == Suggestions::Own) {
-        output::note(&format!("headstart: prompts are suggested, and nothing runs ahead: {why}"));
     }
     let (happens, mut happened) = mpsc::unbounded_channel();
     let mut desk = Desk {
@@ -243,6 +242,11 @@ impl Desk {
                     second.send(line);
                 }
             }
+            Effect::Answer { name, may_run } => {
+                if let Some((_, second)) = &self.second {
+                    second.answer(&name, may_run);
+                }
+            }
             Effect::Start { number, folder } => self.start(number, &folder),
             Effect::Freeze { number } => {
                 if let Some((_, second)) = self.second.as_ref().filter(|(running, _)| *running == number) {
@@ -324,6 +328,7 @@ impl Desk {
         match event {
             Event::Started => proxy.second_started(number),
             Event::Line(line) => proxy.second(number, &line),
+            Event::Asked(asked) => proxy.command_of_second(number, &asked),
             Event::Ended { why, for_good } => proxy.second_ended(number, &why, for_good),
             Event::Frozen(frozen) => proxy.frozen(number, frozen),
         }

@@ -12,9 +12,11 @@ use headstart_overlay_fs::{ContentHash, OsTree, Process};
 use headstart_tool_gate::{AheadWrites, DenyRule, DenyRules, GateContext};
 use tokio::task::JoinHandle;
 
+use super::kept::KEPT;
 use super::permission::Rules;
 use super::relay::{Host, Project};
 use super::second::{self, Plan};
+use super::stand_in::StandIn;
 use super::table::Row;
 use crate::config::{Config, Flags};
 use crate::context::Context;
@@ -28,6 +30,7 @@ pub(super) struct Projects {
     context: Context,
     command: Vec<String>,
     row: Option<&'static Row>,
+    stand_in: Option<Arc<StandIn>>,
     open: HashMap<String, Open>,
     beginning: String,
     ids: u64,
@@ -126,6 +129,7 @@ impl Projects {
             context,
             command,
             row,
+            stand_in: None,
             open: HashMap::new(),
             beginning: conversation_id(),
             ids: 0,
@@ -190,13 +194,18 @@ impl Projects {
         let row = self.row.ok_or("the agent is not known")?;
         let tree = self.tree(folder)?;
         let state = self.state();
+        if let (None, Some(runs_by)) = (&self.stand_in, &row.runs_by) {
+            let kept = state.as_deref().ok_or("there is no state folder")?.join(KEPT);
+            let made = StandIn::new(&kept, runs_by.program).map_err(|error| error.to_string())?;
+            self.stand_in = Some(Arc::new(made));
+        }
         let environment = &self.context.environment;
         let open = self.open.get_mut(folder).ok_or("the folder is not known")?;
         if let Some(plan) = &open.plan {
             return Ok(plan.clone());
         }
         let path = Path::new(folder);
-        let needs = second::needs(row, &self.command, environment, path)?;
+        let needs = second::needs(row, &self.command, environment, path, self.stand_in.as_deref())?;
         let views = setup::any_views(&open.config, folder, environment, state.as_deref()).for_agent(needs);
         let rules = open.config.gate_context(folder.to_owned()).map_err(|error| error.to_string())?;
         let closed = row.closes.iter().map(|pattern| DenyRule((*pattern).to_owned()));
@@ -211,6 +220,7 @@ impl Projects {
             folder: path.to_owned(),
             environment: environment.clone(),
             tree,
+            stand_in: self.stand_in.clone(),
         };
         open.plan = Some(plan.clone());
         Ok(plan)

@@ -25,6 +25,11 @@ pub(super) enum Effect {
     ToEditor(Vec<u8>),
     ToAgent(Vec<u8>),
     ToSecond(Vec<u8>),
+    /// A command of the second agent's, by the name under which it waits.
+    Answer {
+        name: String,
+        may_run: bool,
+    },
     /// A second agent, in a new view of this folder.
     Start {
         number: u64,

@@ -16,6 +16,7 @@ use headstart_workspace_path::WorkspacePath;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::ahead::Frozen;
+use super::stand_in::{Asked, StandIn};
 use super::table::{Asks, Row};
 use crate::environment::Environment;
 use crate::hosts::hooks::surroundings;
@@ -33,6 +34,8 @@ const ADDRESS_SPACE: u64 = 1 << 46;
 pub(super) enum Event {
     Started,
     Line(Vec<u8>),
+    /// It waits to run a command.
+    Asked(Asked),
     /// It could not be started, or is gone; `for_good`: another one would be, too.
     Ended {
         why: String,
@@ -57,6 +60,7 @@ pub(super) struct Plan {
     pub(super) folder: PathBuf,
     pub(super) environment: Environment,
     pub(super) tree: Arc<OsTree>,
+    pub(super) stand_in: Option<Arc<StandIn>>,
 }
 
 enum Wish {
@@ -66,6 +70,7 @@ enum Wish {
 
 /// A second agent. It is gone when this is dropped, with all that it did.
 pub(super) struct Second {
+    stand_in: Option<Arc<StandIn>>,
     wishes: Sender<Wish>,
     ender: Arc<Mutex<Option<Ender>>>,
     holder: Option<std::thread::JoinHandle<()>>,
@@ -81,6 +86,7 @@ impl Second {
         let (wishes, wanted) = channel();
         let ender = Arc::<Mutex<Option<Ender>>>::default();
         let kept = Arc::clone(&ender);
+        let stand_in = plan.stand_in.clone();
         let holder = std::thread::Builder::new().name("second-agent".to_owned()).spawn(move || {
             // Whoever is told may be gone.
             let tell = |event| drop(events.send((number, event)));
@@ -88,12 +94,19 @@ impl Second {
                 tell(Event::Ended { why, for_good });
             }
         })?;
-        Ok(Self { wishes, ender, holder: Some(holder) })
+        Ok(Self { stand_in, wishes, ender, holder: Some(holder) })
     }
 
     pub(super) fn send(&self, line: Vec<u8>) {
         // It may have ended.
         let _ = self.wishes.send(Wish::Line(line));
+    }
+
+    /// Lets a command run that waits, or not.
+    pub(super) fn answer(&self, name: &str, may_run: bool) {
+        if let Some(stand_in) = &self.stand_in {
+            stand_in.answer(name, may_run);
+        }
     }
 
     /// Its work is done: its view is read when it has ended.
@@ -144,7 +157,11 @@ fn hold(
     if let Some(why) = against(plan, view).map_err(passing)? {
         return Err(for_good(why));
     }
-    // Nobody may want it any more.
+    let asked = events.clone();
+    let _listening = plan.stand_in.as_ref().map(|stand_in| {
+        // Nobody may want it any more.
+        stand_in.listen(move |command| drop(asked.send((number, Event::Asked(command)))))
+    });
     let program = view
         .start_program(&command(plan))
         .map_err(|error| for_good(format!("the agent cannot be started in a view: {error}")))?;
@@ -250,10 +267,20 @@ fn of_repository(read: Read) -> Option<String> {
 /// The agent's own command line, in the variables of its user without those that have programs do something else, and with those that have it ask.
 fn command(plan: &Plan) -> Command {
     let mut command = in_variables(plan, &plan.command, Duration::MAX);
-    if let Asks::BySettings(settings) = &plan.row.asks {
-        let more =
-            settings.variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        command.environment.extend(more);
+    let of_settings = match &plan.row.asks {
+        Asks::BySettings(settings) => settings.variables,
+        Asks::InMode(_) => &[],
+    };
+    let of_runs = plan.row.runs_by.as_ref().map_or(&[][..], |runs_by| runs_by.variables);
+    let more = of_settings.iter().chain(of_runs);
+    command.environment.extend(more.map(|(name, value)| (OsString::from(name), OsString::from(value))));
+    if let Some(stand_in) = &plan.stand_in {
+        let path = command.environment.iter_mut().find(|(name, _)| name == "PATH");
+        let folders = path.as_ref().map(|(_, path)| std::env::split_paths(path).collect::<Vec<_>>());
+        let folders = std::iter::once(stand_in.programs()).chain(folders.unwrap_or_default());
+        if let (Some((_, path)), Ok(folders)) = (path, std::env::join_paths(folders)) {
+            *path = folders;
+        }
     }
     command
 }
@@ -306,6 +333,7 @@ pub(super) fn needs(
     command: &[String],
     users: &Environment,
     folder: &Path,
+    stand_in: Option<&StandIn>,
 ) -> Result<AgentNeeds, String> {
     let home = users.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let home = home.ok_or("HOME is not set, so it is not known where the agent keeps its conversations")?;
@@ -318,7 +346,7 @@ pub(super) fn needs(
         return Err(format!("{path} says what the agent may do without a question"));
     }
     let at = |paths: &[&str]| -> Vec<PathBuf> { paths.iter().map(|path| home.join(path)).collect() };
-    let shared = at(row.keeps);
+    let mut shared = at(row.keeps);
     for kept in &shared {
         let real = kept.canonicalize().map_err(|error| format!("{}: {error}", kept.display()))?;
         if real != *kept {
@@ -331,12 +359,17 @@ pub(super) fn needs(
             ));
         }
     }
+    let mut show = programs(command, users);
+    if let Some(stand_in) = stand_in {
+        shared.push(stand_in.questions());
+        show.extend([stand_in.programs(), stand_in.answers()]);
+    }
     Ok(AgentNeeds {
         tools: at(row.reads),
         shared,
         copied: at(row.copies),
         emptied: at(row.empties),
-        show: programs(command, users),
+        show,
         network: Network::Machine,
         address_space: ADDRESS_SPACE,
     })

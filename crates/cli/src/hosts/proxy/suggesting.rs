@@ -130,8 +130,7 @@ impl Proxy {
         project.metering.suggested(now, &offered.id, Some(&text), cost, None);
         project.metering.shown();
         let allowances = project.metering.run(now, &[(offered.id.clone(), text.as_str())], 1);
-        let runs = project.speculation && self.row.is_none_or(|row| row.only_suggests.is_none());
-        let allowance = allowances.into_iter().flatten().next().filter(|_| runs);
+        let allowance = allowances.into_iter().flatten().next().filter(|_| project.speculation);
         let most_ms = project.most_ms;
         session.offer = Some(offered);
         let time = |allowed: std::time::Duration| {

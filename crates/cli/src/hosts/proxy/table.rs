@@ -1,6 +1,6 @@
 //! What is known of agents: how each asks before it acts, and where it keeps its conversations. Nothing here reads or writes.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde_json::Value;
 
@@ -28,10 +28,40 @@ pub(super) struct Row {
     pub(super) unless_there: &'static [&'static str],
     /// Variables that move its folders or say what it may do; where one of them is set, nothing runs ahead.
     pub(super) unless_set: &'static [&'static str],
-    /// Why nothing of it runs ahead, where it can only be asked for suggestions.
-    pub(super) only_suggests: Option<&'static str>,
+    /// The program by which it runs every command that its user is not asked about: one of ours stands for it in the view.
+    pub(super) runs_by: Option<RunsBy>,
     /// Modes of a session in which its user is not asked about edits.
     pub(super) edits_in: &'static [&'static str],
+}
+
+/// A program that is told which command to run in a sandbox.
+#[derive(Debug)]
+pub(super) struct RunsBy {
+    pub(super) program: &'static str,
+    /// Variables of the second agent, so that it is told the commands as they are.
+    pub(super) variables: &'static [(&'static str, &'static str)],
+    /// The option of what it starts behind which the command comes, after `--`.
+    until: &'static str,
+    /// The agent's own program and the option by which it starts itself for an edit that was asked about.
+    own: (&'static str, &'static str),
+}
+
+impl RunsBy {
+    /// The command itself among the words that the program is told to start.
+    pub(super) fn command<'a>(&self, words: &'a [String]) -> Option<&'a [String]> {
+        let at = words.iter().position(|word| word == self.until)?;
+        words[at + 1..].strip_prefix(&["--".to_owned()]).filter(|command| !command.is_empty())
+    }
+
+    /// Whether the agent starts itself. Nothing of the workspace is taken for it, and elsewhere a view has nothing that its commands wrote.
+    pub(super) fn is_its_own(&self, command: &[String], workspace: &str) -> bool {
+        let [program, option] = command else { return false };
+        let program = Path::new(program);
+        let is_plain =
+            program.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        let is_outside = program.is_absolute() && is_plain && !program.starts_with(workspace);
+        is_outside && program.file_name().is_some_and(|name| name == self.own.0) && option == self.own.1
+    }
 }
 
 /// How the second agent is brought to ask before it acts.
@@ -67,11 +97,11 @@ const ROWS: [Row; 3] = [
         closes: &[],
         unless_there: &[],
         unless_set: &["CLAUDE_CONFIG_DIR"],
-        only_suggests: None,
+        runs_by: None,
         edits_in: &["acceptEdits", "bypassPermissions"],
     },
-    // Its own sandbox is a namespace in a namespace, which no view gives. It has no mode in which it asks about every command instead, so that a command would fail
-    // because of the view, and the model would take that for an answer. A fork that only suggests is forgotten with its view.
+    // Commands run in a sandbox of its own, a namespace in a namespace, which no view gives, and without a question. What would make that sandbox is told which command
+    // to run, so it is there that each is judged; the agent's own second stage closes the network to it.
     Row {
         name: "codex-acp",
         programs: &["codex-acp"],
@@ -79,14 +109,18 @@ const ROWS: [Row; 3] = [
         asks: Asks::InMode("read-only"),
         reads: &[".codex"],
         copies: &[],
-        keeps: &[],
+        keeps: &[".codex/sessions"],
         empties: &[".codex/rules"],
         closes: &[".codex/rules/**"],
         unless_there: &["/etc/codex/rules"],
         unless_set: &["CODEX_HOME", "CODEX_SQLITE_HOME", "CODEX_CONFIG"],
-        only_suggests: Some(
-            "commands of this agent run in a sandbox of its own, which cannot be made in a view",
-        ),
+        runs_by: Some(RunsBy {
+            program: "bwrap",
+            // Else each command is wrapped in one that restores what its user's shell files set.
+            variables: &[("CODEX_CONFIG", r#"{"features":{"shell_snapshot":false}}"#)],
+            until: "--apply-seccomp-then-exec",
+            own: ("codex", "--codex-run-as-fs-helper"),
+        }),
         edits_in: &[],
     },
     Row {
@@ -132,7 +166,7 @@ const ROWS: [Row; 3] = [
             "XDG_DATA_HOME",
             "XDG_STATE_HOME",
         ],
-        only_suggests: None,
+        runs_by: None,
         edits_in: &[],
     },
 ];
@@ -227,6 +261,35 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_command_is_found_behind_what_makes_its_sandbox() {
+        let row = row(&["codex-acp".to_owned()]).unwrap();
+        let runs_by = row.runs_by.as_ref().unwrap();
+        let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
+        let line = "/x/codex-linux-sandbox --command-cwd /p --apply-seccomp-then-exec -- /bin/bash -lc ls";
+        assert_eq!(runs_by.command(&words(line)), Some(&words("/bin/bash -lc ls")[..]));
+        for line in [
+            "/bin/true",
+            "/bin/bash -c ls",
+            "/x --apply-seccomp-then-exec ls",
+            "/x --apply-seccomp-then-exec --",
+        ] {
+            assert_eq!(runs_by.command(&words(line)), None, "{line}");
+        }
+        for (line, is_own) in [
+            ("/opt/codex/bin/codex --codex-run-as-fs-helper", true),
+            ("codex --codex-run-as-fs-helper", false),
+            ("/p/codex --codex-run-as-fs-helper", false),
+            ("/opt/../p/codex --codex-run-as-fs-helper", false),
+            ("/opt/codex --codex-run-as-fs-helper x", false),
+            ("/opt/codex exec", false),
+            ("/bin/bash --codex-run-as-fs-helper", false),
+        ] {
+            assert_eq!(runs_by.is_its_own(&words(line), "/p"), is_own, "{line}");
+        }
+    }
+
     #[test]
     fn settings_with_rules_of_their_own_speak_against_it() {
         let row = row(&["npx".to_owned(), "opencode-ai".to_owned(), "acp".to_owned(), "--port=1".to_owned()])

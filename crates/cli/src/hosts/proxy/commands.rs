@@ -1,0 +1,55 @@
+//! Commands of the second agent that it asks nobody about. Nothing here reads or writes.
+
+use serde_json::{Value, json};
+
+use super::permission::{Boundary, Judged};
+use super::relay::{Effect, Proxy};
+use super::stand_in::Asked;
+
+impl Proxy {
+    /// The agent ran a command that it takes for harmless. Where the gate does not, the work ends, because the wall around the network is the question.
+    pub(super) fn ran_unasked(&mut self, call: &Value) {
+        let Some(ahead) = &self.ahead else { return };
+        let Some(project) = self.sessions.get(&ahead.session).and_then(|session| session.project.as_ref())
+        else {
+            return;
+        };
+        if let Judged::Boundary(Boundary { why, .. }) = project.rules.judge(call, false) {
+            self.drop_work(&format!("the agent ran a command that it did not ask about: {why}"));
+        }
+    }
+
+    /// A command waits before it is run, of an agent that asks nobody about it: what the gate does not allow ends the work.
+    pub(super) fn command_of_second(&mut self, number: u64, asked: &Asked) {
+        if !self.is_current(number) {
+            return;
+        }
+        let judged = self.judge_command(&asked.words);
+        let may_run = judged.is_ok();
+        self.effects.push(Effect::Answer { name: asked.name.clone(), may_run });
+        if let Err(why) = judged {
+            self.drop_work(&format!("the agent was to run a command without a question: {why}"));
+        }
+    }
+
+    fn judge_command(&self, words: &[String]) -> Result<(), String> {
+        let ahead = self.ahead.as_ref().ok_or("nothing runs ahead")?;
+        let project = self.sessions.get(&ahead.session).and_then(|session| session.project.as_ref());
+        let project = project.ok_or("its folder is not known")?;
+        let runs_by = self.row.and_then(|row| row.runs_by.as_ref()).ok_or("nothing stands for a sandbox")?;
+        let [folder, words @ ..] = words else { return Err("it cannot be read".to_owned()) };
+        let Some(command) = runs_by.command(words) else {
+            // It tries whether there is a sandbox.
+            let is_trial = matches!(words, [program] if program.ends_with("/true"));
+            return if is_trial { Ok(()) } else { Err("it is none that is known".to_owned()) };
+        };
+        if runs_by.is_its_own(command, &project.rules.gate.workspace) {
+            return Ok(());
+        }
+        let call = json!({ "kind": "execute", "rawInput": { "command": command, "cwd": folder } });
+        match project.rules.judge(&call, true) {
+            Judged::Allowed => Ok(()),
+            Judged::Boundary(Boundary { why, .. }) => Err(why),
+        }
+    }
+}

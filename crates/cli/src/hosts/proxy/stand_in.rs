@@ -1,0 +1,206 @@
+//! A program in the view of a second agent that stands for the one by which the agent runs commands: each waits until its words were judged, and none runs without a yes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use headstart_overlay_fs::Process;
+use rustix::fs::OFlags;
+
+/// How folders of stand-ins begin; the number of their process follows.
+const PREFIX: &str = "stand-in-";
+/// How often it is looked whether something is asked.
+const LOOK: Duration = Duration::from_millis(5);
+/// A command has so many bytes.
+const MOST: u64 = 1 << 20;
+
+/// The folder of one, which is gone with it.
+#[derive(Debug)]
+pub(super) struct StandIn {
+    folder: PathBuf,
+}
+
+/// A command that waits.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// By which it is answered.
+    pub(super) name: String,
+    /// The folder that it runs in, and its words.
+    pub(super) words: Vec<String>,
+}
+
+impl StandIn {
+    /// A stand-in for a program of this name, below the folder in which the proxy keeps things. What dead processes left there goes.
+    pub(super) fn new(kept: &Path, program: &str) -> io::Result<Self> {
+        for entry in fs::read_dir(kept).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse().ok());
+            if number.is_some_and(|number| !Process::with_id(number).is_alive()) {
+                // Whoever starts next looks again.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let folder = kept.join(format!("{PREFIX}{}", std::process::id()));
+        for part in ["programs", "questions", "answers"] {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join(part))?;
+        }
+        let made = Self { folder };
+        let file = made.programs().join(program);
+        fs::write(&file, include_str!("stand_in.sh"))?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o700))?;
+        Ok(made)
+    }
+
+    /// The folder that comes first on the search path.
+    pub(super) fn programs(&self) -> PathBuf {
+        self.folder.join("programs")
+    }
+
+    /// The folder in which a view asks.
+    pub(super) fn questions(&self) -> PathBuf {
+        self.folder.join("questions")
+    }
+
+    /// The folder in which it is answered, where no view can write.
+    pub(super) fn answers(&self) -> PathBuf {
+        self.folder.join("answers")
+    }
+
+    pub(super) fn answer(&self, name: &str, may_run: bool) {
+        let (new, file) = (self.folder.join("new"), self.answers().join(name));
+        let write = || -> io::Result<()> {
+            fs::write(&new, if may_run { "yes\n" } else { "no\n" })?;
+            fs::rename(&new, &file)
+        };
+        if let Err(error) = write() {
+            // Nothing runs then.
+            tracing::warn!(%error, "a command is not answered");
+        }
+    }
+
+    /// Tells what is asked until the end of what is returned. What was asked before is forgotten.
+    pub(super) fn listen(self: &Arc<Self>, tell: impl Fn(Asked) + Send + 'static) -> Listening {
+        for folder in [self.questions(), self.answers()] {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
+            }
+        }
+        let over = Arc::new(AtomicBool::new(false));
+        let (ended, weak) = (Arc::clone(&over), Arc::downgrade(self));
+        std::thread::spawn(move || {
+            let mut told = BTreeSet::new();
+            while !ended.load(Ordering::Relaxed) && look(&weak, &mut told, &tell) {
+                std::thread::sleep(LOOK);
+            }
+        });
+        Listening(over)
+    }
+}
+
+/// Ends listening when it is dropped.
+pub(super) struct Listening(Arc<AtomicBool>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Tells what is asked and was not told. `false` once there is no stand-in any more.
+fn look(stand_in: &Weak<StandIn>, told: &mut BTreeSet<String>, tell: &impl Fn(Asked)) -> bool {
+    let Some(stand_in) = stand_in.upgrade() else { return false };
+    for entry in fs::read_dir(stand_in.questions()).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        // A file that is not there yet will be.
+        if !told.contains(&name)
+            && let Ok(words) = words(&entry.path().join("words"))
+        {
+            told.insert(name.clone());
+            tell(Asked { name, words });
+        }
+    }
+    true
+}
+
+/// The words of a file that a view wrote; none where it is anything else.
+fn words(path: &Path) -> io::Result<Vec<String>> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let mut content = Vec::new();
+    if !file.metadata()?.is_file() || MOST < file.take(MOST + 1).read_to_end(&mut content)? as u64 {
+        return Ok(Vec::new());
+    }
+    let Some(text) = std::str::from_utf8(&content).ok().and_then(|text| text.strip_suffix('\0')) else {
+        return Ok(Vec::new());
+    };
+    Ok(text.split('\0').map(str::to_owned).collect())
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        // The next start looks again.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::process::{Command, Stdio};
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn a_command_runs_once_it_is_allowed_and_never_else() {
+        let kept = tempfile::tempdir().unwrap();
+        fs::create_dir(kept.path().join("stand-in-999999999")).unwrap();
+        let stand_in = Arc::new(StandIn::new(kept.path(), "wrap").unwrap());
+        assert!(!kept.path().join("stand-in-999999999").exists(), "nobody owns it");
+        let (tell, told) = channel();
+        let listening = stand_in.listen(move |asked| drop(tell.send(asked)));
+        let run = |words: &[&str]| {
+            let mut command = Command::new(stand_in.programs().join("wrap"));
+            let command = command.args(words).current_dir(kept.path()).stdin(Stdio::null());
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let folder = kept.path().canonicalize().unwrap().display().to_string();
+        for may_run in [true, false] {
+            let child = run(&["--some", "option", "--", "echo", "a b", "--", "c"]);
+            let asked = told.recv_timeout(Duration::from_secs(20)).unwrap();
+            assert_eq!(asked.words, [&folder, "echo", "a b", "--", "c"]);
+            stand_in.answer(&asked.name, may_run);
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(output.stdout, if may_run { &b"a b -- c\n"[..] } else { b"" });
+            assert_eq!(output.status.code(), Some(if may_run { 0 } else { 126 }));
+        }
+        // As a program that does what it is called.
+        let child = run(&["--argv0", "sh", "--unshare-user", "--", "/bin/bash", "-c", "echo $0"]);
+        let asked = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(asked.words, [&folder, "/bin/bash", "-c", "echo $0"]);
+        stand_in.answer(&asked.name, true);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.stdout.ends_with(b"/sh\n"), "{output:?}");
+        for words in [&["--help"][..], &[], &["--"], &["--x"]] {
+            let output = run(words).wait_with_output().unwrap();
+            assert_eq!(output.status.success(), words == ["--help"], "{words:?}");
+        }
+        // What else a view may put there is no command, and holds nobody up.
+        symlink(kept.path(), stand_in.questions().join("link")).unwrap();
+        fs::create_dir(stand_in.questions().join("odd")).unwrap();
+        symlink("/etc/passwd", stand_in.questions().join("odd/words")).unwrap();
+        fs::create_dir(stand_in.questions().join("large")).unwrap();
+        fs::write(stand_in.questions().join("large/words"), vec![b'x'; 2 << 20]).unwrap();
+        let asked = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(asked, Asked { name: "large".to_owned(), words: Vec::new() });
+        drop(listening);
+        drop(stand_in);
+        assert_eq!(fs::read_dir(kept.path()).unwrap().count(), 0);
+    }
+}
