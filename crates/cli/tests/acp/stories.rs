@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::User;
 use crate::client::is_update;
+use crate::support::recorded;
 
 fn snapshot(name: &str, text: &str) {
     insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(name, text) });
@@ -177,7 +178,11 @@ pub(crate) fn a_suggestion_is_taken_by_its_words_and_by_the_command() {
         assert_eq!(client.said(&session, typed), "end_turn");
         assert_eq!(user.read("tests.txt").unwrap(), "a test\n");
         if !name.is_empty() {
-            snapshot(name, &user.shown(&client, &session));
+            let shown = user.shown(&client, &session);
+            if typed == "/next" {
+                recorded("acp.md", &shown);
+            }
+            snapshot(name, &shown);
         }
     }
 }

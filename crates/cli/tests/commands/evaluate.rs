@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use crate::support::server::{Answer, Server, says};
-use crate::support::{Outcome, Session, transcript};
+use crate::support::{Outcome, Session, recorded, transcript};
 use story::{Format, STORY, lines};
 
 /// A user with the story as a file of a product, at the place where that product keeps it.
@@ -91,6 +91,8 @@ fn a_person_reads_how_often_and_what_for() {
             assert!(line.chars().count() <= 80, "{line}");
         }
     }
+    let shown = without_estimate(&transcript(&told[..1]));
+    recorded("evaluate.md", &shown);
     insta::assert_snapshot!(without_estimate(&transcript(&told)));
 }
 

@@ -4,7 +4,28 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{asks, hook, session};
+use super::{LOOP, asks, hook, session};
+use crate::support::{recorded, transcript};
+
+#[test]
+fn the_page_shows_a_hook_that_is_installed_asked_and_counted() {
+    let session = session();
+    let question = |command: &str| {
+        let mut message = asks(&session, command);
+        message["hook_event_name"] = json!("PermissionRequest");
+        hook(&session, &["codex"], &message)
+    };
+    let told = [
+        session.run(&["hook", "codex", "--install"]),
+        session.run(&["hook", "codex", "--check", LOOP]),
+        session.run(&["hook", "codex", "--check", "touch x"]),
+        question(LOOP),
+        question("touch x"),
+        session.run(&["stats"]),
+        session.run(&["hook", "codex", "--uninstall"]),
+    ];
+    recorded("hooks.md", &session.redact(&transcript(&told)));
+}
 
 #[test]
 fn questions_that_were_not_asked_are_counted() {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use client::Client;
-use support::{Session, installed};
+use support::{Session, installed, recorded};
 
 /// A user with a project of one file.
 fn user() -> Session {
@@ -61,6 +61,18 @@ fn answer(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(text, result["structuredContent"], "{tool}");
     result["structuredContent"].clone()
+}
+
+#[test]
+fn the_page_shows_a_judged_command_and_one_that_is_run() {
+    let session = user();
+    let mut client = here(&session);
+    for (tool, command) in
+        [("judge", "rm -r build"), ("run_read_only", "wc -l notes.txt"), ("run_read_only", "touch x")]
+    {
+        answer(&mut client, tool, json!({ "command": command }));
+    }
+    recorded("mcp.md", &session.redact(&client.transcript()).replace(env!("CARGO_PKG_VERSION"), "[version]"));
 }
 
 /// Work that is kept: it writes a file.

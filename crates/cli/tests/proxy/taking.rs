@@ -2,6 +2,7 @@
 
 use super::{NEXT, User, json, listed, nothing_is_left, with, words};
 use crate::client::Client;
+use crate::support::recorded;
 
 /// An edit by a tool and one by a shell.
 fn two_files() -> serde_json::Value {
@@ -10,6 +11,45 @@ fn two_files() -> serde_json::Value {
         { "run": "echo shell > by-shell.txt" },
         { "say": "Both are made." },
     ])
+}
+
+#[test]
+fn the_page_shows_what_an_editor_sees_of_work_ahead() {
+    let mut user = User::with_next(two_files());
+    let (mut client, session) = user.after_hello();
+    client.suggested(NEXT, Some("ready"));
+    let id = client.prompt(&session, "/next");
+    agree(&mut client);
+    client.answer_to(id);
+    let name = |message: &serde_json::Value| {
+        message["params"]["update"]["sessionUpdate"].as_str().unwrap_or_default().to_owned()
+    };
+    let offer = |message: &serde_json::Value| {
+        message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0].clone()
+    };
+    let last = client.log.iter().rposition(|(own, message)| *own && message["id"] == id).unwrap();
+    let ready = client.log[..last].iter().rposition(|(_, message)| offer(message)["text"] == NEXT).unwrap();
+    let ends = client.log.iter().position(|(own, message)| !own && message["id"] == id).unwrap();
+    let own_id = offer(&client.log[ready].1)["_meta"]["headstart"]["id"].as_str().unwrap().to_owned();
+    // How often it is told how far the work is depends on the machine.
+    client.log.truncate(ends + 1);
+    let mut number = 0;
+    client.log.retain(|(own, message)| {
+        number += 1;
+        let is_offer = name(message) == "session_info_update" || name(message) == "available_commands_update";
+        !is_offer && (*own || number < ready + 2 || last < number) || number == ready + 1
+    });
+    user.session.name("session", &session);
+    user.session.name("suggestion", &own_id);
+    let calls =
+        client.log.iter().filter_map(|(_, message)| message["params"]["update"]["toolCallId"].as_str());
+    let mut calls: Vec<_> = calls.map(str::to_owned).collect();
+    calls.dedup();
+    for (number, call) in calls.iter().enumerate() {
+        user.session.name(&format!("call {}", number + 1), call);
+    }
+    let shown = user.session.redact(&client.transcript());
+    recorded("acp-proxy.md", &shown);
 }
 
 fn agree(client: &mut Client) {

@@ -210,6 +210,23 @@ pub(crate) fn transcript(outcomes: &[Outcome]) -> String {
     outcomes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
+/// Compares what the binary said with the recording on a page of the docs, or writes it there with `RECORDINGS=write`. Lines of a protocol lose what each has.
+pub(crate) fn recorded(page: &str, text: &str) {
+    const BEGINS: &str = "<!-- recorded by a test: RECORDINGS=write -->\n```text\n";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let whole = fs::read_to_string(&file).unwrap();
+    let (before, rest) = whole.split_once(BEGINS).unwrap_or_else(|| panic!("{page} has no recording"));
+    let (shown, after) =
+        rest.split_once("```\n").unwrap_or_else(|| panic!("the recording in {page} has no end"));
+    let text = text.replace(env!("CARGO_BIN_EXE_headstart"), "/path/to/headstart");
+    let text = text.trim_end().replace("\"jsonrpc\":\"2.0\",", "") + "\n";
+    if std::env::var_os("RECORDINGS").is_some_and(|value| value == "write") {
+        fs::write(&file, format!("{before}{BEGINS}{text}```\n{after}")).unwrap();
+    } else {
+        assert_eq!(shown, text, "{page}: RECORDINGS=write writes what the binary says now");
+    }
+}
+
 fn session_text(arguments: &[&str], stdout: &str, stderr: &str, code: Option<i32>) -> String {
     let command: Vec<_> = arguments.iter().map(|argument| quoted(argument)).collect();
     let stderr: String = stderr.lines().flat_map(|line| ["[stderr] ", line, "\n"]).collect();
