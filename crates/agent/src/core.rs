@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::Mode;
-use headstart_budget::{Candidates, Metering, Unwritten};
+use headstart_budget::{Metering, Unwritten};
 use headstart_followup_state::{Config, Event as Followup, FollowupController};
 use headstart_speculation::{Ending, Engine, Event, Finished, News, Origin};
 use headstart_tool_gate::ApprovalMode;
@@ -30,7 +30,7 @@ use self::compacting::{Compacting, Shortening};
 pub(crate) use self::effect::{Effect, Report};
 use self::keeping::{Header, Keeping};
 use self::questions::Asking;
-use self::suggesting::SuggestionQuery;
+use self::suggesting::{Offer, SuggestionQuery};
 use self::summary_ahead::SummaryAhead;
 use self::taking::Taken;
 use self::undoing::Made;
@@ -87,10 +87,10 @@ pub(crate) struct Core {
     /// Numbers that were given: to requests, questions and suggestions.
     last_number: u64,
     query: Option<SuggestionQuery>,
-    /// Suggestions that the controller is about to be told.
-    pending: Candidates<WorkAhead>,
-    /// The suggestions of this moment, on screen, about to be, or in the line.
-    offers: Candidates<WorkAhead>,
+    /// What there is to suggestions that the controller is about to be told.
+    pending: Vec<Offer>,
+    /// What there is to the suggestions that the controller offers, in its order.
+    offers: Vec<Offer>,
     doing: Doing,
     asking: Option<Asking>,
     queue: VecDeque<String>,
@@ -141,8 +141,8 @@ impl Core {
             line: String::new(),
             last_number: 0,
             query: None,
-            pending: Candidates::default(),
-            offers: Candidates::default(),
+            pending: Vec::new(),
+            offers: Vec::new(),
             doing: Doing::Nothing,
             asking: None,
             queue: VecDeque::new(),
@@ -270,10 +270,7 @@ impl Core {
         if edit == Edit::Typed && is_typing {
             self.drop_query();
         }
-        let goes_with_it = self
-            .offers
-            .iter()
-            .any(|offer| offer.suggestion.rest_after(text).is_some() || offer.suggestion.is_same_as(text));
+        let goes_with_it = self.controller.offered().is_some_and(|offered| offered.go_with(text));
         if text.is_empty() || goes_with_it || (is_typing && edit != Edit::Recalled) {
             self.followup(Followup::Edited { text: text.to_owned() });
         } else {
@@ -334,7 +331,7 @@ impl Core {
         }
         self.drop_query();
         self.drop_summary_ahead();
-        self.close_suggestions(Outcome::Aborted);
+        self.followup(Followup::Clear);
         self.queue.clear();
         self.asking = None;
         match std::mem::take(&mut self.doing) {
@@ -374,7 +371,7 @@ impl Core {
             text: suggestion.to_string(),
             rest: suggestion.rest_after(&self.line).map(str::to_owned),
             place: self.controller.place().unwrap_or_default(),
-            all: self.offers.iter().map(|offer| offer.suggestion.clone()).collect(),
+            all: self.controller.offered().map(|offered| offered.suggestions().to_vec()).unwrap_or_default(),
         });
         View {
             revision: self.revision,
@@ -393,7 +390,7 @@ impl Core {
 
     /// The work ahead that the user would take now.
     pub(crate) fn ahead(&self) -> Option<&WorkAhead> {
-        self.offers.current()?.work.as_ref()
+        self.offers.get(self.controller.offered()?.on_screen())?.work.as_ref()
     }
 
     pub(crate) fn phase(&self) -> Phase {

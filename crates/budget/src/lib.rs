@@ -2,8 +2,7 @@
 //!
 //! The [`ledger`] is what it cost, and what became of it; the [`policy`] says from that, and from the habits of the user, whether to ask for a
 //! suggestion, whether to run it, and what that may cost. [`Metering`] is both for one conversation: asked before something is done ahead, and told
-//! what came of it. [`Candidates`] are the suggestions of one moment with the work that runs for
-//! each, and know what the ledger is told of those that are not taken.
+//! what came of it. [`outcome_of_given_up`] and [`outcome_of_passed_over`] say what the ledger is told of suggestions that are not taken.
 //!
 //! # Decisions that are not obvious
 //!
@@ -12,15 +11,15 @@
 //!   user's in all projects: each entry gives a `Lesson`, which the host lets its file learn, below a lock. What the policy refrained from is
 //!   an entry too.
 //! - **Work that is taken is no loss.** The user would have paid for it anyway; what counts is what was not taken, and the questions.
-//! - **Of several suggestions one is taken.** The controller narrows and turns them, `Candidates` says what becomes of each, the policy judges
+//! - **Of several suggestions one is taken.** The controller keeps, narrows and turns them, the policy judges
 //!   each by the chance that no better one is taken. At most one of them counts as ignored, and what was not seen teaches nothing.
 
-mod candidates;
+mod fate;
 pub mod ledger;
 mod metering;
 pub mod policy;
 
-pub use candidates::{Candidate, Candidates};
+pub use fate::{outcome_of_given_up, outcome_of_passed_over};
 pub use metering::{
     EntryBuilder, Metering, NotShown, QueryCost, RunMeter, Unwritten, of_acceptance, outcome,
 };

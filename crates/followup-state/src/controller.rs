@@ -1,9 +1,9 @@
 mod slip;
 
 use self::slip::{Slip, is_one_key};
-use crate::choice::{Choice, Step};
+use crate::candidates::{Candidates, Step};
 use crate::event::{AcceptMethod, Event, RequestId};
-use crate::{Config, Effect, Effects, Millis, Outcome, Place, Source, Suggestion};
+use crate::{Config, Effect, Effects, Millis, Outcome, Place, Source, Suggestion, Suggestions};
 
 /// The machine around the one suggestion on screen, and the candidates beside it.
 ///
@@ -26,9 +26,11 @@ use crate::{Config, Effect, Effects, Millis, Outcome, Place, Source, Suggestion}
 pub struct FollowupController {
     config: Config,
     enabled: bool,
-    waiting: Option<Waiting>,
+    /// The candidates whose work was started and has not been abandoned or accepted.
+    offered: Option<Candidates>,
+    /// Since when what is offered waits for its turn on the screen.
+    waiting: Option<Millis>,
     shown: Option<Shown>,
-    speculating: Option<Choice>,
     /// What the input line holds, as far as the host tells. What waits and what is shown begin with it, but for a slip.
     typed: String,
     slip: Option<Slip>,
@@ -38,14 +40,9 @@ pub struct FollowupController {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Waiting {
-    choice: Choice,
-    since: Millis,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
 struct Shown {
-    choice: Choice,
+    /// What is on screen, where that is offered no more: the next candidates wait already, or none came.
+    former: Option<Candidates>,
     at: Millis,
     first_keystroke: Option<Millis>,
 }
@@ -56,9 +53,9 @@ impl FollowupController {
         Self {
             config,
             enabled: config.enabled,
+            offered: None,
             waiting: None,
             shown: None,
-            speculating: None,
             typed: String::new(),
             slip: None,
             accepted_at: None,
@@ -74,7 +71,7 @@ impl FollowupController {
             Event::Requested { request } => self.newest_request = self.newest_request.max(Some(request)),
             Event::Suggested { request, suggestions } => {
                 if self.is_current(request) {
-                    self.suggested(now, suggestions.map(Choice::new), &mut effects);
+                    self.suggested(now, suggestions, &mut effects);
                 }
             }
             Event::Suppressed { request, reason } => {
@@ -107,7 +104,7 @@ impl FollowupController {
 
     /// The suggestion on screen.
     pub fn visible(&self) -> Option<&Suggestion> {
-        self.shown.as_ref().and_then(|shown| shown.choice.current(&self.typed))
+        self.on_screen().and_then(|candidates| candidates.current(&self.typed))
     }
 
     /// What of it is not typed yet.
@@ -124,7 +121,16 @@ impl FollowupController {
     /// Which of the candidates it is.
     pub fn place(&self) -> Option<Place> {
         self.visible()?;
-        self.shown.as_ref().map(|shown| shown.choice.place(&self.typed))
+        self.on_screen().map(|candidates| candidates.place(&self.typed))
+    }
+
+    /// The candidates that were handed over last to be run ([`Effect::StartSpeculation`]), until they are abandoned or one of them is accepted.
+    pub fn offered(&self) -> Option<&Candidates> {
+        self.offered.as_ref()
+    }
+
+    fn on_screen(&self) -> Option<&Candidates> {
+        self.shown.as_ref().and_then(|shown| shown.former.as_ref().or(self.offered.as_ref()))
     }
 
     /// Whether suggestions may show.
@@ -147,9 +153,9 @@ impl FollowupController {
         self.settled_request = self.newest_request;
     }
 
-    fn suggested(&mut self, now: Millis, choice: Option<Choice>, effects: &mut Effects) {
+    fn suggested(&mut self, now: Millis, suggestions: Option<Suggestions>, effects: &mut Effects) {
         self.waiting = None;
-        let Some(choice) = choice else {
+        let Some(suggestions) = suggestions else {
             self.shown = None;
             self.slip = None;
             self.abandon(effects);
@@ -163,16 +169,17 @@ impl FollowupController {
             // Something else is on offer now: there is nothing to come back to.
             self.ignore(now, effects);
         }
-        if choice.current(&self.typed).is_none() {
+        let candidates = Candidates::new(suggestions);
+        if !candidates.go_with(&self.typed) {
             // The user is typing something else already.
             return self.abandon(effects);
         }
-        if !self.speculating.as_ref().is_some_and(|speculating| speculating.offers_the_same_as(&choice)) {
+        if !self.offered.as_ref().is_some_and(|offered| offered.suggestions() == candidates.suggestions()) {
             self.abandon(effects);
-            effects.push(Effect::StartSpeculation { suggestions: choice.suggestions().clone() });
-            self.speculating = Some(choice.clone());
+            effects.push(Effect::StartSpeculation { suggestions: candidates.suggestions().clone() });
+            self.offered = Some(candidates);
         }
-        self.waiting = Some(Waiting { choice, since: now });
+        self.waiting = Some(now);
         effects.push(Effect::WakeAt { at: now.saturating_add(self.config.show_delay_ms) });
     }
 
@@ -180,22 +187,29 @@ impl FollowupController {
         if self.slip.is_some() {
             return self.wake_in_slip(now, effects);
         }
-        let Some(mut waiting) = self.waiting.take() else { return };
+        let Some(since) = self.waiting.take() else { return };
         // After a clock that jumped back the wait begins anew instead of lasting until the clock caught up.
-        waiting.since = waiting.since.min(now);
-        if now - waiting.since < self.config.show_delay_ms {
-            effects.push(Effect::WakeAt { at: waiting.since.saturating_add(self.config.show_delay_ms) });
-            self.waiting = Some(waiting);
+        let since = since.min(now);
+        if now - since < self.config.show_delay_ms {
+            effects.push(Effect::WakeAt { at: since.saturating_add(self.config.show_delay_ms) });
+            self.waiting = Some(since);
             return;
         }
         if self.shown.is_some() {
             effects.push(Effect::Hide);
         }
-        self.shown = Some(Shown { choice: waiting.choice, at: now, first_keystroke: None });
+        if let Some(offered) = &mut self.offered {
+            offered.begin_anew();
+        }
+        self.shown = Some(Shown { former: None, at: now, first_keystroke: None });
         self.show(effects);
     }
 
-    fn show(&self, effects: &mut Effects) {
+    fn show(&mut self, effects: &mut Effects) {
+        let Some(shown) = &mut self.shown else { return };
+        if let Some(candidates) = shown.former.as_mut().or(self.offered.as_mut()) {
+            candidates.show(&self.typed);
+        }
         if let (Some(suggestion), Some(place)) = (self.visible(), self.place()) {
             let rest = if self.typed.is_empty() { None } else { self.rest().map(str::to_owned) };
             effects.push(Effect::Show { suggestion: suggestion.clone(), rest, place });
@@ -208,7 +222,8 @@ impl FollowupController {
         }
         let Some(shown) = &mut self.shown else { return };
         shown.first_keystroke.get_or_insert(now);
-        if shown.choice.turn(&self.typed, step) {
+        let Some(candidates) = shown.former.as_mut().or(self.offered.as_mut()) else { return };
+        if candidates.turn(&self.typed, step) {
             effects.push(Effect::Hide);
             self.show(effects);
         }
@@ -221,7 +236,6 @@ impl FollowupController {
         if let Some(shown) = &mut self.shown {
             shown.first_keystroke.get_or_insert(now);
         }
-        let goes_past = |choice: &Choice| choice.current(&text).is_none();
         match self.slip {
             Some(slip) if self.config.slip_ms <= now.saturating_sub(slip.at) => {
                 // Its wake is late, or never came.
@@ -234,8 +248,9 @@ impl FollowupController {
             }
             _ => {}
         }
-        let dropped = self.waiting.take_if(|waiting| goes_past(&waiting.choice));
-        if self.shown.as_ref().is_some_and(|shown| goes_past(&shown.choice)) {
+        let goes_past = |candidates: &Candidates| !candidates.go_with(&text);
+        let dropped = self.waiting.take_if(|_| self.offered.as_ref().is_some_and(goes_past));
+        if self.on_screen().is_some_and(goes_past) {
             self.ignore(now, effects);
         }
         let is_back = self.slip.take().is_some();
@@ -244,9 +259,9 @@ impl FollowupController {
             effects.push(Effect::Hide);
             self.show(effects);
         }
-        if let Some(waiting) = self.waiting.as_ref().filter(|_| is_back) {
+        if let Some(since) = self.waiting.filter(|_| is_back) {
             // Its own wake may have come during the slip.
-            let at = waiting.since.saturating_add(self.config.show_delay_ms);
+            let at = since.saturating_add(self.config.show_delay_ms);
             effects.push(Effect::WakeAt { at: at.max(now) });
         }
         if self.waiting.is_none() && (dropped.is_some() || self.shown.is_none()) {
@@ -294,12 +309,10 @@ impl FollowupController {
             effects.push(Effect::Hide);
         }
         // The speculation of the accepted text now belongs to the engine; one of another text has no taker.
-        match self.speculating.as_ref().and_then(|speculating| speculating.find(&text)).cloned() {
+        match self.offered.as_ref().and_then(|offered| offered.find(&text)).cloned() {
             Some(suggestion) => {
-                let others = self
-                    .speculating
-                    .take()
-                    .is_some_and(|speculating| !speculating.suggestions().others().is_empty());
+                let others =
+                    self.offered.take().is_some_and(|offered| !offered.suggestions().others().is_empty());
                 if others {
                     effects.push(Effect::AbandonOthers { suggestion });
                 }
@@ -388,8 +401,11 @@ impl FollowupController {
     }
 
     fn abandon(&mut self, effects: &mut Effects) {
-        if self.speculating.take().is_some() {
-            effects.push(Effect::AbandonSpeculation);
+        let Some(abandoned) = self.offered.take() else { return };
+        effects.push(Effect::AbandonSpeculation);
+        if let Some(shown) = &mut self.shown {
+            // It stays on the screen until the next candidates are shown, or somebody hides it.
+            shown.former.get_or_insert(abandoned);
         }
     }
 }

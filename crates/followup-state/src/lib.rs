@@ -40,8 +40,11 @@
 //!
 //! - **A slip is no decision.** One key that leads away from a suggestion hides it and keeps its work for two seconds; the controller does
 //!   this, so every front end does.
+//! - **The candidates are kept here and nowhere else.** What a host keeps of each (an id, work that runs ahead for it) it keeps in the order in
+//!   which [`FollowupController::offered`] has them, and asks there which of them was seen. A list of its own would have to follow each key that
+//!   narrows, turns or hides them.
 
-mod choice;
+mod candidates;
 mod config;
 mod controller;
 mod effect;
@@ -55,7 +58,7 @@ mod suggestions;
 #[cfg(test)]
 mod tables;
 
-pub use choice::{MAX_CANDIDATES, Place};
+pub use candidates::{Candidates, MAX_CANDIDATES, Place};
 pub use config::{Config, Millis};
 pub use controller::FollowupController;
 pub use effect::{Effect, Effects};

@@ -25,6 +25,11 @@ impl Suggestions {
         &self.0[0]
     }
 
+    /// Which one a text is ([`Suggestion::is_same_as`]), from 0.
+    pub fn position(&self, text: &str) -> Option<usize> {
+        self.0.iter().position(|suggestion| suggestion.is_same_as(text))
+    }
+
     /// All but the best one.
     pub fn others(&self) -> &[Suggestion] {
         &self.0[1..]

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use futures::FutureExt;
-use headstart_budget::Candidates;
-use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::{Mode, SkipReason, Tariff};
 use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion, Suggestions};
@@ -15,6 +13,7 @@ use headstart_tool_gate::ApprovalMode;
 use headstart_toolbox::Toolbox;
 
 use super::compacting::Shortening;
+use super::suggesting::Offer;
 use super::{Core, Doing, Effect};
 use crate::options::UsedModels;
 #[cfg(feature = "native")]
@@ -124,12 +123,11 @@ impl Core {
         }
         self.forget_suggestion();
         let (request, id) = (self.next_request(), self.next_id());
-        self.pending = Candidates::new([(id, suggestion.clone())]);
+        self.pending = vec![Offer { id, work: None }];
         self.is_offered_by_host = true;
         self.followup(Followup::suggested(request, Suggestions::from(suggestion)));
         self.is_offered_by_host = false;
-        let unused = self.pending.give_up(Outcome::Aborted);
-        self.close_candidates(unused);
+        self.close_pending();
     }
 
     pub(crate) fn set_speculation(&mut self, runs: bool) {

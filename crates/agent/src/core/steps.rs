@@ -2,6 +2,7 @@
 
 use futures::FutureExt;
 use headstart_budget::ledger::Outcome;
+use headstart_followup_state::Suggestions;
 use headstart_speculation::{Speculation, Status, Step, StepAbove};
 
 use super::{Core, Doing, Effect};
@@ -88,10 +89,16 @@ impl Core {
         None
     }
 
-    /// Gives the pending suggestion the step that runs already for it, and says whether there is one; a step that is for none of them is given up.
-    pub(super) fn attach_step(&mut self, step: Option<Box<WorkAhead>>) -> bool {
+    /// Gives the pending one of these suggestions the step that runs already for it, and says whether there is one; a step that is for none of
+    /// them is given up.
+    pub(super) fn attach_step(
+        &mut self,
+        step: Option<Box<WorkAhead>>,
+        suggestions: Option<&Suggestions>,
+    ) -> bool {
         let Some(mut step) = step else { return false };
-        if let Some(offer) = self.pending.get_mut(step.speculation.prompt()) {
+        let place = suggestions.and_then(|suggestions| suggestions.position(step.speculation.prompt()));
+        if let Some(offer) = place.and_then(|place| self.pending.get_mut(place)) {
             offer.work = Some(*step);
             return true;
         }

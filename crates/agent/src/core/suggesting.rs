@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
-use headstart_budget::{Candidate, Candidates, NotShown, QueryCost, RunMeter};
+use headstart_budget::{NotShown, QueryCost, RunMeter, outcome_of_given_up, outcome_of_passed_over};
 use headstart_followup_state::{
-    Config, Effect as Followed, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion,
-    Suggestions,
+    Candidates, Config, Effect as Followed, Effects, Event as Followup, MAX_CANDIDATES, RequestId,
+    Suggestion, Suggestions,
 };
 use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
 use headstart_speculation::{Event, Finished, Limits, News, Origin, Speculation};
@@ -15,6 +15,14 @@ use headstart_tool_gate::ApprovalMode;
 use super::{Core, Doing, Effect};
 use crate::item::{Item, NoSuggestion};
 use crate::work::WorkAhead;
+
+/// What there is to one suggestion besides its text, which the controller keeps.
+pub(super) struct Offer {
+    /// Its id in the ledger.
+    pub(super) id: String,
+    /// What runs ahead for it.
+    pub(super) work: Option<WorkAhead>,
+}
 
 /// A question what comes next, its answer still to come.
 pub(super) struct SuggestionQuery {
@@ -174,8 +182,9 @@ impl Core {
                 for (id, further) in ids.iter().zip(suggestions.iter()).skip(1) {
                     self.options.metering.candidate(unix_ms, id, further.as_str(), &ids[0]);
                 }
-                self.pending = Candidates::new(ids.into_iter().zip(suggestions.iter().cloned()));
-                let is_ready = self.attach_step(above);
+                let offer = |(id, _)| Offer { id, work: None };
+                self.pending = ids.into_iter().zip(suggestions.iter()).map(offer).collect();
+                let is_ready = self.attach_step(above, Some(&suggestions));
                 // With the next step there already nothing flickers: it shows as if it had come before.
                 let waited = if is_ready { Config::default().show_delay_ms } else { 0 };
                 let came = self.now.ms.saturating_sub(waited);
@@ -183,7 +192,7 @@ impl Core {
                 self.followup(Followup::Wake);
             }
             Err(NotSuggested { reason, error }) => {
-                self.attach_step(above);
+                self.attach_step(above, None);
                 self.unsuggested = Some(reason.clone());
                 self.followup(Followup::Suppressed { request, reason });
                 let is_new = |error: &ModelError| self.options.metering.should_report_error(error);
@@ -192,9 +201,14 @@ impl Core {
                 }
             }
         }
-        // The controller had no use for it: it is late, or the same as the one that is there.
-        let unused = self.pending.give_up(Outcome::Aborted);
-        self.close_candidates(unused);
+        self.close_pending();
+    }
+
+    /// The controller had no use for them: they are late, or the same as those that are there.
+    pub(super) fn close_pending(&mut self) {
+        for unused in std::mem::take(&mut self.pending) {
+            self.close_offer(unused, Outcome::Aborted);
+        }
     }
 
     /// What became of the suggestion if the user does something else now.
@@ -215,29 +229,40 @@ impl Core {
 
     /// No suggestion, none to come, and no work ahead.
     pub(super) fn forget_suggestion(&mut self) {
-        self.followup(Followup::Clear);
-        self.close_suggestions(Outcome::Aborted);
+        self.leave_suggestion(Outcome::Aborted);
+    }
+
+    /// The same; the ledger is told this of what was on offer.
+    pub(super) fn leave_suggestion(&mut self, outcome: Outcome) {
+        self.followup_as(self.now.ms, Followup::Clear, outcome);
         self.drop_query();
     }
 
-    /// The suggestions are gone, and the work behind them with them.
-    pub(super) fn close_suggestions(&mut self, outcome: Outcome) {
-        let given_up = self.offers.give_up(outcome);
-        self.close_candidates(given_up);
-    }
-
-    /// The user has chosen one: the others are gone.
-    pub(super) fn keep_only(&mut self, text: &str) {
-        let given_up = self.offers.keep_only(text);
-        self.close_candidates(given_up);
-    }
-
-    pub(super) fn close_candidates(&mut self, given_up: Vec<(Candidate<WorkAhead>, Outcome)>) {
-        for (candidate, outcome) in given_up {
-            match candidate.work {
-                Some(mut work) => self.give_up(&mut work, outcome),
-                None => self.options.metering.decided(self.now.unix_ms, &candidate.id, outcome),
+    /// The user has chosen the one of them that a text is: it is taken out, and the others are gone. If it is none of them, nothing happens.
+    pub(super) fn take_offer(&mut self, offered: &Candidates, text: &str) -> Option<Offer> {
+        let chosen = offered.position(text)?;
+        let mut taken = None;
+        for (index, offer) in std::mem::take(&mut self.offers).into_iter().enumerate() {
+            if index == chosen {
+                taken = Some(offer);
+            } else {
+                self.close_offer(offer, outcome_of_passed_over(offered, index));
             }
+        }
+        taken
+    }
+
+    /// The suggestions are gone, and the work behind them with them.
+    fn close_offers(&mut self, offered: &Candidates, outcome: Outcome) {
+        for (index, offer) in std::mem::take(&mut self.offers).into_iter().enumerate() {
+            self.close_offer(offer, outcome_of_given_up(offered, index, outcome));
+        }
+    }
+
+    fn close_offer(&mut self, offer: Offer, outcome: Outcome) {
+        match offer.work {
+            Some(mut work) => self.give_up(&mut work, outcome),
+            None => self.options.metering.decided(self.now.unix_ms, &offer.id, outcome),
         }
     }
 
@@ -255,46 +280,49 @@ impl Core {
             Followup::Suggested { .. } => Outcome::Replaced,
             _ => Outcome::Aborted,
         };
-        let effects = self.controller.handle(ms, event);
-        self.follow(effects, outcome);
+        self.followup_as(ms, event, outcome);
     }
 
-    pub(super) fn follow(&mut self, effects: Effects, outcome: Outcome) {
+    /// Tells the controller; what it drops is told to the ledger with this outcome.
+    fn followup_as(&mut self, ms: u64, event: Followup, outcome: Outcome) {
+        let offered = self.controller.offered().cloned();
+        let effects = self.controller.handle(ms, event);
+        self.follow(effects, offered.as_ref(), outcome);
+    }
+
+    /// Does what the controller asks for, which offered these before. Whoever tells it of an accept takes the offer and drops the others.
+    pub(super) fn follow(&mut self, effects: Effects, offered: Option<&Candidates>, outcome: Outcome) {
         for effect in effects {
-            match effect {
-                Followed::Show { suggestion, .. } => {
-                    self.offers.saw(suggestion.as_str());
-                    self.options.metering.shown();
-                }
-                Followed::WakeAt { at } => self.effects.push_back(Effect::WakeAt(at)),
-                Followed::StartSpeculation { .. } => self.start_ahead(),
-                Followed::AbandonSpeculation => self.close_suggestions(outcome),
-                Followed::AbandonOthers { suggestion } => self.keep_only(suggestion.as_str()),
+            match (effect, offered) {
+                (Followed::Show { .. }, _) => self.options.metering.shown(),
+                (Followed::WakeAt { at }, _) => self.effects.push_back(Effect::WakeAt(at)),
+                (Followed::StartSpeculation { suggestions }, _) => self.start_ahead(&suggestions),
+                (Followed::AbandonSpeculation, Some(offered)) => self.close_offers(offered, outcome),
                 _ => {}
             }
         }
     }
 
-    /// Runs the best of the pending suggestions ahead, as many as the user wants and the policy allows.
-    fn start_ahead(&mut self) {
-        self.close_suggestions(Outcome::Replaced);
+    /// Runs the best of these suggestions ahead, as many as the user wants and the policy allows.
+    fn start_ahead(&mut self, suggestions: &Suggestions) {
         self.offers = std::mem::take(&mut self.pending);
         if !self.options.speculation || std::mem::take(&mut self.is_offered_by_host) {
             return;
         }
         self.look_at_machine();
+        let offers = self.offers.iter().zip(suggestions.iter());
         let texts: Vec<_> =
-            self.offers.iter().map(|offer| (offer.id.clone(), offer.suggestion.as_str())).collect();
+            offers.clone().map(|(offer, suggestion)| (offer.id.clone(), suggestion.as_str())).collect();
         let answers = self.options.metering.run(self.now.unix_ms, &texts, self.options.parallel);
         // Another model sees another end of the conversation.
         let is_its_own = self.engine.background.shares_cache(self.conversation.params());
         let window = is_its_own.then(|| self.shortening.limit());
-        for (offer, answer) in self.offers.iter().zip(answers) {
+        for ((offer, suggestion), answer) in offers.zip(answers) {
             let (Some(allowance), None) = (answer, &offer.work) else { continue };
             self.effects.push_back(Effect::StartWork {
                 id: offer.id.clone(),
                 preface: self.conversation.preface(&self.undone),
-                prompt: offer.suggestion.to_string(),
+                prompt: suggestion.to_string(),
                 params: Box::new(self.conversation.params().clone()),
                 limits: allowance.under(Limits { window, ..self.engine.limits }),
             });

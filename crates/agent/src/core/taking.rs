@@ -43,14 +43,16 @@ impl Core {
         if self.is_busy() {
             return Err(Refused::Busy);
         }
+        let offered = self.controller.offered().cloned();
         let effects = self.controller.handle(self.now.ms, Followup::accept(AcceptMethod::Tab));
         let is_taken = effects.iter().any(|effect| matches!(effect, Followed::Insert { .. }));
-        self.follow(effects, Outcome::Aborted);
+        self.follow(effects, offered.as_ref(), Outcome::Aborted);
         if !is_taken {
             return Err(Refused::TooEarly);
         }
         self.line.clear();
-        self.send(shown);
+        let taken = offered.and_then(|offered| self.take_offer(&offered, shown));
+        self.send_with(shown, taken);
         Ok(())
     }
 

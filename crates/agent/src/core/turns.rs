@@ -6,6 +6,7 @@ use headstart_budget::ledger::Outcome;
 use headstart_forked_query::{Role, ToolOutcome};
 use headstart_speculation::{Beside, Cost, Ending, Limits, News, Transcript};
 
+use super::suggesting::Offer;
 use super::{Core, Doing, Effect};
 use crate::AfterDecline;
 use crate::item::Item;
@@ -18,14 +19,18 @@ const DECLINED: &str = "the user declined this call";
 impl Core {
     /// A prompt runs: the work ahead for it is taken, or a turn begins. Everything else that was suggested is gone.
     pub(super) fn send(&mut self, prompt: &str) {
+        let offered = self.controller.offered().cloned();
+        let taken = offered.and_then(|offered| self.take_offer(&offered, prompt));
+        self.send_with(prompt, taken);
+    }
+
+    /// The same, of a prompt that was this one of what was suggested.
+    pub(super) fn send_with(&mut self, prompt: &str, taken: Option<Offer>) {
         self.keeping.sent_at = self.now.unix_ms;
         self.log.push(Item::Prompt { text: prompt.to_owned() });
         self.made.begin(prompt, &self.conversation.workspace());
-        self.keep_only(prompt);
-        let taken = self.offers.take(prompt);
         let outcome = self.outcome_if_left();
-        self.close_suggestions(outcome);
-        self.forget_suggestion();
+        self.leave_suggestion(outcome);
         let work = taken.and_then(|offer| {
             if offer.work.is_none() {
                 self.options.metering.decided(self.now.unix_ms, &offer.id, Outcome::Accepted);

@@ -14,9 +14,9 @@ pub(super) struct Slip {
 impl FollowupController {
     /// Whether nothing that waits or is shown goes with the text, while something did before.
     pub(super) fn leads_away(&self, text: &str) -> bool {
-        let waiting = self.waiting.iter().map(|waiting| &waiting.choice);
-        let mut choices = waiting.chain(self.shown.iter().map(|shown| &shown.choice)).peekable();
-        choices.peek().is_some() && choices.all(|choice| choice.current(text).is_none())
+        let waiting = self.waiting.and(self.offered.as_ref());
+        let mut left = waiting.into_iter().chain(self.on_screen()).peekable();
+        left.peek().is_some() && left.all(|candidates| !candidates.go_with(text))
     }
 
     pub(super) fn begin_slip(&mut self, now: Millis, text: String, effects: &mut Effects) {

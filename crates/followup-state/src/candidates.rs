@@ -16,12 +16,14 @@ pub struct Place {
     pub of: usize,
 }
 
-/// The suggestions of one moment, and the one that the user turned to.
+/// The suggestions of one moment, and what the user has seen of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Choice {
+pub struct Candidates {
     all: Suggestions,
     /// The one to show where it matches what is typed; else the best that does.
     preferred: usize,
+    on_screen: usize,
+    seen: [bool; MAX_CANDIDATES],
 }
 
 impl Default for Place {
@@ -37,22 +39,51 @@ impl Place {
     }
 }
 
-impl Choice {
+impl Candidates {
     pub(crate) fn new(all: Suggestions) -> Self {
-        Self { all, preferred: 0 }
+        Self { all, preferred: 0, on_screen: 0, seen: [false; MAX_CANDIDATES] }
     }
 
-    pub(crate) fn suggestions(&self) -> &Suggestions {
+    /// All of them, best first.
+    pub fn suggestions(&self) -> &Suggestions {
         &self.all
     }
 
-    /// Whether both offer the same, in the same order.
-    pub(crate) fn offers_the_same_as(&self, other: &Self) -> bool {
-        self.all == other.all
+    /// Which one a text is ([`Suggestion::is_same_as`]), from 0.
+    pub fn position(&self, text: &str) -> Option<usize> {
+        self.all.position(text)
+    }
+
+    /// Which one is on screen or was last, from 0; before that, the best.
+    pub fn on_screen(&self) -> usize {
+        self.on_screen
+    }
+
+    /// Whether this one, counted from 0, was on screen.
+    pub fn was_seen(&self, index: usize) -> bool {
+        self.seen.get(index).is_some_and(|seen| *seen)
+    }
+
+    /// Whether one of them goes with a text: it begins with it, or is the same but for blanks or a full stop.
+    pub fn go_with(&self, typed: &str) -> bool {
+        self.matching(typed).next().is_some()
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<&Suggestion> {
         self.all.iter().find(|suggestion| suggestion.as_str() == text)
+    }
+
+    /// They come on screen anew, the best of them first.
+    pub(crate) fn begin_anew(&mut self) {
+        self.preferred = 0;
+    }
+
+    /// The one that matches what is typed is on screen now.
+    pub(crate) fn show(&mut self, typed: &str) {
+        if let Some(index) = self.current_index(typed) {
+            self.on_screen = index;
+            self.seen[index] = true;
+        }
     }
 
     /// The candidate to show behind what is typed.
