@@ -7,7 +7,7 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{CallStage, Checked, Ending, Event, Origin};
 use headstart_tool_gate::Verdict;
-use headstart_toolbox::{Toolbox, Wording};
+use headstart_toolbox::{ContextItem, Toolbox, Wording};
 
 /// One thing in the conversation, as a front end shows it. What it says is data; the words are the front end's.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,6 +84,8 @@ pub struct CallItem {
     pub view: Option<Event>,
     /// Its result, once it is there.
     pub outcome: Option<ToolOutcome>,
+    /// The things of which the result is made, where they have names and places.
+    pub items: Vec<ContextItem>,
 }
 
 impl CallItem {
@@ -100,6 +102,7 @@ impl CallItem {
             began_ms: None,
             view: None,
             outcome: None,
+            items: Vec::new(),
         }
     }
 
@@ -109,13 +112,14 @@ impl CallItem {
     }
 
     /// The result is there.
-    pub(crate) fn end(&mut self, outcome: ToolOutcome, wording: &Wording) {
+    pub(crate) fn end(&mut self, outcome: ToolOutcome, items: Vec<ContextItem>, wording: &Wording) {
         if !self.stage.is_end() {
             let failed = matches!(outcome, ToolOutcome::Error(_));
             self.stage = if failed { CallStage::Errored } else { CallStage::Done };
             self.sentence = self.stage.sentence(wording, &self.call.args);
         }
-        (self.outcome, self.waiting, self.printed) = (Some(outcome), false, None);
+        (self.outcome, self.items) = (Some(outcome), items);
+        (self.waiting, self.printed) = (false, None);
     }
 }
 

@@ -5,6 +5,7 @@ use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{CallStage, Checked, Ending, Finished, Origin};
 use headstart_tool_gate::Verdict;
+use headstart_toolbox::ContextItem;
 use serde::{Serialize, Serializer};
 
 use crate::item::{CallItem, Item, NoSuggestion, NotTaken};
@@ -110,6 +111,8 @@ struct CallFields<'a> {
     took_ms: Option<u64>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     outcome: Option<&'a ToolOutcome>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    items: &'a [ContextItem],
 }
 
 #[derive(Serialize)]
@@ -266,6 +269,7 @@ impl<'a> CallFields<'a> {
             printed: item.printed.as_deref(),
             took_ms: item.took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
             outcome: item.outcome.as_ref(),
+            items: &item.items,
         }
     }
 }

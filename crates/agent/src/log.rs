@@ -103,13 +103,13 @@ impl Log {
         match event {
             Event::Text { text } => self.append(text),
             Event::ToolCall { call } => self.begin_call(call),
-            Event::ToolResult { result } => {
+            Event::ToolResult { result, items } => {
                 let known = self.find_open(&result.id).or(self.open_call);
                 self.open_call = None;
                 let (now_ms, wording) = (self.now_ms, self.toolbox.wording(&result.name));
                 self.change_call(known, |item| {
                     item.took = item.took.or_else(|| time_since(item.began_ms, now_ms));
-                    item.end(result.outcome, &wording);
+                    item.end(result.outcome, items, &wording);
                 });
             }
             Event::CallState(state) => self.change_state(state),

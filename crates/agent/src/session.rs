@@ -197,7 +197,7 @@ impl Session {
                     });
                     if let Some(item) = open {
                         item.stage = CallStage::Calling;
-                        item.end(result.outcome.clone(), &Wording::of(&result.name));
+                        item.end(result.outcome.clone(), Vec::new(), &Wording::of(&result.name));
                     }
                 }
                 _ => {}

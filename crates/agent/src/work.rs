@@ -128,11 +128,11 @@ impl WorkProgress {
                     self.staged = staged();
                 }
             }
-            Event::ToolResult { result } => {
+            Event::ToolResult { result, items } => {
                 self.command = None;
                 let open = self.calls.iter_mut().rfind(|item| item.call.id == result.id);
                 if let Some(item) = open.map(Arc::make_mut) {
-                    item.end(result.outcome.clone(), &toolbox.wording(&result.name));
+                    item.end(result.outcome.clone(), items.clone(), &toolbox.wording(&result.name));
                 }
                 match Declaration::of_ours(&result.name) {
                     Some(tool) if tool.looks() => self.looks += 1,

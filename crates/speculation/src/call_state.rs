@@ -1,6 +1,7 @@
 //! How far each call of a run is, from the first letter of its arguments to its result.
 
 use headstart_forked_query::ToolCall;
+use headstart_tool_gate::DecidingPolicy;
 use headstart_toolbox::Wording;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -81,6 +82,9 @@ pub struct CallState {
     pub waiting: bool,
     /// Whose work it is of.
     pub origin: Origin,
+    /// Which policy of the user's or the project's decided about it, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<DecidingPolicy>,
 }
 
 /// What happens to calls.
@@ -100,6 +104,13 @@ pub enum CallInput {
     Answered(Vec<ToolCall>),
     /// The answer was cut: none of its calls runs.
     Cut,
+    /// A policy decides about the call of this id, which is told with its next state.
+    Decided {
+        /// Which call.
+        id: String,
+        /// What the policy says.
+        policy: DecidingPolicy,
+    },
     /// The user is asked about the call of this id.
     Asked(String),
     /// They said no.
@@ -160,6 +171,7 @@ struct Call {
     letters: String,
     /// When its arguments were told last, and how many there were.
     told: Option<(u64, usize)>,
+    policy: Option<DecidingPolicy>,
 }
 
 impl CallStates {
@@ -179,6 +191,11 @@ impl CallStates {
                 let end =
                     if self.origin == Origin::Ahead { CallStage::Boundary } else { CallStage::Canceled };
                 Ok(self.end_all(0, end, |stage| !stage.is_end()))
+            }
+            CallInput::Decided { id, policy } => {
+                let place = self.find(&id, |call| call.stage == CallStage::Generated)?;
+                self.calls[place].policy = Some(policy);
+                Ok(Vec::new())
             }
             CallInput::Asked(id) => {
                 let place = self.find(&id, |call| call.stage == CallStage::Generated && !call.waiting)?;
@@ -211,6 +228,7 @@ impl CallStates {
                 index,
                 letters: String::new(),
                 told: None,
+                policy: None,
             });
         }
         let call = &mut self.calls[place];
@@ -242,7 +260,8 @@ impl CallStates {
             if found.is_none() {
                 let index = self.calls.len() - self.answer;
                 let (stage, letters, told) = (CallStage::Generated, String::new(), None);
-                let new = Call { id: String::new(), name, stage, waiting: false, index, letters, told };
+                let (id, waiting, policy) = (String::new(), false, None);
+                let new = Call { id, name, stage, waiting, index, letters, told, policy };
                 self.calls.push(new);
             } else {
                 begun = place + 1;
@@ -291,7 +310,7 @@ impl CallStates {
     }
 
     fn state(&self, place: usize) -> CallState {
-        let Call { id, name, stage, waiting, .. } = &self.calls[place];
+        let Call { id, name, stage, waiting, policy, .. } = &self.calls[place];
         CallState {
             number: place,
             id: id.clone(),
@@ -300,6 +319,7 @@ impl CallStates {
             args: Map::new(),
             waiting: *waiting,
             origin: self.origin,
+            policy: policy.clone(),
         }
     }
 }

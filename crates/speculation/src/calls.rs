@@ -2,13 +2,15 @@ use std::pin::pin;
 
 use futures::channel::oneshot;
 use futures::{FutureExt, Stream, StreamExt, stream};
-use headstart_forked_query::{ToolCall, ToolOutcome, ToolResult};
+use headstart_forked_query::{ToolCall, ToolResult};
+use headstart_toolbox::ContextItem;
 
 use crate::clock::Clock;
 use crate::event::EventSender;
 use crate::permit::{Cut, Permit, Permitted, Running, is_shell};
 use crate::repeated::Repeated;
 use crate::run::{Run, lock, millis};
+use crate::transcript::Ran;
 use crate::{CallInput, Ending, Event, Limit};
 
 /// What came of one of several calls that ran at the same time.
@@ -17,7 +19,7 @@ struct Done {
     place: usize,
     /// Whether it ran; else it was refused.
     ran: bool,
-    outcome: Result<ToolOutcome, Cut>,
+    outcome: Result<Ran, Cut>,
 }
 
 impl Run<'_> {
@@ -28,7 +30,7 @@ impl Run<'_> {
         let mut telling = Telling { events: self.events, begun: None };
         let calls: Vec<ToolCall> = {
             let transcript = &mut lock(self.progress).transcript;
-            transcript.settle(|call, result| telling.done(call, result));
+            transcript.settle(|call, result, items| telling.done(call, result, items));
             transcript.pending_calls().cloned().collect()
         };
         let mut left = &calls[..];
@@ -77,7 +79,7 @@ impl Run<'_> {
             }
             match outcome {
                 Ok(outcome) => {
-                    let tell = |call: &ToolCall, result: &ToolResult| telling.done(call, result);
+                    let tell = |call: &_, result: &_, items: &_| telling.done(call, result, items);
                     progress.transcript.resolve_and_tell(&calls[place].id, outcome, tell);
                 }
                 Err(cut) if reached.as_ref().is_none_or(|(before, _)| place < *before) => {
@@ -102,6 +104,7 @@ impl Run<'_> {
                 Permit::Refuse(message) => Err(message),
                 Permit::Run(_) | Permit::Ask(_) | Permit::Stop(_) => return None,
             };
+            self.tell_policy(call);
             let run = async move {
                 match permit {
                     Ok(permitted) => {
@@ -112,7 +115,7 @@ impl Run<'_> {
                         let outcome = if in_place { running.await } else { self.beside(running).await };
                         Done { place, ran: true, outcome }
                     }
-                    Err(message) => Done { place, ran: false, outcome: Ok(ToolOutcome::Error(message)) },
+                    Err(message) => Done { place, ran: false, outcome: Ok(Ran::failed(message)) },
                 }
             };
             Some((run, place + 1))
@@ -135,12 +138,12 @@ impl Run<'_> {
         Repeated::of(call, &lock(self.progress).transcript.messages, &context, attended)
     }
 
-    async fn beside(&self, running: Running) -> Result<ToolOutcome, Cut> {
+    async fn beside(&self, running: Running) -> Result<Ran, Cut> {
         let (send, receive) = oneshot::channel();
         // Whoever waits for it is gone only when nobody needs it any more.
         let work = running.map(|outcome| drop(send.send(outcome)));
         self.host.beside(work.boxed()).await;
-        receive.await.unwrap_or_else(|_| Ok(ToolOutcome::Error("the call was given up".into())))
+        receive.await.unwrap_or_else(|_| Ok(Ran::failed("the call was given up")))
     }
 
     /// Runs one call while no other runs. It is judged now, when all before it are done.
@@ -149,6 +152,7 @@ impl Run<'_> {
         let Some(permit) = self.permit(call).await else {
             return Some(Ending::Exhausted { limit: Limit::Repeated });
         };
+        self.tell_policy(call);
         let permit = match permit {
             Permit::Ask(asked) => self.ask_user(call, asked).await,
             permit => permit,
@@ -172,7 +176,7 @@ impl Run<'_> {
                     }
                 }
             }
-            Permit::Refuse(message) => ToolOutcome::Error(message),
+            Permit::Refuse(message) => Ran::failed(message),
             Permit::Stop(verdict) | Permit::Ask(Permitted { verdict, .. }) => {
                 self.call(|| CallInput::Stopped(call.id.clone()));
                 return Some(Ending::Boundary { verdict });
@@ -180,7 +184,7 @@ impl Run<'_> {
         };
         // What was declined has ended already.
         self.tell_end(&call.id, &Ok(outcome.clone()));
-        let tell = |call: &ToolCall, result: &ToolResult| telling.done(call, result);
+        let tell = |call: &_, result: &_, items: &_| telling.done(call, result, items);
         lock(self.progress).transcript.resolve_and_tell(&call.id, outcome, tell);
         let is_up = self.clock.is_up() || self.clock_above.is_some_and(Clock::is_up);
         is_up.then_some(Ending::Exhausted { limit: Limit::Time })
@@ -206,11 +210,18 @@ impl Run<'_> {
         answer
     }
 
-    fn tell_end(&self, id: &str, outcome: &Result<ToolOutcome, Cut>) {
+    /// Tells whoever watches which policy decides about a call.
+    fn tell_policy(&self, call: &ToolCall) {
+        if self.events.is_watched()
+            && let Some(policy) = self.permits.deciding_policy(call)
+        {
+            self.call(|| CallInput::Decided { id: call.id.clone(), policy });
+        }
+    }
+
+    fn tell_end(&self, id: &str, outcome: &Result<Ran, Cut>) {
         let input = match outcome {
-            Ok(outcome) => {
-                CallInput::Ended { id: id.to_owned(), failed: matches!(outcome, ToolOutcome::Error(_)) }
-            }
+            Ok(outcome) => CallInput::Ended { id: id.to_owned(), failed: outcome.is_failed() },
             Err(_) => CallInput::Stopped(id.to_owned()),
         };
         self.call(|| input);
@@ -233,9 +244,9 @@ impl Telling<'_> {
         }
     }
 
-    fn done(&mut self, call: &ToolCall, result: &ToolResult) {
+    fn done(&mut self, call: &ToolCall, result: &ToolResult, items: &[ContextItem]) {
         self.begin(call);
         self.begun = None;
-        self.events.send(Event::ToolResult { result: result.clone() });
+        self.events.send(Event::ToolResult { result: result.clone(), items: items.to_vec() });
     }
 }

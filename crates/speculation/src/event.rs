@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::channel::mpsc;
 use headstart_forked_query::{ToolCall, ToolResult};
 use headstart_overlay_fs::WorkspacePath;
-use headstart_toolbox::{PartialOutput, Tier};
+use headstart_toolbox::{ContextItem, PartialOutput, Tier};
 use serde::Serialize;
 
 use crate::{CallInput, CallState, CallStates, Checked, Origin};
@@ -64,6 +64,9 @@ pub enum Event {
     ToolResult {
         /// The result, as the model will read it.
         result: ToolResult,
+        /// The things of which it is made, where they have names and places.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        items: Vec<ContextItem>,
     },
 }
 
@@ -103,6 +106,11 @@ impl EventSender {
         for state in told.unwrap_or_default() {
             self.send(Event::CallState(state));
         }
+    }
+
+    /// Whether somebody wants to know the states of calls.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.states.is_some()
     }
 
     /// Hears what the command of a call prints, where somebody wants to know it.

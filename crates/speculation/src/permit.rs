@@ -10,7 +10,8 @@ use headstart_forked_query::{CONTENT, ToolCall, ToolOutcome, ToolSchema};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, EntryKind, Overlay, Savepoint, Tree};
 use headstart_tool_gate::{
-    Access, ApprovalMode, CallRef, Decision, Declaration, Does, Gate, GateContext, Reason, Verdict, ours,
+    Access, ApprovalMode, CallRef, DecidingPolicy, Decision, Declaration, Does, Gate, GateContext, Reason,
+    Verdict, ours,
 };
 use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
@@ -19,13 +20,14 @@ use tracing::{Span, debug, debug_span, trace};
 pub(crate) use self::foreground::{Committing, Foreground};
 pub(crate) use self::speculative::Speculative;
 use crate::event::EventSender;
-use crate::run::{json, output};
+use crate::run::json;
 use crate::task::TaskLog;
+use crate::transcript::Ran;
 use crate::viewed::Viewed;
 use crate::{Ending, Host, Limit, Prepared};
 
 /// A call at work, which whoever has a thread for it may poll.
-pub(crate) type Running = BoxFuture<'static, Result<ToolOutcome, Cut>>;
+pub(crate) type Running = BoxFuture<'static, Result<Ran, Cut>>;
 
 /// What ends a run at a call that began.
 #[derive(Debug, Clone)]
@@ -54,6 +56,9 @@ pub(crate) trait Permits: Send + Sync {
     async fn ask(&self, _call: &ToolCall, asked: Permitted, _prepared: Prepared) -> Permit {
         Permit::Stop(asked.verdict)
     }
+
+    /// The policy that decides about a call as things are now.
+    fn deciding_policy(&self, call: &ToolCall) -> Option<DecidingPolicy>;
 
     /// Looks at a call about which the user would be asked. An error is what the model reads: it cannot be done, so nobody is asked.
     async fn prepare(&self, _call: &ToolCall, _asked: &Permitted) -> Result<Prepared, String> {
@@ -164,18 +169,18 @@ impl Tools {
     }
 
     /// Says what has come of a call.
-    fn told(&self, call: &ToolCall, outcome: Result<ToolOutcome, Cut>) -> Result<ToolOutcome, Cut> {
-        match &outcome {
-            Ok(outcome) => {
-                debug!(failed = matches!(outcome, ToolOutcome::Error(_)), "the call is done");
-                trace!(target: CONTENT, outcome = json(outcome), "what it answered");
+    fn told(&self, call: &ToolCall, ran: Result<Ran, Cut>) -> Result<Ran, Cut> {
+        match &ran {
+            Ok(ran) => {
+                debug!(failed = ran.is_failed(), items = ran.items.len(), "the call is done");
+                trace!(target: CONTENT, outcome = json(&ran.outcome), "what it answered");
             }
             Err(cut) => debug!(by_limit = matches!(cut, Cut::Limit(_)), "the run ends at the call"),
         }
-        if let (Some(log), Ok(outcome)) = (&self.task, &outcome) {
-            log.ended(call, outcome, &self.toolbox);
+        if let (Some(log), Ok(ran)) = (&self.task, &ran) {
+            log.ended(call, &ran.outcome, &self.toolbox);
         }
-        outcome
+        ran
     }
 
     /// Puts the files that a command names into the read set: it reads them behind the overlay's back. What it reads
@@ -206,6 +211,11 @@ impl Tools {
         (context, verdict)
     }
 
+    fn deciding_policy(&self, call: &ToolCall, is_ahead: bool) -> Option<DecidingPolicy> {
+        let called = CallRef { name: &call.name, args: &call.args };
+        self.gate.deciding_policy(called, &self.host.gate_context(), is_ahead)
+    }
+
     /// A name that nobody offered cannot do anything: the model gets an error that it can act on.
     fn nobody_offers(&self, call: &ToolCall) -> Option<String> {
         if !self.host.gate_context().mode.offers_tools() {
@@ -219,12 +229,7 @@ impl Tools {
             .then(|| self.toolbox.unknown_tool(&call.name).to_string())
     }
 
-    async fn run(
-        &self,
-        call: &ToolCall,
-        view: &Arc<Overlay>,
-        permitted: &Permitted,
-    ) -> Result<ToolOutcome, Cut> {
+    async fn run(&self, call: &ToolCall, view: &Arc<Overlay>, permitted: &Permitted) -> Result<Ran, Cut> {
         // Only of a host's own tool has its host's word to be held against what it did.
         let declared = permitted.context.declaration(&call.name).filter(|tool| !tool.is_built_in());
         let declared = declared.map(|tool| (tool, view.change_set()));
@@ -232,16 +237,16 @@ impl Tools {
         let context = self.context(view, permitted);
         let ran = match &prints {
             Some(prints) => self.toolbox.run_telling(call, context, prints).await,
-            None => self.toolbox.run(call, context).await,
+            None => self.toolbox.run_items(call, context).await,
         };
         match ran {
-            Ok(text) => {
+            Ok(output) => {
                 let against =
                     declared.and_then(|(tool, before)| self.against(tool, call, &before, view, permitted));
-                Ok(against.unwrap_or_else(|| output(text)))
+                Ok(against.map_or_else(|| output.into(), Ran::from))
             }
             Err(ToolError::Quota { .. }) => Err(Cut::Limit(Limit::Staged)),
-            Err(error) => Ok(ToolOutcome::Error(error.to_string())),
+            Err(error) => Ok(Ran::failed(error.to_string())),
         }
     }
 

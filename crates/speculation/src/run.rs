@@ -6,11 +6,10 @@ use std::time::Duration;
 use futures::StreamExt;
 use headstart_forked_query::{
     CONTENT, FinishReason, Gauge, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part,
-    SuppressionReason, ToolCall, ToolOutcome, Usage, with_yields,
+    SuppressionReason, ToolCall, Usage, with_yields,
 };
 use headstart_git_ahead::GitChange;
 use serde::Serialize;
-use serde_json::Value;
 use tracing::{Instrument, debug, debug_span, field, info, trace};
 
 use crate::clock::Clock;
@@ -280,11 +279,6 @@ impl Answer {
 /// A value as it is shown in a log.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
-}
-
-/// A tool's text as a result.
-pub(crate) fn output(text: String) -> ToolOutcome {
-    ToolOutcome::Output(Value::String(text))
 }
 
 pub(crate) fn millis(time: Duration) -> u64 {

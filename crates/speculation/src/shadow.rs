@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, Overlay, TreeError, WorkspacePath};
 use headstart_tool_gate::{Access, Decision, Gate, GateContext, Reason, Verdict};
@@ -16,7 +16,8 @@ use crate::base_view::BaseView;
 use crate::check::is_of_the_files;
 use crate::event::EventSender;
 use crate::permit::{Cut, Permitted, Tools};
-use crate::run::{SharedProgress, lock, millis, output};
+use crate::run::{SharedProgress, lock, millis};
+use crate::transcript::Ran;
 use crate::viewed::Viewed;
 use crate::{Check, Checked, Event, Limit};
 
@@ -59,7 +60,7 @@ impl Shadow {
         tools: &Tools,
         overlay: &Arc<Overlay>,
         permitted: &Permitted,
-    ) -> Result<ToolOutcome, Cut> {
+    ) -> Result<Ran, Cut> {
         // What is not staged must not be there for the next command.
         let dropped = EndOnDrop(self);
         let mut is_second = false;
@@ -67,16 +68,16 @@ impl Shadow {
             let staged = overlay.change_set();
             let git = self.git_so_far();
             let ran = tools.run_in_view(call, overlay, permitted, &self.view, self.below(), git.clone());
-            let InView { text, ran } = match ran.await {
+            let InView { output, ran } = match ran.await {
                 Ok(ran) => ran,
                 Err(ToolError::NoView { why }) => return Err(no_view(permitted, &why)),
                 Err(ToolError::Quota { .. }) => return Err(Cut::Limit(Limit::Staged)),
-                Err(error) => return Ok(ToolOutcome::Error(error.to_string())),
+                Err(error) => return Ok(Ran::failed(error.to_string())),
             };
             self.count(ran.cost);
             if ran.output.timed_out {
                 self.tell(call, &ran, 0, None);
-                return Ok(output(text));
+                return Ok(output.into());
             }
             if !ran.changed_meanwhile.is_empty() && !is_second && ran.cost.time < RUN_AGAIN_BELOW {
                 is_second = true;
@@ -91,20 +92,20 @@ impl Shadow {
             if let Some(quota) = ran.refused.quota.as_ref().filter(|_| ran.output.exit_code != Some(0)) {
                 self.tell(call, &ran, 0, None);
                 let why = format!("what it changed is dropped, for it reached a limit: {quota}");
-                return Ok(ToolOutcome::Error(format!("{}\n[{why}]", ran.output.output.trim_end())));
+                return Ok(Ran::failed(format!("{}\n[{why}]", ran.output.output.trim_end())));
             }
             let closed = closed(&changed, &tools.gate, permitted)
                 .or_else(|| closed_to_git(commits?, &tools.gate, permitted));
             if let Some(verdict) = closed {
                 if verdict.reason == permitted.verdict.reason {
-                    lock(&self.progress).preview = Some(text);
+                    lock(&self.progress).preview = Some(output.into_text());
                 }
                 return Err(Cut::Stop(Box::new(verdict)));
             }
             match overlay.replace(&ran.changes) {
                 Ok(()) => {}
                 Err(TreeError::Quota { .. }) => return Err(Cut::Limit(Limit::Staged)),
-                Err(error) => return Ok(ToolOutcome::Error(error.to_string())),
+                Err(error) => return Ok(Ran::failed(error.to_string())),
             }
             {
                 let mut progress = lock(&self.progress);
@@ -114,7 +115,7 @@ impl Shadow {
             }
             self.tell(call, &ran, changed.len(), commits);
             dropped.keep();
-            return Ok(output(text));
+            return Ok(output.into());
         }
     }
 
@@ -139,7 +140,7 @@ impl Shadow {
             attended: false,
         };
         let ran = tools.toolbox.run_line_in_view(&check.line, context, &self.view, self.below(), git.clone());
-        let InView { text, ran } = ran.await.ok()?;
+        let InView { output: told, ran } = ran.await.ok()?;
         self.count(ran.cost);
         lock(&self.progress).cost.work_ms += millis(ran.cost.time);
         let output = &ran.output;
@@ -159,7 +160,7 @@ impl Shadow {
             tests,
             millis: millis(ran.cost.time),
         };
-        Some((checked, text))
+        Some((checked, told.into_text()))
     }
 
     /// What the steps below stage that is not in the workspace yet, as one.

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolCall, ToolOutcome, ToolSchema};
 use headstart_tool_gate::{Declaration, Does, ours};
 use headstart_toolbox::{
-    Arguments, PartialOutput, Tool, ToolContext, ToolError, Toolbox, Wording, edited_file,
+    Arguments, PartialOutput, Tool, ToolContext, ToolError, ToolOutput, Toolbox, Wording, edited_file,
 };
 use serde_json::{Map, Value, json};
 use tracing::{Instrument, debug_span};
@@ -21,7 +21,8 @@ use tracing::{Instrument, debug_span};
 use crate::clock::Clock;
 use crate::event::{CallPrints, EventSender};
 use crate::permit::{BeforeTask, Cut};
-use crate::run::{Progress, Run, lock, output};
+use crate::run::{Progress, Run, lock};
+use crate::transcript::Ran;
 use crate::{Cost, Ending, Limit, Transcript};
 
 /// So much of a sub-task's last answer is given back.
@@ -193,18 +194,16 @@ impl Calls {
 impl Run<'_> {
     /// Runs the sub-task that a call begins, to its end. Dropped in between, what it cost is counted, and what work ahead staged in it is taken back;
     /// in a turn the call has a result that says what was done.
-    pub(crate) fn run_task<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<ToolOutcome, Cut>> {
+    pub(crate) fn run_task<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<Ran, Cut>> {
         async move {
             let arguments = Arguments::new(&ours::TASK, &call.args, &["title", "prompt"]);
             let prompt = arguments.and_then(|arguments| arguments.required_text("prompt"));
             let prompt = match prompt {
                 Ok(prompt) if prompt.trim().is_empty() => {
-                    return Ok(ToolOutcome::Error(
-                        "task: the prompt is empty; say what is to be done".to_owned(),
-                    ));
+                    return Ok(Ran::failed("task: the prompt is empty; say what is to be done".to_owned()));
                 }
                 Ok(prompt) => prompt,
-                Err(error) => return Ok(ToolOutcome::Error(error.to_string())),
+                Err(error) => return Ok(Ran::failed(error.to_string())),
             };
             let log = TaskLog::new(self.events.output_of(&call.id));
             let permits = self.permits.of_task(&log);
@@ -255,7 +254,7 @@ struct Open<'a> {
 }
 
 impl Open<'_> {
-    fn end(mut self, ending: Ending) -> Result<ToolOutcome, Cut> {
+    fn end(mut self, ending: Ending) -> Result<Ran, Cut> {
         let stopped_by = match ending {
             Ending::Boundary { mut verdict } => {
                 verdict.detail = format!("in the sub-task: {}", verdict.detail);
@@ -270,7 +269,7 @@ impl Open<'_> {
                 };
                 // In a turn nothing is taken back, and this is what the model reads.
                 self.is_done = !self.is_ahead();
-                return Ok(ToolOutcome::Error(format!("the sub-task failed: {error}{stands}")));
+                return Ok(Ran::failed(format!("the sub-task failed: {error}{stands}")));
             }
             Ending::Exhausted { limit } => Some(limit),
             Ending::Completed | Ending::Aborted => None,
@@ -289,7 +288,8 @@ impl Open<'_> {
         let said = last_answer(&lock(self.progress).transcript.messages);
         let stopped = stopped_by
             .map(|limit| format!("it was stopped at its limit of {}, and is not done; ", words(limit)));
-        Ok(output(format!("{said}\n[{}{}]", stopped.unwrap_or_default(), self.log.summary())))
+        Ok(ToolOutput::Text(format!("{said}\n[{}{}]", stopped.unwrap_or_default(), self.log.summary()))
+            .into())
     }
 
     fn is_ahead(&self) -> bool {

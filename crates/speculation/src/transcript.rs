@@ -1,9 +1,42 @@
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
+use headstart_toolbox::{ContextItem, ToolOutput};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::Beside;
+
+/// What came of a call that ran.
+#[derive(Debug, Clone)]
+pub(crate) struct Ran {
+    pub(crate) outcome: ToolOutcome,
+    /// The things of which the outcome is made.
+    pub(crate) items: Vec<ContextItem>,
+}
+
+impl From<ToolOutcome> for Ran {
+    fn from(outcome: ToolOutcome) -> Self {
+        Self { outcome, items: Vec::new() }
+    }
+}
+
+impl From<ToolOutput> for Ran {
+    fn from(output: ToolOutput) -> Self {
+        let (text, items) = output.into_parts();
+        Self { outcome: ToolOutcome::Output(Value::String(text)), items }
+    }
+}
+
+impl Ran {
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        ToolOutcome::Error(message.into()).into()
+    }
+
+    pub(crate) fn is_failed(&self) -> bool {
+        matches!(self.outcome, ToolOutcome::Error(_))
+    }
+}
 
 /// A transcript that is legal at every moment, and what the model has said beyond it.
 ///
@@ -26,6 +59,9 @@ pub struct Transcript {
     /// Results of calls of `rest` that stand behind one without a result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ready: Vec<ToolResult>,
+    /// The things of which results are made, by the ids of their calls, where they have names and places. The model reads only the results.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub items: BTreeMap<String, Vec<ContextItem>>,
 }
 
 impl Transcript {
@@ -85,7 +121,7 @@ impl Transcript {
     ///
     /// Where there is no pending call with this id nothing happens.
     pub fn resolve(&mut self, id: &str, outcome: ToolOutcome) {
-        self.resolve_and_tell(id, outcome, |_, _| {});
+        self.resolve_and_tell(id, outcome.into(), |_, _, _| {});
     }
 
     /// As [`resolve`](Self::resolve), and tells of each call that moves over with its result: none where an earlier call
@@ -93,21 +129,25 @@ impl Transcript {
     pub(crate) fn resolve_and_tell(
         &mut self,
         id: &str,
-        outcome: ToolOutcome,
-        tell: impl FnMut(&ToolCall, &ToolResult),
+        Ran { outcome, items }: Ran,
+        tell: impl FnMut(&ToolCall, &ToolResult, &[ContextItem]),
     ) {
         let Some(name) = self.pending_calls().find(|call| call.id == id).map(|call| call.name.clone()) else {
             return;
         };
+        if !items.is_empty() {
+            self.items.insert(id.to_owned(), items);
+        }
         self.ready.push(ToolResult { id: id.to_owned(), name, outcome });
         self.settle(tell);
     }
 
     /// Moves the calls over that stand first and have their results.
-    pub(crate) fn settle(&mut self, mut tell: impl FnMut(&ToolCall, &ToolResult)) {
+    pub(crate) fn settle(&mut self, mut tell: impl FnMut(&ToolCall, &ToolResult, &[ContextItem])) {
         while let Some((index, result)) = self.next_ready() {
             if let Some(call) = as_call(&self.rest[index]) {
-                tell(call, &result);
+                let items = self.items.get(&result.id).map(Vec::as_slice);
+                tell(call, &result, items.unwrap_or_default());
             }
             self.move_parts(index + 1);
             let result = Part::ToolResult(result);
@@ -227,7 +267,7 @@ mod tests {
         let kept = serde_json::to_string(&transcript).unwrap();
         let mut transcript: Transcript = serde_json::from_str(&kept).unwrap();
         let mut told = Vec::new();
-        transcript.resolve_and_tell("1", output("a"), |call, result| {
+        transcript.resolve_and_tell("1", output("a").into(), |call, result, _| {
             assert_eq!(call.id, result.id);
             told.push(call.id.clone());
         });

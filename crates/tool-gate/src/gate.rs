@@ -3,6 +3,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use headstart_workspace_path::WorkspacePath;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 #[cfg(doc)]
@@ -51,6 +52,15 @@ pub enum SaidBefore {
     Asks,
     /// No: the tool is excluded.
     No,
+}
+
+/// An entry of the user's or the project's policies that makes a difference to a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DecidingPolicy {
+    /// `automatic`, `ask` or `exclude`.
+    pub says: &'static str,
+    /// Which entry, in words.
+    pub why: String,
 }
 
 /// When a command would run.
@@ -117,6 +127,23 @@ impl Gate {
             let _ = (verdict, call, context);
             SaidBefore::Nothing
         }
+    }
+
+    /// Which policy decides about a call of a turn, or of work that runs ahead: it stops what would run, has run what would be asked about, or takes the
+    /// tool away. `None` where all would be the same without it.
+    pub fn deciding_policy(
+        &self,
+        call: CallRef<'_>,
+        context: &GateContext,
+        is_ahead: bool,
+    ) -> Option<DecidingPolicy> {
+        let verdict = if is_ahead { Self::judge_call_ahead } else { Self::judge_call }(call, context);
+        #[cfg(feature = "tool-policies")]
+        if let Some(said) = crate::tool_policy::deciding(self, &verdict, call, context, is_ahead) {
+            return Some(DecidingPolicy { says: said.policy.as_str(), why: said.why });
+        }
+        // One of a program in a command.
+        (verdict.reason == Reason::Policy).then_some(DecidingPolicy { says: "ask", why: verdict.detail })
     }
 
     fn judge_call_ahead(call: CallRef<'_>, context: &GateContext) -> Verdict {

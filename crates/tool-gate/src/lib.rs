@@ -105,7 +105,7 @@ pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
 pub use files::{Access, PROTECTED_FOLDERS};
-pub use gate::{ElsewhereVerdict, Gate, SaidBefore};
+pub use gate::{DecidingPolicy, ElsewhereVerdict, Gate, SaidBefore};
 #[cfg(any(feature = "shell", feature = "tool-policies"))]
 pub use origin::PolicyOrigin;
 #[cfg(feature = "shell")]

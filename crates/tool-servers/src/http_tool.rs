@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
-use headstart_toolbox::{Tool, ToolContext, ToolError, Wording};
+use headstart_toolbox::{ContextItem, ItemUri, Tool, ToolContext, ToolError, ToolOutput, Wording};
 use reqwest::Client;
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ const MAX_ANSWER: usize = 1024 * 1024;
 pub struct HttpToolConfig {
     /// The name under which a model calls it.
     pub name: String,
-    /// Where a call is sent: `{"arguments": {…}}`, to be answered with `{"output": [{"name", "description", "content"}]}`.
+    /// Where a call is sent: `{"arguments": {…}}`, to be answered with `{"output": [{"name", "description", "content", "uri"}]}`.
     pub url: String,
     /// What it does, for the model.
     pub description: String,
@@ -47,7 +47,7 @@ impl HttpTool {
         Ok(Self { schema, arguments, url: config.url.clone(), timeout: config.timeout, client: client()? })
     }
 
-    async fn ask(&self, args: Map<String, Value>) -> Result<String, String> {
+    async fn ask(&self, args: Map<String, Value>, workspace: &str) -> Result<ToolOutput, String> {
         let lost = |error: reqwest::Error| clean(&error.without_url().to_string(), 500);
         let request = self.client.post(&self.url).json(&json!({ "arguments": args }));
         let mut answer = request.send().await.map_err(lost)?;
@@ -66,9 +66,24 @@ impl HttpTool {
         let wrong = || "its answer is not of the form {\"output\": [{\"content\": …}]}".to_owned();
         let answer: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
         let items = answer.get("output").and_then(Value::as_array).ok_or_else(wrong)?;
-        // An item without content says nothing.
-        let texts: Vec<_> = items.iter().filter_map(|item| item.get("content")?.as_str()).collect();
-        Ok(clean(&texts.join("\n\n"), MAX_TEXT))
+        let output = ToolOutput::of(items.iter().map(|item| self.item(item, workspace)));
+        let text = output.text();
+        // What is too long as a whole is cut as a text.
+        Ok(if text.len() <= MAX_TEXT { output } else { ToolOutput::Text(clean(&text, MAX_TEXT)) })
+    }
+
+    /// One without content says nothing.
+    fn item(&self, item: &Value, workspace: &str) -> ContextItem {
+        let text = |field: &str, most| clean(item[field].as_str().unwrap_or_default(), most);
+        let name = text("name", 100);
+        let uri = item["uri"].as_str().or_else(|| item["uri"]["value"].as_str());
+        ContextItem {
+            name: if name.is_empty() { self.schema.name.clone() } else { name },
+            description: text("description", 500),
+            content: text("content", MAX_TEXT).trim_end_matches('\n').to_owned(),
+            uri: uri.map(|uri| ItemUri::of(&clean(uri, 500), workspace)),
+            ..ContextItem::default()
+        }
     }
 }
 
@@ -83,6 +98,14 @@ impl Tool for HttpTool {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let name = &self.schema.name;
         let args = self
             .arguments
@@ -93,7 +116,7 @@ impl Tool for HttpTool {
             return Err(failed("it is not asked ahead of its user".to_owned()));
         }
         let late = || format!("it did not answer within {} s", self.timeout.as_secs());
-        let answered = tokio::time::timeout(self.timeout, self.ask(args)).await;
+        let answered = tokio::time::timeout(self.timeout, self.ask(args, &context.gate.workspace)).await;
         answered.unwrap_or_else(|_| Err(late())).map_err(failed)
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree, WorkspacePath};
-use headstart_toolbox::{Tool, ToolContext, ToolError, Wording};
+use headstart_toolbox::{ContextItem, ItemUri, Tool, ToolContext, ToolError, ToolOutput, Wording};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Map, Value};
 
@@ -70,6 +70,14 @@ impl Tool for ServerTool {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let args = self
             .listed
             .arguments
@@ -99,8 +107,44 @@ impl Tool for ServerTool {
                 &text
             }));
         }
-        Ok(if text.is_empty() { "(the tool answered nothing)".to_owned() } else { text })
+        if text.is_empty() {
+            return Ok(ToolOutput::Text("(the tool answered nothing)".to_owned()));
+        }
+        let without_secrets = |text: &str| connection.without_secrets(text);
+        let items = items_of(&result, &self.title(), &context.gate.workspace, without_secrets);
+        // What is too long as a whole is cut as a text.
+        let is_whole = items.iter().map(|item| item.content.len() + 2).sum::<usize>() <= MAX_TEXT;
+        Ok(if is_whole && !items.is_empty() { ToolOutput::of(items) } else { ToolOutput::Text(text) })
     }
+}
+
+/// The parts of a result, where one of them has a place.
+fn items_of(
+    result: &CallToolResult,
+    title: &str,
+    workspace: &str,
+    without_secrets: impl Fn(&str) -> String,
+) -> Vec<ContextItem> {
+    let item = |content: &ContentBlock| {
+        let (name, uri) = match content {
+            ContentBlock::Resource(embedded) => {
+                let uri = resource(&embedded.resource, 0).0;
+                (uri.rsplit('/').next().unwrap_or_default().to_owned(), Some(uri))
+            }
+            ContentBlock::ResourceLink(link) => (clean(&link.name, 100), Some(clean(&link.uri, 500))),
+            _ => (title.to_owned(), None),
+        };
+        let uri = uri.map(|uri| without_secrets(&uri));
+        ContextItem {
+            name: without_secrets(&name),
+            description: uri.clone().unwrap_or_default(),
+            content: without_secrets(part(content).trim_end_matches('\n')),
+            uri: uri.map(|uri| ItemUri::of(&uri, workspace)),
+            ..ContextItem::default()
+        }
+    };
+    let items: Vec<_> = result.content.iter().map(item).collect();
+    if items.iter().any(|item| item.uri.is_some()) { items } else { Vec::new() }
 }
 
 /// The address of a resource, and what the model reads of it.
@@ -142,5 +186,36 @@ pub(crate) fn part(content: &ContentBlock) -> String {
             format!("[a link to {}, {}: not followed]", clean(&link.uri, 500), clean(&link.name, 100))
         }
         _ => "[content of an unknown kind: not shown]".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // Row: S5
+    #[test]
+    fn a_resource_has_its_place_and_one_outside_is_only_shown() {
+        let result: CallToolResult = serde_json::from_value(json!({ "content": [
+            {"type": "text", "text": "two files\n"},
+            {"type": "resource", "resource": {"uri": "file:///home/ada/project/src/a.rs", "text": "fn a() {}"}},
+            {"type": "resource_link", "uri": "file:///etc/passwd", "name": "the key k-1"},
+        ]}))
+        .unwrap();
+        let items = items_of(&result, "find", "/home/ada/project", |text| text.replace("k-1", "***"));
+        let names: Vec<_> = items.iter().map(|item| &*item.name).collect();
+        assert_eq!(names, ["find", "a.rs", "the key ***"]);
+        let file = ItemUri::File { path: WorkspacePath::parse("src/a.rs").unwrap(), lines: None };
+        assert_eq!((&items[0].uri, &items[1].uri), (&None, &Some(file)));
+        assert_eq!(items[2].uri, Some(ItemUri::Url("file:///etc/passwd".to_owned())));
+        let read = "two files\n\nfile:///home/ada/project/src/a.rs:\nfn a() {}\n\n\
+            [a link to file:///etc/passwd, the key ***: not followed]";
+        assert_eq!(ToolOutput::of(items).into_text(), read);
+
+        let words: CallToolResult =
+            serde_json::from_value(json!({ "content": [{"type": "text", "text": "seen"}] })).unwrap();
+        assert!(items_of(&words, "find", "/", str::to_owned).is_empty());
     }
 }

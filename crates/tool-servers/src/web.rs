@@ -13,7 +13,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
 use headstart_tool_gate::{Declaration, ours};
-use headstart_toolbox::{Arguments, Tool, ToolContext, ToolError};
+use headstart_toolbox::{Arguments, ContextItem, ItemUri, Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "oauth")]
@@ -63,11 +63,22 @@ impl Tool for FetchUrl {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::FETCH_URL, args, &["url"])?;
         let url = arguments.required_text("url")?;
         attended(&ours::FETCH_URL.name, context)?;
         let page = self.fetcher.fetch(url).await.map_err(|cause| failed(&format!("{url}: {cause}")))?;
-        Ok(page.told(MOST_CHARS, context.limits.output_bytes.saturating_sub(FOR_NOTES)))
+        let told = page.told(MOST_CHARS, context.limits.output_bytes.saturating_sub(FOR_NOTES));
+        let address = crate::clean(&page.address, 2_000);
+        let uri = Some(ItemUri::Url(address.clone()));
+        Ok(ToolOutput::of([ContextItem { name: address, content: told, uri, ..ContextItem::default() }]))
     }
 }
 
@@ -87,6 +98,14 @@ impl Tool for SearchWeb {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::SEARCH_WEB, args, &["query"])?;
         let query = arguments.required_text("query")?;
         if query.trim().is_empty() {

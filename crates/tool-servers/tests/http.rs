@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use headstart_overlay_fs::{MemoryTree, Overlay, Quota};
+use headstart_overlay_fs::{MemoryTree, Overlay, Quota, WorkspacePath};
 use headstart_tool_gate::GateContext;
 use headstart_tool_servers::{
     Connect, HttpTool, HttpToolConfig, ServerConfig, ServerName, ToolServers, Trust,
 };
-use headstart_toolbox::{Limits, Tool, ToolContext, ToolError};
+use headstart_toolbox::{ItemUri, Limits, Tool, ToolContext, ToolError, ToolOutput};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -182,12 +182,17 @@ fn config(url: &str, bearer: Option<&str>, ahead: bool) -> ServerConfig {
 }
 
 async fn call(tool: &dyn Tool, attended: bool, args: Value) -> Result<String, ToolError> {
+    call_for_items(tool, attended, args).await.map(ToolOutput::into_text)
+}
+
+async fn call_for_items(tool: &dyn Tool, attended: bool, args: Value) -> Result<ToolOutput, ToolError> {
     let files = MemoryTree::from_files([("a.txt", "a\n")]).unwrap();
     let view = Arc::new(Overlay::new(Arc::new(files), Quota::default()));
-    let (gate, limits) = (GateContext::default(), Limits::default());
+    let gate = GateContext { workspace: "/home/ada/project".to_owned(), ..GateContext::default() };
+    let limits = Limits::default();
     let context =
         ToolContext { view: &view, gate: &gate, limits: &limits, hardened: None, consented: true, attended };
-    tool.run(args.as_object().unwrap(), context).await
+    tool.run_items(args.as_object().unwrap(), context).await
 }
 
 async fn why(tool: &dyn Tool) -> String {
@@ -325,6 +330,25 @@ async fn a_tool_behind_an_address_is_posted_its_arguments() {
     assert_eq!(call(&tool, true, json!({ "n": "5" })).await.unwrap(), "one\n\ntwo");
     let asked = asked.lock().unwrap().join("\n");
     assert!(asked.starts_with("POST / ") && asked.ends_with(r#"{"arguments":{"n":5}}"#), "{asked}");
+}
+
+// Row: S5, S54
+#[tokio::test]
+async fn what_it_answers_has_names_and_places() {
+    let (url, _) = answers(
+        "200 OK",
+        r#"{"output":[{"name":"log","description":"of run 7","content":"one","uri":"https://ci.example.org/7"},{"name":"empty"},
+            {"content":"two","uri":{"type":"file","value":"file:///home/ada/project/ci.yml"}},{"content":"three","uri":"file:///etc/passwd"}]}"#,
+    )
+    .await;
+    let (text, items) = call_for_items(&http_tool(&url), true, json!({ "n": 5 })).await.unwrap().into_parts();
+    assert_eq!(text, "one\n\ntwo\n\nthree");
+    let named: Vec<_> = items.iter().map(|item| (&*item.name, &*item.description)).collect();
+    assert_eq!(named, [("log", "of run 7"), ("deploy_status", ""), ("deploy_status", "")]);
+    let file = ItemUri::File { path: WorkspacePath::parse("ci.yml").unwrap(), lines: None };
+    let address = |address: &str| Some(ItemUri::Url(address.to_owned()));
+    let places: Vec<_> = items.into_iter().map(|item| item.uri).collect();
+    assert_eq!(places, [address("https://ci.example.org/7"), Some(file), address("file:///etc/passwd")]);
 }
 
 // Row: S54

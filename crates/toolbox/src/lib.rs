@@ -45,6 +45,12 @@
 //!
 //! [`Declaration::path_argument`]: headstart_tool_gate::Declaration::path_argument
 //!
+//! # Text and items
+//!
+//! A model reads text. What has a name and a place besides (a file that was read, the places of a search, a resource of a server) is a
+//! [`ContextItem`], which a front end can list and open. The text is a function of the items ([`ToolOutput::into_text`]), so that nothing is shown
+//! of which the model did not read, and a conversation is the same with and without whoever looks at items.
+//!
 //! # Limitations
 //!
 //! - Whether a call may run is not asked here: judge it first. Deny rules are the exception, they hold in any case.
@@ -81,6 +87,7 @@ mod command;
 mod content;
 pub mod exchange;
 mod ignore_rules;
+mod items;
 mod limits;
 mod line_search;
 mod location;
@@ -102,6 +109,7 @@ pub use codebase::{
     english_words,
 };
 pub use command::{CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Surroundings};
+pub use items::{ContextItem, ItemUri, ToolOutput};
 pub use limits::Limits;
 #[cfg(feature = "more")]
 pub use more::{

@@ -1,15 +1,52 @@
-use crate::ToolError;
+use headstart_overlay_fs::WorkspacePath;
+
 use crate::content::cut;
+use crate::{ContextItem, ToolError, ToolOutput};
 
 /// Lines for the model, up to a number of bytes, and then notes in brackets.
 pub(crate) struct Output {
     text: String,
     limit: usize,
+    places: Vec<Place>,
+    /// Where the notes begin, once there are any.
+    notes: Option<usize>,
+}
+
+/// A file of which lines follow.
+struct Place {
+    /// Where they begin in the text.
+    start: usize,
+    path: WorkspacePath,
+    lines: Option<(u32, u32)>,
 }
 
 impl Output {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { text: String::new(), limit }
+        Self { text: String::new(), limit, places: Vec::new(), notes: None }
+    }
+
+    /// As [`push_line`](Self::push_line), of something that is at these lines of a file, or is about the file as a whole.
+    pub(crate) fn push_place(&mut self, path: &WorkspacePath, lines: Option<(u32, u32)>, text: &str) -> bool {
+        let start = self.text.len();
+        let fits = self.push_line(text);
+        if fits {
+            self.places.push(Place { start, path: path.clone(), lines });
+        }
+        fits
+    }
+
+    /// The same of lines one after the other: those of one file are one item.
+    pub(crate) fn push_found(&mut self, path: &WorkspacePath, found: (u32, u32), text: &str) -> bool {
+        match self.places.last() {
+            Some(place) if place.path == *path => {
+                let fits = self.push_line(text);
+                if let Some(Place { lines: Some((_, last)), .. }) = self.places.last_mut().filter(|_| fits) {
+                    *last = found.1.max(*last);
+                }
+                fits
+            }
+            _ => self.push_place(path, Some(found), text),
+        }
     }
 
     /// Adds a line; `false`, and nothing added, where it does not fit any more. The first line is cut to fit.
@@ -32,6 +69,7 @@ impl Output {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }
+        self.notes.get_or_insert(self.text.len());
         self.text.push('[');
         self.text.push_str(note);
         self.text.push_str("]\n");
@@ -42,6 +80,25 @@ impl Output {
             self.text.pop();
         }
         self.text
+    }
+
+    /// The same text, by the places of which it is made.
+    pub(crate) fn finish_items(self) -> ToolOutput {
+        let (places, notes) = (&self.places, self.notes);
+        if places.is_empty() || places[0].start != 0 {
+            return ToolOutput::Text(self.finish());
+        }
+        let mut items = Vec::new();
+        let whole = self.text.strip_suffix('\n').unwrap_or(&self.text);
+        let places_end = notes.unwrap_or(whole.len());
+        let ends = places.iter().skip(1).map(|place| place.start).chain([places_end]);
+        for (Place { start, path, lines }, end) in places.iter().zip(ends) {
+            items.push(ContextItem::of_file(path, *lines, whole[*start..end].to_owned()));
+        }
+        if let Some(notes) = notes {
+            items.push(ContextItem::of_notes(whole[notes..].to_owned()));
+        }
+        ToolOutput::of(items)
     }
 }
 

@@ -7,7 +7,7 @@ use headstart_tool_gate::{GateContext, Hardened};
 use serde_json::{Map, Value};
 
 use crate::location::{locate, locate_for_write};
-use crate::{Limits, Wording};
+use crate::{Limits, ToolOutput, Wording};
 
 /// What a tool works on, and under which rules.
 #[derive(Clone, Copy)]
@@ -126,4 +126,14 @@ pub trait Tool: Send + Sync {
 
     /// Runs it. Everything it writes goes to `context.view`.
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError>;
+
+    /// The same, with the things of which the answer is made, where they have names and places. The text of both is the same; only this one is
+    /// asked by a [`Toolbox`](crate::Toolbox).
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
+        self.run(args, context).await.map(ToolOutput::Text)
+    }
 }

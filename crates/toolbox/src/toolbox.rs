@@ -9,8 +9,8 @@ use tracing::debug;
 use crate::output::{error_within, within};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
 use crate::{
-    CommandRunner, EditObserver, GitSoFar, PartialOutput, Support, Tool, ToolContext, ToolError, ViewId,
-    ViewOutput, Wording,
+    CommandRunner, EditObserver, GitSoFar, PartialOutput, Support, Tool, ToolContext, ToolError, ToolOutput,
+    ViewId, ViewOutput, Wording,
 };
 
 /// The tools of one agent.
@@ -26,8 +26,8 @@ pub struct Toolbox {
 /// What came of a call that ran in a view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InView {
-    /// What the model reads, if this is told to it.
-    pub text: String,
+    /// What the model reads, if this is told to it, and how it ended.
+    pub output: ToolOutput,
     /// What the runner said.
     pub ran: ViewOutput,
 }
@@ -130,26 +130,35 @@ impl Toolbox {
         edits.is_some() && offered()
     }
 
-    /// As [`run`](Self::run), and tells what a command of the built-in `shell` prints meanwhile.
+    /// As [`run_items`](Self::run_items), and tells what a command of the built-in `shell` prints meanwhile.
     pub async fn run_telling(
         &self,
         call: &ToolCall,
         context: ToolContext<'_>,
         hears: &dyn PartialOutput,
-    ) -> Result<String, ToolError> {
+    ) -> Result<ToolOutput, ToolError> {
         match &self.shell {
             Some(shell) if same_name(&shell.schema().name, &call.name) => {
                 shell.run_telling(&call.args, context, Some(hears)).await
             }
-            _ => self.run(call, context).await,
+            _ => self.run_items(call, context).await,
         }
     }
 
-    /// Runs one call; the name may be an alias (`Read`, `run_shell_command`, …), as the gate takes it.
+    /// Runs one call, and gives what the model reads; the name may be an alias (`Read`, `run_shell_command`, …), as the gate takes it.
     pub async fn run(&self, call: &ToolCall, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(call, context).await.map(ToolOutput::into_text)
+    }
+
+    /// The same, with the things of which the answer is made.
+    pub async fn run_items(
+        &self,
+        call: &ToolCall,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         match self.find(&call.name) {
             Some(offered) => {
-                let outcome = offered.tool.run(&call.args, context).await;
+                let outcome = offered.tool.run_items(&call.args, context).await;
                 debug!(
                     tool = offered.schema.name,
                     own = offered.own,
@@ -160,7 +169,7 @@ impl Toolbox {
                 // A host's own tool of a built-in name names its files in its own way.
                 match edited_file(call).filter(|_| !offered.replaces_built_in()) {
                     None if offered.own => {
-                        outcome.map(|text| within(text, limit)).map_err(|error| error_within(error, limit))
+                        outcome.map(|output| output.within(limit)).map_err(|error| error_within(error, limit))
                     }
                     path => self.observed(path, context, outcome?).await,
                 }
@@ -174,12 +183,15 @@ impl Toolbox {
         &self,
         path: Option<&str>,
         context: ToolContext<'_>,
-        answer: String,
-    ) -> Result<String, ToolError> {
+        answer: ToolOutput,
+    ) -> Result<ToolOutput, ToolError> {
         let (Some(observer), Some(path)) = (&self.observer, path) else { return Ok(answer) };
         let Ok(path) = context.locate(path).await else { return Ok(answer) };
         match observer.edited(&path, context).await {
-            Some(note) => Ok(format!("{answer}\n{}", within(note, context.limits.output_bytes))),
+            Some(note) => {
+                let note = within(note, context.limits.output_bytes);
+                Ok(ToolOutput::Text(format!("{}\n{note}", answer.into_text())))
+            }
             None => Ok(answer),
         }
     }

@@ -16,8 +16,8 @@ use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::{
-    IndexMoment, IndexStanding, IndexWork, Limits, ProjectIndex, Served, ToolContext, ToolError, Toolbox,
-    codebase_tools,
+    ContextItem, IndexMoment, IndexStanding, IndexWork, ItemUri, Limits, ProjectIndex, Served, ToolContext,
+    ToolError, Toolbox, codebase_tools,
 };
 use serde_json::{Value, json};
 
@@ -141,6 +141,8 @@ struct Bench {
     toolbox: Toolbox,
     consented: bool,
     attended: bool,
+    /// Of what the last answer was made.
+    items: Mutex<Vec<ContextItem>>,
 }
 
 impl Bench {
@@ -156,6 +158,7 @@ impl Bench {
             toolbox: tools.into_iter().fold(Toolbox::standard(None), Toolbox::with),
             consented: false,
             attended: false,
+            items: Mutex::default(),
         }
     }
 
@@ -170,7 +173,9 @@ impl Bench {
             attended: self.attended,
         };
         let call = ToolCall { id: "1".to_owned(), name: name.to_owned(), args };
-        block_on(self.toolbox.run(&call, context))
+        let (text, items) = block_on(self.toolbox.run_items(&call, context))?.into_parts();
+        *self.items.lock().unwrap() = items;
+        Ok(text)
     }
 
     fn codebase(&self, query: &str) -> String {
@@ -196,6 +201,9 @@ fn a_place_comes_with_its_lines_and_is_read_as_any_file_is() {
     let bench = Bench::new(&[("src/auth.rs", AUTH), ("src/cart.rs", "fn total() {}\n")]);
     assert_eq!(bench.codebase("check_login"), format!("src/auth.rs:1-2 check_login\n```\n{AUTH}```"));
     assert_eq!(bench.read_files(), ["src/auth.rs"]);
+    let items = std::mem::take(&mut *bench.items.lock().unwrap());
+    let uri = Some(ItemUri::File { path: path("src/auth.rs"), lines: Some((1, 2)) });
+    assert_eq!((items.len(), &*items[0].name, &items[0].uri), (1, "auth.rs (1-2)", &uri));
     assert!(bench.codebase("nowhere_at_all").starts_with("[nothing fits"));
     let below = bench.call("codebase", json!({"query": "check_login", "path": "src/cart.rs"})).unwrap();
     assert!(below.starts_with("[nothing fits"), "{below}");

@@ -16,7 +16,10 @@ fn began(id: &str) -> Event {
 
 fn ended(id: &str) -> Event {
     let outcome = ToolOutcome::Output(Value::from(id));
-    Event::ToolResult { result: ToolResult { id: id.to_owned(), name: "grep".to_owned(), outcome } }
+    Event::ToolResult {
+        result: ToolResult { id: id.to_owned(), name: "grep".to_owned(), outcome },
+        items: Vec::new(),
+    }
 }
 
 /// What somebody who was told each change has in hand.

@@ -10,7 +10,7 @@ fn began(name: &str, args: &Value) -> Event {
 
 fn done(name: &str) -> Event {
     let outcome = ToolOutcome::Output(Value::from("x"));
-    Event::ToolResult { result: ToolResult { id: "1".into(), name: name.into(), outcome } }
+    Event::ToolResult { result: ToolResult { id: "1".into(), name: name.into(), outcome }, items: Vec::new() }
 }
 
 fn in_a_view(staged: usize) -> Event {

@@ -323,7 +323,7 @@ fn files(tree: &MemoryTree) -> BTreeMap<String, String> {
     files.map(|(path, content)| (path, String::from_utf8(content).unwrap())).collect()
 }
 
-// Row: S6, S14
+// Row: S5, S6, S14
 #[test]
 fn every_story_goes_as_it_is_told() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/stories");

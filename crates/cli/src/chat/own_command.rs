@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree};
 use headstart_speculation::Host;
-use headstart_toolbox::{Limits, PartialOutput, ToolContext};
+use headstart_toolbox::{Limits, PartialOutput, ToolContext, ToolOutput};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -99,7 +99,8 @@ impl Chat {
             };
             let prints = Prints(send.clone());
             let ended = engine.toolbox.run_telling(&call, context, &prints).await;
-            let _ = send.send(News::Ended(ended.map_err(|error| error.to_string())));
+            let _ =
+                send.send(News::Ended(ended.map(ToolOutput::into_text).map_err(|error| error.to_string())));
         });
         self.own = Some(OwnCommand {
             line: line.to_owned(),

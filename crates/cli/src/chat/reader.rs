@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use headstart_agent::{CallItem, Item, View};
 use headstart_forked_query::ToolOutcome;
+use headstart_toolbox::ItemUri;
 
 use super::{Chat, calls, show};
 use crate::conversation::words;
@@ -45,6 +46,9 @@ impl Chat {
         }
     }
 }
+
+/// So many places of one result are listed.
+const MOST_PLACES: usize = 12;
 
 /// So much of what is no item of the conversation is kept to be read, in bytes.
 const MOST_BESIDE: usize = 4 * 1024 * 1024;
@@ -118,7 +122,25 @@ fn of_call(call: &CallItem) -> Vec<Passage> {
         let lines: Vec<_> = output.trim_end().lines().map(|line| format!("  {line}")).collect();
         Passage::Text(lines.join("\n"), Style::Dim)
     });
-    title.into_iter().chain(output).collect()
+    title.into_iter().chain(places(call)).chain(output).collect()
+}
+
+/// Where the things of a result are, if there is more to say than the call's own argument does.
+fn places(call: &CallItem) -> Option<Passage> {
+    let place = |uri: &ItemUri| match uri {
+        ItemUri::File { path, lines: Some((first, last)) } if first != last => {
+            format!("{path}:{first}-{last}")
+        }
+        ItemUri::File { path, lines: Some((first, _)) } => format!("{path}:{first}"),
+        ItemUri::File { path, lines: None } => path.to_string(),
+        ItemUri::Url(address) => address.clone(),
+    };
+    let listed = call.items.iter().filter(|item| !item.hidden);
+    let places: Vec<_> = listed.filter_map(|item| item.uri.as_ref()).map(place).collect();
+    let more = places.len().saturating_sub(MOST_PLACES);
+    let more = if 0 < more { format!(" and {more} more") } else { String::new() };
+    let shown = places.iter().take(MOST_PLACES).map(String::as_str).collect::<Vec<_>>().join("  ");
+    (1 < places.len()).then(|| Passage::Text(format!("  {shown}{more}"), Style::Accent))
 }
 
 fn output(call: &CallItem) -> Option<String> {

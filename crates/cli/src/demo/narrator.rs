@@ -75,7 +75,7 @@ impl Narrator {
     pub(super) fn event(&self, who: &str, event: &Event) -> Result<(), CliError> {
         match event {
             Event::ToolCall { call } => self.say(who, &call_title(call)),
-            Event::ToolResult { result } => match &result.outcome {
+            Event::ToolResult { result, .. } => match &result.outcome {
                 ToolOutcome::Error(message) => self.say(who, &format!("  failed: {message}")),
                 ToolOutcome::Output(_) => Ok(()),
             },

@@ -22,9 +22,9 @@ fn completed() {
     insta::assert_snapshot!(told, @r#"
     {"type":"text","text":"I'll look first."}
     {"type":"toolCall","call":{"id":"replay-1-1","name":"read_file","args":{"file_path":"greeting.txt"}}}
-    {"type":"toolResult","result":{"id":"replay-1-1","name":"read_file","output":"hello\nworld\n"}}
+    {"type":"toolResult","result":{"id":"replay-1-1","name":"read_file","output":"hello\nworld\n"},"items":[{"name":"greeting.txt","description":"greeting.txt","content":"hello\nworld\n","uri":{"type":"file","value":"greeting.txt"}}]}
     {"type":"toolCall","call":{"id":"replay-1-2","name":"read_file","args":{"file_path":"notes.txt"}}}
-    {"type":"toolResult","result":{"id":"replay-1-2","name":"read_file","output":"remember the milk\n"}}
+    {"type":"toolResult","result":{"id":"replay-1-2","name":"read_file","output":"remember the milk\n"},"items":[{"name":"notes.txt","description":"notes.txt","content":"remember the milk\n","uri":{"type":"file","value":"notes.txt"}}]}
     {"type":"toolCall","call":{"id":"replay-1-3","name":"shell","args":{"command":"git status --short"}}}
     {"type":"toolResult","result":{"id":"replay-1-3","name":"shell","output":"[no output]"}}
     {"type":"toolCall","call":{"id":"replay-2-1","name":"edit","args":{"file_path":"greeting.txt","old_string":"world","new_string":"moon"}}}
@@ -32,7 +32,7 @@ fn completed() {
     {"type":"toolCall","call":{"id":"replay-2-2","name":"write_file","args":{"file_path":"src/farewell.txt","content":"bye\n"}}}
     {"type":"toolResult","result":{"id":"replay-2-2","name":"write_file","output":"created src/farewell.txt (1 line)"}}
     {"type":"toolCall","call":{"id":"replay-3-1","name":"grep","args":{"pattern":"bye|moon"}}}
-    {"type":"toolResult","result":{"id":"replay-3-1","name":"grep","output":"greeting.txt:2:moon\nsrc/farewell.txt:1:bye"}}
+    {"type":"toolResult","result":{"id":"replay-3-1","name":"grep","output":"greeting.txt:2:moon\nsrc/farewell.txt:1:bye"},"items":[{"name":"greeting.txt (2)","description":"greeting.txt","content":"greeting.txt:2:moon\n","uri":{"type":"file","value":"greeting.txt","lines":[2,2]}},{"name":"farewell.txt (1)","description":"src/farewell.txt","content":"src/farewell.txt:1:bye","uri":{"type":"file","value":"src/farewell.txt","lines":[1,1]}}]}
     {"type":"text","text":"Done."}
     {"type":"finished","id":"[ID]","status":"completed","changes":[{"path":"greeting.txt","type":"modify","added":1,"removed":1,"binary":false},{"path":"src/farewell.txt","type":"create","added":1,"removed":0,"binary":false}],"boundary":null,"next":"run the tests","usage":{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"turns":4,"toolCalls":6,"stagedFiles":2,"stagedBytes":27,"modelMs":[TIME],"toolMs":[TIME],"workMs":[TIME]}}
     "#);

@@ -3,16 +3,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use futures::FutureExt;
-use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{CommitOutcome, Overlay, Quota, Tree, Workspace};
 use headstart_tool_gate::{
-    ApprovalMode, CallRef, Decision, Effect, EffectKind, Gate, Reason, SaidBefore, Verdict,
+    ApprovalMode, CallRef, DecidingPolicy, Decision, Effect, EffectKind, Gate, Reason, SaidBefore, Verdict,
 };
 use tracing::{Instrument, debug};
 
 use super::{Cut, Permit, Permits, Permitted, Running, Tools, is_shell, span};
 use crate::seen::Seen;
 use crate::task::TaskLog;
+use crate::transcript::Ran;
 use crate::{Consent, Prepared};
 
 /// The permits of a foreground turn: the user is asked where the mode does not decide, and every call's changes
@@ -78,6 +79,10 @@ impl Permits for Foreground {
         }
     }
 
+    fn deciding_policy(&self, call: &ToolCall) -> Option<DecidingPolicy> {
+        self.tools.deciding_policy(call, false)
+    }
+
     async fn prepare(&self, call: &ToolCall, asked: &Permitted) -> Result<Prepared, String> {
         if !self.tools.toolbox.is_edit(&call.name) {
             return Ok(Prepared::default());
@@ -128,7 +133,7 @@ impl Permits for Foreground {
 }
 
 impl Foreground {
-    async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<ToolOutcome, Cut> {
+    async fn run_and_commit(&self, call: &ToolCall, permitted: &Permitted) -> Result<Ran, Cut> {
         let base: Arc<dyn Tree> = Arc::clone(&self.workspace) as Arc<dyn Tree>;
         let overlay = Arc::new(Overlay::new(base, self.quota));
         // What a command does that the user agreed to is not only to read.
@@ -137,7 +142,7 @@ impl Foreground {
         }
         let outcome = self.tools.run(call, &overlay, permitted).await?;
         let changes = overlay.change_set();
-        let failed = matches!(outcome, ToolOutcome::Error(_));
+        let failed = outcome.is_failed();
         if changes.is_empty() || failed {
             self.seen.note_reads(&call.name, failed, &changes.reads);
             return Ok(outcome);
@@ -160,7 +165,7 @@ impl Foreground {
                 let paths: Vec<_> = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
                 changed_meanwhile(&paths)
             }
-            Err(error) => ToolOutcome::Error(error.to_string()),
+            Err(error) => Ran::failed(error.to_string()),
         })
     }
 }
@@ -171,6 +176,6 @@ fn asks_to_read(verdict: &Verdict) -> bool {
     matches!(verdict.reason, Reason::SecretPath | Reason::Policy) && verdict.effects.iter().all(reads)
 }
 
-fn changed_meanwhile(paths: &[String]) -> ToolOutcome {
-    ToolOutcome::Error(format!("{} changed meanwhile; read it again", paths.join(", ")))
+fn changed_meanwhile(paths: &[String]) -> Ran {
+    Ran::failed(format!("{} changed meanwhile; read it again", paths.join(", ")))
 }

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::FutureExt;
-use headstart_forked_query::{ToolCall, ToolOutcome};
+use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{EntryKind, Overlay, Savepoint, Tree, WorkspacePath};
-use headstart_tool_gate::{Decision, Declaration, Does, Gate, Reason, Verdict};
+use headstart_tool_gate::{DecidingPolicy, Decision, Declaration, Does, Gate, Reason, Verdict};
 use tracing::Instrument;
 
 use super::{BeforeTask, Permit, Permits, Permitted, Running, Tools, is_shell, span};
@@ -71,6 +71,10 @@ impl Permits for Speculative {
         Permit::Run(Permitted { context, verdict, consented: false, attended: false, in_view })
     }
 
+    fn deciding_policy(&self, call: &ToolCall) -> Option<DecidingPolicy> {
+        self.tools.deciding_policy(call, true)
+    }
+
     fn run(&self, call: &ToolCall, permitted: Permitted) -> Running {
         let (this, call, span) = (self.clone(), call.clone(), span(call));
         let run = async move {
@@ -85,7 +89,9 @@ impl Permits for Speculative {
             } else {
                 this.tools.run(&call, &this.overlay, &permitted).await
             };
-            if let (Some(staging), Ok(ToolOutcome::Output(_))) = (staging, &outcome) {
+            if let (Some(staging), Ok(ran)) = (staging, &outcome)
+                && !ran.is_failed()
+            {
                 staging.keep();
             }
             this.tools.told(&call, outcome)

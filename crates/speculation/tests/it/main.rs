@@ -9,6 +9,7 @@ mod denied;
 mod differential;
 mod engine;
 mod foreground;
+mod items;
 mod limits;
 mod repeated;
 mod same_history;

@@ -150,7 +150,7 @@ fn results_come_in_the_order_of_the_calls() {
         .iter()
         .map(|event| match event {
             Event::ToolCall { call } => call.args["command"].as_str().unwrap().to_owned(),
-            Event::ToolResult { result } => result.name.clone(),
+            Event::ToolResult { result, .. } => result.name.clone(),
             _ => "text".to_owned(),
         })
         .collect();

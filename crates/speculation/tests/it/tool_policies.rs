@@ -1,9 +1,12 @@
 //! What a user says of tools, in turns and in work ahead.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::sync::atomic::Ordering;
+
+use futures::StreamExt;
 use futures::executor::block_on;
 use headstart_forked_query::{ModelEvent, Part, ToolOutcome};
-use headstart_speculation::{Acceptance, Consent, Ending, Limits, Transcript};
+use headstart_speculation::{Acceptance, Consent, Ending, Event, Events, Limits, Transcript};
 use headstart_tool_gate::{ApprovalMode, Reason, ToolPolicies, ToolPolicy, ToolTable};
 use serde_json::json;
 
@@ -107,4 +110,53 @@ fn a_tool_that_is_excluded_meanwhile_withdraws_the_work() {
         ToolPolicies::new(table, ToolTable::default(), &[]).unwrap();
     let acceptance = block_on(speculation.accept()).unwrap();
     assert!(matches!(acceptance, Acceptance::Withdrawn { .. }), "{acceptance:?}");
+}
+
+/// The last state of the call, and the policy that it was told with.
+fn decided(events: Events) -> String {
+    let states = block_on(events.collect::<Vec<_>>()).into_iter().filter_map(|event| match event {
+        Event::CallState(state) => Some(serde_json::to_value(state).unwrap()),
+        _ => None,
+    });
+    let states: Vec<_> = states.collect();
+    assert!(states[0].get("policy").is_none(), "nothing was judged yet: {states:?}");
+    let last = states.last().unwrap();
+    let says = last.pointer("/policy/says").and_then(|says| says.as_str()).unwrap_or("-");
+    format!("{} {says}", last["state"].as_str().unwrap())
+}
+
+// Row: S15, S16, S17
+#[test]
+fn the_policy_that_decides_is_told_with_the_call() {
+    use ApprovalMode::{AutoEdit, Default, Yolo};
+    use ToolPolicy::{Ask, Automatic, Exclude};
+    let test = || call("shell", &json!({"command": "cargo test"}));
+    let secret = || call("write_file", &json!({"file_path": ".env", "content": "x"}));
+    let cases = [
+        (Default, None, test(), "done -"),
+        (Default, Some(("shell", Automatic)), test(), "done automatic"),
+        (Yolo, Some(("shell", Automatic)), test(), "done -"),
+        (Default, Some(("shell", Ask)), test(), "done -"),
+        (Yolo, Some(("shell", Ask)), test(), "done ask"),
+        (Default, Some(("shell", Exclude)), test(), "errored exclude"),
+        (Default, Some(("read_file", Ask)), read("README.md"), "done ask"),
+        (Default, Some(("read_file", Automatic)), read("README.md"), "done -"),
+        (AutoEdit, Some(("write_file", Ask)), write("NEW.md", "x"), "done ask"),
+        (Default, Some(("write_file", Automatic)), secret(), "done -"),
+    ];
+    for (mode, policy, event, expected) in cases {
+        let bench = bench(mode, policy, &event);
+        bench.host.tells_calls.store(true, Ordering::SeqCst);
+        bench.host.consents.lock().unwrap().push_back(Consent::Run);
+        let transcript = Transcript::new("do it");
+        let (turn, events) =
+            bench.engine.turn(bench.model.clone(), bench.request(), transcript, Limits::default());
+        assert_eq!(block_on(turn.run()), Ending::Completed);
+        assert_eq!(decided(events), expected, "{mode:?} {policy:?}");
+    }
+    let bench = bench(AutoEdit, Some(("read_file", Ask)), &read("README.md"));
+    bench.host.tells_calls.store(true, Ordering::SeqCst);
+    let (_speculation, driver, events) = bench.start("do it");
+    block_on(driver);
+    assert_eq!(decided(events), "boundary ask");
 }

@@ -48,6 +48,30 @@ pub(crate) fn said_before(
     }
 }
 
+/// The entry without which another thing would become of a call, of which this is the verdict by all other rules.
+pub(crate) fn deciding(
+    gate: &Gate,
+    verdict: &Verdict,
+    call: CallRef<'_>,
+    context: &GateContext,
+    is_ahead: bool,
+) -> Option<ToolDecision> {
+    let policies = &context.tool_policies;
+    let said = if is_ahead { policies.decide_ahead(call, context) } else { policies.decide(call, context) }?;
+    let would_ask = !is_ahead && verdict.decision == Decision::Boundary;
+    let decides = match said.policy {
+        ToolPolicy::Exclude => true,
+        ToolPolicy::Ask => asks(&said, verdict) || would_ask && context.mode == ApprovalMode::Yolo,
+        ToolPolicy::Automatic => {
+            would_ask
+                && context.mode != ApprovalMode::Yolo
+                && !context.mode.writes_nothing()
+                && !is_for_the_user_alone(gate, verdict, call, context)
+        }
+    };
+    decides.then_some(said)
+}
+
 /// Whether a question is one that no policy answers, because not the mode asks it but a rule: about a path that is closed, a secret, a folder that configures
 /// programs, a program at which a policy stops.
 fn is_for_the_user_alone(gate: &Gate, verdict: &Verdict, call: CallRef<'_>, context: &GateContext) -> bool {

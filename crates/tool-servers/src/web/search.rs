@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use headstart_toolbox::{ContextItem, ItemUri, ToolOutput};
 use reqwest::{Client, Url};
 use serde_json::Value;
 
@@ -56,8 +57,8 @@ impl Search {
         Ok(Self { config, client: client()? })
     }
 
-    /// The results for some words, as text. The error says why there are none.
-    pub(super) async fn ask(&self, query: &str) -> Result<String, String> {
+    /// The results for some words. The error says why there are none.
+    pub(super) async fn ask(&self, query: &str) -> Result<ToolOutput, String> {
         let late = |_| Err(format!("the search did not answer within {} s", TIME.as_secs()));
         let answer = tokio::time::timeout(TIME, self.answer(query)).await.unwrap_or_else(late)?;
         self.told(&answer)
@@ -93,7 +94,7 @@ impl Search {
         serde_json::from_slice(&body).map_err(|_| "the search answered no JSON".to_owned())
     }
 
-    fn told(&self, answer: &Value) -> Result<String, String> {
+    fn told(&self, answer: &Value) -> Result<ToolOutput, String> {
         let pointer = &self.config.results;
         let results = answer.pointer(pointer).ok_or_else(|| {
             format!(
@@ -105,12 +106,12 @@ impl Search {
         })?;
         let told: Vec<_> = results.iter().take(MOST_RESULTS).map(|result| self.result(result)).collect();
         if told.is_empty() {
-            return Ok("[nothing was found]".to_owned());
+            return Ok(ToolOutput::Text("[nothing was found]".to_owned()));
         }
-        Ok(told.join("\n\n"))
+        Ok(ToolOutput::of(told))
     }
 
-    fn result(&self, result: &Value) -> String {
+    fn result(&self, result: &Value) -> ContextItem {
         let text = |pointer: &str| match result.pointer(pointer) {
             Some(Value::String(text)) => plain(text),
             // Some services answer with several pieces.
@@ -125,7 +126,9 @@ impl Search {
             (short(&self.config.title, 300), short(&self.config.link, 2_000), text(&self.config.text));
         let shown: String = body.chars().take(MOST_CHARS).collect();
         let cut = if shown.len() < body.len() { "\n[cut]" } else { "" };
-        format!("{title}\n{link}\n{}{cut}", shown.trim())
+        let content = format!("{title}\n{link}\n{}{cut}", shown.trim()).trim_end().to_owned();
+        let uri = Some(ItemUri::Url(link.clone()));
+        ContextItem { name: title, description: link, content, uri, ..ContextItem::default() }
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use headstart_toolbox::{ItemUri, ToolOutput};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -409,7 +410,9 @@ async fn a_search_gives_five_results_by_their_pointers() {
         serve(OWN, 0, move |_, _| (said("200 OK", "content-type: application/json\r\n", &answer), None))
             .await;
     let by_address = search(format!("http://127.0.0.1:{port}/s?q={{query}}&n=5"), SearchRequest::Get);
-    let told = by_address.ask("a b&c=d#e/é").await.expect("results");
+    let (told, items) = by_address.ask("a b&c=d#e/é").await.expect("results").into_parts();
+    let first = (&*items[0].name, items[0].uri.clone());
+    assert_eq!((items.len(), first), (5, ("T0", Some(ItemUri::Url("https://a.test/0".to_owned())))));
     assert!(told.starts_with("T0\nhttps://a.test/0\nA bold word\n\nT1\nhttps://a.test/1\nxxx"), "{told}");
     assert_eq!((told.matches("https://a.test/").count(), told.matches("x\n[cut]").count()), (5, 1));
     assert!(told.chars().filter(|sign| *sign == 'x').count() == 8_000 && !told.contains('\u{1b}'));
@@ -439,5 +442,5 @@ async fn a_search_that_fails_says_how() {
     }
     let (port, _) = serve(OWN, 0, |_, _| (said("200 OK", "", "{\"web\": {\"results\": []}}"), None)).await;
     let found = search(format!("http://127.0.0.1:{port}/?q={{query}}"), SearchRequest::Get).ask("x").await;
-    assert_eq!(found.as_deref(), Ok("[nothing was found]"));
+    assert_eq!(found.map(ToolOutput::into_text).as_deref(), Ok("[nothing was found]"));
 }

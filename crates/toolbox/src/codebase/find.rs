@@ -18,7 +18,7 @@ use super::port::IndexMoment;
 use super::show::{Found, Places};
 use crate::arguments::Arguments;
 use crate::location::locate;
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// As many places are shown; of twice as many, a model judges which.
 const SHOWN: usize = 25;
@@ -63,6 +63,14 @@ impl Tool for Codebase {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::CODEBASE, args, &["query", "path"])?;
         let text = arguments.required_text("query")?.to_owned();
         let below = match arguments.path()? {

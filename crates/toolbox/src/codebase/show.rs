@@ -5,10 +5,10 @@ use headstart_overlay_fs::{ContentHash, Tree as _, WorkspacePath};
 
 use super::look::Look;
 use super::meanwhile::Line;
-use crate::ToolContext;
 use crate::content::cut;
 use crate::location::locate_path;
 use crate::output::Output;
+use crate::{ToolContext, ToolOutput};
 
 /// As much text of places is shown in all, in bytes; of the rest the model is told where they are.
 const MOST_TEXT: usize = 12 * 1024;
@@ -74,7 +74,8 @@ impl<'a> Places<'a> {
             return;
         }
         let entry = entry(hit, with_text.then_some(&*text));
-        if self.output.push_line(&entry) {
+        let lines = Some(hit.lines).filter(|lines| *lines != (0, 0));
+        if self.output.push_place(&hit.path, lines, &entry) {
             self.shown += 1;
             self.text += if with_text { entry.len() } else { 0 };
         }
@@ -88,7 +89,9 @@ impl<'a> Places<'a> {
             if before.as_ref() != Some(&line.path) && self.context.view.read(&line.path).await.is_err() {
                 continue;
             }
-            if self.output.push_line(&format!("{}:{}:{}", line.path, line.number, line.text)) {
+            let number = u32::try_from(line.number).unwrap_or(u32::MAX);
+            let text = format!("{}:{}:{}", line.path, line.number, line.text);
+            if self.output.push_found(&line.path, (number, number), &text) {
                 self.lines += 1;
             }
             before = Some(line.path);
@@ -101,7 +104,7 @@ impl<'a> Places<'a> {
         self.notes.push(note);
     }
 
-    pub(super) fn finish(mut self, percent: u64, trouble: Option<&str>) -> String {
+    pub(super) fn finish(mut self, percent: u64, trouble: Option<&str>) -> ToolOutput {
         if self.shown + self.lines == 0 {
             self.output.note("nothing fits; grep finds what is spelled in another way");
         }
@@ -119,7 +122,7 @@ impl<'a> Places<'a> {
             self.output
                 .note(&format!("changed files that are too many to be searched here: {count}; use grep"));
         }
-        self.output.finish()
+        self.output.finish_items()
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::output::Output;
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Lines that are shown at once.
 const MOST_LINES: usize = 5_000;
@@ -96,6 +96,14 @@ impl Tool for ViewDiff {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&ours::VIEW_DIFF, args, &["path", "staged"])?;
         let below = locate(arguments.path()?.unwrap_or("."), context).await?;
         let indexed = arguments.flag("staged")?;
@@ -202,12 +210,19 @@ impl Notes {
     }
 }
 
-fn shown(diff: &str, notes: &Notes, context: ToolContext<'_>) -> String {
+fn shown(diff: &str, notes: &Notes, context: ToolContext<'_>) -> ToolOutput {
     let mut output = Output::new(context.limits.output_bytes.saturating_sub(FOR_NOTES));
     let all = diff.lines().count();
     let mut count = 0;
+    let mut has_places = true;
     for line in diff.lines().take(MOST_LINES) {
-        if !output.push_line(line) {
+        let place = line.strip_prefix("diff --git ").map(file_of);
+        has_places &= !matches!(place, Some(None));
+        let fits = match place.flatten() {
+            Some(path) => output.push_place(&path, None, line),
+            None => output.push_line(line),
+        };
+        if !fits {
             break;
         }
         count += 1;
@@ -230,7 +245,15 @@ fn shown(diff: &str, notes: &Notes, context: ToolContext<'_>) -> String {
     if 0 < notes.left_out {
         output.note(&format!("{} more differ; name a folder to see them", notes.left_out));
     }
-    output.finish()
+    // A name that is written in another way than it is spelled names no place.
+    if has_places { output.finish_items() } else { ToolOutput::Text(output.finish()) }
+}
+
+/// The file of `a/src/lib.rs b/src/lib.rs`.
+fn file_of(names: &str) -> Option<WorkspacePath> {
+    let (before, after) = names.strip_prefix("a/")?.split_at_checked(names.len().checked_sub(5)? / 2)?;
+    let is_one = after.strip_prefix(" b/") == Some(before);
+    is_one.then(|| WorkspacePath::parse(before).ok()).flatten()
 }
 
 fn named(paths: &[WorkspacePath]) -> String {

@@ -10,7 +10,7 @@ use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::output::Output;
 use crate::walk::Walk;
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// Finds files whose path matches a pattern.
 pub(crate) struct Glob;
@@ -40,6 +40,14 @@ impl Tool for Glob {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let arguments = Arguments::new(&built_in::GLOB, args, &["pattern", "path"])?;
         let given = arguments.required_text("pattern")?;
         let (pattern, path) = anchored(given, arguments.path()?, &context.gate.workspace)?;
@@ -54,7 +62,7 @@ impl Tool for Glob {
             start = locate(&format!("{start}/{folders}"), context).await?;
             if !is_folder(&start, context).await {
                 output.note(&nothing);
-                return Ok(output.finish());
+                return Ok(output.finish_items());
             }
         }
         let mut walk = Walk::new(start.clone(), context).await?;
@@ -71,7 +79,7 @@ impl Tool for Glob {
         for note in walk.notes() {
             output.note(&note);
         }
-        Ok(output.finish())
+        Ok(output.finish_items())
     }
 }
 
@@ -128,7 +136,7 @@ async fn search(
         if !is_file || !matcher.is_match(below.as_bytes()) {
             continue;
         }
-        if context.limits.matches <= shown || !output.push_line(&found.path.to_string()) {
+        if context.limits.matches <= shown || !output.push_place(&found.path, None, &found.path.to_string()) {
             return (shown, true);
         }
         shown += 1;

@@ -14,7 +14,7 @@ use crate::line_search::{self, LineSearch};
 use crate::location::locate;
 use crate::output::Output;
 use crate::walk::Walk;
-use crate::{Tool, ToolContext, ToolError};
+use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
 /// A matching line is shown up to so many bytes.
 const LINE_BYTES: usize = 500;
@@ -52,6 +52,14 @@ impl Tool for Grep {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let known: &[&str] = if cfg!(feature = "more") {
             &["pattern", "path", "glob", "context"]
         } else {
@@ -115,6 +123,11 @@ fn with_more(mut properties: Value) -> Value {
 #[cfg(not(feature = "more"))]
 fn with_more(properties: Value) -> Value {
     properties
+}
+
+fn line_of(number: impl TryInto<u32>) -> (u32, u32) {
+    let number = number.try_into().unwrap_or(u32::MAX);
+    (number, number)
 }
 
 /// Which files are searched.
@@ -215,7 +228,7 @@ impl<'a> Report<'a> {
             let shown = cut(&line, LINE_BYTES);
             let mark = if shown.len() < line.len() { " […line cut]" } else { "" };
             if context.limits.matches <= *matches
-                || !output.push_line(&format!("{path}:{number}:{shown}{mark}"))
+                || !output.push_found(path, line_of(number), &format!("{path}:{number}:{shown}{mark}"))
             {
                 *stopped = Some(format!("stopped after {matches} matching lines"));
                 return ControlFlow::Break(());
@@ -261,8 +274,9 @@ impl<'a> Report<'a> {
                 group.push(format!("  {at}{}{shown}{mark}", if at == *number { ':' } else { '-' }));
             }
             shown_to = last;
+            let numbers = (line_of(first).0, line_of(last).1);
             for line in group {
-                if !self.output.push_line(&line) {
+                if !self.output.push_found(path, numbers, &line) {
                     self.stopped = Some(format!("stopped after {} matching lines", self.matches));
                     return ControlFlow::Break(());
                 }
@@ -276,7 +290,7 @@ impl<'a> Report<'a> {
         ControlFlow::Continue(())
     }
 
-    fn finish(mut self, pattern: &str, start: &WorkspacePath, notes: Vec<String>) -> String {
+    fn finish(mut self, pattern: &str, start: &WorkspacePath, notes: Vec<String>) -> ToolOutput {
         if let Some(stopped) = &self.stopped {
             self.output.note(&format!("{stopped}; a narrower pattern, path or glob shows the rest"));
         } else if self.matches == 0 {
@@ -293,6 +307,6 @@ impl<'a> Report<'a> {
         if 0 < self.unreadable {
             self.output.note(&format!("files that could not be read: {}", self.unreadable));
         }
-        self.output.finish()
+        self.output.finish_items()
     }
 }

@@ -8,7 +8,7 @@ use super::schema;
 use crate::arguments::Arguments;
 use crate::content::{BOM, cut, read_text};
 use crate::location::locate;
-use crate::{Tool, ToolContext, ToolError};
+use crate::{ContextItem, Tool, ToolContext, ToolError, ToolOutput};
 
 /// Returns the lines of a text file as they are, without line numbers, so that they can be quoted to `edit`.
 pub(crate) struct ReadFile;
@@ -99,6 +99,14 @@ impl Tool for ReadFile {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let args = ReadFileArgs::parse(args, context)?;
         let path = locate(args.file_path, context).await?;
         let bytes = read_text(&path, context).await?;
@@ -107,7 +115,8 @@ impl Tool for ReadFile {
         if matches!(text, std::borrow::Cow::Owned(_)) {
             page.notes.push("not all of the file is UTF-8; bytes that are not show as U+FFFD".to_owned());
         }
-        Ok(page.into_output())
+        let lines = page.lines;
+        Ok(ToolOutput::of([ContextItem::of_file(&path, lines, page.into_output())]))
     }
 }
 
@@ -128,6 +137,8 @@ fn with_more(properties: Value) -> Value {
 /// A part of a file, and what is to be said of it.
 struct Page<'a> {
     text: &'a str,
+    /// The first and the last line, where they are not all.
+    lines: Option<(u32, u32)>,
     notes: Vec<String>,
 }
 
@@ -154,7 +165,7 @@ fn page<'a>(
 ) -> Result<Page<'a>, ToolError> {
     let total = text.split_inclusive('\n').count();
     if total == 0 && args.offset <= 1 {
-        return Ok(Page { text: "", notes: vec![format!("{path} is empty")] });
+        return Ok(Page { text: "", lines: None, notes: vec![format!("{path} is empty")] });
     }
     #[cfg(feature = "more")]
     if let Some(last) = args.backwards {
@@ -187,7 +198,7 @@ fn page<'a>(
             beginning.len(),
             first + 1,
         );
-        return Ok(Page { text: beginning, notes: vec![note] });
+        return Ok(Page { text: beginning, lines: Some(numbers(first, first)), notes: vec![note] });
     }
     let last = first + shown - 1;
     let notes = match (first, last < total) {
@@ -197,5 +208,11 @@ fn page<'a>(
         (1, false) => Vec::new(),
         (_, false) => vec![format!("lines {first} to {last} of {total}, the end")],
     };
-    Ok(Page { text: &text[start..end], notes })
+    let lines = (1 < first || last < total).then(|| numbers(first, last));
+    Ok(Page { text: &text[start..end], lines, notes })
+}
+
+fn numbers(first: usize, last: usize) -> (u32, u32) {
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    (number(first), number(last))
 }

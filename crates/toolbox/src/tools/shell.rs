@@ -14,8 +14,8 @@ use crate::content::cut;
 use crate::location::locate;
 use crate::output::error_within;
 use crate::{
-    CommandOutput, CommandRequest, CommandRunner, GitSoFar, InView, PartialOutput, Secrets, Support,
-    Surroundings, Tool, ToolContext, ToolError, ViewId, ViewOutput, ViewRequest,
+    CommandOutput, CommandRequest, CommandRunner, ContextItem, GitSoFar, InView, PartialOutput, Secrets,
+    Support, Surroundings, Tool, ToolContext, ToolError, ToolOutput, ViewId, ViewOutput, ViewRequest,
 };
 
 /// Runs a command through the host's runner, in the real tree. Whether it may run was decided before.
@@ -34,7 +34,7 @@ impl Shell {
         args: &Map<String, Value>,
         context: ToolContext<'_>,
         hears: Option<&dyn PartialOutput>,
-    ) -> Result<String, ToolError> {
+    ) -> Result<ToolOutput, ToolError> {
         let (command, directory) = asked(args, context).await?;
         let request = CommandRequest {
             command: ConditionalCommand::allowed(command, context.hardened),
@@ -60,7 +60,7 @@ impl Shell {
             Err(error) => not_run(error),
         }
         let done = done.map_err(|error| error_within(error, limit))?;
-        Ok(told(&done, Vec::new(), context))
+        Ok(told(command, &done, Vec::new(), context))
     }
 
     pub(crate) fn views(&self) -> Support {
@@ -121,8 +121,8 @@ impl Shell {
             Err(error) => not_run(error),
         }
         let ran = ran.map_err(|error| error_within(error, limit))?;
-        let text = told(&ran.output, remarks(&ran, &staged), context);
-        Ok(InView { text, ran })
+        let output = told(command, &ran.output, remarks(&ran, &staged), context);
+        Ok(InView { output, ran })
     }
 }
 
@@ -147,6 +147,14 @@ impl Tool for Shell {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         self.run_telling(args, context, None).await
     }
 }
@@ -214,7 +222,8 @@ fn remarks(ran: &ViewOutput, staged: &ChangeSet) -> Vec<String> {
     remarks
 }
 
-fn told(done: &CommandOutput, remarks: Vec<String>, context: ToolContext<'_>) -> String {
+/// An item where the command did not end well: its status is what there is to be listed of it.
+fn told(command: &str, done: &CommandOutput, remarks: Vec<String>, context: ToolContext<'_>) -> ToolOutput {
     // A runner keeps to the limit, but for its own remark where it cut.
     let shown = cut(&done.output, context.limits.output_bytes.saturating_add(200));
     let printed = shown.trim_end_matches('\n');
@@ -227,19 +236,24 @@ fn told(done: &CommandOutput, remarks: Vec<String>, context: ToolContext<'_>) ->
             "the output was cut; print less of it, with head, tail or grep, to see the rest".to_owned(),
         );
     }
-    match done.exit_code {
+    let status = match done.exit_code {
         _ if done.timed_out => {
-            let limit = context.limits.command_time;
-            notes.push(format!("ended after {} s, the limit of time", seconds(limit)));
+            Some(format!("ended after {} s, the limit of time", seconds(context.limits.command_time)))
         }
-        Some(0) => {}
-        Some(code) => notes.push(format!("exit code {code}")),
-        None => notes.push("ended by a signal".to_owned()),
-    }
+        Some(0) => None,
+        Some(code) => Some(format!("exit code {code}")),
+        None => Some("ended by a signal".to_owned()),
+    };
+    notes.extend(status.clone());
     notes.extend(remarks);
     let notes = notes.into_iter().map(|note| format!("[{note}]"));
     let printed = Some(printed.to_owned()).filter(|printed| !printed.is_empty());
-    printed.into_iter().chain(notes).collect::<Vec<_>>().join("\n")
+    let answer = printed.into_iter().chain(notes).collect::<Vec<_>>().join("\n");
+    if status.is_none() {
+        return ToolOutput::Text(answer);
+    }
+    let (name, description) = ("command".to_owned(), command.to_owned());
+    ToolOutput::of([ContextItem { name, description, content: answer, status, ..ContextItem::default() }])
 }
 
 /// Seconds with as many decimals as they need.

@@ -105,6 +105,17 @@ fn the_answer_says_how_the_command_ended() {
     insta::assert_snapshot!(session.transcript());
 }
 
+// Row: S5
+#[test]
+fn how_a_command_ended_is_its_status() {
+    let (mut session, runner) = session();
+    session.ok("shell", json!({"command": "true"}));
+    assert!(session.items().is_empty(), "nothing is to be said of it");
+    *runner.answer.lock().unwrap() = Ok(done("no such test\n", Some(1)));
+    assert_eq!(session.ok("shell", json!({"command": "cargo test x"})), "no such test\n[exit code 1]");
+    assert_eq!(session.items(), [r#"command, exit code 1: "no such test\n[exit code 1]""#]);
+}
+
 #[test]
 fn a_call_that_makes_no_sense_reaches_no_runner() {
     let (mut session, runner) = session();

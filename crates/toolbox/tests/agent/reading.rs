@@ -145,3 +145,14 @@ fn names_that_are_no_text_are_listed_and_found() {
     assert_eq!(session.ok("grep", json!({"pattern": "needle"})), "caf\u{fffd}.txt:1:needle");
     assert_eq!(session.ok("glob", json!({"pattern": "*.txt"})), "caf\u{fffd}.txt");
 }
+
+// Row: S5
+#[test]
+fn what_is_read_has_its_place() {
+    let mut session = Session::new(&[("src/a.rs", "one\ntwo\nthree\n")]);
+    session.ok("read_file", json!({"file_path": "src/a.rs"}));
+    assert_eq!(session.items(), [r#"a.rs at src/a.rs None: "one\ntwo\nthree\n""#]);
+    session.ok("read_file", json!({"file_path": "/home/ada/project/src/a.rs", "offset": 2, "limit": 1}));
+    let part = r#"a.rs (2) at src/a.rs Some((2, 2)): "two\n[lines 2 to 2 of 3; to read on, use offset 3]""#;
+    assert_eq!(session.items(), [part]);
+}

@@ -328,3 +328,28 @@ fn denied_paths_do_not_exist_for_a_search() {
     }
     assert!(session.overlay.change_set().is_empty());
 }
+
+// Row: S5
+#[test]
+fn what_is_found_has_its_place() {
+    let mut session = Session::new(&[("a.rs", "one\ntwo\none\n"), ("b/c.rs", "one")]);
+    session.ok("grep", json!({"pattern": "one"}));
+    assert_eq!(
+        session.items(),
+        [
+            r#"a.rs (1-3) at a.rs Some((1, 3)): "a.rs:1:one\na.rs:3:one\n""#,
+            r#"c.rs (1) at b/c.rs Some((1, 1)): "b/c.rs:1:one""#,
+        ]
+    );
+    session.limits.matches = 1;
+    session.ok("glob", json!({"pattern": "**/*.rs"}));
+    assert_eq!(
+        session.items(),
+        [
+            r#"a.rs at a.rs None: "a.rs\n""#,
+            r#"notes, hidden: "[stopped after 1 paths; a narrower pattern or path shows the rest]""#,
+        ]
+    );
+    session.ok("grep", json!({"pattern": "nothing"}));
+    assert!(session.items().is_empty());
+}

@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{MemoryTree, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::{DenyRules, GateContext, Hardened};
-use headstart_toolbox::{Limits, ToolContext, ToolError, Toolbox};
+use headstart_toolbox::{ContextItem, ItemUri, Limits, ToolContext, ToolError, ToolOutput, Toolbox};
 use serde_json::Value;
 
 pub(crate) const WORKSPACE: &str = "/home/ada/project";
@@ -20,6 +20,8 @@ pub(crate) struct Session {
     pub(crate) hardened: Option<Hardened>,
     pub(crate) consented: bool,
     transcript: Vec<String>,
+    /// Of what the last answer was made.
+    items: Vec<ContextItem>,
 }
 
 pub(crate) fn path(text: &str) -> WorkspacePath {
@@ -59,6 +61,7 @@ impl Session {
             hardened: None,
             consented: false,
             transcript: Vec::new(),
+            items: Vec::new(),
         }
     }
 
@@ -83,7 +86,12 @@ impl Session {
         };
         let shown = Value::Object(args.clone());
         let call = ToolCall { id: "1".to_owned(), name: tool.to_owned(), args };
-        let outcome = block_on(self.toolbox.run(&call, context));
+        let outcome = block_on(self.toolbox.run_items(&call, context));
+        let (outcome, items) = match outcome.map(ToolOutput::into_parts) {
+            Ok((text, items)) => (Ok(text), items),
+            Err(error) => (Err(error), Vec::new()),
+        };
+        self.items = items;
         let told = match &outcome {
             Ok(text) => text.clone(),
             Err(error) => format!("error: {error}"),
@@ -95,6 +103,21 @@ impl Session {
     /// What a call that must succeed returns.
     pub(crate) fn ok(&mut self, tool: &str, args: Value) -> String {
         self.call(tool, args).unwrap_or_else(|error| panic!("{tool}: {error}"))
+    }
+
+    /// The things of which the last answer was made: what it is called, where it is, how it ended, and what of it is read.
+    pub(crate) fn items(&self) -> Vec<String> {
+        let place = |uri: &ItemUri| match uri {
+            ItemUri::File { path, lines } => format!(" at {path} {lines:?}"),
+            ItemUri::Url(address) => format!(" at {address}"),
+        };
+        let told = |item: &ContextItem| {
+            let place = item.uri.as_ref().map(place).unwrap_or_default();
+            let status = item.status.as_ref().map(|status| format!(", {status}")).unwrap_or_default();
+            let hidden = if item.hidden { ", hidden" } else { "" };
+            format!("{}{place}{status}{hidden}: {:?}", item.name, item.content)
+        };
+        self.items.iter().map(told).collect()
     }
 
     /// What a call that must fail is told.

@@ -55,6 +55,16 @@ fn what_is_staged_is_compared_with_the_commit() {
     session.ok("write_file", json!({"file_path": "deep/new.rs", "content": "n\n"}));
     futures::executor::block_on(session.overlay.remove(&path("b.rs"))).expect("it is there");
     insta::assert_snapshot!(session.ok("view_diff", json!({})));
+    let items: Vec<_> =
+        session.items().iter().map(|item| item.chars().take(40).collect::<String>()).collect();
+    assert_eq!(
+        items,
+        [
+            "a.rs at a.rs None: \"diff --git a/a.rs b/",
+            "b.rs at b.rs None: \"diff --git a/b.rs b/",
+            "notes, hidden: \"[binary in the last comm",
+        ]
+    );
     assert_eq!(
         session.ok("view_diff", json!({"path": "deep"})),
         "[nothing that git knows differs from the last commit]\n[untracked: deep/new.rs]"

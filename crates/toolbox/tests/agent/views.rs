@@ -76,7 +76,10 @@ fn a_command_sees_what_is_staged_and_says_what_it_changed() {
         .removing(path("gone.txt"));
     bench.views.play("fmt", played.with(|answer| answer.notes.push("a socket was left out".into())));
     let ran = bench.run("Bash", "fmt").unwrap();
-    assert_eq!(ran.text, "formatted\n[changed: gone.txt, new/a.txt, src/lib.rs]\n[a socket was left out]");
+    assert_eq!(
+        ran.output.text(),
+        "formatted\n[changed: gone.txt, new/a.txt, src/lib.rs]\n[a socket was left out]"
+    );
     assert_eq!(ran.ran.changed_since(&before).len(), 3);
     assert_eq!(bench.overlay.change_set().changes, before.changes, "to stage it is the caller's");
 
@@ -105,7 +108,7 @@ fn what_a_view_kept_from_a_command_is_told() {
     bench.views.play("get", played(0, 1));
     let said = bench.run("shell", "get").unwrap();
     assert_eq!(
-        said.text,
+        said.output.text(),
         "no\n[it looked for a network, and there is none for work that runs ahead]\n[it reached a limit: 512 MiB of files]"
     );
     let explains = |ran: &InView| ran.ran.refused.may_explain(ran.ran.output.exit_code);

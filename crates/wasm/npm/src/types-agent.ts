@@ -1,6 +1,6 @@
 // The conversation as a front end shows it. The JSON is that of the Rust crate `agent`; fields are only ever added.
 import type { Conflict, ChangeSummary, MaybePromise } from "./types-files.js";
-import type { EngineOptions, Ending } from "./types-engine.js";
+import type { ContextItem, EngineOptions, Ending } from "./types-engine.js";
 import type { ToolCall, Verdict } from "./types-gate.js";
 import type { Usage } from "./types-model.js";
 
@@ -136,6 +136,8 @@ export interface ViewCall {
   tookMs?: number;
   output?: unknown;
   error?: string;
+  /** What the result is made of, where that has names and places. */
+  items?: readonly ContextItem[];
 }
 
 /** One thing in the conversation. An item that did not change stays the same object. */

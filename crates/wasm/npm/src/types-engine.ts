@@ -190,8 +190,23 @@ export type RunEvent =
   | { type: "text"; text: string }
   /** A call runs, or is about to. */
   | { type: "toolCall"; call: ToolCall }
-  /** It has its result, as the model will read it. */
-  | { type: "toolResult"; result: ToolResult };
+  /** It has its result, as the model will read it, and what that is made of, where it has names and places. */
+  | { type: "toolResult"; result: ToolResult; items?: readonly ContextItem[] };
+
+/** One thing that a tool found, looked at or did. */
+export interface ContextItem {
+  /** `auth.rs (10-32)`. */
+  name: string;
+  description?: string;
+  /** What the model reads of it. */
+  content: string;
+  /** A `file` is a path of the workspace, with its first and last line from 1, and can be opened. A `url` is shown and never followed. */
+  uri?: { type: "file"; value: string; lines?: [number, number] } | { type: "url"; value: string };
+  /** How it ended, of a command. */
+  status?: string;
+  /** It is not to be listed. */
+  hidden?: boolean;
+}
 
 /** Where a speculation is. */
 export type Status = "running" | "completed" | "boundary" | "exhausted" | "failed" | "aborted";
@@ -266,6 +281,8 @@ export interface Transcript {
   restContinues: boolean;
   /** Results of calls of `rest` that stand behind one without a result. */
   ready?: ToolResult[];
+  /** What results are made of, by the ids of their calls, where that has names and places. */
+  items?: Record<string, readonly ContextItem[]>;
 }
 
 /** All that is left of a speculation when its work has ended. */

@@ -11,7 +11,7 @@ use headstart_forked_query::{ToolCall as Call, ToolOutcome, Usage as Tokens};
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet};
 use headstart_speculation::CallStage;
 use headstart_tool_gate::{Declaration, Does};
-use headstart_toolbox::edited_file;
+use headstart_toolbox::{ItemUri, edited_file};
 use serde_json::Value;
 
 use crate::conversation::words::{call_title_of, counts_with};
@@ -100,12 +100,27 @@ pub(super) fn changed_call(
     }
     let fields = ToolCallUpdateFields::new().status(status(item)).title(title(&item.call));
     let fields = if shown.is_empty() { fields } else { fields.content(shown) };
+    // What the call named is known already.
+    let found = found(item, workspace);
+    let is_new = !found.is_empty() && found != locations(&item.call, workspace);
+    let fields = if is_new { fields.locations(found) } else { fields };
     let fields = match &item.outcome {
         Some(ToolOutcome::Output(output)) => fields.raw_output(output.clone()),
         Some(ToolOutcome::Error(message)) => fields.raw_output(Value::from(message.as_str())),
         None => fields,
     };
     ToolCallUpdate::new(call_id(key), fields)
+}
+
+/// The places of the workspace that a result is about.
+fn found(item: &CallItem, workspace: &Path) -> Vec<ToolCallLocation> {
+    let place = |uri: &ItemUri| match uri {
+        ItemUri::File { path, lines } => {
+            Some(ToolCallLocation::new(workspace.join(path.to_string())).line(lines.map(|(first, _)| first)))
+        }
+        ItemUri::Url(_) => None,
+    };
+    item.items.iter().filter_map(|item| item.uri.as_ref()).filter_map(place).collect()
 }
 
 /// Work ahead is the user's now.
