@@ -113,6 +113,8 @@ pub(crate) struct Core {
     unsuggested: Option<String>,
     /// Whether the suggestion on offer is one that the host gave: nothing runs ahead for it.
     is_offered_by_host: bool,
+    /// Tools that were excluded when what was said was forgotten: the conversation that begins then does not offer them.
+    withheld: Vec<String>,
     /// The mode in which the model believes itself to be, as far as it can tell: with tools or without.
     told_mode: ApprovalMode,
     effects: VecDeque<Effect>,
@@ -143,6 +145,7 @@ impl Core {
             query: None,
             pending: Vec::new(),
             offers: Vec::new(),
+            withheld: Vec::new(),
             doing: Doing::Nothing,
             asking: None,
             queue: VecDeque::new(),
@@ -318,6 +321,9 @@ impl Core {
         self.conversation.clear();
         self.shortening = Shortening::new(self.options.window);
         self.log.clear();
+        let (rules, tools) = (self.engine.host.gate_context(), self.engine.offered_tools());
+        self.withheld = tools.into_iter().map(|tool| tool.name).filter(|name| rules.excludes(name)).collect();
+        self.offer_tools();
         if matches!(self.keeping.header, Header::Written) {
             self.effects.push_back(Effect::KeepSession(session::cleared()));
         }

@@ -87,6 +87,17 @@ impl GateContext {
         WorkspacePath::resolve(path, &self.workspace)
     }
 
+    /// Whether the policies take a tool away. Without the feature `tool-policies` there are none.
+    pub fn excludes(&self, tool: &str) -> bool {
+        #[cfg(feature = "tool-policies")]
+        return self.tool_policies.excludes(tool);
+        #[cfg(not(feature = "tool-policies"))]
+        {
+            let _ = tool;
+            false
+        }
+    }
+
     /// The same rules without what the user says of single tools: for calls of the host itself, which that is not about.
     #[must_use]
     pub fn without_tool_policies(&self) -> Self {

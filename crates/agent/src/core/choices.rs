@@ -57,7 +57,8 @@ impl Core {
 
     /// The model is offered what the mode in force lets it have. What runs ahead was told of other tools.
     pub(super) fn offer_tools(&mut self) {
-        let tools = self.engine.offered_tools();
+        let mut tools = self.engine.offered_tools();
+        tools.retain(|tool| !self.withheld.contains(&tool.name));
         if self.conversation.tools() != tools {
             self.forget_suggestion();
             self.conversation.set_tools(tools);

@@ -2,6 +2,7 @@
 
 use headstart_agent::{Item, Session};
 use headstart_forked_query::Role;
+use headstart_tool_gate::{ToolPolicies, ToolPolicy, ToolTable};
 
 use crate::world::{Setting, World, lock, text_of};
 
@@ -65,6 +66,27 @@ fn what_is_forgotten_stays_forgotten() {
     let mut world = again(world);
     world.say("talk on");
     assert_eq!(world.prompts(), ["talk anew", "talk on"]);
+}
+
+// Row: S17
+#[test]
+fn a_tool_that_is_excluded_meanwhile_is_offered_until_the_conversation_begins_anew() {
+    let offers = |world: &World| {
+        let turns = lock(&world.model.turns);
+        turns.last().unwrap().tools.iter().any(|tool| tool.name == "grep")
+    };
+    let mut world = World::new(&Setting::default());
+    world.say("talk");
+    let table = ToolTable { tools: vec![("grep".to_owned(), ToolPolicy::Exclude)], ..ToolTable::default() };
+    let policies = ToolPolicies::new(table, ToolTable::default(), &[]).unwrap();
+    lock(&world.host.rules).tool_policies = policies;
+    world.agent.rules_changed();
+    world.say("talk more");
+    assert!(offers(&world), "another list is another beginning of every request");
+    world.agent.clear().unwrap();
+    world.settle();
+    world.say("talk anew");
+    assert!(!offers(&world));
 }
 
 #[test]
