@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{ChangeSet, OsTree};
-use headstart_shadow::{Command, Ender, Network, ShadowError, Streams, View, WhyNot};
+use headstart_shadow::{Command, End, Ender, Network, ShadowError, Streams, View, WhyNot};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::Support;
 use headstart_workspace_path::WorkspacePath;
@@ -24,8 +24,8 @@ use crate::views::{AgentNeeds, BuildOutput, Opened, Read, Views};
 
 /// An agent whose input ended has so long to write down what it keeps.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// An agent that is to tell its settings has so long.
-const TELLING: Duration = Duration::from_secs(30);
+/// An agent that is to tell its settings has so long: some look for packages of theirs first.
+const TELLING: Duration = Duration::from_secs(60);
 /// Address space of a process: runtimes reserve far more than they use.
 const ADDRESS_SPACE: u64 = 1 << 46;
 
@@ -154,8 +154,13 @@ fn hold(
     let mut opened = opened.map_err(|why| (why, false))?;
     let view = &mut opened.view;
     *ender.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.ender().map_err(passing)?);
-    if let Some(why) = against(plan, view).map_err(passing)? {
-        return Err(for_good(why));
+    match against(plan, view).map_err(passing)? {
+        Told::Asks => {}
+        Told::Acts(why) => return Err(for_good(format!("the agent may act without a question: {why}"))),
+        // A busy machine is not busy for good.
+        Told::Late => {
+            return Err((format!("the agent did not tell its settings within {} s", TELLING.as_secs()), false));
+        }
     }
     let asked = events.clone();
     let _listening = plan.stand_in.as_ref().map(|stand_in| {
@@ -291,16 +296,29 @@ fn in_variables(plan: &Plan, words: &[String], time: Duration) -> Command {
     Command { environment, ..Command::new(arguments, time) }
 }
 
-/// What in the settings of the agent, as it finds them in its view, speaks against having it ask by ours.
-fn against(plan: &Plan, view: &mut View) -> Result<Option<String>, ShadowError> {
+/// What the settings of an agent say of ours, which have it ask.
+enum Told {
+    /// Nothing speaks against them.
+    Asks,
+    /// Something does.
+    Acts(String),
+    /// Nothing was said in time.
+    Late,
+}
+
+/// Has the agent tell its settings, as it finds them in its view.
+fn against(plan: &Plan, view: &mut View) -> Result<Told, ShadowError> {
     let (Asks::BySettings(settings), Some(words)) =
         (&plan.row.asks, plan.row.settings_command(&plan.command))
     else {
-        return Ok(None);
+        return Ok(Told::Asks);
     };
-    let asked = Command { streams: Streams::Apart, ..in_variables(plan, &words, TELLING) };
-    let told = serde_json::from_slice(&view.run(&asked)?.stdout).unwrap_or_default();
-    Ok((settings.against)(&told).map(|why| format!("the agent may act without a question: {why}")))
+    let output = view.run(&Command { streams: Streams::Apart, ..in_variables(plan, &words, TELLING) })?;
+    if output.end == End::TimeUp {
+        return Ok(Told::Late);
+    }
+    let told = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    Ok((settings.against)(&told).map_or(Told::Asks, Told::Acts))
 }
 
 /// The variables of the second agent.
