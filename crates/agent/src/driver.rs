@@ -513,8 +513,12 @@ impl From<Broken> for Ending {
 /// Nobody wrote a summary.
 impl From<Broken> for QueryError {
     fn from(broken: Broken) -> Self {
-        let error =
-            ModelError::Other { code: "internal".into(), message: broken.to_string(), retry_after: None };
+        let error = ModelError::Other {
+            code: "internal".into(),
+            message: broken.to_string(),
+            retry_after: None,
+            source: None,
+        };
         Self { error, usage: Usage::NOTHING }
     }
 }

@@ -7,7 +7,7 @@ use futures::stream::{self, BoxStream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Message, Opaque, ToolCall};
+use crate::{Cause, Message, Opaque, ToolCall};
 
 /// A tool as it is offered to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -184,6 +184,8 @@ pub enum ModelError {
         provider: String,
         /// What is wrong and what to do.
         message: String,
+        /// What found it, where something did.
+        source: Option<Cause>,
     },
     /// 401, or a 403 that is about the key.
     #[error("{provider} refused the key ({status}); set {variable} to a valid key{}", it_says(message))]
@@ -259,6 +261,8 @@ pub enum ModelError {
         url: String,
         /// Why.
         message: String,
+        /// What the connection failed with, where that is known.
+        source: Option<Cause>,
     },
     /// Nothing came for too long.
     #[error("{provider} sent nothing for {} s; try again", after.as_secs_f32())]
@@ -273,12 +277,16 @@ pub enum ModelError {
     Dropped {
         /// Who closed it.
         provider: String,
+        /// What the connection failed with, unless it was closed as it should be.
+        source: Option<Cause>,
     },
     /// The stream ended before the answer did.
     #[error("{provider} cut the answer short; try again")]
     Cut {
         /// Who cut.
         provider: String,
+        /// What the connection failed with, unless it was closed as it should be.
+        source: Option<Cause>,
     },
     /// What came is not the wire format.
     #[error("{provider} sent a malformed answer: {message}")]
@@ -287,6 +295,8 @@ pub enum ModelError {
         provider: String,
         /// What is wrong with it.
         message: String,
+        /// What the reader of the format found, where it did and its words hold no key.
+        source: Option<Cause>,
     },
     /// Somebody answers, and not in the format that was spoken to them.
     #[error("{provider} does not speak {format} (it answered with {message}); check the base URL")]
@@ -307,6 +317,8 @@ pub enum ModelError {
         message: String,
         /// When to come back, if it said.
         retry_after: Option<Duration>,
+        /// What is below it, if the host says.
+        source: Option<Cause>,
     },
     /// A recording has no turn left.
     #[error("the recording has no {what} left after {played}")]

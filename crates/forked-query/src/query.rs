@@ -135,7 +135,8 @@ impl Collected {
         }
         finish.ok_or_else(|| {
             let name = background.name.as_str();
-            ModelError::Cut { provider: if name.is_empty() { "the model" } else { name }.to_owned() }
+            let provider = if name.is_empty() { "the model" } else { name }.to_owned();
+            ModelError::Cut { provider, source: None }
         })
     }
 }
@@ -237,7 +238,10 @@ mod tests {
         let script = Script::answering([Ok(ModelEvent::Usage(usage)), Ok(ModelEvent::Text("{".into()))]);
         let background = BackgroundModel::main(script, "main");
         let error = block_on(forked_query(&background, &params(), query("?"))).unwrap_err();
-        assert_eq!(error, QueryError { error: ModelError::Cut { provider: "main".into() }, usage });
+        assert_eq!(
+            error,
+            QueryError { error: ModelError::Cut { provider: "main".into(), source: None }, usage }
+        );
     }
 
     #[test]

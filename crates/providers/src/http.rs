@@ -7,6 +7,7 @@ mod limiter;
 mod more_fields;
 mod prefix;
 mod prefix_keeper;
+mod problem;
 mod refusals;
 mod retry_after;
 mod retrying_model;
@@ -31,6 +32,8 @@ pub use prefix_keeper::{KeptPrefixes, PrefixKeeper};
 pub use retrying_model::{RetryingModel, WaitCause, Waiting, Waits};
 #[cfg(feature = "bedrock")]
 pub use signing::AwsKeys;
+
+use problem::Problem;
 
 use crate::provider_error::{is_page, shorten};
 use crate::redact::Redactor;
@@ -97,10 +100,11 @@ pub fn choose_tls() {
 impl HttpModel {
     /// A client of this provider; the host brings the key.
     pub fn new(provider: Provider, key: Option<ApiKey>, timeouts: Timeouts) -> Result<Self, ModelError> {
-        let misconfigured =
-            |message: String| ModelError::Misconfigured { provider: provider.name.clone(), message };
+        let misconfigured = |problem: Problem| problem.with(&provider);
         if key.is_none() && provider.key == KeyNeed::Required {
-            return Err(misconfigured(format!("there is no key; set {} to one", provider.key_variable)));
+            return Err(misconfigured(
+                format!("there is no key; set {} to one", provider.key_variable).into(),
+            ));
         }
         let base = url::base_url(&provider).map_err(misconfigured)?;
         let headers = headers::of(&provider).map_err(misconfigured)?;
@@ -117,7 +121,7 @@ impl HttpModel {
                 builder = builder.tls_certs_only([]);
             }
         }
-        let client = builder.build().map_err(|error| misconfigured(reason(error)))?;
+        let client = builder.build().map_err(|error| misconfigured(unsent(error)))?;
         let hide = Redactor::new(key.as_ref().map_or("", ApiKey::text));
         let hide = provider.headers.iter().fold(hide, |hide, header| hide.and(&header.value));
         let hide = base.query_pairs().fold(hide, |hide, (_, value)| hide.and(&value));
@@ -176,7 +180,7 @@ impl HttpModel {
         if response.status() != StatusCode::OK {
             return Err(self.refused(response).await);
         }
-        let dropped = |_| ModelError::Dropped { provider: self.provider.label() };
+        let dropped = |error: reqwest::Error| self.dropped(error);
         let mut body = Vec::new();
         let read = async {
             while let Some(bytes) = response.chunk().await.map_err(dropped)? {
@@ -190,7 +194,11 @@ impl HttpModel {
         let silence =
             |_| ModelError::Timeout { provider: self.provider.label(), after: self.timeouts.first_byte };
         tokio::time::timeout_at(deadline, read).await.map_err(silence)??;
-        String::from_utf8(body).map_err(|_| self.malformed("an answer that is no text"))
+        String::from_utf8(body).map_err(|error| ModelError::Malformed {
+            provider: self.provider.label(),
+            message: "an answer that is no text".to_owned(),
+            source: Some(error.utf8_error().into()),
+        })
     }
 
     /// Whether the server is on this machine, so that nothing leaves it.
@@ -266,10 +274,7 @@ impl HttpModel {
         }
         // They come in the place of those before.
         request = request.headers(self.headers.clone());
-        let request = request.build().map_err(|error| ModelError::Misconfigured {
-            provider: self.provider.name.clone(),
-            message: reason(error),
-        })?;
+        let request = request.build().map_err(|error| unsent(error).with(&self.provider))?;
         #[cfg(feature = "bedrock")]
         let request = self.with_signature(request)?;
         let sent = tokio::time::timeout(self.first_byte_limit(), self.client.execute(request)).await;
@@ -289,27 +294,32 @@ impl HttpModel {
     /// The request, signed where that is wanted.
     #[cfg(feature = "bedrock")]
     fn with_signature(&self, mut request: reqwest::Request) -> Result<reqwest::Request, ModelError> {
-        let failed = |why: String| ModelError::Misconfigured {
-            provider: self.provider.name.clone(),
-            message: format!("the request cannot be signed: {}", self.hide.shorten(&why)),
-        };
         if let Some(signer) = &self.signer {
-            signer.sign(&mut request).map_err(failed)?;
+            signer.sign(&mut request).map_err(|cause| ModelError::Misconfigured {
+                provider: self.provider.name.clone(),
+                message: format!("the request cannot be signed: {}", self.hide.shorten(&cause.to_string())),
+                source: self.hide.cause(cause),
+            })?;
         }
         Ok(request)
     }
 
     fn not_sent(&self, url: &Url, error: reqwest::Error) -> ModelError {
+        let error = error.without_url();
         if !error.is_connect() && !error.is_timeout() {
             // It took the request, or part of it, and hung up.
-            return ModelError::Dropped { provider: self.provider.label() };
+            return self.dropped(error);
         }
         let why = if error.is_timeout() {
             format!("no connection within {} s", self.timeouts.connect.as_secs_f32())
         } else {
-            reason(error)
+            reason(&error)
         };
-        self.provider.unreachable(&url::shown(url), &why, self.key_text())
+        self.provider.not_reached(&url::shown(url), &why, self.hide.cause(error), &self.hide)
+    }
+
+    fn dropped(&self, error: reqwest::Error) -> ModelError {
+        ModelError::Dropped { provider: self.provider.label(), source: self.hide.cause(error.without_url()) }
     }
 
     /// The error in a response that is not a success.
@@ -341,10 +351,6 @@ impl HttpModel {
     fn first_byte_limit(&self) -> Duration {
         const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
         self.timeouts.connect.saturating_add(self.timeouts.first_byte).min(LONGEST)
-    }
-
-    fn key_text(&self) -> &str {
-        self.key.as_ref().map_or("", ApiKey::text)
     }
 
     fn malformed(&self, message: &str) -> ModelError {
@@ -418,13 +424,18 @@ fn redirect(response: &Response) -> String {
 }
 
 /// The innermost cause: the outer ones only say that sending failed.
-fn reason(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
+fn reason(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
     shorten(&cause.to_string())
+}
+
+/// The error where a request cannot even be made.
+fn unsent(error: reqwest::Error) -> Problem {
+    let error = error.without_url();
+    Problem::new(reason(&error), error)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(crate) use page::is_page;
 use crate::Provider;
 use crate::redact::Redactor;
 use crate::wire::{Frames, Framing};
-use headstart_forked_query::ModelError;
+use headstart_forked_query::{Cause, ModelError};
 
 /// Longer messages are cut: a provider that echoes the request would flood the terminal.
 const MESSAGE_CHARS: usize = 300;
@@ -34,13 +34,22 @@ impl Provider {
 
     /// The error where there is no connection.
     pub fn unreachable(&self, url: &str, why: &str, key: &str) -> ModelError {
-        let hide = Redactor::new(key);
-        let message = format!("{}; check that {} runs there, or the base URL", hide.shorten(why), self.name);
-        ModelError::Unreachable { url: hide.hide_in(url), message }
+        self.not_reached(url, why, None, &Redactor::new(key))
     }
 }
 
 impl Provider {
+    pub(crate) fn not_reached(
+        &self,
+        url: &str,
+        why: &str,
+        source: Option<Cause>,
+        hide: &Redactor,
+    ) -> ModelError {
+        let message = format!("{}; check that {} runs there, or the base URL", hide.shorten(why), self.name);
+        ModelError::Unreachable { url: hide.hide_in(url), message, source }
+    }
+
     /// The error of a response with this status. Some servers show the key that they refuse: `hide` takes it out.
     pub(crate) fn error(
         &self,
@@ -130,7 +139,8 @@ impl Provider {
     }
 
     pub(crate) fn malformed(&self, message: impl AsRef<str>, hide: &Redactor) -> ModelError {
-        ModelError::Malformed { provider: self.label(), message: hide.shorten(message.as_ref()) }
+        let message = hide.shorten(message.as_ref());
+        ModelError::Malformed { provider: self.label(), message, source: None }
     }
 
     /// Somebody answers there, but not in this format; `answered` is what they answered with.

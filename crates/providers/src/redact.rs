@@ -1,5 +1,8 @@
 use std::collections::HashSet;
-use std::fmt;
+use std::error::Error;
+use std::{fmt, iter};
+
+use headstart_forked_query::Cause;
 
 use crate::provider_error::{cut, one_line};
 
@@ -47,6 +50,17 @@ impl Redactor {
     /// One line of at most some hundred characters without the key: hidden first, cut then.
     pub(crate) fn shorten(&self, text: &str) -> String {
         cut(&self.hide_in(&one_line(text, READ_CHARS)))
+    }
+
+    /// The error, for the [`source`](std::error::Error::source) of another one; `None` where it, or one below it, shows a key: an error of
+    /// somebody else's cannot be changed.
+    pub(crate) fn cause(&self, error: impl Into<Cause>) -> Option<Cause> {
+        let cause = error.into();
+        let shows_nothing = |text: String| self.hide_in(&text) == text;
+        let mut chain = iter::successors(Some(&*cause as &dyn Error), |error: &&dyn Error| (*error).source());
+        let is_plain =
+            chain.all(|error| shows_nothing(error.to_string()) && shows_nothing(format!("{error:?}")));
+        is_plain.then_some(cause)
     }
 
     /// The text without the key in it, be it escaped as in JSON or not.

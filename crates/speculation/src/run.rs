@@ -187,7 +187,7 @@ impl Run<'_> {
         }
         match answer.finish {
             Some(_) => Ok(()),
-            None => Err(ModelError::Cut { provider: "the model".into() }),
+            None => Err(ModelError::Cut { provider: "the model".into(), source: None }),
         }
     }
 

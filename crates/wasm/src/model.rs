@@ -39,6 +39,7 @@ async fn next(answers: &mut Answers) -> Option<Result<ModelEvent, ModelError>> {
         code,
         message,
         retry_after: retry_after_ms.map(Duration::from_millis),
+        source: None,
     };
     match answer {
         Ok(text) => Some(event_from_json(&text?).map_err(|failure| {

@@ -120,7 +120,7 @@ impl WireHandle {
 
     /// The failure of a host that has not set it up.
     pub fn misconfigured(&self, message: String) -> String {
-        told(ModelError::Misconfigured { provider: self.provider.name.clone(), message })
+        told(ModelError::Misconfigured { provider: self.provider.name.clone(), message, source: None })
     }
 }
 

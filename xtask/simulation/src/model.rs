@@ -97,7 +97,8 @@ fn reading(messages: &[Message], first_of_turn: bool) -> Usage {
 #[async_trait]
 impl Model for SimulatedModel {
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
-        let unknown = || ModelError::Cut { provider: "a prompt that is not in the script".into() };
+        let unknown =
+            || ModelError::Cut { provider: "a prompt that is not in the script".into(), source: None };
         if request.response_schema.is_some() {
             let spoken_of = request.messages.iter().rev().find_map(spoken_of).ok_or_else(unknown)?;
             let (turn, _) = self.script.task(spoken_of).ok_or_else(unknown)?;

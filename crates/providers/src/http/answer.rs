@@ -72,8 +72,8 @@ impl Answer {
             let chunk = tokio::time::timeout(patience, self.response.chunk()).await;
             match chunk {
                 Ok(Ok(Some(bytes))) => self.ready.extend(self.decoder.bytes(&bytes)),
-                // What came whole counts where the connection broke, too.
-                Ok(Ok(None) | Err(_)) => self.ready.extend(self.decoder.end()),
+                Ok(Ok(None)) => self.ready.extend(self.decoder.end()),
+                Ok(Err(broken)) => self.ready.extend(self.decoder.broken(broken.without_url())),
                 Err(_) => self.give_up(after),
             }
         }

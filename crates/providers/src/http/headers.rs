@@ -1,5 +1,6 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+use super::problem::Problem;
 use crate::Provider;
 
 /// What the client itself has to say of a request.
@@ -7,18 +8,20 @@ const OWN: [&str; 6] =
     ["accept", "connection", "content-length", "content-type", "host", "transfer-encoding"];
 
 /// The headers that the host adds. The values are never printed, as the key is not.
-pub(super) fn of(provider: &Provider) -> Result<HeaderMap, String> {
+pub(super) fn of(provider: &Provider) -> Result<HeaderMap, Problem> {
     let mut headers = HeaderMap::new();
     for header in &provider.headers {
         let shown = header.name.escape_debug();
         let name = HeaderName::from_bytes(header.name.as_bytes());
-        let name = name.map_err(|_| format!("\"{shown}\" is no name of a header"))?;
+        let name =
+            name.map_err(|error| Problem::new(format!("\"{shown}\" is no name of a header"), error))?;
         if OWN.contains(&name.as_str()) {
-            return Err(format!("the header {name} is the client's own; leave it out"));
+            return Err(format!("the header {name} is the client's own; leave it out").into());
         }
         let value = HeaderValue::from_str(&header.value);
-        let mut value = value
-            .map_err(|_| format!("the value of the header {name} holds characters that none may hold"))?;
+        let mut value = value.map_err(|error| {
+            Problem::new(format!("the value of the header {name} holds characters that none may hold"), error)
+        })?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }

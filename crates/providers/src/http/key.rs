@@ -2,6 +2,7 @@ use std::fmt;
 
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
+use super::problem::Problem;
 use crate::{KeyHeader, Provider};
 use headstart_forked_query::ModelError;
 
@@ -21,9 +22,10 @@ impl ApiKey {
             KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {}", self.0)),
             KeyHeader::Named(name) => (HeaderName::from_static(name), self.0.clone()),
         };
-        let mut value = HeaderValue::from_str(&text).map_err(|_| ModelError::Misconfigured {
-            provider: provider.name.clone(),
-            message: format!("the key holds characters that no key has; check {}", provider.key_variable),
+        let mut value = HeaderValue::from_str(&text).map_err(|error| {
+            let message =
+                format!("the key holds characters that no key has; check {}", provider.key_variable);
+            Problem::new(message, error).with(provider)
         })?;
         value.set_sensitive(true);
         Ok((name, value))

@@ -4,6 +4,7 @@ use std::time::Duration;
 use futures::{StreamExt, stream};
 
 use super::HttpModel;
+use super::problem::Problem;
 use crate::Wire;
 use crate::gemini::{self, CachedPrefix};
 use headstart_forked_query::{EventStream, ModelError, ModelEvent, ModelRequest, Usage};
@@ -17,10 +18,9 @@ impl HttpModel {
     pub(super) fn keeps_prefixes(&self) -> Result<&gemini::Options, ModelError> {
         match &self.provider.wire {
             Wire::Gemini(options) => Ok(options),
-            _ => Err(ModelError::Misconfigured {
-                provider: self.provider.name.clone(),
-                message: "only Gemini keeps prefixes by name; leave them out".into(),
-            }),
+            _ => {
+                Err(Problem::from("only Gemini keeps prefixes by name; leave them out").with(&self.provider))
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use reqwest::Request;
 use reqwest::header::{HeaderName, HeaderValue};
 
 use crate::Clock;
+use headstart_forked_query::Cause;
 
 /// The keys of an AWS account, and where its requests go. They sign, and are neither sent nor printed.
 #[derive(Clone)]
@@ -43,8 +44,8 @@ impl fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// Adds the headers of the signature. The error is in words, without a key.
-    pub(super) fn sign(&self, request: &mut Request) -> Result<(), String> {
+    /// Adds the headers of the signature.
+    pub(super) fn sign(&self, request: &mut Request) -> Result<(), Cause> {
         let AwsKeys { access_key_id, secret_access_key, session_token, region } = self.keys.clone();
         let identity =
             Credentials::new(access_key_id, secret_access_key, session_token, None, "headstart").into();
@@ -54,8 +55,7 @@ impl Signer {
             .name("bedrock")
             .time(UNIX_EPOCH + (self.clock)())
             .settings(SigningSettings::default())
-            .build()
-            .map_err(|error| error.to_string())?
+            .build()?
             .into();
         let body = request.body().and_then(|body| body.as_bytes()).unwrap_or_default();
         let headers =
@@ -63,12 +63,11 @@ impl Signer {
         let method = request.method().as_str();
         let signable =
             SignableRequest::new(method, request.url().as_str(), headers, SignableBody::Bytes(body));
-        let signable = signable.map_err(|error| error.to_string())?;
-        let (instructions, _) = sign(signable, &params).map_err(|error| error.to_string())?.into_parts();
+        let (instructions, _) = sign(signable?, &params)?.into_parts();
         let (added, _) = instructions.into_parts();
         for header in added {
             let name = HeaderName::from_static(header.name());
-            let mut value = HeaderValue::from_str(header.value()).map_err(|error| error.to_string())?;
+            let mut value = HeaderValue::from_str(header.value())?;
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
         }

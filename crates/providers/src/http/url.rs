@@ -1,17 +1,19 @@
 use reqwest::Url;
 
+use super::problem::Problem;
 use crate::Provider;
 use crate::provider_error::shorten;
 
 /// The base URL without what the wire format adds, or what people copy along with it. Its query stays: some services want the
 /// version of their interface there.
-pub(super) fn base_url(provider: &Provider) -> Result<Url, String> {
+pub(super) fn base_url(provider: &Provider) -> Result<Url, Problem> {
     let base = &provider.base_url;
     let shown = shorten(&without_secrets(base));
     let wrong = |why: &str| format!("the base URL {shown:?} {why}; it looks like https://HOST/v1");
-    let mut url = Url::parse(base.trim()).map_err(|error| wrong(&format!("is not valid ({error})")))?;
+    let mut url = Url::parse(base.trim())
+        .map_err(|error| Problem::new(wrong(&format!("is not valid ({error})")), error))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong("is neither http nor https"));
+        return Err(wrong("is neither http nor https").into());
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err("the base URL holds a user name or password; they belong in the key".into());
@@ -151,7 +153,7 @@ mod tests {
         for (provider, base, expected) in cases {
             let provider = provider.at(base);
             let found = base_url(&provider).map(|url| request_url(&url, &provider, "a?b").to_string());
-            let found = found.unwrap_or_else(|error| error.replace(example, ""));
+            let found = found.unwrap_or_else(|error| error.to_string().replace(example, ""));
             assert_eq!(found, expected, "{base}");
         }
     }

@@ -9,7 +9,7 @@ use super::{Answer, Frames, Framing, MAX_EVENT_BYTES, Reader, Wrong};
 use crate::Provider;
 use crate::redact::Redactor;
 use headstart_forked_query::json::ObjectEnd;
-use headstart_forked_query::{FinishReason, Message, ModelError, ModelEvent, ModelRequest, Usage};
+use headstart_forked_query::{Cause, FinishReason, Message, ModelError, ModelEvent, ModelRequest, Usage};
 
 /// The longest answer that is read, all its events together.
 pub const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
@@ -34,6 +34,8 @@ pub struct Decoder {
     /// What came so far, until the first event of the format has.
     stranger: Option<Stranger>,
     hide: Redactor,
+    /// What the connection failed with.
+    broken: Option<Cause>,
     /// Whether the server has said what the request cost.
     has_cost: bool,
     /// Where the request is a question, whose answer is one JSON object.
@@ -62,6 +64,7 @@ impl Decoder {
             state: State::Open,
             stranger: Some(Stranger::default()),
             hide: Redactor::default(),
+            broken: None,
             has_cost: false,
             question: request.response_schema.as_ref().map(|_| ObjectEnd::default()),
         }
@@ -184,6 +187,13 @@ impl Decoder {
         events
     }
 
+    /// The same where the connection broke: what came whole counts, and the error says what it broke with.
+    #[cfg(feature = "http")]
+    pub(crate) fn broken(&mut self, cause: impl Into<Cause>) -> Vec<Result<ModelEvent, ModelError>> {
+        self.broken = self.hide.cause(cause);
+        self.end()
+    }
+
     /// Whether the provider has said that the answer is complete, though the stream may go on (with the usage).
     pub fn is_complete(&self) -> bool {
         self.finish_reason().is_some()
@@ -230,7 +240,8 @@ impl Decoder {
         }
         self.state = State::Closed;
         let Some(finish) = self.finish_reason() else {
-            return self.failed(self.incomplete());
+            let incomplete = self.incomplete();
+            return self.failed(incomplete);
         };
         match self.answer.take_calls(&mut self.ids) {
             Ok(calls) => {
@@ -257,12 +268,15 @@ impl Decoder {
     }
 
     /// What it is that ended before it was complete.
-    fn incomplete(&self) -> ModelError {
+    fn incomplete(&mut self) -> ModelError {
+        let source = self.broken.take();
         if self.stranger.as_ref().is_some_and(Stranger::is_silent) {
-            return ModelError::Dropped { provider: self.provider.label() };
+            return ModelError::Dropped { provider: self.provider.label(), source };
         }
         let stranger = self.stranger.as_ref().filter(|stranger| !stranger.may_be_cut(self.frames.framing()));
-        let Some(stranger) = stranger else { return ModelError::Cut { provider: self.provider.label() } };
+        let Some(stranger) = stranger else {
+            return ModelError::Cut { provider: self.provider.label(), source };
+        };
         // An error that somebody forgot to put into an event.
         match stranger.error() {
             Some(error) => self.provider.error_in_stream(&error, &self.hide),
@@ -276,7 +290,11 @@ impl Decoder {
                 let said = self.stranger.as_ref().map(Stranger::said);
                 self.provider.wrong_server(&said.unwrap_or_default(), &self.hide)
             }
-            Wrong::Shape(error) => self.malformed(format!("{error} in: {data}")),
+            Wrong::Shape(error) => ModelError::Malformed {
+                provider: self.provider.label(),
+                message: self.hide.shorten(&format!("{error} in: {data}")),
+                source: self.hide.cause(error),
+            },
             Wrong::Meaning(message) => self.malformed(message),
             Wrong::Error(error) => self.provider.error_in_stream(&error, &self.hide),
         }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod asked;
+mod causes;
 mod faults;
 mod formats;
 mod habits;

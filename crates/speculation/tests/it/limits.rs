@@ -211,7 +211,7 @@ impl Model for Babbler {
         // A test that would not end otherwise.
         let end = stream::once(async move {
             stop.store(true, Ordering::SeqCst);
-            Err(ModelError::Cut { provider: "test".into() })
+            Err(ModelError::Cut { provider: "test".into(), source: None })
         });
         Ok(words.chain(end).boxed())
     }

@@ -309,7 +309,7 @@ fn work_that_is_given_up_or_out_of_time_in_a_part_leaves_nothing_of_it() {
 #[test]
 fn a_part_whose_model_fails_is_taken_back_ahead_and_stands_in_a_turn() {
     let answers = || {
-        let fails = Answer::Fails(ModelError::Cut { provider: "the model".into() });
+        let fails = Answer::Fails(ModelError::Cut { provider: "the model".into(), source: None });
         [calls([task("do it")]), calls([edit()]), fails, says("Done.")]
     };
     let in_turn = bench(ApprovalMode::AutoEdit, answers());

@@ -37,6 +37,7 @@ pub(super) fn deed(request: &ModelRequest) -> Result<Vec<ModelEvent>, ModelError
             return Err(ModelError::Misconfigured {
                 provider: "a test".to_owned(),
                 message: "no such model".to_owned(),
+                source: None,
             });
         }
         "panic" => panic!("the model panics"),

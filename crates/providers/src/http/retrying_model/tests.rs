@@ -110,7 +110,7 @@ async fn nothing_is_asked_again_once_a_piece_was_given_or_where_it_would_not_hel
         vec![Ok(ModelEvent::Thought("hm".into())), Err(limited(None))],
         vec![Ok(usage()), Err(unauthorized.clone())],
         vec![Err(unauthorized)],
-        vec![Err(ModelError::Cut { provider: "x".into() })],
+        vec![Err(ModelError::Cut { provider: "x".into(), source: None })],
         vec![Err(limited(Some(3_600)))],
         vec![],
     ];

@@ -92,8 +92,8 @@ fn any_end_is_a_cut_or_the_end() {
                     let before = before.strip_suffix(&[untold]).unwrap_or(before);
                     let name = provider.label();
                     let expected = match place {
-                        0 => ModelError::Dropped { provider: name },
-                        _ => ModelError::Cut { provider: name },
+                        0 => ModelError::Dropped { provider: name, source: None },
+                        _ => ModelError::Cut { provider: name, source: None },
                     };
                     assert_eq!(*error, expected);
                     assert!(whole.starts_with(before), "{} cut at {place}: {events:?}", provider.name);

@@ -1,0 +1,34 @@
+use std::fmt;
+
+use crate::Provider;
+use headstart_forked_query::{Cause, ModelError};
+
+/// Why no request can be made, as the host set it up: in words without a key.
+#[derive(Debug)]
+pub(super) struct Problem {
+    message: String,
+    source: Option<Cause>,
+}
+
+impl Problem {
+    pub(super) fn new(message: impl Into<String>, found: impl Into<Cause>) -> Self {
+        Self { message: message.into(), source: Some(found.into()) }
+    }
+
+    pub(super) fn with(self, provider: &Provider) -> ModelError {
+        let Self { message, source } = self;
+        ModelError::Misconfigured { provider: provider.name.clone(), message, source }
+    }
+}
+
+impl<T: Into<String>> From<T> for Problem {
+    fn from(message: T) -> Self {
+        Self { message: message.into(), source: None }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
