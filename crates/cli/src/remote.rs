@@ -251,7 +251,7 @@ impl Remote {
         Err(Failed::Told(match failure {
             Failure::TreeChanged => return Ok(None),
             Failure::NoView => self.no_view(&why),
-            Failure::Call => ToolError::Failed { message: why },
+            Failure::Call => ToolError::failed(why),
             Failure::Quota => ToolError::Quota { message: why },
         }))
     }
@@ -261,7 +261,7 @@ impl Remote {
     }
 
     fn no_view(&self, why: &str) -> ToolError {
-        ToolError::NoView { why: format!("{}: {why}", self.name()) }
+        ToolError::no_view(format!("{}: {why}", self.name()))
     }
 
     /// The view is not needed any more.

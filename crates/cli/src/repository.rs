@@ -43,7 +43,7 @@ impl GitRepository {
         asked: Asked,
         rules: &GateContext,
     ) -> Result<CommandOutput, ToolError> {
-        let failed = |message: String| ToolError::Failed { message };
+        let failed = |message: String| ToolError::failed(message);
         let line = shell_line(["git", "-c", "core.quotepath=off"].iter().chain(words));
         // What is closed is no part of what is asked: whoever asks names the files, all of them open.
         let open = DenyRules::default().with_secrets_open();
@@ -119,10 +119,10 @@ impl Repository for GitRepository {
 fn refused(done: &CommandOutput) -> ToolError {
     if ["bad revision 'HEAD'", "ambiguous argument 'HEAD'"].iter().any(|said| done.output.contains(said)) {
         let message = "the repository has no commit yet, so there is nothing to compare with".to_owned();
-        return ToolError::Failed { message };
+        return ToolError::failed(message);
     }
     let said = done.output.lines().next().unwrap_or("nothing");
-    ToolError::Failed { message: format!("git does not tell it: {said}") }
+    ToolError::failed(format!("git does not tell it: {said}"))
 }
 
 /// What `git status --porcelain=v1 -z` says.

@@ -92,11 +92,11 @@ impl BashRunner {
 
     /// The folder on disk; neither a link nor a change meanwhile leads out of the workspace.
     fn directory(&self, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
-        let failed = |message: String| ToolError::Failed { message };
+        let failed = |message: String| ToolError::failed(message);
         let named = self.root.join(OsStr::from_bytes(path.as_bytes()));
-        let real = named
-            .canonicalize()
-            .map_err(|_| failed(format!("{path} is not on disk, and a command cannot run in it")))?;
+        let real = named.canonicalize().map_err(|error| {
+            ToolError::caused(format!("{path} is not on disk, and a command cannot run in it"), error)
+        })?;
         if !real.starts_with(&self.root) {
             return Err(failed(format!("{path} leads out of the workspace, and a command cannot run in it")));
         }
@@ -138,12 +138,11 @@ impl BashRunner {
         let directory = self.directory(&request.directory)?;
         let mut environment = self.environment(request.surroundings);
         let proven = machine::prove(&request.command, &self.root, &self.git, &self.clean).await;
-        let proven = proven.map_err(|need| ToolError::Failed { message: need.to_string() })?;
+        let proven = proven.map_err(ToolError::of)?;
         environment.extend(proven.environment.iter().map(|(name, value)| (name.into(), value.into())));
-        let scratch =
-            tempfile::Builder::new().prefix("headstart-").tempdir().map_err(|error| not_started(&error))?;
+        let scratch = tempfile::Builder::new().prefix("headstart-").tempdir().map_err(not_started)?;
         let unasked = request.surroundings == Surroundings::Clean;
-        let bash = Self::bash(&environment).map_err(|error| not_started(&error))?;
+        let bash = Self::bash(&environment).map_err(not_started)?;
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
                 let closes = request.secrets == Secrets::Closed;
@@ -167,11 +166,11 @@ impl BashRunner {
     /// A signal that asks this process to end is passed on. The limits of the request do not count.
     pub(crate) async fn run_attached(&self, request: &CommandRequest) -> Result<ExitStatus, ToolError> {
         let mut ready = self.ready(request).await?;
-        let mut signals = Signals::new().map_err(|error| not_started(&error))?;
-        let mut child = ready.process.spawn().map_err(|error| not_started(&error))?;
+        let mut signals = Signals::new().map_err(not_started)?;
+        let mut child = ready.process.spawn().map_err(not_started)?;
         loop {
             tokio::select! {
-                exited = child.wait() => return exited.map_err(|error| lost(&error)),
+                exited = child.wait() => return exited.map_err(lost),
                 signal = signals.next() => {
                     // Not waited for yet, so the id is its own. Where it ended meanwhile, there is nothing to pass on.
                     let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
@@ -192,12 +191,12 @@ pub(crate) fn holds_a_secret(path: &WorkspacePath) -> bool {
     DenyRules::default().secret(path).is_some()
 }
 
-fn not_started(error: &io::Error) -> ToolError {
-    ToolError::Failed { message: format!("the command cannot be started: {error}") }
+fn not_started(error: io::Error) -> ToolError {
+    ToolError::caused(format!("the command cannot be started: {error}"), error)
 }
 
-fn lost(error: &io::Error) -> ToolError {
-    ToolError::Failed { message: format!("the command was lost: {error}") }
+fn lost(error: io::Error) -> ToolError {
+    ToolError::caused(format!("the command was lost: {error}"), error)
 }
 
 #[async_trait]
@@ -235,12 +234,12 @@ impl BashRunner {
     ) -> Result<CommandOutput, ToolError> {
         let deadline = Instant::now().checked_add(request.time_limit);
         let ready = self.ready(&request).await?;
-        let mut running = start(ready.process).map_err(|error| not_started(&error))?;
+        let mut running = start(ready.process).map_err(not_started)?;
         let done = running.finish(deadline, KeptOutput::new(request.output_limit), Told::to(hears)).await?;
         match Confinement::refusal(done.exit_code, &done.output) {
-            Some(reason) if request.surroundings == Surroundings::Clean => Err(ToolError::Failed {
-                message: format!("the command was not run: it cannot be confined here: {reason}"),
-            }),
+            Some(reason) if request.surroundings == Surroundings::Clean => Err(ToolError::failed(format!(
+                "the command was not run: it cannot be confined here: {reason}"
+            ))),
             _ => Ok(done),
         }
     }
@@ -304,7 +303,6 @@ impl Running {
         mut kept: KeptOutput,
         mut told: Told<'_>,
     ) -> Result<CommandOutput, ToolError> {
-        let failed = |error: io::Error| lost(&error);
         let Self { group, child, output } = self;
         let mut buffer = vec![0; 64 * 1024];
         let mut status: Option<ExitStatus> = None;
@@ -316,12 +314,12 @@ impl Running {
             let mut alarm = pin!(wait_until(until));
             tokio::select! {
                 exited = child.wait(), if status.is_none() => {
-                    status = Some(exited.map_err(failed)?);
+                    status = Some(exited.map_err(lost)?);
                     // What it left in the background ends with it.
                     group.end();
                     until = Some(Instant::now() + DRAIN);
                 }
-                read = output.read(&mut buffer), if open => match read.map_err(failed)? {
+                read = output.read(&mut buffer), if open => match read.map_err(lost)? {
                     0 => open = false,
                     length => {
                         kept.push(&buffer[..length]);

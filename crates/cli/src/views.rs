@@ -262,7 +262,7 @@ impl Views {
     /// As the port has it.
     pub(crate) async fn run(self: &Arc<Self>, request: ViewRequest) -> Result<ViewOutput, ToolError> {
         if let Support::None { why } = &self.support {
-            return Err(ToolError::NoView { why: why.clone() });
+            return Err(ToolError::no_view(why));
         }
         let id = request.view.clone();
         let held = self.hold(&id);
@@ -272,7 +272,7 @@ impl Views {
         ends.disarm();
         // For the step above, which has a view of its own.
         self.prepare();
-        ran.unwrap_or_else(|error| Err(ToolError::NoView { why: error.to_string() }))
+        ran.unwrap_or_else(|error| Err(ToolError::no_view_of(error)))
     }
 
     fn run_blocking(&self, held: &Held, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
@@ -341,7 +341,7 @@ impl Views {
         opened.view.lay(&request.below).map_err(of_view)?;
         self.repository.show(&mut opened, &request.git).map_err(|why| {
             let why = format!("the commits made ahead cannot be shown in it: {why}");
-            ToolError::NoView { why }
+            ToolError::no_view(why)
         })?;
         Ok(Open { opened, below: Arc::clone(&request.below), left: Vec::new() })
     }
@@ -349,7 +349,7 @@ impl Views {
     fn run_in(&self, opened: &mut Opened, request: &ViewRequest) -> Result<ViewOutput, ToolError> {
         let view = &mut opened.view;
         let closed = self.looks.closed(view.workspace(), &request.deny, request.secrets);
-        let closed = closed.map_err(|error| ToolError::NoView { why: error.to_string() })?;
+        let closed = closed.map_err(ToolError::no_view_of)?;
         view.hide(&closed).map_err(of_view)?;
         view.show(&request.staged).map_err(of_view)?;
         if request.command.contains("git") {
@@ -480,11 +480,9 @@ fn tier_of(tier: headstart_shadow::Tier) -> Tier {
 /// What the model can act on stays an error of the call; all else means that there is no view.
 fn of_view(error: ShadowError) -> ToolError {
     match error {
-        ShadowError::Command { .. } | ShadowError::Read { .. } => {
-            ToolError::Failed { message: error.to_string() }
-        }
+        ShadowError::Command { .. } | ShadowError::Read { .. } => ToolError::of(error),
         ShadowError::Tree(error) => error.into(),
-        error => ToolError::NoView { why: error.to_string() },
+        error => ToolError::no_view_of(error),
     }
 }
 

@@ -102,7 +102,7 @@ impl From<IntelError> for ToolError {
     fn from(error: IntelError) -> Self {
         match error {
             IntelError::Tree(error) => error.into(),
-            error => Self::Failed { message: error.to_string() },
+            error => Self::of(error),
         }
     }
 }

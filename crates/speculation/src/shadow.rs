@@ -70,7 +70,7 @@ impl Shadow {
             let ran = tools.run_in_view(call, overlay, permitted, &self.view, self.below(), git.clone());
             let InView { output, ran } = match ran.await {
                 Ok(ran) => ran,
-                Err(ToolError::NoView { why }) => return Err(no_view(permitted, &why)),
+                Err(ToolError::NoView { why, .. }) => return Err(no_view(permitted, &why)),
                 Err(ToolError::Quota { .. }) => return Err(Cut::Limit(Limit::Staged)),
                 Err(error) => return Ok(Ran::failed(error.to_string())),
             };

@@ -74,9 +74,7 @@ impl Tool for Task {
     }
 
     async fn run(&self, _args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
-        Err(ToolError::Failed {
-            message: "sub-tasks are not declared to the gate here, so none is run".to_owned(),
-        })
+        Err(ToolError::failed("sub-tasks are not declared to the gate here, so none is run"))
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::connection::client;
+use crate::trouble::Trouble;
 use crate::untrusted::{MAX_TEXT, clean, clean_schema};
 
 /// Bytes of an answer that are read.
@@ -47,24 +48,29 @@ impl HttpTool {
         Ok(Self { schema, arguments, url: config.url.clone(), timeout: config.timeout, client: client()? })
     }
 
-    async fn ask(&self, args: Map<String, Value>, workspace: &str) -> Result<ToolOutput, String> {
-        let lost = |error: reqwest::Error| clean(&error.without_url().to_string(), 500);
+    async fn ask(&self, args: Map<String, Value>, workspace: &str) -> Result<ToolOutput, Trouble> {
+        let lost = |error: reqwest::Error| {
+            let error = error.without_url();
+            Trouble::new(clean(&error.to_string(), 500), error)
+        };
         let request = self.client.post(&self.url).json(&json!({ "arguments": args }));
         let mut answer = request.send().await.map_err(lost)?;
         let status = answer.status();
         let mut body = Vec::new();
         while let Some(piece) = answer.chunk().await.map_err(lost)? {
             if MAX_ANSWER < body.len() + piece.len() {
-                return Err(format!("its answer is longer than {MAX_ANSWER} bytes"));
+                return Err(format!("its answer is longer than {MAX_ANSWER} bytes").into());
             }
             body.extend_from_slice(&piece);
         }
         if !status.is_success() {
             let words = clean(String::from_utf8_lossy(&body).trim(), 500);
-            return Err(format!("it answered {status}{}{words}", if words.is_empty() { "" } else { ": " }));
+            return Err(
+                format!("it answered {status}{}{words}", if words.is_empty() { "" } else { ": " }).into()
+            );
         }
         let wrong = || "its answer is not of the form {\"output\": [{\"content\": …}]}".to_owned();
-        let answer: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
+        let answer: Value = serde_json::from_slice(&body).map_err(|error| Trouble::new(wrong(), error))?;
         let items = answer.get("output").and_then(Value::as_array).ok_or_else(wrong)?;
         let output = ToolOutput::of(items.iter().map(|item| self.item(item, workspace)));
         let text = output.text();
@@ -111,12 +117,12 @@ impl Tool for HttpTool {
             .arguments
             .checked(args)
             .map_err(|message| ToolError::InvalidArgument { tool: name.clone(), message })?;
-        let failed = |cause: String| ToolError::Failed { message: format!("http tool {name}: {cause}") };
+        let failed = |cause: Trouble| cause.told(|why| format!("http tool {name}: {why}")).into_error();
         if !context.attended {
-            return Err(failed("it is not asked ahead of its user".to_owned()));
+            return Err(failed("it is not asked ahead of its user".to_owned().into()));
         }
         let late = || format!("it did not answer within {} s", self.timeout.as_secs());
         let answered = tokio::time::timeout(self.timeout, self.ask(args, &context.gate.workspace)).await;
-        answered.unwrap_or_else(|_| Err(late())).map_err(failed)
+        answered.unwrap_or_else(|_| Err(late().into())).map_err(failed)
     }
 }

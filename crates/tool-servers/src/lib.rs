@@ -59,6 +59,7 @@ mod process;
 mod server;
 mod servers;
 mod tool;
+mod trouble;
 mod untrusted;
 mod web;
 

@@ -55,7 +55,7 @@ impl ServerTool {
     }
 
     fn failed(&self, cause: &str) -> ToolError {
-        ToolError::Failed { message: format!("tool server {}: {cause}", self.server()) }
+        ToolError::failed(format!("tool server {}: {cause}", self.server()))
     }
 }
 

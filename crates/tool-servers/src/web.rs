@@ -23,6 +23,7 @@ use self::fetch::Fetcher;
 pub(crate) use self::fetch::{client as client_to, lost};
 use self::search::Search;
 pub use self::search::{SearchConfig, SearchRequest};
+use crate::trouble::Trouble;
 
 /// Characters of a page that are given.
 const MOST_CHARS: usize = 20_000;
@@ -74,7 +75,11 @@ impl Tool for FetchUrl {
         let arguments = Arguments::new(&ours::FETCH_URL, args, &["url"])?;
         let url = arguments.required_text("url")?;
         attended(&ours::FETCH_URL.name, context)?;
-        let page = self.fetcher.fetch(url).await.map_err(|cause| failed(&format!("{url}: {cause}")))?;
+        let page = self
+            .fetcher
+            .fetch(url)
+            .await
+            .map_err(|cause| failed(cause.told(|why| format!("{url}: {why}"))))?;
         let told = page.told(MOST_CHARS, context.limits.output_bytes.saturating_sub(FOR_NOTES));
         let address = crate::clean(&page.address, 2_000);
         let uri = Some(ItemUri::Url(address.clone()));
@@ -112,7 +117,7 @@ impl Tool for SearchWeb {
             return Err(arguments.invalid("the argument query is empty"));
         }
         attended(&ours::SEARCH_WEB.name, context)?;
-        self.search.ask(query).await.map_err(|cause| failed(&cause))
+        self.search.ask(query).await.map_err(failed)
     }
 }
 
@@ -121,9 +126,9 @@ fn attended(name: &str, context: ToolContext<'_>) -> Result<(), ToolError> {
     if context.attended {
         return Ok(());
     }
-    Err(failed(&format!("{name} is not used ahead of its user")))
+    Err(failed(format!("{name} is not used ahead of its user").into()))
 }
 
-fn failed(message: &str) -> ToolError {
-    ToolError::Failed { message: crate::clean(message, 2_000) }
+fn failed(cause: Trouble) -> ToolError {
+    cause.told(|why| crate::clean(&why, 2_000)).into_error()
 }

@@ -1,6 +1,8 @@
 //! A server behind an address (streamable HTTP) that drips, drops, refuses and forgets; and tools behind one address.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::error::Error;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -349,6 +351,27 @@ async fn what_it_answers_has_names_and_places() {
     let address = |address: &str| Some(ItemUri::Url(address.to_owned()));
     let places: Vec<_> = items.into_iter().map(|item| item.uri).collect();
     assert_eq!(places, [address("https://ci.example.org/7"), Some(file), address("file:///etc/passwd")]);
+}
+
+#[tokio::test]
+async fn what_a_failure_comes_from_is_below_it() {
+    let (url, _) = answers("200 OK", "<html>").await;
+    let error = call(&http_tool(&url), true, json!({ "n": 5 })).await.unwrap_err();
+    let json = error.source().and_then(<dyn Error>::downcast_ref::<serde_json::Error>);
+    assert!(json.is_some_and(serde_json::Error::is_syntax), "{error:?}");
+
+    let unused = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let secret = "sk-in-the-address";
+    let tool = http_tool(&format!("http://{unused}/?key={secret}"));
+    let error = call(&tool, true, json!({ "n": 5 })).await.unwrap_err();
+    let (mut below, mut refused) = (error.source(), None);
+    while let Some(cause) = below {
+        refused = refused.or(cause.downcast_ref::<io::Error>().map(io::Error::kind));
+        assert!(!format!("{cause} {cause:?}").contains(secret), "{cause:?}");
+        below = cause.source();
+    }
+    assert_eq!(refused, Some(io::ErrorKind::ConnectionRefused), "{error:?}");
+    assert!(!format!("{error} {error:?}").contains(secret), "{error:?}");
 }
 
 // Row: S54

@@ -62,6 +62,6 @@ impl ProjectSearch {
             }
             search(&view, &query, budget, moment.recent, &Weights::for_view(&view))
         });
-        hits.await?.map_err(|error| look::failed(&error.to_string()))
+        hits.await?.map_err(ToolError::of)
     }
 }

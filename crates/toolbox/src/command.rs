@@ -110,7 +110,7 @@ pub struct CommandOutput {
 /// /// Runs what nobody was asked about in a virtual machine that holds a copy of the workspace, and nothing else.
 /// struct MachineRunner;
 ///
-/// # fn failed(message: String) -> ToolError { ToolError::Failed { message } }
+/// # fn failed(message: String) -> ToolError { ToolError::failed(message) }
 /// # fn in_machine(_: &str, _: std::collections::BTreeMap<String, String>) -> CommandOutput {
 /// #     CommandOutput { output: String::new(), exit_code: Some(0), timed_out: false, truncated: false }
 /// # }
@@ -168,8 +168,8 @@ pub trait CommandRunner: Send + Sync {
     /// Runs a command to its end in a view, and gives what it wrote there.
     async fn run_in_view(&self, _request: ViewRequest) -> Result<ViewOutput, ToolError> {
         match self.views() {
-            Support::None { why } => Err(ToolError::NoView { why }),
-            Support::Views { .. } => Err(ToolError::NoView { why: "this runner makes no view".to_owned() }),
+            Support::None { why } => Err(ToolError::no_view(why)),
+            Support::Views { .. } => Err(ToolError::no_view("this runner makes no view")),
         }
     }
 

@@ -16,7 +16,7 @@ pub(crate) fn is_binary(content: &[u8]) -> bool {
 /// The content of the text file at a path.
 pub(crate) async fn read_text(path: &WorkspacePath, context: ToolContext<'_>) -> Result<Vec<u8>, ToolError> {
     let metadata = context.view.metadata(path).await?;
-    let refused = |message: String| Err(ToolError::Failed { message });
+    let refused = |message: String| Err(ToolError::failed(message));
     match metadata.kind {
         EntryKind::File => {}
         EntryKind::Directory => return refused(format!("{path} is a directory; ls shows what is in it")),

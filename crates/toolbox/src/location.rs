@@ -12,8 +12,7 @@ const MAX_LINKS: usize = 40;
 ///
 /// Links are resolved here, and not left to the tree, because a rule on the real path counts for every name of it.
 pub(crate) async fn locate(path: &str, context: ToolContext<'_>) -> Result<WorkspacePath, ToolError> {
-    let named = WorkspacePath::resolve(path, &context.gate.workspace)
-        .map_err(|error| ToolError::Failed { message: error.to_string() })?;
+    let named = WorkspacePath::resolve(path, &context.gate.workspace).map_err(ToolError::of)?;
     refuse_denied(&named, &named, context)?;
     follow_links(&named, context).await
 }
@@ -42,13 +41,11 @@ pub(crate) async fn locate_for_write(
             let message = format!(
                 "{named} leads into {folder} through a symbolic link and is not written; name {real} itself"
             );
-            return Err(ToolError::Failed { message });
+            return Err(ToolError::failed(message));
         }
     }
     if real.is_root() {
-        return Err(ToolError::Failed {
-            message: format!("{named} is the workspace itself; name a file in it"),
-        });
+        return Err(ToolError::failed(format!("{named} is the workspace itself; name a file in it")));
     }
     Ok(real)
 }
@@ -67,7 +64,7 @@ fn refuse_denied(
         (None, false) => return Ok(()),
     };
     let how = if named == real { "is" } else { "leads through a symbolic link to a path that is" };
-    Err(ToolError::Failed { message: format!("{named} {how} {why}") })
+    Err(ToolError::failed(format!("{named} {how} {why}")))
 }
 
 async fn follow_links(path: &WorkspacePath, context: ToolContext<'_>) -> Result<WorkspacePath, ToolError> {

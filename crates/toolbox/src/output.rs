@@ -116,7 +116,9 @@ pub(crate) fn within(text: String, limit: usize) -> String {
 /// The same for an error.
 pub(crate) fn error_within(error: ToolError, limit: usize) -> ToolError {
     match error {
-        ToolError::Failed { message } => ToolError::Failed { message: within(message, limit) },
+        ToolError::Failed { message, source } => {
+            ToolError::Failed { message: within(message, limit), source }
+        }
         ToolError::InvalidArgument { tool, message } => {
             ToolError::InvalidArgument { tool, message: within(message, limit) }
         }

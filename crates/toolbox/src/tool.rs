@@ -1,7 +1,8 @@
+use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use headstart_forked_query::ToolSchema;
+use headstart_forked_query::{Cause, ToolSchema};
 use headstart_overlay_fs::{Overlay, TreeError, WorkspacePath};
 use headstart_tool_gate::{GateContext, Hardened};
 use serde_json::{Map, Value};
@@ -83,12 +84,16 @@ pub enum ToolError {
     Failed {
         /// What went wrong and what to do.
         message: String,
+        /// The error that it comes from, where there is one; no model sees it.
+        source: Option<Cause>,
     },
     /// The command was to run in a view, and there is none: nothing ran.
     #[error("there is no view to run it in: {why}")]
     NoView {
         /// Why, in words for the user.
         why: String,
+        /// The error that it comes from, where there is one.
+        source: Option<Cause>,
     },
     /// The overlay is full: the whole speculation ends, not only this call.
     #[error("{message}")]
@@ -98,13 +103,39 @@ pub enum ToolError {
     },
 }
 
+impl ToolError {
+    /// The tool ran and failed, which no other error says.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), source: None }
+    }
+
+    /// The tool ran and failed because of this.
+    pub fn caused(message: impl Into<String>, cause: impl Into<Cause>) -> Self {
+        Self::Failed { message: message.into(), source: Some(cause.into()) }
+    }
+
+    /// The tool ran and failed because of this error, in whose words the model is told.
+    pub fn of(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::caused(error.to_string(), error)
+    }
+
+    /// There is no view for the command, which no other error says.
+    pub fn no_view(why: impl Into<String>) -> Self {
+        Self::NoView { why: why.into(), source: None }
+    }
+
+    /// There is no view for the command because of this error, in whose words the user is told.
+    pub fn no_view_of(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::NoView { why: error.to_string(), source: Some(error.into()) }
+    }
+}
+
 /// A quota stays a quota; every other refusal of the tree is a failure of this call.
 impl From<TreeError> for ToolError {
     fn from(error: TreeError) -> Self {
-        let message = error.to_string();
         match error {
-            TreeError::Quota { .. } => Self::Quota { message },
-            _ => Self::Failed { message },
+            TreeError::Quota { .. } => Self::Quota { message: error.to_string() },
+            _ => Self::of(error),
         }
     }
 }
@@ -135,5 +166,34 @@ pub trait Tool: Send + Sync {
         context: ToolContext<'_>,
     ) -> Result<ToolOutput, ToolError> {
         self.run(args, context).await.map(ToolOutput::Text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use headstart_overlay_fs::SystemError;
+
+    use super::*;
+    use crate::output::error_within;
+
+    /// Also where its words are cut, for a model reads the words and a program the cause.
+    #[test]
+    fn the_answer_of_the_system_is_below_the_failure_of_a_tool() {
+        let path = WorkspacePath::parse("a.txt").unwrap();
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = error_within(TreeError::io(path.clone(), &denied).into(), 10);
+        let tree = error.source().unwrap();
+        assert!(matches!(tree.downcast_ref(), Some(TreeError::Io { path: of, .. }) if *of == path));
+        let system = tree.source().and_then(<dyn Error>::downcast_ref::<SystemError>).unwrap();
+        assert_eq!(system.kind, io::ErrorKind::PermissionDenied);
+        assert!(error.to_string().starts_with("a.txt: pe"), "{error}");
+
+        let failed = ToolError::caused("the command was lost", io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(failed.to_string(), "the command was lost");
+        let below = failed.source().and_then(<dyn Error>::downcast_ref::<io::Error>);
+        assert_eq!(below.map(io::Error::kind), Some(io::ErrorKind::BrokenPipe));
+        assert!(ToolError::failed("it is no file").source().is_none());
     }
 }

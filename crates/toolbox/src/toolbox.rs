@@ -215,7 +215,7 @@ impl Toolbox {
             Some(shell) if same_name(&shell.schema().name, &call.name) => {
                 shell.run_in_view(&call.args, context, view, below, git).await
             }
-            _ => Err(ToolError::NoView { why: format!("{} is no command of the built-in shell", call.name) }),
+            _ => Err(ToolError::no_view(format!("{} is no command of the built-in shell", call.name))),
         }
     }
 
@@ -229,7 +229,7 @@ impl Toolbox {
         git: GitSoFar,
     ) -> Result<InView, ToolError> {
         let Some(shell) = &self.shell else {
-            return Err(ToolError::NoView { why: "there is no shell among the tools".to_owned() });
+            return Err(ToolError::no_view("there is no shell among the tools"));
         };
         shell.run_line_in_view(line, WorkspacePath::root(), context, view, below, git).await
     }

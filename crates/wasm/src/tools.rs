@@ -114,7 +114,7 @@ impl PortRunner {
                     let request = json(&Request::of(request, proven));
                     return last_of(self.0.command(&request), hears).await.map_err(failed);
                 }
-                Err(Unproven::Unmet(need)) => return Err(ToolError::Failed { message: need.to_string() }),
+                Err(Unproven::Unmet(need)) => return Err(ToolError::of(need)),
                 Err(Unproven::Look(probe)) => {
                     let answer = self.0.look(&json(&probe)).only().await.map_err(failed)?;
                     let seen: Probed = parse("look", &answer).map_err(failed)?;
@@ -239,5 +239,5 @@ fn check_name(name: &str, names: &mut HashSet<String>) -> Result<(), String> {
 
 /// In words for the model.
 fn failed(failure: Failure) -> ToolError {
-    ToolError::Failed { message: failure.message }
+    ToolError::failed(failure.message)
 }

@@ -9,7 +9,7 @@ use headstart_forked_query::{
     EventStream, FinishReason, Message, Model, ModelError, ModelEvent, ModelRequest, Part, Role, ToolCall,
     Usage,
 };
-use headstart_tool_gate::{UnmetNeed, no_repository};
+use headstart_tool_gate::no_repository;
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, ToolError};
 use serde_json::json;
 use tokio::time::sleep;
@@ -143,8 +143,7 @@ pub(crate) struct SimulatedShell;
 #[async_trait]
 impl CommandRunner for SimulatedShell {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-        let failed = |need: UnmetNeed| ToolError::Failed { message: need.to_string() };
-        let proven = request.command.prove_by(no_repository).map_err(failed)?;
+        let proven = request.command.prove_by(no_repository).map_err(ToolError::of)?;
         let time = crate::script::time_of(proven.line).unwrap_or_default();
         sleep(time.min(request.time_limit)).await;
         let timed_out = request.time_limit < time;

@@ -41,9 +41,9 @@ impl Places {
             }
             (Some(_), None) => {
                 let why = "it needs the repository, which is not sent to another machine, and this one has no views";
-                Err(ToolError::NoView { why: why.to_owned() })
+                Err(ToolError::no_view(why))
             }
-            (None, None) => Err(ToolError::NoView { why: "views are switched off".to_owned() }),
+            (None, None) => Err(ToolError::no_view("views are switched off")),
         }
     }
 

@@ -84,13 +84,13 @@ impl BackgroundRunner for Background {
             lock(&self.commands).values().filter(|command| command.shared.lock().ended.is_none()).count();
         if MOST_COMMANDS <= runs {
             let message = format!("{runs} commands run in the background, which is the most; stop one first");
-            return Err(ToolError::Failed { message });
+            return Err(ToolError::failed(message));
         }
         let mut ready = self.runner.ready(&request).await?;
-        let (held, lifeline) = io::pipe().map_err(|error| not_started(&error))?;
+        let (held, lifeline) = io::pipe().map_err(not_started)?;
         ready.process = tied(&self.runner, &ready.process, held)?;
         let Ready { process, scratch } = ready;
-        let running = start(process).map_err(|error| not_started(&error))?;
+        let running = start(process).map_err(not_started)?;
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 printed: VecDeque::new(),
@@ -137,9 +137,7 @@ impl BackgroundRunner for Background {
 /// The process that waits for a command and ends with us.
 fn tied(runner: &BashRunner, command: &Command, held: io::PipeReader) -> Result<Command, ToolError> {
     let Some(own) = &runner.confiner else {
-        return Err(ToolError::Failed {
-            message: "this program cannot start itself to watch a command".to_owned(),
-        });
+        return Err(ToolError::failed("this program cannot start itself to watch a command"));
     };
     let command = command.as_std();
     let mut process = Command::new(own);

@@ -111,7 +111,7 @@ impl Call {
             output_limit: run.output_bytes,
         };
         let ran = session.views.run(request).await.map_err(|error| match error {
-            ToolError::NoView { why } => Failed(Failure::NoView, why),
+            ToolError::NoView { why, .. } => Failed(Failure::NoView, why),
             ToolError::Quota { message } => Failed(Failure::Quota, message),
             error => Failed(Failure::Call, error.to_string()),
         })?;

@@ -51,7 +51,7 @@ impl Tool for RequestRule {
         // Read through the view, so that the work rests on what it was told.
         let tree: Arc<dyn Tree> = Arc::clone(context.view) as _;
         let rules = ProjectRules::read(&tree, context.gate).await;
-        let rule = rules.named(name).map_err(|message| ToolError::Failed { message })?;
+        let rule = rules.named(name).map_err(ToolError::failed)?;
         Ok(without_fences(&rule.text))
     }
 }
@@ -106,7 +106,7 @@ impl Tool for CreateRule {
             Err(error) => return Err(error.into()),
             Ok(_) => {
                 let message = format!("there is a rule {name} already, in {path}; give another name");
-                return Err(ToolError::Failed { message });
+                return Err(ToolError::failed(message));
             }
         }
         context.view.write(&path, file.into_bytes()).await?;

@@ -27,7 +27,7 @@ impl Tool for Half {
         context.view.write(&path("NEW.md"), b"half".to_vec()).await?;
         context.view.remove(&path("README.md")).await?;
         match args["file_path"].as_str() {
-            Some("fails") => Err(ToolError::Failed { message: "the second file failed".into() }),
+            Some("fails") => Err(ToolError::failed("the second file failed")),
             Some("full") => {
                 context.view.write(&path("large"), vec![0; 100]).await?;
                 Ok("done".into())

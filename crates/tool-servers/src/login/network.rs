@@ -77,7 +77,7 @@ impl Network {
         let places = self.places(&url).await.map_err(at)?;
         self.name_resource(&mut request);
         let client = client_to(&places, url.scheme() == "http").map_err(|error| error.to_string())?;
-        let lost = |error: reqwest::Error| at(crate::web::lost(error));
+        let lost = |error: reqwest::Error| at(crate::web::lost(error).to_string());
         let mut answer = client.execute(request).await.map_err(lost)?;
         if !answer.remote_addr().is_some_and(|remote| places.contains(&remote.ip())) {
             return Err(at("the connection went elsewhere than was looked up".to_owned()));

@@ -11,6 +11,7 @@ use url::Url;
 use super::address::{Resolver, SystemResolver, checked, is_public, parsed, places};
 use super::page::{Kind, Page};
 use crate::clean;
+use crate::trouble::Trouble;
 
 /// What a fetch may take.
 #[derive(Debug, Clone, Copy)]
@@ -40,12 +41,12 @@ impl Fetcher {
     }
 
     /// The page at an address, as text. The error says why there is none.
-    pub(super) async fn fetch(&self, address: &str) -> Result<Page, String> {
-        let late = |_| Err(format!("it was not there within {} s", self.limits.time.as_secs_f32()));
+    pub(super) async fn fetch(&self, address: &str) -> Result<Page, Trouble> {
+        let late = |_| Err(format!("it was not there within {} s", self.limits.time.as_secs_f32()).into());
         tokio::time::timeout(self.limits.time, self.follow(address)).await.unwrap_or_else(late)
     }
 
-    async fn follow(&self, address: &str) -> Result<Page, String> {
+    async fn follow(&self, address: &str) -> Result<Page, Trouble> {
         let mut url = parsed(address, self.http)?;
         for _ in 0..=self.limits.redirects {
             let answer = self.ask(&url).await?;
@@ -57,37 +58,37 @@ impl Fetcher {
                 }
             }
         }
-        Err(format!("it redirects more than {} times", self.limits.redirects))
+        Err(format!("it redirects more than {} times", self.limits.redirects).into())
     }
 
     /// Asks one address, which is looked up once: the connection goes to what was checked.
-    async fn ask(&self, url: &Url) -> Result<Response, String> {
+    async fn ask(&self, url: &Url) -> Result<Response, Trouble> {
         let at = |why: String| format!("{}: {why}", url.host_str().unwrap_or_default());
         let places = places(url, &*self.resolver, self.is_open).await.map_err(at)?;
-        let client = client(&places, self.http).map_err(|error| error.to_string())?;
+        let client = client(&places, self.http).map_err(|error| Trouble::new(error.to_string(), error))?;
         let accept =
             "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.8, application/xml;q=0.8";
         let answer = client.get(url.clone()).header(ACCEPT, accept).send().await;
-        let answer = answer.map_err(|error| at(lost(error)))?;
+        let answer = answer.map_err(|error| lost(error).told(at))?;
         match answer.remote_addr() {
             Some(remote) if places.contains(&remote.ip()) => Ok(answer),
-            _ => Err(at("the connection went elsewhere than was looked up".to_owned())),
+            _ => Err(at("the connection went elsewhere than was looked up".to_owned()).into()),
         }
     }
 
-    async fn read(&self, url: Url, mut answer: Response) -> Result<Page, String> {
+    async fn read(&self, url: Url, mut answer: Response) -> Result<Page, Trouble> {
         if !answer.status().is_success() {
-            return Err(format!("it answered {}", answer.status()));
+            return Err(format!("it answered {}", answer.status()).into());
         }
         if let Some(coding) = header(answer.headers(), &CONTENT_ENCODING)
             && coding != "identity"
         {
-            return Err(format!("it is compressed ({}), which was not asked for", clean(coding, 40)));
+            return Err(format!("it is compressed ({}), which was not asked for", clean(coding, 40)).into());
         }
         let said = header(answer.headers(), &CONTENT_TYPE).unwrap_or_default().to_owned();
         let Some(kind) = Kind::of(&said) else {
             let said = if said.is_empty() { "of no kind that it names" } else { &said };
-            return Err(format!("it is {}, and only text and HTML are read", clean(said, 80)));
+            return Err(format!("it is {}, and only text and HTML are read", clean(said, 80)).into());
         };
         let mut body = Vec::new();
         let mut is_whole = true;
@@ -99,7 +100,7 @@ impl Fetcher {
                 break;
             }
         }
-        Page::of(url.to_string(), kind, &said, &body, is_whole)
+        Ok(Page::of(url.to_string(), kind, &said, &body, is_whole)?)
     }
 }
 
@@ -145,11 +146,12 @@ impl Resolve for Checked {
 }
 
 /// Why there is no answer, from the innermost cause, which says it.
-pub(crate) fn lost(error: reqwest::Error) -> String {
+pub(crate) fn lost(error: reqwest::Error) -> Trouble {
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    clean(&cause.to_string(), 300)
+    let words = clean(&cause.to_string(), 300);
+    Trouble::new(words, error)
 }

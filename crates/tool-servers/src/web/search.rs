@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::html::text_of;
 use crate::clean;
 use crate::connection::client;
+use crate::trouble::Trouble;
 
 /// Where the words of a search go in an address or a body.
 const QUERY: &str = "{query}";
@@ -58,15 +59,16 @@ impl Search {
     }
 
     /// The results for some words. The error says why there are none.
-    pub(super) async fn ask(&self, query: &str) -> Result<ToolOutput, String> {
-        let late = |_| Err(format!("the search did not answer within {} s", TIME.as_secs()));
+    pub(super) async fn ask(&self, query: &str) -> Result<ToolOutput, Trouble> {
+        let late = |_| Err(format!("the search did not answer within {} s", TIME.as_secs()).into());
         let answer = tokio::time::timeout(TIME, self.answer(query)).await.unwrap_or_else(late)?;
-        self.told(&answer)
+        Ok(self.told(&answer)?)
     }
 
-    async fn answer(&self, query: &str) -> Result<Value, String> {
+    async fn answer(&self, query: &str) -> Result<Value, Trouble> {
         let lost = |error: reqwest::Error| {
-            format!("the search is not answered: {}", clean(&error.without_url().to_string(), 300))
+            let error = error.without_url();
+            Trouble::new(format!("the search is not answered: {}", clean(&error.to_string(), 300)), error)
         };
         let url = address(&self.config.url, query)?;
         let request = match &self.config.request {
@@ -80,7 +82,7 @@ impl Search {
         let mut body = Vec::new();
         while let Some(piece) = answer.chunk().await.map_err(lost)? {
             if MOST_BYTES < body.len() + piece.len() {
-                return Err(format!("the search answered more than {MOST_BYTES} bytes"));
+                return Err(format!("the search answered more than {MOST_BYTES} bytes").into());
             }
             body.extend_from_slice(&piece);
         }
@@ -89,9 +91,11 @@ impl Search {
             return Err(format!(
                 "the search answered {status}{}{said}",
                 if said.is_empty() { "" } else { ": " }
-            ));
+            )
+            .into());
         }
-        serde_json::from_slice(&body).map_err(|_| "the search answered no JSON".to_owned())
+        serde_json::from_slice(&body)
+            .map_err(|error| Trouble::new("the search answered no JSON".to_owned(), error))
     }
 
     fn told(&self, answer: &Value) -> Result<ToolOutput, String> {

@@ -12,7 +12,7 @@ use headstart_tool_gate::ours;
 use serde_json::{Map, Value, json};
 use tracing::debug;
 
-use super::look::{Look, Looks, Question, failed};
+use super::look::{Look, Looks, Question};
 use super::meanwhile::Meanwhile;
 use super::port::IndexMoment;
 use super::show::{Found, Places};
@@ -113,7 +113,7 @@ impl Tool for Codebase {
             };
             Ok::<_, IndexError>(Answer { hits, ..Answer::of(moment) })
         });
-        let answer = answer.await?.map_err(|error| failed(&error.to_string()))?;
+        let answer = answer.await?.map_err(ToolError::of)?;
         debug!(hits = answer.hits.len(), percent = answer.percent, by_models = ranks, "the index was asked");
 
         // The index said what is a path of it; here a path in the text counts if it is one of the view.
@@ -180,7 +180,7 @@ impl Codebase {
             let names = names_definition(&view, &query)?;
             Ok((names, !names && needs_translation(&view, &query)?))
         });
-        let (names, is_foreign) = names.await?.map_err(|error: IndexError| failed(&error.to_string()))?;
+        let (names, is_foreign) = names.await?.map_err(|error: IndexError| ToolError::of(error))?;
         if names {
             return Ok(Asks::default());
         }

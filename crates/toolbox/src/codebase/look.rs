@@ -76,7 +76,7 @@ impl Looks {
         let slot = Arc::clone(&answer);
         self.index.read(Box::new(move |moment| *lock(&slot) = Some(work(moment)))).await;
         let answer = lock(&answer).take();
-        answer.ok_or_else(|| failed("the index gave no answer; grep searches without it"))
+        answer.ok_or_else(|| ToolError::failed("the index gave no answer; grep searches without it"))
     }
 
     /// What lies over the index, as one.
@@ -114,9 +114,4 @@ fn keep<K: PartialEq, V>(kept: &Mutex<VecDeque<(K, V)>>, most: usize, key: K, va
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What is kept here is whole after each step.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A failure that ends this call only.
-pub(super) fn failed(message: &str) -> ToolError {
-    ToolError::Failed { message: message.to_owned() }
 }

@@ -7,7 +7,7 @@ use headstart_overlay_fs::{Tree as _, WorkspacePath};
 use headstart_tool_gate::ours;
 use serde_json::{Map, Value, json};
 
-use super::look::{Looks, failed};
+use super::look::Looks;
 use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::output::Output;
@@ -61,7 +61,7 @@ impl Tool for RepoMap {
             let map = repo_map(&view, &asked, bytes, &closes)?;
             Ok::<_, headstart_code_index::IndexError>((map, moment.standing.clone()))
         });
-        let (map, standing) = answer.await?.map_err(|error| failed(&error.to_string()))?;
+        let (map, standing) = answer.await?.map_err(ToolError::of)?;
         let mut output = Output::new(context.limits.output_bytes);
         for line in map.lines() {
             output.push_line(line);

@@ -98,7 +98,7 @@ impl Tool for Run {
         let directory = in_folder(&arguments, command, arguments.text("directory")?, context).await?;
         if !context.consented {
             let message = "a command runs in the background only where its user agreed to it".to_owned();
-            return Err(ToolError::Failed { message });
+            return Err(ToolError::failed(message));
         }
         let request = CommandRequest {
             command: ConditionalCommand::approved(command),
@@ -167,7 +167,7 @@ fn number(arguments: &Arguments<'_>) -> Result<usize, ToolError> {
 }
 
 fn unknown(number: usize) -> ToolError {
-    ToolError::Failed { message: format!("there is no command {number} in the background") }
+    ToolError::failed(format!("there is no command {number} in the background"))
 }
 
 /// The end of what was printed, and what there is to say of it.

@@ -38,7 +38,7 @@ impl Tool for CreateFile {
             Err(error) => return Err(error.into()),
             Ok(_) => {
                 let message = format!("{path} exists already; edit changes it, write_file replaces it");
-                return Err(ToolError::Failed { message });
+                return Err(ToolError::failed(message));
             }
         }
         context.view.write(&path, text.into()).await?;

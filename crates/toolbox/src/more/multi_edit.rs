@@ -73,7 +73,7 @@ impl Tool for MultiEdit {
                     edits.len(),
                     refusal(&path, &reason)
                 );
-                ToolError::Failed { message }
+                ToolError::failed(message)
             })?;
             after = replaced.content;
             count += replaced.lines.len();

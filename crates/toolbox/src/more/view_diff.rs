@@ -109,7 +109,7 @@ impl Tool for ViewDiff {
         let indexed = arguments.flag("staged")?;
         let Some(status) = self.repository.status(context.gate).await? else {
             let message = "the workspace is no git repository, so there is no commit to compare with";
-            return Err(ToolError::Failed { message: message.to_owned() });
+            return Err(ToolError::failed(message));
         };
         let mut notes = Notes::default();
         let mut of_disk = if indexed { status.indexed } else { status.changed };

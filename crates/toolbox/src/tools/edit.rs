@@ -76,7 +76,7 @@ impl Tool for Edit {
             }
             Err(TreeError::NotFound { .. }) => {
                 let message = format!("{path} does not exist; write_file creates it, glob finds another");
-                return Err(ToolError::Failed { message });
+                return Err(ToolError::failed(message));
             }
             Err(error) => return Err(error.into()),
             Ok(_) => {}
@@ -87,14 +87,14 @@ impl Tool for Edit {
                 let message = format!(
                     "old_string is empty but {path} is not; give the text to replace, or use write_file"
                 );
-                return Err(ToolError::Failed { message });
+                return Err(ToolError::failed(message));
             }
             context.view.write(&path, args.new_string.into()).await?;
             return Ok(format!("filled {path}, which was empty"));
         }
         let Replaced { content: after, lines } =
             replace(&before, args.old_string, args.new_string, args.replace_all)
-                .map_err(|reason| ToolError::Failed { message: refusal(&path, &reason) })?;
+                .map_err(|reason| ToolError::failed(refusal(&path, &reason)))?;
         context.view.write(&path, after).await?;
         let occurrences = if lines.len() == 1 { "occurrence" } else { "occurrences" };
         Ok(format!("replaced {} {occurrences} in {path} ({})", lines.len(), named(&lines)))

@@ -98,7 +98,7 @@ fn anchored<'a>(
     path: Option<&'a str>,
     workspace: &str,
 ) -> Result<(&'a str, &'a str), ToolError> {
-    let refused = |why: &str| Err(ToolError::Failed { message: format!("{pattern:?} {why}") });
+    let refused = |why: &str| Err(ToolError::failed(format!("{pattern:?} {why}")));
     if pattern.split('/').any(|name| name == "..") {
         return refused("contains ..; use path for the folder to search");
     }

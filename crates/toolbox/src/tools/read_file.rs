@@ -171,11 +171,11 @@ fn page<'a>(
     if let Some(last) = args.backwards {
         let message =
             format!("end_line {last} is before start_line {}; {path} has {total} lines", args.offset);
-        return Err(ToolError::Failed { message });
+        return Err(ToolError::failed(message));
     }
     if total < args.offset {
         let message = format!("{path} has {total} lines; offset {} is behind its end", args.offset);
-        return Err(ToolError::Failed { message });
+        return Err(ToolError::failed(message));
     }
     let start = text.split_inclusive('\n').take(args.offset - 1).map(str::len).sum();
     let mut end: usize = start;

@@ -191,7 +191,7 @@ pub(crate) async fn in_folder(
     }
     let directory = locate(directory.unwrap_or("."), context).await?;
     if context.view.metadata(&directory).await?.kind != EntryKind::Directory {
-        return Err(ToolError::Failed { message: format!("{directory} is not a directory") });
+        return Err(ToolError::failed(format!("{directory} is not a directory")));
     }
     Ok(directory)
 }

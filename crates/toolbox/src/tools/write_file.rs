@@ -49,7 +49,7 @@ impl Tool for WriteFile {
         };
         if before.kind != EntryKind::File {
             let kind = if before.kind == EntryKind::Directory { "a directory" } else { "not a regular file" };
-            return Err(ToolError::Failed { message: format!("{path} is {kind}; name a file") });
+            return Err(ToolError::failed(format!("{path} is {kind}; name a file")));
         }
         // A file too large to look at is replaced as it is; the overlay's quota decides.
         let small = before.len <= context.limits.file_bytes;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use headstart_overlay_fs::{ChangeSet, Overlay, Quota, WorkspacePath};
 
-use headstart_tool_gate::{UnmetNeed, no_repository};
+use headstart_tool_gate::no_repository;
 
 use super::{Support, Tier, ViewId, ViewOutput, ViewRequest};
 use crate::{CommandOutput, CommandRequest, CommandRunner, ToolError};
@@ -107,8 +107,7 @@ impl MemoryViews {
 impl CommandRunner for MemoryViews {
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
         let proven = request.command.prove_by(no_repository);
-        let failed = |need: UnmetNeed| ToolError::Failed { message: need.to_string() };
-        let line = proven.map_err(failed)?.line.to_owned();
+        let line = proven.map_err(ToolError::of)?.line.to_owned();
         let output = format!("ran {line}\n");
         self.lock().real_runs.push(line);
         Ok(CommandOutput { output, exit_code: Some(0), timed_out: false, truncated: false })
@@ -125,7 +124,7 @@ impl CommandRunner for MemoryViews {
         let played = {
             let mut state = self.lock();
             if let Some(why) = &state.why_not {
-                return Err(ToolError::NoView { why: why.clone() });
+                return Err(ToolError::no_view(why));
             }
             state.held.insert(request.view.clone());
             state.requests.push(request.clone());

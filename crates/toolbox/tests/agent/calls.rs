@@ -46,7 +46,7 @@ impl Tool for Talker {
     async fn run(&self, args: &Map<String, Value>, _context: ToolContext<'_>) -> Result<String, ToolError> {
         let message = "ä".repeat(5000);
         match args.get("kind").and_then(Value::as_str) {
-            Some("failed") => Err(ToolError::Failed { message }),
+            Some("failed") => Err(ToolError::failed(message)),
             Some("invalid") => Err(ToolError::InvalidArgument { tool: "talk".to_owned(), message }),
             _ => Ok(message),
         }
@@ -56,7 +56,7 @@ impl Tool for Talker {
 #[async_trait]
 impl CommandRunner for Talker {
     async fn run(&self, _request: CommandRequest) -> Result<CommandOutput, ToolError> {
-        Err(ToolError::Failed { message: "ä".repeat(5000) })
+        Err(ToolError::failed("ä".repeat(5000)))
     }
 }
 

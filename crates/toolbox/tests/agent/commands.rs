@@ -96,7 +96,7 @@ fn the_answer_says_how_the_command_ended() {
         Ok(done("killed\n", None)),
         Ok(CommandOutput { timed_out: true, ..done("started\n", None) }),
         Ok(CommandOutput { truncated: true, ..done("a\n[… 7 bytes left out …]\nb\n", Some(0)) }),
-        Err(ToolError::Failed { message: "x is not on disk, and a command cannot run in it".to_owned() }),
+        Err(ToolError::failed("x is not on disk, and a command cannot run in it")),
     ];
     for answer in answers {
         *runner.answer.lock().unwrap() = answer;

@@ -117,7 +117,7 @@ pub(super) async fn run(
     let request = request(workspace, config, line_of(&args.command), staged)?;
     let started = Instant::now();
     let ran = remote.run(request).await.map_err(|error| match error {
-        ToolError::NoView { why } => CliError::Unavailable(format!("there is no view: {why}")),
+        ToolError::NoView { why, .. } => CliError::Unavailable(format!("there is no view: {why}")),
         error => CliError::Unavailable(error.to_string()),
     })?;
     let rules = config.gate_context(workspace.to_owned())?;
