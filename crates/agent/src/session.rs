@@ -13,7 +13,7 @@
 //! Lines are only ever added, those of a turn together when it has ended. A reader leaves out lines of a type that it does not know, so a later
 //! version may add some; what it may not do without a new number in `version` is change these.
 
-use headstart_forked_query::{Message, Part, Role, repair_pairing};
+use headstart_forked_query::{Cause, Message, Part, Role, repair_pairing};
 use headstart_speculation::{CallStage, Origin};
 use headstart_toolbox::Wording;
 use serde::{Deserialize, Serialize};
@@ -65,12 +65,12 @@ pub enum SessionError {
     #[error("it does not begin as a session does")]
     NoSession,
     /// A line within it is damaged.
-    #[error("line {number} is damaged: {problem}")]
+    #[error("line {number} is damaged: {source}")]
     Damaged {
         /// Which, counted from 1.
         number: usize,
         /// What is wrong with it.
-        problem: String,
+        source: Cause,
     },
 }
 
@@ -120,10 +120,8 @@ impl Session {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let damaged = |error: serde_json::Error| SessionError::Damaged {
-                number: number + 1,
-                problem: error.to_string(),
-            };
+            let damaged =
+                |error: serde_json::Error| SessionError::Damaged { number: number + 1, source: error.into() };
             match (session.as_mut(), serde_json::from_slice(line)) {
                 (None, Ok(Line::Session { version, id, title, model, created, workspace })) => {
                     if VERSION < version {

@@ -1,17 +1,17 @@
 use serde_json::Value;
 
 use crate::pairing::{PairingError, check_pairing};
-use crate::{Message, Part, Role};
+use crate::{Cause, Message, Part, Role};
 
 /// What is wrong with a history file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
     /// The text is not JSON.
-    #[error("the history is not valid JSON: {message}")]
+    #[error("the history is not valid JSON: {source}")]
     Json {
         /// What the parser found, with line and column.
-        message: String,
+        source: Cause,
     },
     /// The JSON is not an array.
     #[error("the history must be a JSON array of messages, but it is {found}")]
@@ -40,7 +40,7 @@ pub enum HistoryError {
 /// `call-ENTRY-PART`, and the n-th result without an id after it answers the n-th call.
 pub fn parse_history(text: &str) -> Result<Vec<Message>, HistoryError> {
     let json: Value =
-        serde_json::from_str(text).map_err(|error| HistoryError::Json { message: error.to_string() })?;
+        serde_json::from_str(text).map_err(|error| HistoryError::Json { source: error.into() })?;
     let Value::Array(entries) = json else {
         return Err(HistoryError::NotAnArray { found: kind(&json) });
     };
@@ -148,6 +148,8 @@ fn kind(value: &Value) -> &'static str {
 mod tests {
     use proptest::prelude::*;
 
+    use std::error::Error;
+
     use super::*;
     use crate::ToolOutcome;
 
@@ -169,6 +171,13 @@ mod tests {
         assert_eq!(ids, ["call-0-0", "own"]);
         let Part::ToolResult(result) = &messages[1].parts[1] else { panic!("a result") };
         assert_eq!((result.id.as_str(), &result.outcome), ("own", &ToolOutcome::Error("no".into())));
+    }
+
+    #[test]
+    fn what_is_no_json_has_the_parsers_error_below_it() {
+        let error = parse_history("[{").unwrap_err();
+        let json = error.source().and_then(<dyn Error>::downcast_ref::<serde_json::Error>).unwrap();
+        assert!(json.is_eof() && json.line() == 1, "{json:?}");
     }
 
     #[test]

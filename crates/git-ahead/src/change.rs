@@ -217,7 +217,8 @@ impl TryFrom<&str> for GitChange {
             change: GitChange,
         }
         let read: Result<Beside, _> = serde_json::from_str(beside);
-        read.map(|beside| beside.change).map_err(|error| GitError::Damaged { message: error.to_string() })
+        read.map(|beside| beside.change)
+            .map_err(|error| GitError::Damaged { message: error.to_string(), source: Some(error) })
     }
 }
 

@@ -21,6 +21,8 @@ pub enum GitError {
     Damaged {
         /// What is wrong.
         message: String,
+        /// What the parser found, where it did.
+        source: Option<serde_json::Error>,
     },
     /// Something in a repository that git does not put there.
     #[error("{path}: {reason}")]
@@ -59,6 +61,8 @@ pub enum GitError {
         command: String,
         /// Its words.
         message: String,
+        /// What the system answered, where git could not be heard.
+        source: Option<std::io::Error>,
     },
     /// The system refused.
     #[error("{path}: {source}")]
@@ -76,8 +80,12 @@ impl From<GitError> for TreeError {
         match error {
             GitError::Unsupported { .. } => Self::Unsupported { path, reason: error.to_string() },
             error => {
-                let source =
-                    if let GitError::Io { source, .. } = &error { Some(source.into()) } else { None };
+                let source = match &error {
+                    GitError::Io { source, .. } | GitError::Git { source: Some(source), .. } => {
+                        Some(source.into())
+                    }
+                    _ => None,
+                };
                 Self::Io { path, message: error.to_string(), source }
             }
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use self::place::json_path;
-use headstart_forked_query::Usage;
+use headstart_forked_query::{Cause, Usage};
 
 /// The answers of a model, to be played again by [`Replay`](crate::Replay).
 ///
@@ -69,10 +69,10 @@ pub struct RecordedCall {
 #[non_exhaustive]
 pub enum RecordingError {
     /// The text is not JSON.
-    #[error("the recording is not valid JSON: {message}")]
+    #[error("the recording is not valid JSON: {source}")]
     Json {
         /// What the parser found, with line and column.
-        message: String,
+        source: Cause,
     },
     /// The JSON is not a recording.
     #[error("the recording is not valid at {path}: {message}")]
@@ -81,6 +81,8 @@ pub enum RecordingError {
         path: String,
         /// What is wrong there.
         message: String,
+        /// What the parser found, where it did.
+        source: Option<Cause>,
     },
     /// There is nothing in it to play.
     #[error("the recording holds neither turns nor suggestions")]
@@ -94,18 +96,18 @@ impl Recording {
         if text.trim_start().starts_with('[') {
             // serde would take a list for the fields in their order.
             let message = "must be an object with `turns` and `suggestions`, and is an array".into();
-            return Err(RecordingError::Shape { path: TOP.to_owned(), message });
+            return Err(RecordingError::Shape { path: TOP.to_owned(), message, source: None });
         }
         let mut parser = serde_json::Deserializer::from_str(text);
         let recording = Self::deserialize(&mut parser).map_err(|error| {
-            let message = error.to_string();
             if error.is_data() {
-                RecordingError::Shape { path: place(text, &error), message }
+                let (path, message) = (place(text, &error), error.to_string());
+                RecordingError::Shape { path, message, source: Some(error.into()) }
             } else {
-                RecordingError::Json { message }
+                RecordingError::Json { source: error.into() }
             }
         })?;
-        parser.end().map_err(|error| RecordingError::Json { message: error.to_string() })?;
+        parser.end().map_err(|error| RecordingError::Json { source: error.into() })?;
         if recording.turns.is_empty() && recording.suggestions.is_empty() {
             return Err(RecordingError::Empty);
         }
@@ -185,6 +187,8 @@ fn place(text: &str, error: &serde_json::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
+
     use super::*;
 
     #[test]
@@ -195,6 +199,16 @@ mod tests {
         assert_eq!(recording.turns[0].tool_calls.len(), 2);
         assert_eq!(Recording::parse(&recording.to_json()).unwrap(), recording);
         insta::assert_snapshot!(recording.to_json());
+    }
+
+    #[test]
+    fn what_the_parser_found_is_below_the_error() {
+        for (text, is_json) in [("{\"turns\":[", false), (r#"{"suggestions":[null]}"#, true)] {
+            let error = Recording::parse(text).unwrap_err();
+            let json = error.source().and_then(<dyn Error>::downcast_ref::<serde_json::Error>).unwrap();
+            assert_eq!((json.is_data(), json.is_eof()), (is_json, !is_json), "{json:?}");
+        }
+        assert!(Recording::parse("[1]").unwrap_err().source().is_none());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use headstart_forked_query::{Message, Part, ToolCall, ToolOutcome, ToolResult, check_pairing};
+use headstart_forked_query::{Message, PairingError, Part, ToolCall, ToolOutcome, ToolResult, check_pairing};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
     ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, TreeError, Workspace, WorkspacePath,
@@ -136,12 +136,12 @@ pub enum AcceptError {
         below: String,
     },
     /// A record from elsewhere holds a transcript that no provider would take.
-    #[error("the transcript of speculation {id} is damaged: {message}")]
+    #[error("the transcript of speculation {id} is damaged: {source}")]
     Damaged {
         /// The speculation.
         id: String,
         /// What is wrong.
-        message: String,
+        source: PairingError,
     },
     /// The tree could not be written; what was begun is rolled back.
     #[error(transparent)]
@@ -179,7 +179,7 @@ pub async fn accept(
         return Ok(Acceptance::Nothing);
     }
     check_pairing(&transcript.messages)
-        .map_err(|error| AcceptError::Damaged { id: finished.id.clone(), message: error.to_string() })?;
+        .map_err(|source| AcceptError::Damaged { id: finished.id.clone(), source })?;
     let mut judged = judged(finished, gate, context);
     let asks_by_tool = judged.iter().any(|(_, verdict)| verdict.reason == Reason::StagedAsksFirst);
     let withdrawn = judged.iter().position(|(_, verdict)| verdict.decision == Decision::Boundary);

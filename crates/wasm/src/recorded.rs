@@ -77,7 +77,7 @@ impl AnswerHandle {
 
 fn of_recording(error: &RecordingError) -> Failure {
     match error {
-        RecordingError::Shape { path, message } => {
+        RecordingError::Shape { path, message, .. } => {
             let path = if path.starts_with("its ") { "" } else { path };
             wrong(join("recording", path), message)
         }

@@ -125,6 +125,7 @@ pub enum IntelError {
         /// The file.
         path: WorkspacePath,
         /// What is wrong.
+        #[source]
         error: SymbolError,
     },
     /// No code action has this title.
@@ -150,6 +151,7 @@ pub enum IntelError {
         /// The checker.
         server: String,
         /// What is wrong.
+        #[source]
         error: CheckError,
     },
     /// Code intelligence runs compilers only.

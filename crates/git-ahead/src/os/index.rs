@@ -20,7 +20,10 @@ pub(super) fn entries(git: &Git, at: &At) -> Result<Entries, GitError> {
     let listed = git.ask(at, "ls-files", &["ls-files", "--stage", "-z"], b"")?;
     let mut entries = Entries::new();
     for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-        let odd = || GitError::Damaged { message: format!("an entry of the index: {}", line.escape_ascii()) };
+        let odd = || GitError::Damaged {
+            message: format!("an entry of the index: {}", line.escape_ascii()),
+            source: None,
+        };
         let at = line.iter().position(|byte| *byte == b'\t').ok_or_else(odd)?;
         let (about, path) = (str::from_utf8(&line[..at]).map_err(|_| odd())?, line[at + 1..].to_vec());
         let mut about = about.split(' ');

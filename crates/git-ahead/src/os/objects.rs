@@ -124,7 +124,7 @@ fn open_pack(state: &Path, objects: &Objects) -> Result<OwnedFd, GitError> {
     let bytes = state.read(&objects.pack).map_err(failed)?;
     if bytes.len() as u64 != objects.len || ContentHash::of(&bytes) != objects.content {
         let message = format!("{} was changed by somebody else", path.display());
-        return Err(GitError::Damaged { message });
+        return Err(GitError::Damaged { message, source: None });
     }
     Ok(state.open(&objects.pack).map_err(failed)?.into())
 }

@@ -408,11 +408,15 @@ fn told(words: &str, folder: &Path) -> String {
 }
 
 fn refused(command: &'static str, message: String) -> GitError {
-    GitError::Git { command: command.to_owned(), message }
+    GitError::Git { command: command.to_owned(), message, source: None }
 }
 
 fn failed(command: &'static str) -> impl Fn(io::Error) -> GitError {
-    move |error| GitError::Git { command: command.to_owned(), message: error.to_string() }
+    move |error| GitError::Git {
+        command: command.to_owned(),
+        message: error.to_string(),
+        source: Some(error),
+    }
 }
 
 fn is_file(file: &Path) -> bool {

@@ -159,7 +159,7 @@ impl Transaction {
         let answer = talk.say(words.as_bytes(), 2)?;
         if answer != ["start: ok", "prepare: ok"] {
             let message = format!("it answered {answer:?}");
-            return Err(GitError::Git { command: "update-ref".to_owned(), message });
+            return Err(GitError::Git { command: "update-ref".to_owned(), message, source: None });
         }
         Ok(Self { talk })
     }
@@ -175,7 +175,7 @@ impl Transaction {
             return Ok(());
         }
         let message = format!("it answered {answer:?}");
-        Err(GitError::Git { command: "update-ref".to_owned(), message })
+        Err(GitError::Git { command: "update-ref".to_owned(), message, source: None })
     }
 }
 

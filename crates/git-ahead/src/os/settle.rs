@@ -32,7 +32,8 @@ pub(super) struct Note {
 
 impl Note {
     pub(super) fn parse(text: &str) -> Result<Self, GitError> {
-        serde_json::from_str(text).map_err(|error| GitError::Damaged { message: error.to_string() })
+        serde_json::from_str(text)
+            .map_err(|error| GitError::Damaged { message: error.to_string(), source: Some(error) })
     }
 
     pub(super) fn to_text(&self) -> String {
@@ -138,5 +139,5 @@ fn wait_for_end(note: &Note) -> Result<(), GitError> {
         locks::pause();
     }
     let message = "the git of an earlier accept still runs; try again when it has ended".to_owned();
-    Err(GitError::Git { command: "update-ref".to_owned(), message })
+    Err(GitError::Git { command: "update-ref".to_owned(), message, source: None })
 }

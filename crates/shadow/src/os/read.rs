@@ -50,10 +50,7 @@ pub(super) struct From<'a> {
 
 /// Opens a folder in a folder.
 pub(super) fn folder(at: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, ShadowError> {
-    open_folder(at, name.as_bytes()).map_err(|error| ShadowError::Read {
-        path: WorkspacePath::root(),
-        reason: std::io::Error::from(error).to_string(),
-    })
+    open_folder(at, name.as_bytes()).map_err(|error| read_error(&WorkspacePath::root(), error))
 }
 
 fn open_folder(at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, rustix::io::Errno> {
@@ -405,7 +402,7 @@ impl Reader<'_> {
 }
 
 fn join(path: &WorkspacePath, name: &[u8]) -> Result<WorkspacePath, ShadowError> {
-    path.join_bytes(name).map_err(|error| ShadowError::Read { path: path.clone(), reason: error.to_string() })
+    path.join_bytes(name).map_err(|error| ShadowError::unstaged(path, error.to_string()))
 }
 
 fn kind_of(folder: BorrowedFd<'_>, name: &[u8]) -> Option<FileType> {
@@ -435,5 +432,5 @@ fn holds_a_file(at: BorrowedFd<'_>, name: &[u8], depth: usize) -> bool {
 }
 
 fn read_error(path: &WorkspacePath, error: rustix::io::Errno) -> ShadowError {
-    ShadowError::Read { path: path.clone(), reason: std::io::Error::from(error).to_string() }
+    ShadowError::read(path, &error.into())
 }

@@ -231,7 +231,7 @@ fn both(time: i64) -> Timestamps {
 }
 
 fn failed(path: &WorkspacePath, error: Errno) -> ShadowError {
-    ShadowError::Show { path: path.clone(), message: std::io::Error::from(error).to_string() }
+    ShadowError::show(path, &error.into())
 }
 
 fn wanted(kind: &ChangeKind) -> Wanted<'_> {
@@ -254,6 +254,7 @@ fn before(change: &Change) -> Result<Wanted<'_>, ShadowError> {
         _ => Err(ShadowError::Show {
             path: change.path.clone(),
             message: "what was there before is not known; start another view".to_owned(),
+            source: None,
         }),
     }
 }

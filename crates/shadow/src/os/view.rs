@@ -156,7 +156,7 @@ impl View {
         let message = starting.ready(&options, &apart, &places)?;
         let (channel, child, mut descriptors) = starting.done(message)?;
         let (Some(written), Some(root)) = (descriptors.next(), descriptors.next()) else {
-            return Err(ShadowError::Protocol { message: "two descriptors were expected".to_owned() });
+            return Err(ShadowError::protocol("two descriptors were expected"));
         };
         let view = Self {
             channel,
@@ -321,14 +321,14 @@ impl View {
                 self.end_now();
                 Ok((End::TimeUp, Refused::default()))
             }
-            Ok(Collected::NotStarted(message)) => Err(ShadowError::Command { message }),
+            Ok(Collected::NotStarted(message)) => Err(ShadowError::Command { message, source: None }),
             Ok(Collected::Gone) => {
                 self.end_now();
                 Err(ShadowError::Ended)
             }
             Err(error) => {
                 self.end_now();
-                Err(ShadowError::Protocol { message: error.to_string() })
+                Err(ShadowError::unheard(&error))
             }
         }
     }
@@ -345,7 +345,7 @@ impl View {
             let Shown::Build { room, .. } = &place.shown else { continue };
             let Some(path) = below(&self.shown_at, &place.at) else { continue };
             let upper = std::fs::File::open(room.join(written::BUILD_UPPER))
-                .map_err(|error| ShadowError::Read { path: path.clone(), reason: error.to_string() })?;
+                .map_err(|error| ShadowError::read(&path, &error))?;
             separate.insert(path, OwnedFd::from(upper));
         }
         let from = read::From {
@@ -371,8 +371,8 @@ impl View {
 
     /// Bytes and files that were written in the view, all places together.
     pub fn usage(&self) -> Result<(u64, u64), ShadowError> {
-        let found = rustix::fs::fstatvfs(&self.written)
-            .map_err(|error| ShadowError::Protocol { message: error.to_string() })?;
+        let found =
+            rustix::fs::fstatvfs(&self.written).map_err(|error| ShadowError::unheard(&error.into()))?;
         let (bytes, files) =
             ((found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree);
         // The copy on a disk takes nothing of it.

@@ -77,7 +77,7 @@ fn a_program_sees_what_is_shown_while_it_runs() {
     // One of both at a time.
     let refused = view.run(&Command::shell("true", PATIENCE)).unwrap_err();
     assert!(
-        matches!(&refused, ShadowError::Command { message } if message.contains("stop it first")),
+        matches!(&refused, ShadowError::Command { message, .. } if message.contains("stop it first")),
         "{refused}"
     );
     let running = view.running().unwrap();

@@ -1,5 +1,6 @@
 //! The engine against a scripted model: every ending, accept in every state, abort.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use crate::support::{Answer, Bench, accepted, call, calls, edit, path, says, spawn, write};
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{
-    FinishReason, Message, ModelError, ModelEvent, Part, Role, ToolOutcome, check_pairing,
+    FinishReason, Message, ModelError, ModelEvent, PairingError, Part, Role, ToolOutcome, check_pairing,
 };
 use headstart_forked_query::{Money, Price};
 use headstart_overlay_fs::{Choice, Keep, Tree};
@@ -498,7 +499,10 @@ fn a_damaged_record_is_refused() {
     let mut damaged = (*finished).clone();
     damaged.transcript.messages.remove(2);
     let before = bench.tree.snapshot();
-    assert!(matches!(block_on(bench.engine.accept(&damaged)), Err(AcceptError::Damaged { .. })));
+    let Err(error @ AcceptError::Damaged { .. }) = block_on(bench.engine.accept(&damaged)) else {
+        panic!("a call has no result")
+    };
+    assert!(error.source().is_some_and(<dyn Error>::is::<PairingError>), "{error:?}");
     assert_eq!(bench.tree.snapshot(), before);
 }
 

@@ -68,8 +68,7 @@ impl<'a> Below<'a> {
             Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => return Ok(None),
             found => found?,
         };
-        let unsupported =
-            |reason: &str| Err(ShadowError::Read { path: path.clone(), reason: reason.to_owned() });
+        let unsupported = |reason: &str| Err(ShadowError::unstaged(path, reason));
         let content = match found.kind {
             EntryKind::Directory => None,
             EntryKind::Symlink => Some(now(self.tree.read_link(path))?),

@@ -41,10 +41,7 @@ pub(super) fn look(
     limit: u64,
     layer: Layer,
 ) -> Result<Option<Found>, ShadowError> {
-    let failed = |error: Errno| ShadowError::Read {
-        path: path.clone(),
-        reason: std::io::Error::from(error).to_string(),
-    };
+    let failed = |error: Errno| ShadowError::read(path, &error.into());
     let stat = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
         Err(Errno::NOENT) => return Ok(None),
@@ -65,8 +62,7 @@ pub(super) fn look(
         Some(handle) => {
             let opened = rustix::fs::fstat(handle).map_err(failed)?;
             if FileType::from_raw_mode(opened.st_mode) != kind {
-                let reason = "it became something else while it was read".to_owned();
-                return Err(ShadowError::Read { path: path.clone(), reason });
+                return Err(ShadowError::unstaged(path, "it became something else while it was read"));
             }
             let attributes = match layer {
                 Layer::Overlay => attributes(handle).map_err(failed)?,
@@ -77,8 +73,8 @@ pub(super) fn look(
         }
     };
     let attributes: Vec<&str> = attributes.iter().map(String::as_str).collect();
-    let entry = classify(seen(&stat, &attributes, opaque))
-        .map_err(|reason| ShadowError::Read { path: path.clone(), reason })?;
+    let entry =
+        classify(seen(&stat, &attributes, opaque)).map_err(|reason| ShadowError::unstaged(path, reason))?;
     Ok(Some(match (entry, handle) {
         (Entry::Directory { opaque }, Some(handle)) => Found::Folder { handle, opaque },
         (Entry::File { executable, special_bits }, Some(handle)) => {
@@ -152,6 +148,6 @@ fn content(handle: OwnedFd, path: &WorkspacePath, limit: u64, len: u64) -> Resul
     }
     let mut content = Vec::new();
     let read = File::from(handle).take(limit.saturating_add(1)).read_to_end(&mut content);
-    read.map_err(|error| ShadowError::Read { path: path.clone(), reason: error.to_string() })?;
+    read.map_err(|error| ShadowError::read(path, &error))?;
     if limit < content.len() as u64 { Err(too_long().into()) } else { Ok(content) }
 }

@@ -19,7 +19,7 @@ impl View {
     /// those before. [`run`](Self::run) is refused. The time, output limit and streams of `command` do not count.
     pub fn start_program(&mut self, command: &Command) -> Result<Program, ShadowError> {
         self.check_alive()?;
-        let failed = |error: std::io::Error| ShadowError::Command { message: error.to_string() };
+        let failed = |error: std::io::Error| ShadowError::command(&error);
         let (input, stdin) = std::io::pipe().map_err(failed)?;
         let (stdout, output) = std::io::pipe().map_err(failed)?;
         let (stderr, errors) = std::io::pipe().map_err(failed)?;
@@ -40,7 +40,7 @@ impl View {
                 }
                 Ok(Program { stdin, stdout, stderr })
             }
-            b"failed" => Err(ShadowError::Command { message: answer.text(1) }),
+            b"failed" => Err(ShadowError::Command { message: answer.text(1), source: None }),
             _ => Err(self.wrong()),
         }
     }
@@ -95,16 +95,12 @@ impl View {
     fn heard<T>(&mut self, outcome: std::io::Result<T>) -> Result<T, ShadowError> {
         outcome.map_err(|error| {
             self.end_now();
-            if is_gone(&error) {
-                self.why_ended()
-            } else {
-                ShadowError::Protocol { message: error.to_string() }
-            }
+            if is_gone(&error) { self.why_ended() } else { ShadowError::unheard(&error) }
         })
     }
 
     fn wrong(&mut self) -> ShadowError {
         self.end_now();
-        ShadowError::Protocol { message: "an answer that cannot be read".to_owned() }
+        ShadowError::protocol("an answer that cannot be read")
     }
 }

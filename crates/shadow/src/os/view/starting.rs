@@ -103,7 +103,6 @@ impl Starting {
         apart: &init::Apart,
         places: &[Place],
     ) -> Result<Message, ShadowError> {
-        let wrong = |message: String| ShadowError::Protocol { message };
         let channel = self.channel.as_mut().ok_or(ShadowError::Ended)?;
         let fields = init::encode(apart, &options.limits, places);
         let fields: Vec<&[u8]> = fields.iter().map(Vec::as_slice).collect();
@@ -112,22 +111,24 @@ impl Starting {
         if let Err(error) = &sent
             && !matches!(error.kind(), std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset)
         {
-            return Err(wrong(format!("it cannot be told what to be: {error}")));
+            let message = format!("it cannot be told what to be: {error}");
+            return Err(ShadowError::Protocol { message, source: Some(error.into()) });
         }
         let patience = Timespec::try_from(options.patience).unwrap_or(Timespec { tv_sec: 10, tv_nsec: 0 });
         let mut waited = [PollFd::new(channel, PollFlags::IN)];
-        let ready = again(|| poll(&mut waited, Some(&patience))).map_err(|error| wrong(error.to_string()))?;
+        let ready = again(|| poll(&mut waited, Some(&patience)))
+            .map_err(|error| ShadowError::unheard(&error.into()))?;
         if ready == 0 {
-            return Err(wrong(format!("it was not ready within {:?}", options.patience)));
+            return Err(ShadowError::protocol(format!("it was not ready within {:?}", options.patience)));
         }
         match channel.receive() {
             Ok(Some(message)) => Ok(message),
-            Ok(None) => Err(wrong(NO_ENTRY.to_owned())),
+            Ok(None) => Err(ShadowError::protocol(NO_ENTRY)),
             // It ended and had not even read what it was told.
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
-                Err(wrong(NO_ENTRY.to_owned()))
+                Err(ShadowError::protocol(NO_ENTRY))
             }
-            Err(error) => Err(wrong(sent.err().unwrap_or(error).to_string())),
+            Err(error) => Err(ShadowError::unheard(&sent.err().unwrap_or(error))),
         }
     }
 
@@ -143,7 +144,7 @@ impl Starting {
             }
             other => {
                 let message = format!("it began with {:?}", String::from_utf8_lossy(other));
-                return Err(ShadowError::Protocol { message });
+                return Err(ShadowError::protocol(message));
             }
         }
         let (Some(channel), Some(child)) = (self.channel.take(), self.child.take()) else {
