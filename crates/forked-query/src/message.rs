@@ -170,25 +170,22 @@ impl<'de> Deserialize<'de> for ToolResult {
 impl FromJson for Part {
     fn from_json(value: Value) -> Result<Self, Error> {
         let mut fields = Fields::of(value)?;
-        match of("type", fields.must::<String>("type"))?.as_str() {
-            "text" => Ok(Self::Text { text: of("text", fields.must("text"))? }),
+        match must::<String>(&mut fields, "type")?.as_str() {
+            "text" => Ok(Self::Text { text: must(&mut fields, "text")? }),
             "image" => Ok(Self::Image(Image {
-                media_type: of(
-                    "mediaType",
-                    fields.must::<String>("mediaType").and_then(|name| image_type(&name)),
-                )?,
-                data: of("data", fields.must::<String>("data").and_then(base64))?,
+                media_type: of("mediaType", image_type(&must::<String>(&mut fields, "mediaType")?))?,
+                data: of("data", base64(must(&mut fields, "data")?))?,
             })),
             "toolCall" => Ok(Self::ToolCall(ToolCall {
-                id: of("id", fields.must("id"))?,
-                name: of("name", fields.must("name"))?,
+                id: must(&mut fields, "id")?,
+                name: must(&mut fields, "name")?,
                 args: of("args", fields.or_default("args"))?,
             })),
             "toolResult" => ToolResult::of(fields).map(Self::ToolResult),
             "opaque" => Ok(Self::Opaque(Opaque {
-                format: of("format", fields.must("format"))?,
-                model: of("model", fields.must("model"))?,
-                data: of("data", fields.must("data"))?,
+                format: must(&mut fields, "format")?,
+                model: must(&mut fields, "model")?,
+                data: must(&mut fields, "data")?,
             })),
             other => of(
                 "type",
@@ -211,7 +208,7 @@ impl ToolResult {
             Some((name, error)) => ToolOutcome::Error(of(name, String::from_json(error))?),
             None => return Err(Error::custom("a tool result has an `output` or an `error`")),
         };
-        let (id, name) = (of("id", fields.must("id"))?, of("name", fields.must("name"))?);
+        let (id, name) = (must(&mut fields, "id")?, must(&mut fields, "name")?);
         Ok(Self { id, name, outcome })
     }
 }
@@ -231,16 +228,15 @@ fn base64(data: String) -> Result<Arc<str>, Error> {
     Ok(data.into())
 }
 
+/// A field that must be there; what is wrong with it names it.
+fn must<T: FromJson>(fields: &mut Fields, name: &'static str) -> Result<T, Error> {
+    let value: Value = fields.must(name)?;
+    of(name, T::from_json(value))
+}
+
 /// Has an error say which field it is about: a JSON value knows no place.
 fn of<T>(field: &str, read: Result<T, Error>) -> Result<T, Error> {
-    read.map_err(|error| {
-        let message = error.to_string();
-        if message.starts_with("missing field") {
-            error
-        } else {
-            Error::custom(format_args!("`{field}`: {message}"))
-        }
-    })
+    read.map_err(|error| Error::custom(format_args!("`{field}`: {error}")))
 }
 
 impl Message {

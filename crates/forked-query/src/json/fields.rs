@@ -1,7 +1,9 @@
 //! The fields of an event's JSON.
 //!
-//! A derived reader is several kilobytes of code for each type, and twice that for one that is told by its tag; the five
-//! formats together have thirty types.
+//! They are read by hand because of a figure in force: what a page fetches to begin a conversation may have 480 KiB, gzipped, and has 450
+//! (`docs/benchmarks.md`). A derived reader is several kilobytes of code for each type, and twice that for one that is told by its tag; the
+//! formats of providers together have thirty types. What is read, and what is said of what is wrong, is as with a derived reader; a test
+//! below holds that.
 
 use serde::de::{Error as _, Unexpected};
 use serde_json::{Error, Map, Value};
