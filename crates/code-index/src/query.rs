@@ -85,11 +85,6 @@ impl Query {
         self
     }
 
-    /// Whether the query asks for definitions by their names alone.
-    pub fn is_for_names(&self) -> bool {
-        self.only_names
-    }
-
     /// With the chunks of a view's lowest index whose meaning is closest, the closest first. They move files in the order of what was
     /// found by words, and add a few; of a query for a definition they change nothing.
     #[must_use]

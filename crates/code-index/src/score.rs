@@ -46,7 +46,7 @@ impl Weights {
     }
 
     /// For an index that knows no past commit: what stands in a file has to tell all. Tuned in the same way, without that field.
-    pub fn without_history() -> Self {
+    fn without_history() -> Self {
         let of = |weight, b| FieldWeight { weight, b };
         Self {
             chunk: [of(1.0, 0.64), of(2.4, 0.69)],

@@ -27,13 +27,6 @@ impl Default for Budget {
     }
 }
 
-impl Budget {
-    /// For a model that holds so many tokens: half of them, at 512 a hit, and 25 hits at most.
-    pub fn for_window(tokens: usize) -> Self {
-        Self { hits: (tokens / 512 / 2).clamp(1, 25), ..Self::default() }
-    }
-}
-
 /// Why a place was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Why {

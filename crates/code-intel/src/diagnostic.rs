@@ -32,7 +32,7 @@ impl Severity {
     }
 
     /// The severity of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Error, Self::Warning, Self::Information, Self::Hint]
             .into_iter()
             .find(|severity| severity.name() == name)

@@ -58,6 +58,7 @@ mod frame;
 mod position;
 #[cfg(feature = "servers")]
 mod servers;
+#[cfg(feature = "servers")]
 mod symbol;
 #[cfg(feature = "tools")]
 mod tools;
@@ -70,7 +71,8 @@ pub use frame::{Decoder, FrameError, encode};
 pub use position::{Lines, Position, PositionEncoding};
 #[cfg(feature = "servers")]
 pub use servers::*;
-pub use symbol::{SymbolError, find_symbol, word_at};
+#[cfg(feature = "servers")]
+pub use symbol::SymbolError;
 #[cfg(feature = "tools")]
 pub use tools::{AfterEdit, declarations, told_after_edit, tools};
 pub use uri::{Target, target_of, uri_of};

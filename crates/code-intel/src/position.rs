@@ -16,7 +16,8 @@ pub enum PositionEncoding {
 
 impl PositionEncoding {
     /// The encoding of this name, as servers write it.
-    pub fn from_name(name: &str) -> Option<Self> {
+    #[cfg(feature = "servers")]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "utf-8" => Some(Self::Utf8),
             "utf-16" => Some(Self::Utf16),

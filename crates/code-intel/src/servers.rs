@@ -17,7 +17,7 @@ mod texts;
 
 pub use adapter::{Adapter, CheckCommand, Nudge, Role, Settling};
 pub use answer::{Action, Location, Locations, Place, Symbol, Symbols};
-pub use edit::{EditError, EditPlan, apply_text_edits};
+pub use edit::{EditError, EditPlan};
 pub use error::IntelError;
 pub use intel::CodeIntel;
 pub use server::ServerStatus;

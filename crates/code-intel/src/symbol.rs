@@ -41,7 +41,7 @@ fn near(nearest: Option<usize>) -> String {
 /// Where the name starts, in bytes, on the line of this number (from 1). Of a path (`a::b`, `a.b`) the last part counts.
 ///
 /// The name is looked for as a whole word first, and then anywhere.
-pub fn find_symbol(text: &str, line: usize, symbol: &str) -> Result<usize, SymbolError> {
+pub(crate) fn find_symbol(text: &str, line: usize, symbol: &str) -> Result<usize, SymbolError> {
     let symbol = symbol.trim();
     if symbol.is_empty() {
         return Err(SymbolError::Empty);
@@ -61,7 +61,7 @@ pub fn find_symbol(text: &str, line: usize, symbol: &str) -> Result<usize, Symbo
 }
 
 /// The identifier that starts at a place of the text.
-pub fn word_at(text: &str, offset: usize) -> &str {
+pub(crate) fn word_at(text: &str, offset: usize) -> &str {
     let rest = text.get(offset..).unwrap_or_default();
     let end = rest.find(|character| !is_word(character)).unwrap_or(rest.len());
     &rest[..end]

@@ -33,12 +33,6 @@ impl CacheSafeParams {
         Self { snapshot: Arc::new(Snapshot { system, tools, history, model: model.into() }), version: 1 }
     }
 
-    /// A snapshot of what a successful main turn asked and what it added to the conversation.
-    pub fn after_turn(request: &ModelRequest, added: &[Message]) -> Self {
-        let history = [&request.messages, added].concat();
-        Self::new(request.system.clone(), request.tools.clone(), &history, &request.model)
-    }
-
     /// The snapshot after this was added to the conversation: by a turn, by an accept, or by work that may be accepted.
     ///
     /// It is the one that [`new`](Self::new) makes of the whole history, without the host having to keep that.
@@ -155,15 +149,6 @@ mod tests {
         assert_eq!(check_pairing(params.history()), Ok(()));
     }
 
-    #[test]
-    fn what_a_turn_added_is_part_of_the_snapshot() {
-        let params = CacheSafeParams::new(Some("s".into()), tools(), &[Message::text(Role::User, "a")], "m");
-        let request = ModelRequest { messages: params.history().to_vec(), thinking: true, ..bare(&params) };
-        let after = CacheSafeParams::after_turn(&request, &[Message::text(Role::Model, "b")]);
-        assert_eq!(after.history().len(), 2);
-        assert_eq!(after.configuration(), params.configuration());
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -234,17 +219,5 @@ mod tests {
             params.fork(&BackgroundModel { limits, ..background("m", ProviderRelation::Same) }).messages.len()
         };
         assert_eq!([length(None), length(Some(4_000)), length(Some(500))], [60, 60, 40]);
-    }
-
-    fn bare(params: &CacheSafeParams) -> ModelRequest {
-        ModelRequest {
-            model: params.model().into(),
-            system: params.system().map(Into::into),
-            tools: params.tools().to_vec(),
-            messages: Vec::new(),
-            thinking: false,
-            response_schema: None,
-            max_output_tokens: None,
-        }
     }
 }

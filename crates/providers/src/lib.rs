@@ -92,9 +92,7 @@ pub use recorder::{Clock, Recorder};
 pub use recording::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording, RecordingError, json_path};
 pub use replay::{Replay, Sleep};
 pub use retry::{Priority, RetryPolicy};
-pub use scrub::{SCRUBBED, Scrubber};
+pub use scrub::Scrubber;
 pub use text_tools::{RefusedTools, TextTools, ToolRefusals, ToolSupport};
-pub use wire::{
-    Decoder, KeyHeader, MALFORMED_ARGUMENTS, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, MAX_OPAQUE_BYTES, Wire,
-};
+pub use wire::{Decoder, KeyHeader, MAX_ANSWER_BYTES, MAX_EVENT_BYTES, MAX_OPAQUE_BYTES, Wire};
 pub use without_images::WithoutImages;

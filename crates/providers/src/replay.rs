@@ -47,11 +47,6 @@ impl Replay {
         Self { recording, sleep: None, next_turn: AtomicUsize::new(0), next_suggestion: AtomicUsize::new(0) }
     }
 
-    /// How many turns have been asked for.
-    pub fn turns_played(&self) -> usize {
-        self.next_turn.load(Ordering::Relaxed).min(self.recording.turns.len())
-    }
-
     fn suggestion(&self, schema: &Value) -> (Vec<ModelEvent>, Duration) {
         let index = self.next_suggestion.fetch_add(1, Ordering::Relaxed);
         let suggestion = self.recording.suggestions.get(index).cloned().unwrap_or_default();
@@ -184,7 +179,6 @@ mod tests {
             play(&replay, &query),
             play(&replay, &turn),
         ]);
-        assert_eq!(replay.turns_played(), 2);
     }
 
     #[test]

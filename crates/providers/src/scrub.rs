@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording};
 
 /// What stands in place of a secret.
-pub const SCRUBBED: &str = "[scrubbed]";
+const SCRUBBED: &str = "[scrubbed]";
 
 /// A shorter value is taken for no secret: it would be found in every second word.
 const SHORTEST: usize = 8;

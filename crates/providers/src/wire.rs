@@ -14,7 +14,7 @@ mod stranger;
 pub(crate) mod words;
 
 pub(crate) use answer::{Answer, Wrong};
-pub use arguments::MALFORMED_ARGUMENTS;
+pub(crate) use arguments::MALFORMED_ARGUMENTS;
 #[cfg(feature = "bedrock")]
 pub(crate) use calls::Arguments;
 pub(crate) use calls::Fragment;

@@ -1,3 +1,4 @@
+#[cfg(feature = "os")]
 use std::io;
 use std::path::PathBuf;
 

@@ -95,7 +95,7 @@ mod shell;
 mod tool_policy;
 mod verdict;
 
-pub use call::{CallRef, OwnedCall, rewrite_paths};
+pub use call::CallRef;
 pub use conditional::{
     ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven, no_repository,
 };
@@ -110,7 +110,7 @@ pub use gate::{DecidingPolicy, ElsewhereVerdict, Gate, SaidBefore};
 pub use origin::PolicyOrigin;
 #[cfg(feature = "shell")]
 pub use policy::{Policies, PolicyDecision, PolicyOperands, PolicyRule};
-pub use secrets::{FORM_ENDINGS, SECRET_FILES, SecretFiles};
+pub use secrets::{SECRET_FILES, SecretFiles};
 #[cfg(feature = "tool-policies")]
 pub use tool_policy::{
     SessionRule, ToolDecision, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable,

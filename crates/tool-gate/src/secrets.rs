@@ -149,7 +149,7 @@ pub const SECRET_FILES: [SecretFiles; 6] = [
 ];
 
 /// A name that ends so is a form to fill in, without the secret: `.env.example`.
-pub const FORM_ENDINGS: [&str; 8] =
+pub(crate) const FORM_ENDINGS: [&str; 8] =
     [".example", ".sample", ".template", ".tmpl", ".dist", ".schema", ".defaults", ".d.ts"];
 /// These, too, and source code that is named after such a file, like `service-account.ts`.
 const FORMS: [&str; 3] = ["example.env", "sample.env", "template.env"];

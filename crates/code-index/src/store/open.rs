@@ -187,7 +187,7 @@ fn limit(connection: &Connection, bytes: u64) -> rusqlite::Result<()> {
 
 impl IndexError {
     /// Whether the database is no database, or one that was damaged: to open it again makes a new one.
-    pub fn is_damaged(&self) -> bool {
+    fn is_damaged(&self) -> bool {
         let Self::Database { source, .. } = self else { return false };
         matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
             || matches!(source, rusqlite::Error::SqliteFailure(_, Some(text)) if text.starts_with("no such table"))

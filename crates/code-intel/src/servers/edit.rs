@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gen_lsp_types::{DocumentChange, Edit, TextEdit, WorkspaceEdit};
 use headstart_workspace_path::WorkspacePath;
 
-pub use self::text::apply_text_edits;
+use self::text::apply_text_edits;
 use crate::uri::{Target, target_of};
 use crate::{Position, PositionEncoding};
 

@@ -137,7 +137,7 @@ impl CodeIntel {
     }
 
     /// Names of the project that fit a query, of the servers that run, and of those for files that are staged.
-    pub async fn symbols_like(&self, snapshot: &Snapshot, query: &str) -> Result<Symbols, IntelError> {
+    pub(crate) async fn symbols_like(&self, snapshot: &Snapshot, query: &str) -> Result<Symbols, IntelError> {
         let mut keys: BTreeSet<Vec<Key>> = BTreeSet::new();
         for change in &snapshot.changes.changes {
             keys.extend(self.keys(&change.path, snapshot).await.into_iter().take(1));
@@ -228,7 +228,7 @@ impl CodeIntel {
     }
 
     /// The name of the server that runs for a file.
-    pub async fn server_of(&self, path: &WorkspacePath) -> Option<String> {
+    pub(crate) async fn server_of(&self, path: &WorkspacePath) -> Option<String> {
         let running = self.running();
         let keys = self.keys(path, &Snapshot::unchanged()).await.into_iter().flatten();
         keys.filter(|key| running.contains(key)).map(|key| self.adapter(&key).name.clone()).next()

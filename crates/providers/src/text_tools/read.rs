@@ -3,7 +3,7 @@
 use headstart_forked_query::ToolCall;
 use serde_json::{Map, Value};
 
-use crate::MALFORMED_ARGUMENTS;
+use crate::wire::MALFORMED_ARGUMENTS;
 use crate::wire::arguments;
 
 /// The word behind the fence of a call.

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::MALFORMED_ARGUMENTS;
 use crate::testing::{Script, call, legal_history, message, request, result, text};
+use crate::wire::MALFORMED_ARGUMENTS;
 
 fn answer(pieces: &[&str], reason: FinishReason) -> Vec<ModelEvent> {
     let words = pieces.iter().map(|piece| Ok(ModelEvent::Text((*piece).to_owned())));

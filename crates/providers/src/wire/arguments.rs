@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 ///
 /// A tool that checks its arguments answers with an error that names it, and the model can try again: better
 /// than an answer that is lost. A host with tools that ignore unknown arguments should refuse such calls.
-pub const MALFORMED_ARGUMENTS: &str = "malformed_arguments";
+pub(crate) const MALFORMED_ARGUMENTS: &str = "malformed_arguments";
 
 /// The arguments in what the model wrote.
 pub(crate) fn parse(text: &str) -> Map<String, Value> {

@@ -51,16 +51,6 @@ impl Declaration {
         Self::new(name, Does::ServesSession)
     }
 
-    /// A tool that has a part of the work done, whose calls are judged one by one.
-    pub fn runs_sub_task(name: &str) -> Self {
-        Self::new(name, Does::RunsSubTask)
-    }
-
-    /// A tool that opens a connection.
-    pub fn reaches_network(name: &str) -> Self {
-        Self::new(name, Does::Network)
-    }
-
     /// A tool of a server: `trusted` where its user vouches that it only reads.
     #[cfg(feature = "tool-servers")]
     pub fn of_server(name: &str, trusted: bool) -> Self {

@@ -4,7 +4,7 @@ use super::EditError;
 use crate::{Lines, Position, PositionEncoding};
 
 /// A text with edits worked in, all of which mean places of the text before. Those at one place come one after the other.
-pub fn apply_text_edits(
+pub(super) fn apply_text_edits(
     path: &WorkspacePath,
     text: &str,
     edits: &[(Position, Position, String)],

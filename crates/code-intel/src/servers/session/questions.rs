@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::{Deadline, Session};
 use crate::servers::answer::Symbol;
+use crate::symbol::{find_symbol, word_at};
 use crate::uri::{Target, target_of};
-use crate::{IntelError, Lines, Position, find_symbol, word_at};
+use crate::{IntelError, Lines, Position};
 
 /// The deepest nesting of symbols that is followed.
 const DEPTH: usize = 32;

@@ -133,7 +133,7 @@ fn events_that_come_twice() {
         // The letters of arguments that came twice are no arguments: the tool will say so, and nothing runs by half.
         if matches!(provider.name.as_str(), "anthropic" | "dashscope") {
             assert_eq!(calls(&events).len(), calls(&decode(&provider, [stream.as_bytes()])).len());
-            assert!(calls(&events)[0].1.contains_key(crate::MALFORMED_ARGUMENTS), "{}", provider.name);
+            assert!(calls(&events)[0].1.contains_key(crate::wire::MALFORMED_ARGUMENTS), "{}", provider.name);
         }
     }
 }

@@ -6,8 +6,9 @@ use super::{
     TABLES, archives, awk, builtins, bytes, compress, files, find, git, jq, openssl, refused, search, sed,
     sqlite, system, variables, versions, wrappers, xmllint, yq,
 };
+use crate::secrets::FORM_ENDINGS;
 use crate::shell::options::{Operands, Spec};
-use crate::{EffectKind, FORM_ENDINGS, SECRET_FILES};
+use crate::{EffectKind, SECRET_FILES};
 
 const PAGE: &str = include_str!("../../../../../docs/gate.md");
 const INTRODUCTION: &str = include_str!("page/introduction.md");
