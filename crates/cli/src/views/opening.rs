@@ -70,15 +70,16 @@ impl Views {
         deny: &DenyRules,
         output: Output,
     ) -> Result<(View, Kept), ShadowError> {
+        let becomes_copy = output == Output::Copied && !options.tier.copies();
+        let tier = if becomes_copy { Tier::Copy } else { options.tier };
+        let options = &Options { tier, ..options.clone() };
         let Some((rooms, mut room)) = self.make_a_room(id) else {
-            let is_copied = output == Output::Copied && !options.tier.copies();
-            let tier = if is_copied { Tier::Copy } else { options.tier };
-            return Ok((self.start_view(&Options { tier, ..options.clone() })?, Kept::default()));
+            return Ok((self.start_view(options)?, Kept::default()));
         };
         let (view, over) = match output {
-            Output::Copied if !options.tier.copies() => {
+            _ if becomes_copy => {
                 room.tell(|about| about.tier = Tier::Copy);
-                (self.start_view(&Options { tier: Tier::Copy, ..options.clone() })?, None)
+                (self.start_view(options)?, None)
             }
             // All of it is on the disk.
             _ if options.tier == Tier::Clone => {

@@ -32,14 +32,14 @@ impl Views {
         ]
     }
 
-    fn plain(&self) -> Result<(View, Kept), String> {
-        let in_memory = BuildOutput::InMemory;
-        self.start("check", &self.options, &DenyRules::default(), in_memory)
-            .map_err(|error| error.to_string())
+    /// What a view has on the disk, and the view, which goes first: what is bound last is dropped first.
+    fn plain(&self) -> Result<(Kept, View), String> {
+        let started = self.start("check", &self.options, &DenyRules::default(), BuildOutput::InMemory);
+        started.map(|(view, kept)| (kept, view)).map_err(|error| error.to_string())
     }
 
     fn writes(&self) -> Result<(), String> {
-        let (mut view, _room) = self.plain()?;
+        let (_kept, mut view) = self.plain()?;
         let on_disk = view.workspace().join(WRITTEN);
         if on_disk.exists() {
             return Err(format!("{} is there already", on_disk.display()));
@@ -70,7 +70,7 @@ impl Views {
             "exec 3<>/dev/tcp/127.0.0.1/{port} && echo leaked; cat -- '{}'; ls -A ~",
             secret.path().display()
         );
-        let (mut view, _room) = self.plain()?;
+        let (_kept, mut view) = self.plain()?;
         let command = Command { ..self.command(&line, TIME, 10_000) };
         let done = view.run(&command).map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -84,7 +84,7 @@ impl Views {
     }
 
     fn ends(&self) -> Result<(), String> {
-        let (mut view, _room) = self.plain()?;
+        let (_kept, mut view) = self.plain()?;
         let line = "sleep 60 & setsid sleep 60 & sleep 60";
         match view.run(&self.command(line, Duration::from_millis(300), 1_000)).map(|done| done.end) {
             Ok(End::TimeUp) | Err(ShadowError::Ended) => Ok(()),

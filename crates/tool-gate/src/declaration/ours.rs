@@ -152,6 +152,7 @@ pub static REQUEST_RULE: Declaration = tool(
 .in_files_as(&["builtin_request_rule"]);
 
 /// Writes a rule of the project. What it writes speaks to models from then on, so it is there only where its user's own file names it.
+// Field by field, because a `const fn` may not drop the text of `at` that it would replace.
 pub static CREATE_RULE: Declaration = Declaration {
     name: Cow::Borrowed("create_rule"),
     does: Does::Stages,
