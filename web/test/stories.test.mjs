@@ -65,6 +65,12 @@ class Played {
         return;
       case "interrupt":
         return session.stop();
+      // In place of it there is a button of the prompt's own.
+      case "retry": {
+        const last = seen.agent.view.items.findLast(({ type }) => type === "prompt");
+        if (session.phase === "idle" && last) session.send(last.text);
+        return;
+      }
       case "suggest":
         return seen.agent.suggest();
       case "answer":

@@ -27,7 +27,7 @@ use headstart_speculation::{Ending, Engine, Event, Finished, News, Origin};
 use headstart_tool_gate::ApprovalMode;
 
 use self::compacting::{Compacting, Shortening};
-pub(crate) use self::effect::{Effect, Report};
+pub(crate) use self::effect::{AskedCall, Effect, Report};
 use self::keeping::{Header, Keeping};
 use self::questions::Asking;
 use self::suggesting::{Offer, SuggestionQuery};
@@ -36,6 +36,7 @@ use self::taking::Taken;
 use self::undoing::Made;
 pub use self::undoing::TurnCommits;
 pub use self::usage::WindowUse;
+use crate::allowed::Allowed;
 use crate::conversation::Conversation;
 use crate::item::Item;
 use crate::log::Log;
@@ -93,6 +94,7 @@ pub(crate) struct Core {
     offers: Vec<Offer>,
     doing: Doing,
     asking: Option<Asking>,
+    allowed: Allowed,
     queue: VecDeque<String>,
     draft: Option<Draft>,
     /// How the conversation is kept shorter than what its model sees at once.
@@ -127,10 +129,11 @@ impl Core {
         engine: Engine,
         runtime: Arc<dyn Runtime>,
         conversation: Conversation,
+        allowed: Allowed,
     ) -> Self {
         let mut core = Self {
             controller: FollowupController::new(Config::default()),
-
+            allowed,
             runtime,
             conversation,
             shortening: Shortening::new(options.window),
@@ -218,7 +221,7 @@ impl Core {
         match report {
             Report::Opened { news, beside } => self.opened(news, beside),
             Report::TurnEvent(event) => self.tell(event, Origin::Turn),
-            Report::Asked { ask, call, verdict, prepared } => self.asked(ask, call, verdict, prepared),
+            Report::Asked(asked) => self.asked(*asked),
             Report::TurnEnded { ending, transcript, cost, gauge } => {
                 self.shortening.learn(gauge);
                 self.turn_ended(ending, transcript, &cost);
@@ -258,6 +261,19 @@ impl Core {
         }
         self.send(prompt);
         Ok(Submitted::Begins)
+    }
+
+    /// The last prompt is sent once more.
+    pub(crate) fn retry(&mut self) -> Result<(), Refused> {
+        self.is_open()?;
+        if self.is_busy() {
+            return Err(Refused::Busy);
+        }
+        let last = self.log.items().iter().rev().find_map(|item| match &**item {
+            Item::Prompt { text } => Some(text.clone()),
+            _ => None,
+        });
+        self.submit(&last.ok_or(Refused::Empty)?).map(|_| ())
     }
 
     /// The prompt that was sent last waits no more.

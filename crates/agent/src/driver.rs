@@ -35,7 +35,7 @@ use self::keeper::Keeper;
 use self::run::Run;
 use self::task::{Broken, Task};
 use crate::conversation::preface;
-use crate::core::{Core, Effect, Report};
+use crate::core::{AskedCall, Core, Effect, Report};
 use crate::handle::Shared;
 use crate::ports::{LedgerStore, Runtime, SessionStore};
 
@@ -333,10 +333,11 @@ impl Driver {
             {
                 return Poll::Ready(Report::TurnEvent(event));
             }
-            if let Some(Ask { call, verdict, prepared, answer }) = self.held_ask.take() {
+            if let Some(Ask { call, verdict, prepared, answer, always }) = self.held_ask.take() {
                 self.last_ask += 1;
                 self.asked.insert(self.last_ask, answer);
-                return Poll::Ready(Report::Asked { ask: self.last_ask, call, verdict, prepared });
+                let asked = AskedCall { ask: self.last_ask, call, verdict, prepared, always };
+                return Poll::Ready(Report::Asked(Box::new(asked)));
             }
             if let Some(ending) = self.turn.as_mut().and_then(|turn| turn.ended.take())
                 && let Some(Foreground { turn, .. }) = self.turn.take()

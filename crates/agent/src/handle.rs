@@ -12,7 +12,9 @@ use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion};
 use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{Engine, Host};
+use headstart_tool_gate::{GateContext, SessionRule};
 
+use crate::allowed::Allowed;
 use crate::conversation::Conversation;
 use crate::core::{Core, Effect, Now, TurnCommits, WindowUse};
 use crate::driver::{Driver, questioning};
@@ -33,10 +35,11 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         None => conversation,
     };
     let undone = conversation.workspace();
-    let (host, runtime, inlet) = questioning(Arc::clone(&engine.host), runtime);
+    let allowed = Allowed::default();
+    let (host, runtime, inlet) = questioning(Arc::clone(&engine.host), runtime, allowed.clone());
     let engine = Engine { workspace: Arc::clone(&undone) as _, host, ..engine };
     let host = Arc::clone(&engine.host);
-    let core = Core::new(options, engine.clone(), Arc::clone(&runtime), conversation);
+    let core = Core::new(options, engine.clone(), Arc::clone(&runtime), conversation, allowed.clone());
     let shared = Arc::new(Shared {
         core: Mutex::new(core),
         host,
@@ -46,6 +49,7 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
         waiting: Mutex::new(Some(Vec::new())),
         has_new_waiting: AtomicBool::new(false),
         view: Mutex::default(),
+        allowed,
     });
     let driver = Driver::new(Arc::clone(&shared), engine, model, runtime, (ledger, session), undone, inlet);
     let handle = AgentHandle { open: Arc::new(Open(Arc::clone(&shared))) };
@@ -64,6 +68,7 @@ pub(crate) struct Shared {
     /// Whether somebody began to wait since the driver looked.
     has_new_waiting: AtomicBool,
     view: Mutex<Option<Arc<View>>>,
+    allowed: Allowed,
 }
 
 /// Whoever waits until nothing goes on.
@@ -207,6 +212,26 @@ impl AgentHandle {
     /// Answers a question. One that does not stand any more, and an answer that does not fit, are [`Refused::Stale`].
     pub fn answer(&self, question: QuestionId, answer: Answer) -> Result<(), Refused> {
         self.with(|core| core.answer(question, answer))
+    }
+
+    /// What may run in turns until the conversation ends, because its user said [`Answer::Always`], oldest first.
+    pub fn allowed(&self) -> Vec<SessionRule> {
+        self.open.0.allowed.list()
+    }
+
+    /// What the gate goes by in this conversation: the rules of the host, and what is [`allowed`](Self::allowed).
+    pub fn rules(&self) -> GateContext {
+        self.open.0.host.gate_context()
+    }
+
+    /// The user is asked again about what [`allowed`](Self::allowed) lists so. Says whether it was there.
+    pub fn ask_again(&self, rule: &SessionRule) -> bool {
+        self.open.0.allowed.remove(rule)
+    }
+
+    /// Sends the last prompt once more; what is left of it in the line is the front end's to remove. Nothing was sent yet: [`Refused::Empty`].
+    pub fn retry(&self) -> Result<(), Refused> {
+        self.with(Core::retry)
     }
 
     /// Stops what goes on. After it no accept begins and no turn begins by itself; what is being written is written.

@@ -81,6 +81,9 @@ enum AboutFields<'a> {
         /// What it would change, where it is an edit.
         #[serde(skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
+        /// What a yes for the rest of the conversation would let run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        always: Option<String>,
     },
     Changes {
         changes: Vec<ChangeSummary>,
@@ -245,6 +248,7 @@ impl<'a> QuestionFields<'a> {
                 call: &judged.call,
                 verdict: &judged.verdict,
                 diff: judged.changes.as_ref().map(ChangeSet::diff),
+                always: question.always.as_ref().map(ToString::to_string),
             },
             Subject::Changes(asks) => {
                 AboutFields::Changes { changes: asks.changes().summary(), pending_call: asks.pending_call() }

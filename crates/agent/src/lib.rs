@@ -90,6 +90,7 @@
 //! pool.run_until(agent.close());
 //! ```
 
+mod allowed;
 mod conversation;
 mod core;
 mod driver;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use headstart_followup_state::{Place, Suggestion};
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict};
 use headstart_speculation::{AsksFirst, Ending, Event, Finished};
+use headstart_tool_gate::SessionRule;
 
 use crate::item::{Compacted, Item, JudgedCall};
 use crate::log::ItemChange;
@@ -104,6 +105,8 @@ pub struct Question {
     pub id: QuestionId,
     /// What it is about.
     pub about: Arc<Subject>,
+    /// What [`Answer::Always`] would let run until the conversation ends; `None` where such calls are asked about each time.
+    pub always: Option<SessionRule>,
 }
 
 /// The number of a question.
@@ -151,6 +154,8 @@ pub enum Subject {
 pub enum Answer {
     /// Yes.
     Yes,
+    /// Yes to a call, and to those like it in turns until the conversation ends, where [`Question::always`] says to which.
+    Always,
     /// No. Of work that they took the prompt is in the line again.
     No,
     /// No to a call, and the model is told why in these words.

@@ -7,7 +7,7 @@ use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Conflict, OsTree, WorkspacePath};
 use headstart_providers::ToolRefusals;
 use headstart_speculation::{Engine, Host};
-use headstart_tool_gate::{ApprovalMode, GateContext, SessionRule};
+use headstart_tool_gate::{ApprovalMode, GateContext};
 use headstart_toolbox::Toolbox;
 
 use crate::host::NativeHost;
@@ -91,20 +91,6 @@ impl Parts {
     pub(crate) fn read(&self, path: &WorkspacePath) -> Option<Vec<u8>> {
         // A tree on a disk answers at once.
         self.engine.workspace.read(path).now_or_never()?.ok()
-    }
-
-    /// The user says yes to such calls of their turns for the rest of the session.
-    pub(crate) fn allow(&self, rule: &SessionRule) {
-        let context = self.host.gate_context();
-        let tool_policies = context.tool_policies.with_session_rule(rule);
-        self.host.set_rules(GateContext { tool_policies, ..context });
-    }
-
-    /// They are asked about them again.
-    pub(crate) fn allow_no_more(&self, rule: &SessionRule) {
-        let context = self.host.gate_context();
-        let tool_policies = context.tool_policies.without_session_rule(rule);
-        self.host.set_rules(GateContext { tool_policies, ..context });
     }
 
     /// What the gate goes by now.

@@ -3,7 +3,6 @@
 mod keep;
 mod watch;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,7 +19,7 @@ use headstart_forked_query::{Model, Money, Price};
 use headstart_overlay_fs::{Choice, Keep, Tree};
 use headstart_providers::Priority;
 use headstart_speculation::Host;
-use headstart_tool_gate::{AheadWrites, CallRef, GateContext, SessionRule, ToolPolicies};
+use headstart_tool_gate::{AheadWrites, GateContext};
 use js_sys::Promise;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -174,8 +173,6 @@ pub struct Conversing {
     beside: Arc<BesidePrompts>,
     tree: Arc<dyn Tree>,
     ledger: Arc<Ledger>,
-    /// What the user has said yes to for the rest of the session.
-    allowed: RefCell<Vec<SessionRule>>,
     /// The names of the developer's own tools.
     own_tools: Vec<String>,
 }
@@ -202,7 +199,8 @@ enum Said {
 impl Said {
     fn to(self, asked: &Subject) -> Answer {
         match self {
-            Self::Yes | Self::Always => Answer::Yes,
+            Self::Yes => Answer::Yes,
+            Self::Always => Answer::Always,
             Self::No => Answer::No,
             Self::Keep { keep } => {
                 let conflicts = match asked {
@@ -277,16 +275,7 @@ impl Conversing {
         };
         let (agent, driver, updates) = agent(options, ports);
         js_sys::futures::spawn_local(driver.run());
-        Ok(Self {
-            agent,
-            watch: Rc::new(Watch::new(updates)),
-            host,
-            beside,
-            tree,
-            ledger,
-            allowed: RefCell::default(),
-            own_tools,
-        })
+        Ok(Self { agent, watch: Rc::new(Watch::new(updates)), host, beside, tree, ledger, own_tools })
     }
 
     /// All that there is to draw, as JSON: `{"view", "items"}`.
@@ -358,37 +347,20 @@ impl Conversing {
         let stale = || Some(word(Refused::Stale).to_owned());
         let asked = view.question.as_ref().filter(|asked| asked.id.to_string() == question);
         let Some(asked) = asked else { return Ok(stale()) };
-        if let Said::Always = said {
-            let Some(rule) = self.session_rule(&asked.about) else { return Ok(stale()) };
-            self.set_policies(|policies| policies.with_session_rule(&rule));
-            let mut allowed = self.allowed.borrow_mut();
-            if !allowed.contains(&rule) {
-                allowed.push(rule);
-            }
-        }
         Ok(refusal(self.agent.answer(asked.id, said.to(&asked.about))))
-    }
-
-    /// What `always` would let run for the rest of the session, as an answer to this question; nothing where such calls are asked about each time.
-    pub fn always(&self, question: &str) -> Option<String> {
-        let view = self.agent.view();
-        let asked = view.question.as_ref().filter(|asked| asked.id.to_string() == question)?;
-        Some(self.session_rule(&asked.about)?.to_string())
     }
 
     /// What may run for the rest of the session, as JSON.
     pub fn allowed(&self) -> String {
-        json(&self.allowed.borrow().iter().map(SessionRule::to_string).collect::<Vec<_>>())
+        json(&self.agent.allowed().iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     /// The user is asked again about what was allowed in these words. Says whether it was.
     #[wasm_bindgen(js_name = askAgain)]
     pub fn ask_again(&self, words: &str) -> bool {
-        let mut allowed = self.allowed.borrow_mut();
-        let Some(place) = allowed.iter().position(|rule| rule.to_string() == words) else { return false };
-        let rule = allowed.remove(place);
-        self.set_policies(|policies| policies.without_session_rule(&rule));
-        true
+        let allowed = self.agent.allowed();
+        let rule = allowed.iter().find(|rule| rule.to_string() == words);
+        rule.is_some_and(|rule| self.agent.ask_again(rule))
     }
 
     /// Forgets what was said; why not, if not.
@@ -407,6 +379,11 @@ impl Conversing {
         self.agent.set_title(title);
     }
 
+    /// Sends the last prompt once more; why not, if not.
+    pub fn retry(&self) -> Option<String> {
+        refusal(self.agent.retry())
+    }
+
     /// Stops what goes on; why not, if not.
     pub fn interrupt(&self) -> Option<String> {
         refusal(self.agent.interrupt())
@@ -417,10 +394,6 @@ impl Conversing {
     pub fn set_rules(&self, rules: &str, ahead_writes: &str) -> Result<(), Failure> {
         let ahead_writes: AheadWrites = parse("aheadWrites", ahead_writes)?;
         let context = parse::<Rules>("", rules)?.for_engine(&self.own_tools)?;
-        let said = self.allowed.borrow();
-        let tool_policies =
-            said.iter().fold(context.tool_policies, |policies, rule| policies.with_session_rule(rule));
-        let context = GateContext { tool_policies, ..context };
         let mut known = self.host.rules.lock().unwrap_or_else(PoisonError::into_inner);
         let tools = std::mem::take(&mut known.tools);
         *known = GateContext { ahead_writes, tools, ..context };
@@ -516,19 +489,6 @@ impl Conversing {
             agent.close().await;
             Ok(wasm_bindgen::JsValue::UNDEFINED)
         }))
-    }
-}
-
-impl Conversing {
-    fn session_rule(&self, asked: &Subject) -> Option<SessionRule> {
-        let Subject::Call(judged) = asked else { return None };
-        let call = CallRef { name: &judged.call.name, args: &judged.call.args };
-        SessionRule::of(call, &judged.verdict, &self.host.gate_context())
-    }
-
-    fn set_policies(&self, change: impl FnOnce(&ToolPolicies) -> ToolPolicies) {
-        let mut rules = self.host.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        rules.tool_policies = change(&rules.tool_policies);
     }
 }
 

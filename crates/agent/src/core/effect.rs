@@ -13,7 +13,7 @@ use headstart_speculation::{
     Acceptance, Answers, Beside, Consent, Cost, Ending, Event, Finished, Limits, News, Prepared, Speculation,
     Transcript,
 };
-use headstart_tool_gate::Verdict;
+use headstart_tool_gate::{SessionRule, Verdict};
 #[cfg(feature = "native")]
 use headstart_toolbox::Toolbox;
 
@@ -111,6 +111,17 @@ impl Effect {
     }
 }
 
+/// A call of a turn that needs its user's consent.
+pub(crate) struct AskedCall {
+    /// The number with which the turn waits.
+    pub(crate) ask: u64,
+    pub(crate) call: ToolCall,
+    pub(crate) verdict: Verdict,
+    pub(crate) prepared: Prepared,
+    /// What a yes for the rest of the conversation would let run.
+    pub(crate) always: Option<SessionRule>,
+}
+
 /// What has come of it.
 pub(crate) enum Report {
     Opened {
@@ -119,12 +130,7 @@ pub(crate) enum Report {
         beside: Result<Beside, String>,
     },
     TurnEvent(Event),
-    Asked {
-        ask: u64,
-        call: ToolCall,
-        verdict: Verdict,
-        prepared: Prepared,
-    },
+    Asked(Box<AskedCall>),
     TurnEnded {
         ending: Ending,
         transcript: Transcript,

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
-use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Conflict, ConflictKind};
-use headstart_speculation::{AsksFirst, Consent, Prepared};
-use headstart_tool_gate::Verdict;
+use headstart_speculation::{AsksFirst, Consent};
+use headstart_tool_gate::SessionRule;
 
 use super::taking::Taken;
-use super::{Core, Doing, Effect};
+use super::{AskedCall, Core, Doing, Effect};
 use crate::AfterDecline;
 use crate::item::{Item, JudgedCall, NotTaken};
 use crate::view::{Answer, Question, QuestionId, Refused, Subject};
@@ -20,17 +19,20 @@ pub(super) struct Asking {
     about: Arc<Subject>,
     /// The number with which the turn waits, where it is about a call.
     ask: Option<u64>,
+    /// What a yes for the rest of the conversation would let run.
+    always: Option<SessionRule>,
 }
 
 impl Asking {
     pub(super) fn view(&self) -> Question {
-        Question { id: self.id, about: Arc::clone(&self.about) }
+        Question { id: self.id, about: Arc::clone(&self.about), always: self.always.clone() }
     }
 }
 
 impl Core {
     /// A call of the turn needs the user's consent.
-    pub(super) fn asked(&mut self, ask: u64, call: ToolCall, verdict: Verdict, prepared: Prepared) {
+    pub(super) fn asked(&mut self, asked: AskedCall) {
+        let AskedCall { ask, call, verdict, prepared, always } = asked;
         let declines = Effect::Reply { ask, consent: Consent::Decline };
         if !matches!(self.doing, Doing::Turn { .. }) || self.interrupted || self.is_over {
             return self.effects.push_back(declines);
@@ -40,11 +42,11 @@ impl Core {
             self.log.push(Item::Declined(Box::new(judged)));
             return self.effects.push_back(declines);
         }
-        self.ask(Some(ask), Subject::Call(judged));
+        self.ask(Some(ask), Subject::Call(judged), always);
     }
 
     pub(super) fn ask_about_changes(&mut self, taken: Taken, asks: AsksFirst) {
-        self.ask(None, Subject::Changes(asks));
+        self.ask(None, Subject::Changes(asks), None);
         self.doing = Doing::Ask(Box::new(taken));
     }
 
@@ -55,19 +57,26 @@ impl Core {
         } else {
             Subject::Conflicts { conflicts, changes: work.changes(), tokens: work.cost().spent_tokens() }
         };
-        self.ask(None, about);
+        self.ask(None, about, None);
         self.doing = Doing::Ask(Box::new(taken));
     }
 
-    fn ask(&mut self, ask: Option<u64>, about: Subject) {
+    fn ask(&mut self, ask: Option<u64>, about: Subject, always: Option<SessionRule>) {
         let id = QuestionId(self.next_number());
-        self.asking = Some(Asking { id, about: Arc::new(about), ask });
+        self.asking = Some(Asking { id, about: Arc::new(about), ask, always });
     }
 
     /// The user answers. An answer that does not fit the question is refused, and the question stands.
     pub(crate) fn answer(&mut self, question: QuestionId, answer: Answer) -> Result<(), Refused> {
         let Some(asking) = self.asking.take_if(|asking| asking.id == question) else {
             return Err(Refused::Stale);
+        };
+        let answer = match (answer, &asking.always) {
+            (Answer::Always, Some(rule)) => {
+                self.allowed.add(rule);
+                Answer::Yes
+            }
+            (answer, _) => answer,
         };
         match (&*asking.about, answer) {
             (Subject::Call(_), answer @ (Answer::Yes | Answer::No | Answer::NoBecause(_))) => {

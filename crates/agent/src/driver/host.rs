@@ -9,9 +9,10 @@ use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{
     AtBoundary, Beside, Check, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove,
 };
-use headstart_tool_gate::{ApprovalMode, DenyRules, GateContext, Verdict};
+use headstart_tool_gate::{ApprovalMode, CallRef, DenyRules, GateContext, SessionRule, Verdict};
 
 use super::guard::{Guard, GuardedRuntime, LastTime};
+use crate::allowed::Allowed;
 use crate::ports::Runtime;
 
 /// A call that waits for the user's answer. Dropping it declines.
@@ -19,6 +20,8 @@ pub(crate) struct Ask {
     pub(super) call: ToolCall,
     pub(super) verdict: Verdict,
     pub(super) prepared: Prepared,
+    /// What a yes for the rest of the conversation would let run.
+    pub(super) always: Option<SessionRule>,
     pub(super) answer: oneshot::Sender<Consent>,
 }
 
@@ -35,9 +38,10 @@ pub(crate) struct Inlet {
     pub(super) broken: mpsc::UnboundedReceiver<String>,
 }
 
-/// The program's host, but for its questions: they come to the conversation.
+/// The program's host, but for its questions: they come to the conversation, and what was said to them for the rest of it is among the rules.
 struct Questioning {
     host: Arc<dyn Host>,
+    allowed: Allowed,
     guard: Guard,
     last: LastTime,
     asks: mpsc::UnboundedSender<Ask>,
@@ -48,13 +52,15 @@ struct Questioning {
 pub(crate) fn questioning(
     host: Arc<dyn Host>,
     runtime: Arc<dyn Runtime>,
+    allowed: Allowed,
 ) -> (Arc<dyn Host>, Arc<dyn Runtime>, Inlet) {
     let (send_asks, asks) = mpsc::unbounded();
     let (send_steps, steps) = mpsc::unbounded();
     let (send_broken, broken) = mpsc::unbounded();
     let guard = Guard::new(send_broken);
     let runtime = GuardedRuntime { runtime, guard: guard.clone(), last: LastTime::default() };
-    let host = Questioning { host, guard, last: LastTime::default(), asks: send_asks, steps: send_steps };
+    let host =
+        Questioning { host, allowed, guard, last: LastTime::default(), asks: send_asks, steps: send_steps };
     (Arc::new(host), Arc::new(runtime), Inlet { asks, steps, broken })
 }
 
@@ -78,7 +84,8 @@ impl Host for Questioning {
     }
 
     fn gate_context(&self) -> GateContext {
-        self.guard.call(|| self.host.gate_context()).unwrap_or_else(everything_closed)
+        let context = self.guard.call(|| self.host.gate_context()).unwrap_or_else(everything_closed);
+        self.allowed.over(context)
     }
 
     async fn beside_prompt(
@@ -132,7 +139,9 @@ impl Host for Questioning {
 
     async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, prepared: Prepared) -> Consent {
         let (answer, answered) = oneshot::channel();
-        let ask = Ask { call: call.clone(), verdict: verdict.clone(), prepared, answer };
+        let always =
+            SessionRule::of(CallRef { name: &call.name, args: &call.args }, verdict, &self.gate_context());
+        let ask = Ask { call: call.clone(), verdict: verdict.clone(), prepared, always, answer };
         if self.asks.unbounded_send(ask).is_err() {
             return Consent::Stop;
         }
@@ -142,7 +151,7 @@ impl Host for Questioning {
 
 #[cfg(test)]
 mod tests {
-    use headstart_tool_gate::{CallRef, Decision, Gate};
+    use headstart_tool_gate::{Decision, Gate};
     use serde_json::json;
 
     use super::*;

@@ -138,6 +138,7 @@ impl Player {
                 Ok(())
             }
             "interrupt" => agent.interrupt(),
+            "retry" => agent.retry(),
             "answer" => {
                 let question =
                     world.settle().question.clone().unwrap_or_else(|| panic!("step {number}: no question"));
@@ -196,6 +197,7 @@ fn answer(about: &Value, asked: &Subject) -> Answer {
     }
     match about.as_str() {
         Some("yes") => Answer::Yes,
+        Some("always") => Answer::Always,
         Some("no") => Answer::No,
         Some("anew") => Answer::Anew,
         _ => panic!("there is no answer {about}"),

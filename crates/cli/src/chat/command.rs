@@ -1,7 +1,7 @@
 use headstart_agent::{Item, Phase, Refused};
 use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
-use headstart_tool_gate::{ApprovalMode, SessionRule};
+use headstart_tool_gate::ApprovalMode;
 
 use super::{Chat, catalog};
 use crate::config::{background_name, parse_background, parse_mode};
@@ -265,48 +265,37 @@ impl Chat {
     }
 
     fn retry(&mut self) -> Result<(), CliError> {
-        let view = self.agent.view();
-        if view.phase != Phase::Idle {
-            return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed);
+        match self.agent.retry() {
+            Err(Refused::Empty) => return self.face.say("nothing was sent yet", Style::Dim),
+            Err(_) => return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed),
+            Ok(()) => {}
         }
-        let last = view.items.iter().rev().find_map(|item| match &**item {
-            Item::Prompt { text } => Some(text.clone()),
-            _ => None,
-        });
-        let Some(last) = last else { return self.face.say("nothing was sent yet", Style::Dim) };
-        // What was to be sent again is not in the prompt as well.
-        if self.editor.whole_text() == last {
+        // What is sent again is not in the prompt as well.
+        let view = self.agent.view();
+        if let Some(Item::Prompt { text }) = view.items.last().map(|item| &**item)
+            && *text == self.editor.whole_text()
+        {
             self.editor.replace("");
         }
-        // A turn that goes on has nothing to refuse: it was idle a moment ago.
-        let _ = self.agent.submit(&last);
         Ok(())
     }
 
-    /// The user says yes to such calls for the rest of the session.
-    pub(super) fn allow(&mut self, rule: SessionRule) {
-        self.parts.allow(&rule);
-        if !self.allowed.contains(&rule) {
-            self.allowed.push(rule);
-        }
-    }
-
     fn on_permissions(&mut self, number: Option<usize>) -> Result<(), CliError> {
+        let allowed = self.agent.allowed();
         let Some(number) = number else {
-            if self.allowed.is_empty() {
+            if allowed.is_empty() {
                 let none = "nothing runs without a question beyond the mode and your configuration; [a]lways in a question changes that for this session";
                 return self.face.say(none, Style::Dim);
             }
-            let lines = self.allowed.iter().enumerate().map(|(place, rule)| format!("{}  {rule}", place + 1));
+            let lines = allowed.iter().enumerate().map(|(place, rule)| format!("{}  {rule}", place + 1));
             let lines = lines.collect::<Vec<_>>().join("\n");
             return self.face.say(&lines, Style::Plain);
         };
-        let Some(place) = number.checked_sub(1).filter(|place| *place < self.allowed.len()) else {
+        let Some(rule) = number.checked_sub(1).and_then(|place| allowed.get(place)) else {
             let text = format!("there is no line {number} in the list of /permissions");
             return self.face.say(&text, Style::Removed);
         };
-        let rule = self.allowed.remove(place);
-        self.parts.allow_no_more(&rule);
+        self.agent.ask_again(rule);
         self.face.say(&format!("{rule}: you are asked again"), Style::Dim)
     }
 

@@ -40,7 +40,6 @@ use std::time::{Duration, Instant};
 use crossterm::event::Event;
 use futures::{FutureExt, StreamExt};
 use headstart_agent::{AgentHandle, Draft, Edit, Item, Phase, Submitted, Updates, View};
-use headstart_tool_gate::SessionRule;
 use tokio::task::JoinHandle;
 
 use crate::config::{Config as Settings, TabKey};
@@ -104,8 +103,6 @@ pub(crate) struct Chat {
     login: Option<server_login::UnderWay>,
     /// A prompt that a server was asked for.
     prompting: Option<server_tools::AskedPrompt>,
-    /// What they said yes to for the rest of the session.
-    allowed: Vec<SessionRule>,
     written: Arc<Written>,
     /// The draft that was put into the prompt last.
     drafted: Option<Draft>,
@@ -182,7 +179,6 @@ impl Chat {
             beside: reader::Beside::default(),
             running: BTreeMap::new(),
             ahead_command: None,
-            allowed: Vec::new(),
             own: None,
             reloading: None,
             login: None,

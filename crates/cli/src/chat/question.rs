@@ -2,10 +2,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
-use headstart_agent::{Answer as Reply, JudgedCall, Question as Asked, QuestionId, Subject};
+use headstart_agent::{Answer as Reply, Question as Asked, QuestionId, Subject};
 use headstart_overlay_fs::Choice;
-use headstart_speculation::Host;
-use headstart_tool_gate::{CallRef, SessionRule};
 
 use super::Chat;
 use crate::error::CliError;
@@ -24,7 +22,7 @@ pub(super) struct Question {
     /// What they have said of the first files, where it is about several.
     pub(super) choices: Vec<Choice>,
     /// What a yes for the rest of the session would let run.
-    pub(super) always: Option<SessionRule>,
+    pub(super) always: Option<String>,
     /// Why not, while they write it.
     pub(super) why: Option<LineEditor>,
     /// Commits that can be kept, and where.
@@ -48,16 +46,13 @@ impl Chat {
             return Ok(());
         }
         self.question = None;
-        let Some(Asked { id, about, .. }) = asked else { return Ok(()) };
+        let Some(Asked { id, about, always, .. }) = asked else { return Ok(()) };
         self.face.end_answer()?;
-        let always = match &**about {
-            Subject::Call(judged) => self.session_rule(judged),
-            _ => None,
-        };
+        let always = always.as_ref().map(|rule| one_line(&rule.to_string()));
         let question = Question {
             id: *id,
             about: Arc::clone(about),
-            consent: about_call(always.as_ref()),
+            consent: about_call(always.clone()),
             choices: Vec::new(),
             always,
             why: None,
@@ -123,7 +118,7 @@ impl Chat {
     fn ask_again(&mut self) {
         if let Some(question) = &mut self.question {
             question.why = None;
-            question.consent = about_call(question.always.as_ref());
+            question.consent = about_call(question.always.clone());
         }
     }
 
@@ -134,13 +129,10 @@ impl Chat {
             (Subject::Call(_), answer) => {
                 let (reply, told) = match (answer, &question.always) {
                     (Answer::Yes, _) => (Reply::Yes, "  yes".to_owned()),
-                    (Answer::Always, Some(rule)) => {
-                        self.allow(rule.clone());
-                        (
-                            Reply::Yes,
-                            format!("  always: {rule}, until this session ends; /permissions lists it"),
-                        )
-                    }
+                    (Answer::Always, Some(rule)) => (
+                        Reply::Always,
+                        format!("  always: {rule}, until this session ends; /permissions lists it"),
+                    ),
                     (Answer::Why, _) => {
                         self.question = Some(Question { why: Some(LineEditor::default()), ..question });
                         if self.face.is_aloud() {
@@ -200,11 +192,6 @@ impl Chat {
         Ok(())
     }
 
-    fn session_rule(&self, judged: &JudgedCall) -> Option<SessionRule> {
-        let call = CallRef { name: &judged.call.name, args: &judged.call.args };
-        SessionRule::of(call, &judged.verdict, &self.parts.host.gate_context())
-    }
-
     /// Answers. A question that does not stand any more is no question any more.
     pub(super) fn reply(&self, question: QuestionId, reply: Reply) {
         let _ = self.agent.answer(question, reply);
@@ -225,8 +212,8 @@ impl Chat {
     }
 }
 
-fn about_call(always: Option<&SessionRule>) -> Consent {
-    Consent::about_call("run this?", always.map(|rule| one_line(&rule.to_string())), Instant::now())
+fn about_call(always: Option<String>) -> Consent {
+    Consent::about_call("run this?", always, Instant::now())
 }
 
 /// Whether it is Ctrl-C.

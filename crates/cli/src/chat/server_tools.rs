@@ -3,7 +3,6 @@ use std::time::{Duration, Instant};
 
 use headstart_agent::{Edit, Phase};
 use headstart_context::escape_mentions;
-use headstart_speculation::Host;
 use tokio::task::JoinHandle;
 
 use super::Chat;
@@ -161,7 +160,7 @@ impl Chat {
 
     pub(super) fn show_tools(&mut self) -> Result<(), CliError> {
         let names = self.parts.engine.toolbox.schemas().into_iter().map(|schema| schema.name);
-        let lines = tool_lines(names, &self.parts.host.gate_context());
+        let lines = tool_lines(names, &self.agent.rules());
         self.face.say(&lines.join("\n"), Style::Plain)
     }
 

@@ -40,6 +40,11 @@ impl Player {
                 self.line.clear();
             }
             "interrupt" => self.chat.send("\x03"),
+            "retry" => {
+                self.replace_line("/retry");
+                self.chat.send("\r");
+                self.line.clear();
+            }
             "answer" => self.answer(about),
             "background" => self.chat.send(&format!("/background {}\r", text())),
             "mode" => self.chat.send(&format!("/mode {}\r", text())),
@@ -72,6 +77,7 @@ impl Player {
         }
         let (question, key) = match (self.question.as_str(), about.as_str()) {
             ("call", Some("yes")) => ("run this?", "y"),
+            ("call", Some("always")) => ("run this?", "a"),
             ("call", Some("no")) => ("run this?", "n"),
             ("changes", Some("yes")) => ("write this?", "y"),
             ("conflicts", Some("anew")) => ("[a]sk again", "a"),

@@ -129,7 +129,7 @@ export class Agent implements Disposable {
     const [text, rules] = [engineText(plain, this.#port, projectRules !== undefined), rulesText(plain)];
     this.#handle = call(() => new raw.Conversing(text, rules, settings, this.#port, new KeepPort(sessions, ledger), workspaceOf(options.tree)));
     const { view, items } = JSON.parse(this.#handle.view()) as { view: Omit<View, "items">; items: Omit<ViewItem, "key">[] };
-    this.#view = this.#whole({ ...view, items: items.map((item, key) => ({ ...item, key }) as ViewItem) });
+    this.#view = { ...view, items: items.map((item, key) => ({ ...item, key }) as ViewItem) };
     if (opening !== undefined) call(() => this.#handle.offer(opening));
     void this.#listen();
   }
@@ -200,6 +200,11 @@ export class Agent implements Disposable {
   askAgain(allowed: string): boolean {
     required("allowed", allowed, "string");
     return call(() => this.#handle.askAgain(allowed));
+  }
+
+  /** Sends the last prompt once more. What is left of it in the line is yours to remove. `empty`: nothing was sent yet. */
+  retry(): Refusal | undefined {
+    return call(() => this.#handle.retry()) as Refusal | undefined;
   }
 
   /** Stops what goes on. No accept begins after it, and no turn begins by itself; what is being written is written. */
@@ -330,17 +335,9 @@ export class Agent implements Disposable {
       const { view, items } = JSON.parse(text) as { view: Omit<View, "items">; items: Change[] };
       const list = [...this.#view.items];
       const changes = items.map((change) => applied(list, change));
-      this.#view = this.#whole({ ...view, items: changes.length === 0 ? this.#view.items : list });
+      this.#view = { ...view, items: changes.length === 0 ? this.#view.items : list };
       this.#untold.push({ items: changes, view: this.#view });
     }
-  }
-
-  /** With what an answer `always` would come to. */
-  #whole(view: View): View {
-    const { question } = view;
-    if (question?.type !== "call") return view;
-    const always = call(() => this.#handle.always(question.id));
-    return always === undefined ? view : { ...view, question: { ...question, always } };
   }
 
   #tell(): void {

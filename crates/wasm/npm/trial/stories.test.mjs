@@ -41,6 +41,8 @@ async function act(story, verb, about, step, views) {
       return agent.take(about);
     case "interrupt":
       return agent.interrupt();
+    case "retry":
+      return agent.retry();
     case "answer":
       assert.ok(agent.view.question, `step ${step}: no question`);
       return agent.answer(agent.view.question.id, about);

@@ -88,6 +88,12 @@ class Played {
         return;
       case "interrupt":
         return session.stop();
+      // In place of it there is a button of the prompt's own.
+      case "retry": {
+        const last = view.items.findLast(({ type }) => type === "prompt");
+        if (view.phase === "idle" && last?.type === "prompt") session.submit(last.text);
+        return;
+      }
       case "suggest":
         return session.suggest();
       case "answer": {

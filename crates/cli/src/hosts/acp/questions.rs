@@ -7,10 +7,8 @@ use agent_client_protocol_schema::v1::{
     ToolCallContent, ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
     ToolKind,
 };
-use headstart_agent::{Answer, Item, QuestionId, Subject, View};
+use headstart_agent::{Answer, Item, Question, QuestionId, Subject, View};
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict, Keep};
-use headstart_speculation::Host;
-use headstart_tool_gate::{CallRef, SessionRule};
 
 use super::updates;
 use crate::conversation::words::{self, counted, counts_with};
@@ -35,8 +33,6 @@ pub(super) struct Asking {
     /// Whether the client does not know that call yet.
     pub(super) is_new: bool,
     pub(super) options: Vec<PermissionOption>,
-    /// What a yes for the rest of the session would let run.
-    always: Option<SessionRule>,
     conflicts: Vec<Conflict>,
     commits: Option<Commits>,
 }
@@ -44,8 +40,6 @@ pub(super) struct Asking {
 /// What its user said.
 pub(super) enum Said {
     Answer(Answer),
-    /// Yes, and to such calls for the rest of the session.
-    Always(Box<SessionRule>),
     /// The commits are to be kept beside theirs.
     KeepCommits(Box<Commits>),
     /// The client has taken the question away: what goes on is to stop.
@@ -53,21 +47,14 @@ pub(super) enum Said {
 }
 
 impl Asking {
-    pub(super) fn of(id: QuestionId, about: &Subject, view: &View, parts: &Parts) -> Option<Self> {
+    pub(super) fn of(question: &Question, view: &View, parts: &Parts) -> Option<Self> {
+        let Question { id, about, always, .. } = question;
+        let id = *id;
         let workspace = parts.workspace.as_path();
-        let none = |call, is_new, options| Self {
-            id,
-            call,
-            is_new,
-            options,
-            always: None,
-            conflicts: Vec::new(),
-            commits: None,
-        };
-        Some(match about {
+        let none =
+            |call, is_new, options| Self { id, call, is_new, options, conflicts: Vec::new(), commits: None };
+        Some(match &**about {
             Subject::Call(judged) => {
-                let call = CallRef { name: &judged.call.name, args: &judged.call.args };
-                let always = SessionRule::of(call, &judged.verdict, &parts.host.gate_context());
                 let key = view
                     .items
                     .iter()
@@ -83,7 +70,7 @@ impl Asking {
                     option(ALWAYS, &name, PermissionOptionKind::AllowAlways)
                 });
                 let options = std::iter::once(yes("Allow")).chain(more).chain([no("Reject")]).collect();
-                Self { always, ..none(call, key.is_none(), options) }
+                none(call, key.is_none(), options)
             }
             Subject::Changes(asks) => {
                 let changes = asks.changes();
@@ -149,9 +136,7 @@ impl Asking {
             (WORK, true) => all(Keep::Work),
             (MINE, true) => all(Keep::Yours),
             (BOTH, true) => all(Keep::Markers),
-            (ALWAYS, true) => {
-                self.always.map_or(Said::Answer(Answer::No), |rule| Said::Always(Box::new(rule)))
-            }
+            (ALWAYS, true) => Said::Answer(Answer::Always),
             (KEEP, true) => {
                 self.commits.map_or(Said::Answer(Answer::No), |commits| Said::KeepCommits(Box::new(commits)))
             }

@@ -14,7 +14,7 @@ use agent_client_protocol_schema::v1::{
 use futures::StreamExt;
 use headstart_agent::{Answer, Item, ItemChange, Phase, QuestionId, Update, View};
 use headstart_budget::policy::Mode;
-use headstart_speculation::{Ending, Host as _, Limit};
+use headstart_speculation::{Ending, Limit};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -310,7 +310,7 @@ impl Session {
             Command::Tools => {
                 let parts = &self.conversation.parts;
                 let names = parts.engine.toolbox.schemas().into_iter().map(|schema| schema.name);
-                listed(&tool_lines(names, &parts.host.gate_context()))
+                listed(&tool_lines(names, &self.conversation.agent.rules()))
             }
             Command::Servers => match self.conversation.parts.server_tools.lines() {
                 lines if lines.is_empty() => "There are no tool servers.".to_owned(),
@@ -425,7 +425,7 @@ impl Session {
             task.abort();
         }
         let Some(question) = &view.question else { return };
-        let Some(asking) = Asking::of(question.id, &question.about, view, &self.conversation.parts) else {
+        let Some(asking) = Asking::of(question, view, &self.conversation.parts) else {
             let _ = self.conversation.agent.answer(question.id, Answer::No);
             return;
         };
@@ -455,10 +455,6 @@ impl Session {
         let agent = &self.conversation.agent;
         let answer = match asking.said(answer) {
             Said::Answer(answer) => answer,
-            Said::Always(rule) => {
-                self.conversation.parts.allow(&rule);
-                Answer::Yes
-            }
             Said::KeepCommits(commits) => match commits.keep() {
                 Ok(Some(way)) => {
                     self.notice(NoticeSeverity::Info, &way.told()).await;
