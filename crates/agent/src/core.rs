@@ -12,6 +12,7 @@ mod steps;
 mod suggesting;
 mod summary_ahead;
 mod taking;
+mod titling;
 mod turns;
 mod undoing;
 mod usage;
@@ -33,6 +34,7 @@ use self::questions::Asking;
 use self::suggesting::{Offer, SuggestionQuery};
 use self::summary_ahead::SummaryAhead;
 use self::taking::Taken;
+pub(crate) use self::titling::{TITLE_PROMPT, TITLE_TOKENS};
 use self::undoing::Made;
 pub use self::undoing::TurnCommits;
 pub use self::usage::WindowUse;
@@ -130,6 +132,7 @@ impl Core {
         runtime: Arc<dyn Runtime>,
         conversation: Conversation,
         allowed: Allowed,
+        is_kept: bool,
     ) -> Self {
         let mut core = Self {
             controller: FollowupController::new(Config::default()),
@@ -165,7 +168,7 @@ impl Core {
             effects: VecDeque::new(),
             revision: 0,
         };
-        core.go_on();
+        core.go_on(is_kept);
         core.enable();
         core
     }
@@ -228,6 +231,7 @@ impl Core {
             }
             Report::SummedUp { answer, work_ms } => self.summed_up(answer, work_ms),
             Report::SummedUpAhead { answer, work_ms } => self.summed_up_ahead(answer, work_ms),
+            Report::Titled { answer, work_ms } => self.titled(answer, work_ms),
             Report::QueryAnswered { request, news, answer, work_ms } => {
                 self.query_answered(request, news, answer, work_ms);
             }
@@ -353,6 +357,7 @@ impl Core {
         }
         self.drop_query();
         self.drop_summary_ahead();
+        self.drop_title();
         self.followup(Followup::Clear);
         self.queue.clear();
         self.asking = None;

@@ -35,7 +35,7 @@ use self::keeper::Keeper;
 use self::run::Run;
 use self::task::{Broken, Task};
 use crate::conversation::preface;
-use crate::core::{AskedCall, Core, Effect, Report};
+use crate::core::{AskedCall, Core, Effect, Report, TITLE_PROMPT, TITLE_TOKENS};
 use crate::handle::Shared;
 use crate::ports::{LedgerStore, Runtime, SessionStore};
 
@@ -66,6 +66,8 @@ pub struct Driver {
     summary: Option<Task<Report>>,
     /// One that is written while the user reads. Nobody waits for it.
     summary_ahead: Option<Task<Report>>,
+    /// A title that is asked for. Nobody waits for it, either.
+    title: Option<Task<Report>>,
     looking: Option<BoxFuture<'static, Report>>,
     looking_back: Option<BoxFuture<'static, News>>,
     timer: Option<BoxFuture<'static, ()>>,
@@ -121,6 +123,7 @@ impl Driver {
             query: None,
             summary: None,
             summary_ahead: None,
+            title: None,
             looking: None,
             looking_back: None,
             timer: None,
@@ -217,6 +220,8 @@ impl Driver {
                 self.summary_ahead = Some(self.sum_up(*params, model, told));
             }
             Effect::DropSummaryAhead => give_up(&mut self.summary_ahead),
+            Effect::AskTitle { params } => self.title = Some(self.ask_title(*params)),
+            Effect::DropTitle => give_up(&mut self.title),
             Effect::DropSummary => give_up(&mut self.summary),
             Effect::StartWork { id, preface, prompt, params, limits } => {
                 let engine = Engine { limits, ..self.engine.clone() };
@@ -312,6 +317,13 @@ impl Driver {
         {
             self.summary_ahead = None;
             let none = |broken: Broken| Report::SummedUpAhead { answer: Err(broken.into()), work_ms: 0 };
+            return Poll::Ready(Some(answer.unwrap_or_else(none)));
+        }
+        if let Some(title) = &mut self.title
+            && let Poll::Ready(answer) = title.poll(context)
+        {
+            self.title = None;
+            let none = |broken: Broken| Report::Titled { answer: Err(broken.into()), work_ms: 0 };
             return Poll::Ready(Some(answer.unwrap_or_else(none)));
         }
         if let Poll::Ready(report) = self.poll_stores(context) {
@@ -461,16 +473,28 @@ impl Driver {
         model: String,
         told: fn(Result<QueryAnswer, QueryError>, u64) -> Report,
     ) -> Task<Report> {
-        let (host, asked) = (Arc::clone(&self.engine.host), Arc::clone(&self.model));
+        let model = BackgroundModel::main(Arc::clone(&self.model), model);
+        self.ask(model, params, SUMMARY_PROMPT, u32::try_from(SUMMARY_TOKENS).ok(), told)
+    }
+
+    fn ask_title(&self, params: CacheSafeParams) -> Task<Report> {
+        let told = |answer, work_ms| Report::Titled { answer, work_ms };
+        self.ask(self.engine.background.clone(), params, TITLE_PROMPT, Some(TITLE_TOKENS), told)
+    }
+
+    /// Asks for a text.
+    fn ask(
+        &self,
+        model: BackgroundModel,
+        params: CacheSafeParams,
+        prompt: &'static str,
+        max_output_tokens: Option<u32>,
+        told: fn(Result<QueryAnswer, QueryError>, u64) -> Report,
+    ) -> Task<Report> {
+        let host = Arc::clone(&self.engine.host);
         let began = host.now();
         self.spawn(async move {
-            let model = BackgroundModel::main(asked, model);
-            let query = Query {
-                after: &[],
-                prompt: SUMMARY_PROMPT,
-                schema: serde_json::Value::Null,
-                max_output_tokens: u32::try_from(SUMMARY_TOKENS).ok(),
-            };
+            let query = Query { after: &[], prompt, schema: serde_json::Value::Null, max_output_tokens };
             let answer = forked_query(&model, &params, query).await;
             told(answer, millis(host.now().saturating_sub(began)))
         })

@@ -39,7 +39,14 @@ pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updat
     let (host, runtime, inlet) = questioning(Arc::clone(&engine.host), runtime, allowed.clone());
     let engine = Engine { workspace: Arc::clone(&undone) as _, host, ..engine };
     let host = Arc::clone(&engine.host);
-    let core = Core::new(options, engine.clone(), Arc::clone(&runtime), conversation, allowed.clone());
+    let core = Core::new(
+        options,
+        engine.clone(),
+        Arc::clone(&runtime),
+        conversation,
+        allowed.clone(),
+        session.is_some(),
+    );
     let shared = Arc::new(Shared {
         core: Mutex::new(core),
         host,

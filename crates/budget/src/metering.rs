@@ -207,6 +207,16 @@ impl Metering {
         self.record(self.entries.summary(now, Usage::NOTHING, 0, true));
     }
 
+    /// The model of background work was asked for a title.
+    pub fn titled(&mut self, now: u64, tokens: Usage, work_ms: u64) {
+        self.record(self.entries.title(now, tokens, work_ms, false));
+    }
+
+    /// One that is not waited for any longer.
+    pub fn title_dropped(&mut self, now: u64) {
+        self.record(self.entries.title(now, Usage::NOTHING, 0, true));
+    }
+
     /// The answer to a query, or why there is nothing to show.
     pub fn suggested(
         &mut self,

@@ -91,6 +91,7 @@ impl Core {
         if mode == Mode::Off {
             self.forget_suggestion();
             self.drop_summary_ahead();
+            self.drop_title();
         }
         self.enable();
     }

@@ -57,6 +57,10 @@ pub(crate) enum Effect {
     SumUpAhead { params: Box<CacheSafeParams>, model: String },
     /// Gives that up.
     DropSummaryAhead,
+    /// Asks the model of background work for a title: [`Report::Titled`].
+    AskTitle { params: Box<CacheSafeParams> },
+    /// Gives that up.
+    DropTitle,
     /// Runs a prompt ahead: [`Report::WorkStarted`], then [`Report::WorkEvent`], [`Report::StepStarted`], [`Report::WorkEnded`].
     StartWork {
         id: String,
@@ -95,6 +99,8 @@ impl Effect {
             Self::DropSummary => "drop_summary",
             Self::SumUpAhead { .. } => "sum_up_ahead",
             Self::DropSummaryAhead => "drop_summary_ahead",
+            Self::AskTitle { .. } => "ask_title",
+            Self::DropTitle => "drop_title",
             Self::StartWork { .. } => "start_work",
             Self::Accept { .. } => "accept",
             Self::Abort(_) => "abort",
@@ -142,6 +148,10 @@ pub(crate) enum Report {
         work_ms: u64,
     },
     SummedUpAhead {
+        answer: Result<QueryAnswer, QueryError>,
+        work_ms: u64,
+    },
+    Titled {
         answer: Result<QueryAnswer, QueryError>,
         work_ms: u64,
     },

@@ -10,10 +10,27 @@ use crate::session::{self, Session};
 #[derive(Default)]
 pub(super) struct Keeping {
     pub(super) header: Header,
+    /// Whether there is a place for it.
+    is_kept: bool,
     /// When the prompt that is worked on was sent, in milliseconds since the Unix epoch.
     pub(super) sent_at: u64,
     /// Where the work is done, as the rules of the host have it; empty where it is nowhere.
     workspace: String,
+    pub(super) title: TitleQuery,
+}
+
+/// Whether a model is to give the conversation a title.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TitleQuery {
+    /// Not yet: nothing is kept.
+    #[default]
+    NotYet,
+    /// It has the beginning of its first prompt for a title.
+    Wanted,
+    /// A model is asked.
+    Asked,
+    /// It has one, or is to have none.
+    Done,
 }
 
 /// The first line of what is kept of the conversation.
@@ -33,11 +50,13 @@ impl Default for Header {
 
 impl Core {
     /// Begins with what was kept of the conversation, if it goes on with one.
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn go_on(&mut self, is_kept: bool) {
+        self.keeping.is_kept = is_kept;
         self.keeping.workspace = self.engine.host.gate_context().workspace;
         let Some(session) = &self.options.restore else { return };
         self.log.restore(session.items.clone());
         self.keeping.header = Header::Written;
+        self.keeping.title = TitleQuery::Done;
         let here = self.keeping.workspace.clone();
         let Some(there) = session.workspace.clone().filter(|there| !here.is_empty() && *there != here) else {
             return;
@@ -53,6 +72,7 @@ impl Core {
 
     /// Calls the conversation so from now on.
     pub(crate) fn set_title(&mut self, title: &str) {
+        self.drop_title();
         match &mut self.keeping.header {
             Header::Written => self.effects.push_back(Effect::KeepSession(Session::title_line(title))),
             Header::ToCome { title: known } => *known = Some(title.to_owned()),
@@ -64,6 +84,9 @@ impl Core {
         let at = self.keeping.sent_at;
         let mut lines = session::turn(prompt, (at, self.now.unix_ms), messages);
         if let Header::ToCome { title } = std::mem::replace(&mut self.keeping.header, Header::Written) {
+            if title.is_none() && self.keeping.title == TitleQuery::NotYet && self.keeping.is_kept {
+                self.keeping.title = TitleQuery::Wanted;
+            }
             let title = title.unwrap_or_else(|| prompt.to_owned());
             let named = (self.options.id.as_str(), self.keeping.workspace.as_str());
             lines.insert_str(0, &session::header(named, &title, &self.options.model, at));

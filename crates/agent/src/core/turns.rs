@@ -159,6 +159,7 @@ impl Core {
             return;
         }
         if is_completed && !was_interrupted {
+            self.ask_for_title();
             self.send_queued();
             if !self.is_busy() {
                 self.prepare_summary();

@@ -10,6 +10,7 @@ mod random;
 mod sessions;
 mod stories;
 mod summary_ahead;
+mod titles;
 mod turns;
 mod window;
 mod words;

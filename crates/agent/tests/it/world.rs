@@ -41,6 +41,8 @@ pub(crate) struct Setting {
     pub(crate) mode: ApprovalMode,
     pub(crate) ahead_writes: AheadWrites,
     pub(crate) background: Mode,
+    /// The name of the model that does background work; that of turns is `m`.
+    pub(crate) fast: &'static str,
     pub(crate) attended: bool,
     pub(crate) after_decline: AfterDecline,
     pub(crate) candidates: usize,
@@ -99,6 +101,7 @@ impl Default for Setting {
             session: Mood::Works,
             tools: Vec::new(),
             workspace: "/work",
+            fast: "m",
             events: false,
             window: None,
             project: &[],
@@ -155,7 +158,7 @@ impl World {
         });
         let (asked, background) = models(&host);
         let engine = Engine {
-            background: BackgroundModel::main(background, "m"),
+            background: BackgroundModel::main(background, setting.fast),
             toolbox: setting.tools.iter().cloned().fold(Toolbox::standard(None), Toolbox::with),
             workspace: Arc::clone(&tree) as Arc<dyn Workspace>,
             gate: Arc::new(Gate::new()),
@@ -163,6 +166,7 @@ impl World {
             limits: Limits { depth: setting.depth, candidates: setting.candidates, ..Limits::default() },
         };
         let entries = EntryBuilder::new(Source::Chat, Tariff::new("m", Prices::default()));
+        let entries = entries.with_background(setting.fast);
         let policy = Policy { mode: setting.background, ..Policy::default() };
         let kept = Mutex::new(setting.kept.clone());
         let book = Arc::new(Book {

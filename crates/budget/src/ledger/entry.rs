@@ -22,7 +22,7 @@ pub enum Entry {
     Outcome(Decision),
     /// What answers of another model had given for that model alone is left out of requests to this one.
     LeftOut(LeftOut),
-    /// A summary of a long conversation that was written while its user read, needed or not.
+    /// A summary of a long conversation that was written while its user read, needed or not, or a title for one.
     Summary(Work),
 }
 

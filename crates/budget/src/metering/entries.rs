@@ -85,6 +85,11 @@ impl EntryBuilder {
         Entry::Summary(self.work(at, self.tariff.main(), tokens, work_ms, dropped))
     }
 
+    /// A title, which is a summary in a few words, by the model of background work; `dropped`: it was given up half-way.
+    pub fn title(&self, at: u64, tokens: Usage, work_ms: u64, dropped: bool) -> Entry {
+        Entry::Summary(self.work(at, self.tariff.background(), tokens, work_ms, dropped))
+    }
+
     /// A query for a suggestion: its best answer, or why that is not shown.
     pub fn suggestion(
         &self,

@@ -10,7 +10,7 @@ use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::{CallStage, Ending, Limit, Origin};
 use headstart_tool_gate::Reason;
 
-use super::reader::Beside;
+use super::reader::{Beside, Kept};
 use super::{Chat, calls, show};
 use crate::conversation::words;
 use crate::error::CliError;
@@ -187,7 +187,7 @@ impl Chat {
             let written = (call.origin == Origin::Turn).then(|| self.written.take(&call.call)).flatten();
             self.face.say_of_turn(&calls::ended(call, written.as_ref(), &self.fold_hint()))?;
             if let Some(written) = &written {
-                self.keep_diff(written);
+                self.keep_diff(written, true);
             }
             let tells_lines = self.settings.screen.diff != DiffForm::Names;
             let is_known = self.shown.judged.as_ref() == Some(&call.call.id);
@@ -254,11 +254,11 @@ impl Chat {
         key.map(|key| format!(" ({key})")).unwrap_or_default()
     }
 
-    /// What the item that is shown now has changed, for whoever reads the conversation later.
-    fn keep_diff(&mut self, written: &ChangeSet) {
+    /// What the item that is shown now has changed, for whoever reads the conversation later; `is_named`: the item names the file.
+    fn keep_diff(&mut self, written: &ChangeSet, is_named: bool) {
         let patch = written.diff();
-        let passage = Passage::Diff(self.diff(&patch));
-        self.beside.keep(self.shown.items + 1, vec![passage], patch.len());
+        let passages = vec![Passage::Diff(self.diff(&patch))];
+        self.beside.keep(Kept { items: self.shown.items + 1, passages, bytes: patch.len(), is_named });
     }
 
     /// Keeps since when the calls run that are at work.
@@ -333,7 +333,7 @@ impl Chat {
             self.face.say(&words::changes(changes, merged, git.as_deref()), Style::Added)?;
             let written = self.written.take_all(changes).filter(|_| self.face.has_person());
             if let Some(written) = &written {
-                self.keep_diff(written);
+                self.keep_diff(written, changes.len() == 1);
             }
             let tells_lines = self.settings.screen.diff != DiffForm::Names;
             if let Some(written) = written.filter(|_| !self.shown.diff && tells_lines) {

@@ -10,7 +10,7 @@ use headstart_toolbox::{Limits, PartialOutput, ToolContext, ToolOutput};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::reader::of_own;
+use super::reader::{Kept, of_own};
 use super::{Chat, calls};
 use crate::error::CliError;
 use crate::output::shortened;
@@ -128,7 +128,8 @@ impl Chat {
                 self.face.say_of_turn(&lines)?;
                 let printed = ended.as_ref().unwrap_or_else(|error| error);
                 let place = self.agent.view().items.len();
-                self.beside.keep(place, of_own(&own.line, printed), printed.len());
+                let passages = of_own(&own.line, printed);
+                self.beside.keep(Kept { items: place, passages, bytes: printed.len(), is_named: false });
                 if own.is_told {
                     let printed = ended.unwrap_or_else(|error| error);
                     let printed = shortened(&printed, TOLD_CHARS);

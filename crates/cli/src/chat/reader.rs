@@ -36,12 +36,12 @@ impl Chat {
             Item::Call(call) => output(call).map(|_| (place, call.clone())),
             _ => None,
         });
-        let beside = self.beside.passages.back();
+        let beside = self.beside.all.back();
         match (last, beside) {
-            (Some((place, call)), beside) if beside.is_none_or(|(before, _)| *before <= place) => {
+            (Some((place, call)), beside) if beside.is_none_or(|kept| kept.items <= place) => {
                 self.face.read("the last output", of_call(&call), false)
             }
-            (_, Some((_, passages))) => self.face.read("the last output", passages.clone(), false),
+            (_, Some(kept)) => self.face.read("the last output", kept.passages.clone(), false),
             _ => self.face.say("there is neither work ahead nor an output to read", Style::Dim),
         }
     }
@@ -56,26 +56,38 @@ const MOST_BESIDE: usize = 4 * 1024 * 1024;
 /// What was shown that is no item of the conversation: what edits changed, and what commands of the user's own printed.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
-    /// Each behind so many items.
-    passages: VecDeque<(usize, Vec<Passage>)>,
-    /// How large each is.
-    sizes: VecDeque<usize>,
+    all: VecDeque<Kept>,
+}
+
+/// Something that was shown behind so many items.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) items: usize,
+    pub(super) passages: Vec<Passage>,
+    /// How large it is.
+    pub(super) bytes: usize,
+    /// Whether the item before it names the file that it changes.
+    pub(super) is_named: bool,
 }
 
 impl Beside {
-    /// Keeps what stands behind so many items; the oldest go where there is no room for it.
-    pub(super) fn keep(&mut self, items: usize, passages: Vec<Passage>, bytes: usize) {
-        self.passages.push_back((items, passages));
-        self.sizes.push_back(bytes);
-        while MOST_BESIDE < self.sizes.iter().sum() && 1 < self.sizes.len() {
-            self.passages.pop_front();
-            self.sizes.pop_front();
+    /// Keeps it; the oldest go where there is no room for it.
+    pub(super) fn keep(&mut self, kept: Kept) {
+        self.all.push_back(kept);
+        while MOST_BESIDE < self.all.iter().map(|kept| kept.bytes).sum() && 1 < self.all.len() {
+            self.all.pop_front();
         }
     }
 
+    /// What stands behind so many items.
     fn behind(&self, items: usize) -> impl Iterator<Item = Passage> + '_ {
-        let here = self.passages.iter().filter(move |(before, _)| *before == items);
-        here.flat_map(|(_, passages)| passages.iter().cloned())
+        let here = self.all.iter().filter(move |kept| kept.items == items);
+        here.flat_map(|kept| {
+            kept.passages.iter().cloned().map(|passage| match passage {
+                Passage::Diff(diff) if kept.is_named => Passage::Diff(diff.unnamed()),
+                passage => passage,
+            })
+        })
     }
 }
 

@@ -114,3 +114,30 @@ fn a_chat_that_is_ended_while_somebody_reads_gives_the_terminal_back() {
     assert_ne!(chat.mode(), mode);
     chat.wait_for("It is.");
 }
+
+#[test]
+fn a_file_that_changed_is_named_once_above_its_lines() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests of all\n")
+        .says(0, "Tests are written.")
+        .calls(0, "edit", json!({ "file_path": "notes.txt", "old_string": "one", "new_string": "two" }))
+        .says(0, "The notes say two.")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("ready");
+    chat.take();
+    chat.wait_for("Tests are written.");
+    chat.send("go on\r");
+    chat.wait_for("The notes say two.");
+    chat.send("\x14");
+    chat.wait_for("conversation · ");
+    chat.wait_for("The notes say two.");
+    for (name, line) in [("tests.txt  +1 -0", "1 + tests of all"), ("edit notes.txt", "1 + two")] {
+        assert_eq!((chat.count(name), chat.count(line)), (1, 1), "{}", chat.contents());
+    }
+    chat.send("q\x0f");
+    // By itself it has its name.
+    chat.wait_for("the last output · ");
+    chat.wait_for("notes.txt");
+    chat.send("q");
+    chat.leave();
+}

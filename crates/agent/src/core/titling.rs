@@ -1,0 +1,96 @@
+//! The title of a conversation that a fast model gives it. Until it comes, and where none comes, the title is the beginning of the first prompt.
+
+use headstart_forked_query::{CacheSafeParams, Message, QueryAnswer, QueryError, Role};
+
+use super::keeping::TitleQuery;
+use super::{Core, Effect};
+use crate::item::Item;
+use crate::session::Session;
+
+/// The task. The first prompt and its answer stand before it.
+pub(crate) const TITLE_PROMPT: &str = "Name this conversation for a list of conversations: what it is about, in at most eight words of the user's language, without \
+quotation marks and without a full stop. Answer with the name alone.";
+/// So many tokens it has at most.
+pub(crate) const TITLE_TOKENS: u32 = 60;
+/// So much of the prompt and of its answer is shown, in characters.
+const SHOWN_CHARS: usize = 2_000;
+/// What is longer is no title.
+const MOST_CHARS: usize = 120;
+
+impl Core {
+    /// Asks for a title, once, where it is kept, background work may be done, and a model of its own does that: the model of the conversation would
+    /// cost more than a title is worth.
+    pub(super) fn ask_for_title(&mut self) {
+        let params = self.conversation.params();
+        let has_fast_model = !self.engine.background.shares_cache(params);
+        if self.keeping.title != TitleQuery::Wanted || !has_fast_model || !self.controller.is_enabled() {
+            return;
+        }
+        self.look_at_machine();
+        if self.options.metering.may_ask(self.now.unix_ms).is_err() {
+            return;
+        }
+        let shown =
+            |role, text: &str| Message::text(role, text.chars().take(SHOWN_CHARS).collect::<String>());
+        let prompt = self.log.items().iter().find_map(|item| match &**item {
+            Item::Prompt { text } => Some(text.as_str()),
+            _ => None,
+        });
+        let answers = self.conversation.history().iter().filter(|message| message.role == Role::Model);
+        let answer = answers.map(Message::to_text).rfind(|text| !text.trim().is_empty()).unwrap_or_default();
+        let history = [shown(Role::User, prompt.unwrap_or_default()), shown(Role::Model, &answer)];
+        let model = self.engine.background.name.clone();
+        let params = Box::new(CacheSafeParams::new(None, Vec::new(), &history, &model));
+        self.keeping.title = TitleQuery::Asked;
+        self.effects.push_back(Effect::AskTitle { params });
+    }
+
+    pub(super) fn titled(&mut self, answer: Result<QueryAnswer, QueryError>, work_ms: u64) {
+        if self.keeping.title != TitleQuery::Asked {
+            return;
+        }
+        self.keeping.title = TitleQuery::Done;
+        let usage = answer.as_ref().map_or_else(|error| error.usage, |answer| answer.usage);
+        self.options.metering.titled(self.now.unix_ms, usage, work_ms);
+        if let Some(title) = answer.ok().and_then(|answer| title_in(&answer.text)) {
+            self.effects.push_back(Effect::KeepSession(Session::title_line(&title)));
+        }
+    }
+
+    /// No title is wanted from a model any more. One that was under way has cost something that nobody says.
+    pub(super) fn drop_title(&mut self) {
+        if std::mem::replace(&mut self.keeping.title, TitleQuery::Done) == TitleQuery::Asked {
+            self.effects.push_back(Effect::DropTitle);
+            self.options.metering.title_dropped(self.now.unix_ms);
+        }
+    }
+}
+
+/// The title in an answer; none where that is something else.
+fn title_in(answer: &str) -> Option<String> {
+    let line = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+    let title = line.trim_matches(|c: char| c.is_whitespace() || "\"'`*#“”„«».".contains(c));
+    (!title.is_empty() && title.chars().count() <= MOST_CHARS).then(|| title.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_line_without_what_models_put_around_it() {
+        let long = "x".repeat(MOST_CHARS + 1);
+        for (answer, title) in [
+            ("Parser fixed", Some("Parser fixed")),
+            ("\n  \"Fix the parser's add.\"\nand more", Some("Fix the parser's add")),
+            ("# **Fix** `lib.rs`", Some("Fix** `lib.rs")),
+            ("a\u{1b}[2Jb", Some("a[2Jb")),
+            (" \n", None),
+            ("\"\"", None),
+            (long.as_str(), None),
+        ] {
+            assert_eq!(title_in(answer).as_deref(), title, "{answer:?}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The title that a fast model gives a conversation.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures::channel::oneshot;
+use futures::{StreamExt, stream};
+use headstart_agent::{Phase, Session};
+use headstart_budget::policy::Mode;
+use headstart_forked_query::{
+    EventStream, FinishReason, Model, ModelError, ModelEvent, ModelRequest, Role, Usage,
+};
+use headstart_overlay_fs::MemoryTree;
+use serde_json::Value;
+
+use crate::world::{Obedient, Setting, World, lock, text_of};
+
+/// A model that has a title for every conversation, and no suggestion.
+#[derive(Default)]
+struct Titler {
+    title: Mutex<String>,
+    /// What it was asked, but for suggestions.
+    asked: Mutex<Vec<ModelRequest>>,
+    /// Its next answer waits until this comes, or is dropped.
+    wait: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+#[async_trait]
+impl Model for Titler {
+    async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError> {
+        let (text, wait) = if request.response_schema.is_some() {
+            (r#"{"suggestion": ""}"#.to_owned(), None)
+        } else {
+            lock(&self.asked).push(request.clone());
+            (lock(&self.title).clone(), lock(&self.wait).take())
+        };
+        let usage = Usage { input_tokens: 40, output_tokens: 4, ..Usage::default() };
+        let told =
+            [ModelEvent::Text(text), ModelEvent::Usage(usage), ModelEvent::Finished(FinishReason::Stop)];
+        let waits = async move {
+            if let Some(wait) = wait {
+                let _ = wait.await;
+            }
+            stream::iter(told.map(Ok))
+        };
+        Ok(Box::pin(stream::once(waits).flatten()))
+    }
+}
+
+fn world(setting: &Setting, title: &str) -> (World, Arc<Titler>) {
+    let titler = Arc::new(Titler { title: Mutex::new(title.to_owned()), ..Titler::default() });
+    let fast = Arc::clone(&titler) as Arc<dyn Model>;
+    let tree = Arc::new(MemoryTree::from_files([("notes.txt", "one\n")]).unwrap());
+    let model = Arc::new(Obedient::default());
+    let main = Arc::clone(&model) as Arc<dyn Model>;
+    (World::over(setting, tree, model, |_| (main, fast)), titler)
+}
+
+fn with_fast_model() -> Setting {
+    Setting { background: Mode::Always, fast: "fast", ..Setting::default() }
+}
+
+fn title(world: &World) -> String {
+    Session::read(lock(&world.book.kept).as_bytes()).unwrap().title
+}
+
+// Row: S7
+#[test]
+fn a_fast_model_names_the_conversation_once_and_its_cost_is_in_the_ledger() {
+    let (mut world, titler) = world(&with_fast_model(), "\"What was talked about.\"\n");
+    world.say("talk of the parser");
+    assert_eq!(title(&world), "What was talked about");
+    let first = lock(&world.book.kept).lines().next().unwrap().to_owned();
+    assert!(first.contains("talk of the parser"), "until then it is the beginning of the prompt: {first}");
+    let costs = world.lines("summary");
+    assert_eq!((&costs[0]["model"], &costs[0]["inputTokens"]), (&Value::from("fast"), &Value::from(40)));
+
+    world.say("talk more");
+    world.say("talk on");
+    let asked = lock(&titler.asked);
+    let [request] = &asked[..] else { panic!("{} questions for a title", asked.len()) };
+    assert_eq!((request.model.as_str(), request.tools.len(), request.thinking), ("fast", 0, false));
+    let said: Vec<_> = request.messages.iter().map(|message| (message.role, text_of(message))).collect();
+    assert_eq!((said.len(), &said[0]), (3, &(Role::User, "talk of the parser".to_owned())), "{said:?}");
+}
+
+#[test]
+fn without_a_fast_model_or_background_work_the_prompt_is_the_title() {
+    for (setting, why) in [
+        (Setting { fast: "m", ..with_fast_model() }, "the model of turns does it all"),
+        (Setting { background: Mode::Off, ..with_fast_model() }, "background work is off"),
+    ] {
+        let (mut world, titler) = world(&setting, "A title");
+        world.say("talk of the parser");
+        world.say("talk more");
+        assert_eq!((title(&world).as_str(), lock(&titler.asked).len()), ("talk of the parser", 0), "{why}");
+        assert!(world.lines("summary").is_empty(), "{why}");
+    }
+}
+
+#[test]
+fn what_is_no_title_changes_nothing() {
+    for answer in ["", " \n", "\"\"", &"word ".repeat(60)] {
+        let (mut world, titler) = world(&with_fast_model(), answer);
+        world.say("talk of the parser");
+        world.say("talk more");
+        assert_eq!(
+            (title(&world).as_str(), lock(&titler.asked).len()),
+            ("talk of the parser", 1),
+            "{answer:?}"
+        );
+        assert_eq!(world.lines("summary").len(), 1, "it was paid for");
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_title_and_one_of_the_users_own_or_an_end_gives_it_up() {
+    for by_title in [true, false] {
+        let (mut world, titler) = world(&with_fast_model(), "A title");
+        let (release, wait) = oneshot::channel();
+        *lock(&titler.wait) = Some(wait);
+        world.say("talk of the parser");
+        assert_eq!(world.say("talk more").phase, Phase::Idle);
+        assert_eq!((title(&world).as_str(), world.lines("summary").len()), ("talk of the parser", 0));
+        if by_title {
+            world.agent.set_title("mine");
+        } else {
+            world.agent.set_background(Mode::Off);
+        }
+        world.settle();
+        // It may have been given up.
+        let _ = release.send(());
+        world.say("talk on");
+        assert_eq!(title(&world), if by_title { "mine" } else { "talk of the parser" });
+        let costs: Vec<_> = world.lines("summary").iter().map(|line| line["unmeasured"].clone()).collect();
+        assert_eq!(costs, [Value::from(1)], "what it cost nobody says");
+        world.close();
+    }
+}
