@@ -69,6 +69,7 @@
 //! #     speculation: true,
 //! #     candidates: 1,
 //! #     parallel: 1,
+//! #     titles: true,
 //! #     attended: true,
 //! #     after_decline: headstart_agent::AfterDecline::Continue,
 //! #     events: false,

@@ -86,6 +86,7 @@
 
 mod files;
 mod open;
+mod sessions;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -97,6 +98,7 @@ use headstart_speculation::{Consent, Host};
 use headstart_tool_gate::{GateContext, Verdict};
 
 pub use self::open::{NativeAgent, NativeError, NativeOptions, Reply};
+pub use self::sessions::{ListedSession, OpenSession, Sessions, SessionsError};
 use crate::ports::Runtime;
 
 /// A [`Host`] with the clock of this machine and rules that may change.

@@ -41,6 +41,8 @@ pub struct AgentOptions {
     pub candidates: usize,
     /// How many of them may run ahead at the same time.
     pub parallel: usize,
+    /// Whether a model of background work that is not the conversation's own gives it a title. Not where what models are asked is recorded or played back.
+    pub titles: bool,
     /// Whether somebody is there to answer questions. If not, what needs consent is declined and told.
     pub attended: bool,
     /// What becomes of a turn whose user has said no to a call.

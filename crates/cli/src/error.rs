@@ -2,6 +2,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use headstart_agent::SessionError;
+use headstart_agent::native::SessionsError;
 use headstart_forked_query::{HistoryError, ModelError};
 use headstart_overlay_fs::WorkspacePath;
 use headstart_providers::RecordingError;
@@ -113,6 +114,8 @@ pub(crate) enum CliError {
     SessionOpen { id: String },
     #[error("{file}: {source}; the file was left as it is, and `headstart chat` begins a new session", file = file.display())]
     Session { file: PathBuf, source: SessionError },
+    #[error(transparent)]
+    Sessions(SessionsError),
     #[error(
         "--resume without an id lets you choose in a terminal; here write the id behind it (`headstart sessions` shows them), or --continue for the last"
     )]

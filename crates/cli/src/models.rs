@@ -40,6 +40,8 @@ pub(crate) struct Models {
     pub(crate) takes_images: bool,
     /// Which of them refused tools.
     pub(crate) tool_refusals: Arc<ToolRefusals>,
+    /// Whether the fast one may be asked for a title: a recording answers in the order in which it was recorded, and has none.
+    pub(crate) titles: bool,
     keepers: Vec<Arc<PrefixKeeper>>,
     tape: Option<Tape>,
 }
@@ -113,6 +115,7 @@ impl Models {
             waits,
             takes_images,
             tool_refusals,
+            titles: place.is_none() && !fast_spec.is_some_and(is_recording),
             keepers,
             tape: None,
         };
@@ -161,6 +164,7 @@ impl Models {
             waits,
             takes_images: true,
             tool_refusals,
+            titles: false,
             keepers: Vec::new(),
             tape: None,
         }

@@ -28,6 +28,8 @@ pub(crate) struct Parts {
     pub(crate) tool_refusals: Arc<ToolRefusals>,
     /// What the provider calls it.
     pub(crate) model_name: String,
+    /// Whether a fast model may be asked for a title.
+    pub(crate) titles: bool,
     /// The system instruction.
     pub(crate) system: String,
     /// Kept from the first turn on.

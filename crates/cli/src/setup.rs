@@ -258,6 +258,7 @@ pub(crate) async fn parts(
         model: Arc::clone(&models.main),
         tool_refusals: Arc::clone(&models.tool_refusals),
         model_name: models.main_name.clone(),
+        titles: models.titles,
         system,
         index,
         server_tools,

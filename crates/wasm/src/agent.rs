@@ -261,6 +261,7 @@ impl Conversing {
             candidates: settings.candidates,
             parallel: settings.parallel,
             attended: settings.attended,
+            titles: true,
             after_decline: AfterDecline::default(),
             events: false,
             id: settings.id,

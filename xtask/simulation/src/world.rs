@@ -250,6 +250,7 @@ impl World<'_> {
             candidates: 1,
             parallel: 1,
             attended: true,
+            titles: false,
             after_decline: AfterDecline::default(),
             events: false,
             id: format!("session-{first}"),

@@ -23,7 +23,8 @@ impl Core {
     pub(super) fn ask_for_title(&mut self) {
         let params = self.conversation.params();
         let has_fast_model = !self.engine.background.shares_cache(params);
-        if self.keeping.title != TitleQuery::Wanted || !has_fast_model || !self.controller.is_enabled() {
+        let is_wanted = self.options.titles && self.keeping.title == TitleQuery::Wanted;
+        if !is_wanted || !has_fast_model || !self.controller.is_enabled() {
             return;
         }
         self.look_at_machine();

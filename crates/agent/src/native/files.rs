@@ -1,6 +1,6 @@
 //! What an agent keeps on disk: its conversations and its ledger, in one folder of its user.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -10,21 +10,17 @@ use headstart_budget::Unwritten;
 use headstart_budget::ledger::{self, Entry};
 use headstart_budget::policy::Habits;
 
-use super::NativeError;
-use crate::ports::{LedgerStore, SessionStore, StoreError};
-use crate::session::Session;
+use super::{NativeError, Sessions};
+use crate::ports::{LedgerStore, StoreError};
 
 const LEDGER: &str = "ledger.jsonl";
-/// What the file of a conversation begins with; behind it stands its id.
-const SESSION: &str = "session-";
+/// The folder with the conversations.
+const SESSIONS: &str = "sessions";
 
-/// The folder, with `session-ID.jsonl` for each conversation, and `ledger.jsonl` for what all of them cost.
+/// The folder, with `sessions/ID.jsonl` for each conversation, and `ledger.jsonl` for what all of them cost.
 pub(super) struct Files {
     folder: PathBuf,
 }
-
-/// The file of one conversation. Nobody else writes to it while this is there.
-struct SessionFile(Mutex<File>);
 
 struct LedgerFile(Mutex<File>);
 
@@ -43,47 +39,9 @@ impl Files {
         Ok((ledger::read(&bytes).entries, LedgerFile(Mutex::new(file))))
     }
 
-    /// The conversation of this id as far as it was kept, `None` where it is a new one, and where its lines go.
-    pub(super) fn session(
-        &self,
-        id: &str,
-        is_new: bool,
-    ) -> Result<(Option<Session>, impl SessionStore + use<>), NativeError> {
-        let path = self.folder.join(format!("{SESSION}{id}.jsonl"));
-        if !is_new && !path.is_file() {
-            return Err(NativeError::NoSession { id: id.to_owned(), folder: self.folder.clone() });
-        }
-        let mut file = opened(&path)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => NativeError::OpenElsewhere { id: id.to_owned() },
-            TryLockError::Error(error) => NativeError::file(&path)(error),
-        })?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(NativeError::file(&path))?;
-        let session = if is_new { None } else { Some(Session::read(&bytes)?) };
-        // What its writer could not write to the end is left out by whoever reads it.
-        let torn = session.as_ref().map_or(0, |session| session.torn);
-        file.set_len((bytes.len() - torn) as u64).map_err(NativeError::file(&path))?;
-        Ok((session, SessionFile(Mutex::new(file))))
-    }
-
-    /// The conversations that can be read, the one that was talked in last first.
-    pub(super) fn sessions(&self) -> Result<Vec<Session>, NativeError> {
-        let entries = std::fs::read_dir(&self.folder).map_err(NativeError::file(&self.folder))?;
-        let mut sessions: Vec<_> = entries
-            .flatten()
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with(SESSION))
-            .filter_map(|entry| Session::read(&std::fs::read(entry.path()).ok()?).ok())
-            .collect();
-        sessions.sort_by_key(|session| std::cmp::Reverse(session.last));
-        Ok(sessions)
-    }
-}
-
-#[async_trait]
-impl SessionStore for SessionFile {
-    async fn append(&self, lines: String) -> Result<(), StoreError> {
-        Ok(append(&self.0, &lines)?)
+    /// The conversations.
+    pub(super) fn sessions(&self) -> Sessions {
+        Sessions::new(self.folder.join(SESSIONS))
     }
 }
 

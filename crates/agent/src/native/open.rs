@@ -16,12 +16,12 @@ use headstart_toolbox::{CommandRunner, Tool, Toolbox};
 use tokio::task::JoinHandle;
 
 use super::files::Files;
-use super::{TokioHost, TokioRuntime};
+use super::{SessionsError, TokioHost, TokioRuntime};
 use crate::handle::{AgentHandle, Updates, agent};
 use crate::item::Item;
 use crate::options::{AfterDecline, AgentOptions, Ports};
 use crate::ports::{LedgerStore, NoLedger, SessionStore};
-use crate::session::{Session, SessionError};
+use crate::session::Session;
 use crate::view::{Phase, Refused};
 
 const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.";
@@ -85,23 +85,9 @@ pub enum NativeError {
         /// Why.
         source: io::Error,
     },
-    /// The conversation that is to go on cannot be read.
+    /// The conversation that is to go on cannot be opened.
     #[error("the conversation cannot be gone on with")]
-    Session(#[from] SessionError),
-    /// There is none of this id.
-    #[error("there is no conversation {id} in {}", folder.display())]
-    NoSession {
-        /// The id.
-        id: String,
-        /// Where it was looked for.
-        folder: PathBuf,
-    },
-    /// Somebody else talks in it at this moment.
-    #[error("the conversation {id} is open in another process")]
-    OpenElsewhere {
-        /// Its id.
-        id: String,
-    },
+    Session(#[from] SessionsError),
     /// A conversation is to go on, and none is kept anywhere.
     #[error("a conversation goes on only where it is kept; say so with `kept_in`")]
     NotKept,
@@ -211,8 +197,20 @@ impl NativeOptions {
             let files = Files::open(kept_in)?;
             let (entries, store) = files.ledger()?;
             (past, ledger) = (entries, Arc::new(store));
-            let (kept, store) = files.session(&id, self.resume.is_none())?;
-            (restore, session) = (kept, Some(Arc::new(store) as Arc<dyn SessionStore>));
+            let sessions = files.sessions();
+            let store = match &self.resume {
+                None => sessions.begin(&id),
+                Some(id) if !sessions.has(id) => {
+                    let folder = sessions.folder().to_owned();
+                    return Err(SessionsError::Unknown { id: id.clone(), folder }.into());
+                }
+                Some(id) => {
+                    let (kept, store) = sessions.resume(id)?;
+                    restore = Some(kept);
+                    store
+                }
+            };
+            session = Some(Arc::new(store) as Arc<dyn SessionStore>);
         } else if self.resume.is_some() {
             return Err(NativeError::NotKept);
         }
@@ -237,6 +235,7 @@ impl NativeOptions {
             speculation: true,
             candidates: 1,
             parallel: 1,
+            titles: true,
             attended: self.attended,
             after_decline: AfterDecline::default(),
             events: false,
@@ -260,7 +259,8 @@ impl NativeAgent {
 
     /// The conversations that are kept in a folder and can be read, the one that was talked in last first.
     pub fn sessions(kept_in: impl AsRef<Path>) -> Result<Vec<Session>, NativeError> {
-        Files::open(kept_in.as_ref())?.sessions()
+        let listed = Files::open(kept_in.as_ref())?.sessions().list()?;
+        Ok(listed.into_iter().filter_map(|listed| listed.session.ok()).collect())
     }
 
     /// The conversation itself.

@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the folder on disk is what is looked at")]
 #![expect(clippy::unwrap_used, reason = "a test that fails stops")]
 
-use headstart_agent::native::{NativeAgent, NativeError, NativeOptions};
+use headstart_agent::native::{NativeAgent, NativeError, NativeOptions, SessionsError};
 use headstart_budget::policy::Mode;
 use headstart_providers::{Recording, Replay};
 use headstart_speculation::Ending;
@@ -47,7 +47,7 @@ async fn a_suggestion_runs_ahead_and_is_taken_and_the_next_process_goes_on() {
     assert_eq!(session.prompts, ["what is here?", "what is missing?", "write the notes"]);
     // It is open here.
     let elsewhere = options().resume(&session.id).begin().err();
-    assert!(matches!(elsewhere, Some(NativeError::OpenElsewhere { .. })), "{elsewhere:?}");
+    assert!(matches!(elsewhere, Some(NativeError::Session(SessionsError::Open { .. }))), "{elsewhere:?}");
     agent.close().await;
     let mut again = options().resume(&session.id).begin().unwrap();
     assert_eq!(again.handle().view().items.len(), 7, "three prompts, three answers and a call");
@@ -77,10 +77,11 @@ async fn what_cannot_begin_says_why() {
     let options = || NativeOptions::new(folder.path(), "replay", model(WRITES));
     assert!(matches!(options().resume("x").begin(), Err(NativeError::NotKept)));
     let none = options().kept_in(kept.path()).resume("x").begin().err();
-    assert!(matches!(none, Some(NativeError::NoSession { .. })), "{none:?}");
-    std::fs::write(kept.path().join("session-x.jsonl"), "hello\n").unwrap();
+    assert!(matches!(none, Some(NativeError::Session(SessionsError::Unknown { .. }))), "{none:?}");
+    std::fs::create_dir_all(kept.path().join("sessions")).unwrap();
+    std::fs::write(kept.path().join("sessions/x.jsonl"), "hello\n").unwrap();
     let damaged = options().kept_in(kept.path()).resume("x").begin().err();
-    assert!(matches!(damaged, Some(NativeError::Session(_))), "{damaged:?}");
+    assert!(matches!(damaged, Some(NativeError::Session(SessionsError::Unreadable { .. }))), "{damaged:?}");
     let nowhere = NativeAgent::open(folder.path().join("none"), "replay", model(WRITES)).err();
     assert!(matches!(nowhere, Some(NativeError::File { .. })), "{nowhere:?}");
 }

@@ -192,6 +192,7 @@ impl World {
             speculation: true,
             candidates: setting.candidates,
             parallel: setting.parallel,
+            titles: true,
             attended: setting.attended,
             after_decline: setting.after_decline,
             events: setting.events,

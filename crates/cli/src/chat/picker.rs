@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind};
+use headstart_agent::native::ListedSession;
 use headstart_agent::{Item, Session};
 use headstart_toolbox::edited_file;
 
@@ -10,7 +11,7 @@ use super::completion::best;
 use super::face::Face;
 use crate::error::CliError;
 use crate::output::{age, one_line, shortened};
-use crate::sessions::{Listed, Sessions};
+use crate::sessions::{Sessions, age_ms};
 use crate::terminal::{Action, Choice, Input, InputEvent, LineEditor, Popup, StatusLine, Style};
 
 /// So many columns of a row are not the title's.
@@ -80,7 +81,7 @@ pub(crate) async fn pick(
 
 impl Row {
     /// Of a session that can be read.
-    fn of(listed: &Listed, sessions: &Sessions) -> Option<Self> {
+    fn of(listed: &ListedSession, sessions: &Sessions) -> Option<Self> {
         let session = listed.session.as_ref().ok()?;
         let turns = session.prompts.len();
         let files = files_of(session);
@@ -91,12 +92,7 @@ impl Row {
         if !sessions.is_free(&listed.id) {
             words.push_str(", open elsewhere");
         }
-        Some(Self {
-            id: listed.id.clone(),
-            title: one_line(&session.title),
-            age: age(listed.age_ms()),
-            words,
-        })
+        Some(Self { id: listed.id.clone(), title: one_line(&session.title), age: age(age_ms(listed)), words })
     }
 }
 

@@ -1,5 +1,6 @@
 use std::fmt::Write;
 
+use headstart_agent::native::ListedSession;
 use headstart_agent::{Item, Session};
 use serde::Serialize;
 
@@ -8,7 +9,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output;
-use crate::sessions::{Listed, Sessions};
+use crate::sessions::{Sessions, age_ms};
 use crate::terminal::sanitize;
 use crate::workspace;
 
@@ -59,7 +60,7 @@ fn sessions_of(args: &WorkspaceArg, context: &Context) -> Result<Sessions, CliEr
 fn list(sessions: &Sessions, context: &Context) -> Result<ExitStatus, CliError> {
     let listed = sessions.list()?;
     let mut text = String::new();
-    for Listed { id, session, .. } in &listed {
+    for ListedSession { id, session, .. } in &listed {
         let Err(error) = session else { continue };
         output::note(&format!("skipped: {error}"));
         if context.output.is_json() {
@@ -78,7 +79,7 @@ fn list(sessions: &Sessions, context: &Context) -> Result<ExitStatus, CliError> 
             text,
             "{:<11} {:>7}  {:>3} prompt{}  {}",
             listed.id,
-            output::age(listed.age_ms()),
+            output::age(age_ms(listed)),
             prompts,
             if prompts == 1 { " " } else { "s" },
             output::one_line(&session.title)
@@ -91,7 +92,7 @@ fn list(sessions: &Sessions, context: &Context) -> Result<ExitStatus, CliError> 
     Ok(ExitStatus::Done)
 }
 
-fn row<'a>(listed: &'a Listed, session: &'a Session) -> Row<'a> {
+fn row<'a>(listed: &'a ListedSession, session: &'a Session) -> Row<'a> {
     Row {
         id: &listed.id,
         title: &session.title,
@@ -99,7 +100,7 @@ fn row<'a>(listed: &'a Listed, session: &'a Session) -> Row<'a> {
         created_at: session.created,
         last_at: session.last,
         prompts: session.prompts.len(),
-        bytes: listed.bytes(),
+        bytes: listed.bytes,
     }
 }
 

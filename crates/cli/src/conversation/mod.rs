@@ -116,6 +116,7 @@ impl Conversation {
             candidates: settings.candidates,
             parallel: settings.parallel,
             attended: shown_to.questions,
+            titles: parts.titles,
             after_decline: settings.after_decline,
             events: shown_to.events,
             id: id.clone(),

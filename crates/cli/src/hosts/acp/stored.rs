@@ -19,7 +19,7 @@ pub(super) fn list(state: &Path, cwd: Option<&Path>) -> Result<ListSessionsRespo
     };
     let mut found = Vec::new();
     for sessions in all {
-        for listed in sessions.list().map_err(|error| refused(&error))? {
+        for listed in sessions.list().map_err(|error| refused(&error.into()))? {
             // One that cannot be read cannot be gone on with.
             let Ok(session) = &listed.session else { continue };
             let written = listed.modified_ms();
@@ -45,14 +45,14 @@ pub(super) fn is_here(state: &Path, workspace: &Path, id: &str) -> Result<(), Er
 /// Removes one, wherever it is.
 pub(super) fn delete(state: &Path, id: &str) -> Result<(), Error> {
     let sessions = find(state, id)?;
-    sessions.remove(id).map_err(|error| refused(&error))
+    sessions.remove(id).map_err(|error| refused(&error.into()))
 }
 
 /// Copies one, wherever it is. Gives the id of the copy.
 pub(super) fn fork(state: &Path, id: &str) -> Result<String, Error> {
     let sessions = find(state, id)?;
     let fork = conversation_id();
-    sessions.fork(id, &fork).map_err(|error| refused(&error))?;
+    sessions.fork(id, &fork).map_err(|error| refused(&error.into()))?;
     Ok(fork)
 }
 

@@ -1,0 +1,356 @@
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+
+use crate::ports::{SessionStore, StoreError};
+use crate::session::{Session, SessionError};
+
+/// The oldest go when there are more, or when all of them take more room.
+const MOST: usize = 100;
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+/// So many prompts of earlier conversations can be called back.
+const PROMPTS: usize = 200;
+/// So much of earlier conversations is read for them.
+const PROMPT_BYTES: u64 = 8 * 1024 * 1024;
+/// The file that says of which workspace a folder is.
+const WORKSPACE: &str = "workspace";
+
+/// Conversations in a folder, so that a later one can go on with one.
+///
+/// ```text
+/// FOLDER/ID.jsonl   one conversation: lines as [`Session::read`] reads them, only ever added
+/// FOLDER/workspace  the path of the workspace, where it is given, for whoever lists those of all
+/// ```
+///
+/// Whoever talks in a conversation holds a lock on its file, so that no two write into one. A line that a killed process left without an end is cut
+/// off by whoever goes on. There are at most 100 and 256 MiB of them: the oldest that nobody talks in go.
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    folder: PathBuf,
+    workspace: Option<String>,
+}
+
+/// One of them, without what was said.
+#[derive(Debug)]
+pub struct ListedSession {
+    /// Its id.
+    pub id: String,
+    /// What can be read of it.
+    pub session: Result<Session, SessionsError>,
+    /// When it was written last.
+    pub modified: SystemTime,
+    /// How large it is.
+    pub bytes: u64,
+}
+
+/// Why nothing comes of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionsError {
+    /// A file or folder cannot be used.
+    #[error("cannot {does} {}", path.display())]
+    File {
+        /// What was to be done: `read`, `write`.
+        does: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// What is in a file is no conversation.
+    #[error("{} cannot be gone on with", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: SessionError,
+    },
+    /// Somebody else talks in it.
+    #[error("the conversation {id} is open elsewhere")]
+    Open {
+        /// Its id.
+        id: String,
+    },
+    /// None has an id that begins so.
+    #[error("there is no conversation {id:?} in {}", folder.display())]
+    Unknown {
+        /// What was asked for.
+        id: String,
+        /// Where it was looked for.
+        folder: PathBuf,
+    },
+    /// Several have an id that begins so.
+    #[error("{id:?} is the beginning of several ids")]
+    Ambiguous {
+        /// What was asked for.
+        id: String,
+        /// All of them.
+        candidates: Vec<String>,
+    },
+}
+
+impl SessionsError {
+    fn file(does: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::File { does, path, source }
+    }
+}
+
+impl Sessions {
+    /// Those of a folder, which need not be there. Touches no file.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), workspace: None }
+    }
+
+    /// The same; whoever writes the first one writes down that they are about this workspace.
+    #[must_use]
+    pub fn about(self, workspace: &str) -> Self {
+        Self { workspace: Some(workspace.to_owned()), ..self }
+    }
+
+    /// The workspace that a folder is written down to be about.
+    pub fn workspace_of(folder: &Path) -> Option<String> {
+        fs::read_to_string(folder.join(WORKSPACE)).ok()
+    }
+
+    /// Where they are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether there is one of exactly this id.
+    pub fn has(&self, id: &str) -> bool {
+        let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_name && self.file(id).is_file()
+    }
+
+    /// All, the one that was written last first.
+    pub fn list(&self) -> Result<Vec<ListedSession>, SessionsError> {
+        let listed = self.files()?.into_iter().map(|(id, modified, bytes)| {
+            let session = self.read(&id);
+            ListedSession { id, session, modified, bytes }
+        });
+        Ok(listed.collect())
+    }
+
+    /// The id that this is the beginning of.
+    pub fn find(&self, text: &str) -> Result<String, SessionsError> {
+        let mut fitting: Vec<_> = self.files()?.into_iter().map(|(id, ..)| id).collect();
+        fitting.retain(|id| !text.is_empty() && id.starts_with(text));
+        match fitting.as_slice() {
+            [id] => Ok(id.clone()),
+            [] => Err(SessionsError::Unknown { id: text.to_owned(), folder: self.folder.clone() }),
+            _ => Err(SessionsError::Ambiguous { id: text.to_owned(), candidates: fitting }),
+        }
+    }
+
+    /// The one that was written last.
+    pub fn newest(&self) -> Result<Option<String>, SessionsError> {
+        Ok(self.files()?.into_iter().next().map(|(id, ..)| id))
+    }
+
+    /// One as far as it was kept. Who only looks need not be the only one.
+    pub fn read(&self, id: &str) -> Result<Session, SessionsError> {
+        let path = self.file(id);
+        let bytes = fs::read(&path).map_err(SessionsError::file("read", &path))?;
+        Session::read(&bytes).map_err(|source| SessionsError::Unreadable { path, source })
+    }
+
+    /// Whether nobody talks in one.
+    pub fn is_free(&self, id: &str) -> bool {
+        File::open(self.file(id))
+            .map_or(true, |file| !matches!(Locked::new(file), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Goes on with one. Until the value is dropped nobody else does.
+    pub fn resume(&self, id: &str) -> Result<(Session, OpenSession), SessionsError> {
+        let path = self.file(id);
+        let mut open = lock(&path, OpenOptions::new().read(true).append(true), id)?;
+        let mut bytes = Vec::new();
+        open.0.read_to_end(&mut bytes).map_err(SessionsError::file("read", &path))?;
+        let session = Session::read(&bytes)
+            .map_err(|source| SessionsError::Unreadable { path: path.clone(), source })?;
+        let whole = bytes.len() - session.torn;
+        open.0.set_len(whole as u64).map_err(SessionsError::file("write", &path))?;
+        Ok((session, OpenSession { path, open: Mutex::new(Some(open)), sessions: self.clone() }))
+    }
+
+    /// Where a new one will be. There is a file once there is something to write.
+    pub fn begin(&self, id: &str) -> OpenSession {
+        OpenSession { path: self.file(id), open: Mutex::new(None), sessions: self.clone() }
+    }
+
+    /// Copies one as it is now, under a new id.
+    pub fn fork(&self, id: &str, new: &str) -> Result<(), SessionsError> {
+        let path = self.file(id);
+        let bytes = fs::read(&path).map_err(SessionsError::file("read", &path))?;
+        // What cannot be read is not copied.
+        Session::read(&bytes).map_err(|source| SessionsError::Unreadable { path, source })?;
+        let text = String::from_utf8_lossy(&bytes);
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        let lines = whole.lines().map(|line| match serde_json::from_str::<serde_json::Value>(line) {
+            Ok(mut first) if first["type"] == "session" => {
+                first["id"] = new.into();
+                format!("{first}\n")
+            }
+            _ => format!("{line}\n"),
+        });
+        self.begin(new).write(&lines.collect::<String>())
+    }
+
+    /// Removes one that nobody talks in.
+    pub fn remove(&self, id: &str) -> Result<(), SessionsError> {
+        let path = self.file(id);
+        let _lock = lock(&path, OpenOptions::new().read(true), id)?;
+        fs::remove_file(&path).map_err(SessionsError::file("remove", &path))
+    }
+
+    /// The prompts of earlier conversations, oldest first. What cannot be read has none.
+    pub fn prompts(&self) -> Vec<String> {
+        let (mut prompts, mut bytes) = (Vec::new(), 0);
+        for (id, _, size) in self.files().unwrap_or_default() {
+            bytes += size;
+            if PROMPTS <= prompts.len() || PROMPT_BYTES < bytes {
+                break;
+            }
+            let read = self.read(&id).map(|session| session.prompts).unwrap_or_default();
+            prompts.extend(read.into_iter().rev());
+        }
+        prompts.truncate(PROMPTS);
+        prompts.reverse();
+        prompts.dedup();
+        prompts
+    }
+
+    /// Id, time of the last write and size of each, the newest first. No folder: none.
+    fn files(&self) -> Result<Vec<(String, SystemTime, u64)>, SessionsError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(SessionsError::file("read", &self.folder)(error)),
+        };
+        let mut files: Vec<_> = entries
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.file_name();
+                let id = name.to_str()?.strip_suffix(".jsonl")?.to_owned();
+                let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+                Some((id, metadata.modified().ok()?, metadata.len()))
+            })
+            .collect();
+        files.sort_by(|a, b| (b.1, &b.0).cmp(&(a.1, &a.0)));
+        Ok(files)
+    }
+
+    /// Makes room for one more: the oldest that nobody talks in go.
+    fn sweep(&self) -> Result<(), SessionsError> {
+        let mut bytes = 0;
+        for (place, (id, _, size)) in self.files()?.into_iter().enumerate() {
+            bytes += size;
+            if MOST <= place + 1 || MOST_BYTES < bytes {
+                match self.remove(&id) {
+                    Ok(()) | Err(SessionsError::Open { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The file of one.
+    fn file(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.jsonl"))
+    }
+}
+
+impl ListedSession {
+    /// When it was written last, in milliseconds since the Unix epoch.
+    pub fn modified_ms(&self) -> u64 {
+        let since = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A conversation in which this process talks.
+#[derive(Debug)]
+pub struct OpenSession {
+    path: PathBuf,
+    open: Mutex<Option<Locked>>,
+    sessions: Sessions,
+}
+
+impl OpenSession {
+    /// Adds lines: all of them at the end, or nothing.
+    pub fn write(&self, lines: &str) -> Result<(), SessionsError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match &mut *open {
+            Some(open) => &mut open.0,
+            None => &mut open.insert(self.create()?).0,
+        };
+        let end = file.seek(SeekFrom::End(0)).map_err(SessionsError::file("write", &self.path))?;
+        file.write_all(lines.as_bytes())
+            .or_else(|error| file.set_len(end).and(Err(error)))
+            .map_err(SessionsError::file("write", &self.path))
+    }
+
+    /// The file, which nobody but its user reads, in a folder with room for it.
+    fn create(&self) -> Result<Locked, SessionsError> {
+        let Sessions { folder, workspace } = &self.sessions;
+        let mut private = DirBuilder::new();
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        private.recursive(true).create(folder).map_err(SessionsError::file("create", folder))?;
+        if let Some(workspace) = workspace {
+            let named = folder.join(WORKSPACE);
+            fs::write(&named, workspace).map_err(SessionsError::file("write", &named))?;
+        }
+        self.sessions.sweep()?;
+        let id = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        lock(&self.path, options.append(true).create_new(true), &id)
+    }
+}
+
+#[async_trait]
+impl SessionStore for OpenSession {
+    async fn append(&self, lines: String) -> Result<(), StoreError> {
+        Ok(self.write(&lines)?)
+    }
+}
+
+/// An open file and a lock on it, which ends with this value or with the process.
+#[derive(Debug)]
+struct Locked(File);
+
+impl Locked {
+    fn new(file: File) -> Result<Self, TryLockError> {
+        file.try_lock()?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // To close the file is not enough, because a child that another thread has just forked shares it until it is another program. If this fails,
+        // that moment passes all the same.
+        let _ = self.0.unlock();
+    }
+}
+
+fn lock(path: &Path, options: &OpenOptions, id: &str) -> Result<Locked, SessionsError> {
+    let open = options.open(path).map_err(SessionsError::file("open", path))?;
+    Locked::new(open).map_err(|error| match error {
+        TryLockError::WouldBlock => SessionsError::Open { id: id.to_owned() },
+        TryLockError::Error(error) => SessionsError::file("lock", path)(error),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+use std::fs::File;
+use std::io::Write;
+
+use super::*;
+
+const HEADER: &str =
+    "{\"type\":\"session\",\"version\":1,\"id\":\"ID\",\"title\":\"TITLE\",\"model\":\"m\",\"created\":1}\n";
+
+fn kept(sessions: &Sessions, id: &str, title: &str) {
+    let open = sessions.begin(id);
+    open.write(&HEADER.replace("ID", id).replace("TITLE", title)).unwrap();
+    open.write(&format!("{{\"type\":\"prompt\",\"text\":\"prompt of {id}\",\"at\":2}}\n")).unwrap();
+}
+
+#[test]
+fn nothing_kept_is_no_error_and_makes_no_folder() {
+    let state = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(state.path().join("project"));
+    assert!(sessions.list().unwrap().is_empty() && sessions.newest().unwrap().is_none());
+    assert!(matches!(sessions.find("a"), Err(SessionsError::Unknown { .. })));
+    drop(sessions.begin("a"));
+    assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn whoever_goes_on_with_a_session_is_the_only_one() {
+    let state = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(state.path().join("project"));
+    kept(&sessions, "abc", "one");
+    let (session, open) = sessions.resume(&sessions.find("a").unwrap()).unwrap();
+    assert_eq!(session.title, "one");
+    for refused in [sessions.resume("abc").map(drop), sessions.remove("abc")] {
+        assert!(matches!(refused, Err(SessionsError::Open { .. })), "{refused:?}");
+    }
+    // Looking is no talking.
+    assert_eq!(sessions.list().unwrap().len(), 1);
+    drop(open);
+    let (_, open) = sessions.resume("abc").unwrap();
+    open.write(&Session::title_line("another")).unwrap();
+    drop(open);
+    assert_eq!(sessions.read("abc").unwrap().title, "another");
+    sessions.remove("abc").unwrap();
+    assert!(sessions.list().unwrap().is_empty());
+}
+
+#[test]
+fn a_torn_end_is_cut_off_before_more_is_written() {
+    let state = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(state.path().join("project"));
+    kept(&sessions, "abc", "one");
+    let file = sessions.file("abc");
+    OpenOptions::new().append(true).open(&file).unwrap().write_all(b"{\"type\":\"mess").unwrap();
+    let (session, open) = sessions.resume("abc").unwrap();
+    assert_eq!(session.torn, 13);
+    open.write(&Session::title_line("two")).unwrap();
+    drop(open);
+    let session = sessions.read("abc").unwrap();
+    assert_eq!((session.title.as_str(), session.torn), ("two", 0));
+}
+
+#[test]
+fn what_cannot_be_read_is_listed_and_left_as_it_is() {
+    let state = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(state.path().join("project"));
+    kept(&sessions, "abc", "one");
+    for text in ["hello\n", &HEADER.replace("\"version\":1", "\"version\":9")] {
+        fs::write(sessions.file("abc"), text).unwrap();
+        let listed = sessions.list().unwrap();
+        assert!(matches!(&listed[0].session, Err(SessionsError::Unreadable { .. })), "{listed:?}");
+        assert!(sessions.resume("abc").is_err());
+        assert_eq!(fs::read_to_string(sessions.file("abc")).unwrap(), text);
+    }
+    assert!(sessions.prompts().is_empty());
+}
+
+#[test]
+fn the_oldest_make_room() {
+    let state = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(state.path().join("project"));
+    for number in 0..MOST {
+        let id = format!("s{number:03}");
+        kept(&sessions, &id, "x");
+        let time = UNIX_EPOCH + std::time::Duration::from_secs(1_000 + number as u64);
+        File::options().append(true).open(sessions.file(&id)).unwrap().set_modified(time).unwrap();
+    }
+    let (_, held) = sessions.resume("s000").unwrap();
+    kept(&sessions, "new", "x");
+    kept(&sessions, "newer", "x");
+    let ids: Vec<_> = sessions.list().unwrap().into_iter().map(|listed| listed.id).collect();
+    assert!(ids.contains(&"s000".to_owned()), "somebody talks in it");
+    assert!(!ids.contains(&"s001".to_owned()) && ids.len() <= MOST + 1, "{}", ids.len());
+    drop(held);
+}
+
+#[test]
+fn prompts_can_be_called_back_in_their_order() {
+    let state = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(state.path().join("project"));
+    for (number, id) in ["a", "b"].into_iter().enumerate() {
+        kept(&sessions, id, "x");
+        let time = UNIX_EPOCH + std::time::Duration::from_secs(1_000 + number as u64);
+        File::options().append(true).open(sessions.file(id)).unwrap().set_modified(time).unwrap();
+    }
+    assert_eq!(sessions.prompts(), ["prompt of a", "prompt of b"]);
+}
