@@ -9,6 +9,9 @@ use crate::conversation::mode_name;
 use crate::error::CliError;
 use crate::terminal::Style;
 
+/// What lists the keys, as the whole of a prompt.
+pub(super) const KEYS: &str = "?";
+
 /// What a line that begins with a slash asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Command {
@@ -230,6 +233,7 @@ impl Chat {
         let before = self.settings.mode;
         self.parts.set_mode(mode);
         self.settings.mode = mode;
+        self.held_back.over();
         self.agent.rules_changed();
         let name = mode_name(mode);
         let cache = "its provider's cache of this conversation is lost";
@@ -301,6 +305,7 @@ impl Chat {
 
     fn change_background(&mut self, mode: Option<Mode>) -> Result<(), CliError> {
         if let Some(mode) = mode {
+            self.held_back.over();
             self.agent.set_background(mode);
         }
         let mode = self.agent.metering(Metering::mode);

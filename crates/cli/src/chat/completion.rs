@@ -23,6 +23,16 @@ const MOST_FILES: usize = 200_000;
 /// So many of what could be meant are listed.
 const MOST_CHOICES: usize = 100;
 
+/// What is in the list of keys, by the names of their actions.
+const KEYS: [(&str, &str); 6] = [
+    ("take", "takes the suggestion and what ran ahead for it"),
+    ("right", "puts it into the prompt"),
+    ("escape", "dismisses it; interrupts a turn"),
+    ("read_newest", "what the work ahead would change, else the last output"),
+    ("read_all", "the whole conversation"),
+    ("next_mode", "the next mode: default, auto-edit, plan"),
+];
+
 /// The names behind an `@`.
 #[derive(Default)]
 pub(super) struct Names {
@@ -87,6 +97,9 @@ impl Chat {
         let text = &self.editor.text()[..self.editor.cursor()];
         let is_typed = !self.editor.is_recalled() && self.editor.searches_for().is_none();
         let start = mention_start(text).filter(|_| is_typed);
+        if is_typed && self.editor.text() == command::KEYS {
+            return Popup::new(0, self.keys());
+        }
         let line = text.strip_prefix('/').filter(|line| is_typed && command::may_be_command(line));
         let is_name = line.is_some_and(|line| !line.contains(' '));
         self.names.is_open &= start.is_some() || is_name;
@@ -119,6 +132,26 @@ impl Chat {
                     .filter(|_| !is_there)
             }
         }
+    }
+
+    /// The keys that whoever has just begun looks for. None of them is chosen: Tab empties the prompt again.
+    fn keys(&self) -> Vec<Choice> {
+        let keys = &self.settings.screen.keys;
+        let of_action = |(action, words): (&str, &str)| {
+            Some(Choice { label: keys.hint(action)?, words: words.to_owned(), ..Choice::default() })
+        };
+        let row = |label: &str, words: &str| Choice {
+            label: label.to_owned(),
+            words: words.to_owned(),
+            ..Choice::default()
+        };
+        let of_keys = KEYS.into_iter().filter_map(of_action);
+        of_keys
+            .chain([
+                row("/ @ !", "commands; files and more; a command of yours"),
+                row("?", "Enter: all of them"),
+            ])
+            .collect()
     }
 
     /// Looks what there is, beside what goes on.

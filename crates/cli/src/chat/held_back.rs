@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+
+use headstart_agent::{Phase, View};
 use headstart_budget::policy::{Experience, Mode, Policy, SkipReason};
 use headstart_forked_query::Money;
 
@@ -6,11 +9,66 @@ use crate::clock;
 use crate::error::CliError;
 use crate::terminal::Style;
 
+/// Why nothing is suggested, in the row of the work ahead: each reason once, and then only where its user asks for it.
+#[derive(Debug, Default)]
+pub(super) struct HeldBack {
+    told: BTreeSet<String>,
+    /// The reason of this moment and its row, where it has one.
+    now: Option<(String, Option<String>)>,
+}
+
+impl HeldBack {
+    pub(super) fn row(&self) -> Option<String> {
+        self.now.as_ref().and_then(|(_, row)| row.clone())
+    }
+
+    /// Its user has changed what holds it back.
+    pub(super) fn over(&mut self) {
+        if let Some((_, row)) = &mut self.now {
+            *row = None;
+        }
+    }
+}
+
 impl Chat {
-    /// Says why no suggestion comes, and what to type; silence looks like a defect.
+    /// Says why no suggestion comes, and what to type, to whoever has no row for it; silence looks like a defect.
     pub(super) fn say_hold(&mut self, hold: SkipReason) -> Result<(), CliError> {
-        let line = self.agent.metering(|metering| line(hold, metering.policy(), metering.experience()));
-        self.face.say(&line, Style::Dim)
+        if self.face.has_keys() {
+            return Ok(());
+        }
+        let row = self.row_of(hold);
+        self.face.say(&row, Style::Dim)
+    }
+
+    /// Learns why there is no suggestion.
+    pub(super) fn note_held_back(&mut self, view: &View) {
+        let is_idle = view.phase == Phase::Idle && !view.is_asking && view.suggestion.is_none();
+        let code = view.unsuggested.as_deref().filter(|_| is_idle && self.face.has_keys());
+        let known = self.held_back.now.as_ref().map(|(known, _)| known.as_str());
+        // To ask why is told as a change, so it is asked once for each reason.
+        if code == known {
+            return;
+        }
+        let Some(code) = code.map(str::to_owned) else {
+            self.held_back.now = None;
+            return;
+        };
+        let is_new = self.held_back.told.insert(code.clone());
+        let row = if is_new { self.held_back_row(&code) } else { None };
+        self.held_back.now = Some((code, row));
+    }
+
+    fn held_back_row(&self, code: &str) -> Option<String> {
+        match self.agent.may_suggest() {
+            _ if code == "plan_mode" => Some(row("plan mode", "/mode changes it")),
+            Err(hold) if hold.code() == code => Some(self.row_of(hold)),
+            // The conversation has just begun, or the model had nothing to suggest.
+            _ => None,
+        }
+    }
+
+    fn row_of(&self, hold: SkipReason) -> String {
+        self.agent.metering(|metering| line(hold, metering.policy(), metering.experience()))
     }
 
     /// What is left to work ahead in this session, in words.
@@ -28,9 +86,14 @@ impl Chat {
 
     /// The user lets this session lose one more start.
     pub(super) fn grant(&mut self) -> Result<(), CliError> {
+        self.held_back.over();
         let nothing = if self.agent.grant() { "" } else { "there is nothing to add: " };
         self.face.say(&format!("{nothing}{}", self.what_is_left()), Style::Dim)
     }
+}
+
+fn row(why: &str, command: &str) -> String {
+    format!("ahead – held back · {why} · {command}")
 }
 
 /// The one line of at most 80 columns in the place of a suggestion.
@@ -40,22 +103,20 @@ fn line(hold: SkipReason, policy: &Policy, experience: &Experience) -> String {
             let session = experience.session();
             let lost = amount(experience, session.lost);
             let (taken, decided) = (session.taken, session.decided);
-            format!("work ahead rests: {lost} lost, {taken} of {decided} taken · /background more")
+            row(&format!("{lost} lost, {taken} of {decided} taken"), "/background more")
         }
         SkipReason::Allowance { day_limits: true, .. } => {
             let starts = amount(experience, policy.day_starts * experience.start(policy));
             let starts = starts.trim_end_matches(" tokens");
             let share = policy.share * 100.0;
-            format!(
-                "today's starts are used ({starts}); {share:.0} % of your turns goes on · /background more"
-            )
+            row(&format!("today's {starts} are used, {share:.0} % goes on"), "/background more")
         }
-        SkipReason::BackingOff { row, .. } => {
-            format!("fewer suggestions: the last {row} were not taken · /background always")
+        SkipReason::BackingOff { row: missed, .. } => {
+            row(&format!("the last {missed} were not taken"), "/background always")
         }
-        SkipReason::Battery => "no work ahead on battery power · /background always".to_owned(),
-        SkipReason::Load => "no work ahead while this machine is busy · /background always".to_owned(),
-        hold => format!("{hold} · /background says how it stands"),
+        SkipReason::Battery => row("battery power", "/background always"),
+        SkipReason::Load => row("this machine is busy", "/background always"),
+        hold => row(&hold.to_string(), "/background"),
     }
 }
 
@@ -108,27 +169,27 @@ mod tests {
         let allowance = |day_limits| SkipReason::Allowance { left: 0.0, costs: 1.0, day_limits };
         let rare = SkipReason::BackingOff { row: 12, left: 1 };
         let cases = [
-            (allowance(false), &known, "work ahead rests: $0.75 lost, 2 of 9 taken · /background more"),
+            (allowance(false), &known, "ahead – held back · $0.75 lost, 2 of 9 taken · /background more"),
             (
                 allowance(false),
                 &unknown,
-                "work ahead rests: 150k tokens lost, 2 of 9 taken · /background more",
+                "ahead – held back · 150k tokens lost, 2 of 9 taken · /background more",
             ),
-            (rare, &known, "fewer suggestions: the last 12 were not taken · /background always"),
+            (rare, &known, "ahead – held back · the last 12 were not taken · /background always"),
             (
                 allowance(true),
                 &known,
-                "today's starts are used ($2.25); 15 % of your turns goes on · /background more",
+                "ahead – held back · today's $2.25 are used, 15 % goes on · /background more",
             ),
             (
                 allowance(true),
                 &unknown,
-                "today's starts are used (450k); 15 % of your turns goes on · /background more",
+                "ahead – held back · today's 450k are used, 15 % goes on · /background more",
             ),
             (
                 SkipReason::Cap { scope: Scope::Session, measure: Measure::Tokens },
                 &known,
-                "the cap of tokens for this session is reached · /background says how it stands",
+                "ahead – held back · the cap of tokens for this session is reached · /background",
             ),
         ];
         for (hold, experience, expected) in &cases {

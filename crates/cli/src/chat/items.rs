@@ -73,6 +73,7 @@ impl Chat {
         {
             self.on_draft(draft.clone())?;
         }
+        self.note_held_back(&update.view);
         self.on_question(update.view.question.as_ref())
     }
 

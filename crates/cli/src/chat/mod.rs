@@ -124,6 +124,9 @@ pub(crate) struct Chat {
     tally: goodbye::Tally,
     status: status::Status,
     notices: notices::Notices,
+    held_back: held_back::HeldBack,
+    /// The calls of one answer about which their user may be asked, in their order.
+    series: Vec<String>,
     /// Who is to have the terminal next.
     lends: Option<Lent>,
 }
@@ -200,6 +203,8 @@ impl Chat {
             tally: goodbye::Tally::default(),
             status: status::Status::default(),
             notices,
+            held_back: held_back::HeldBack::default(),
+            series: Vec::new(),
             lends: None,
         }
     }
@@ -236,10 +241,7 @@ impl Chat {
                     "No line is drawn again. A line and Enter is a prompt; Ctrl-C interrupts, Ctrl-D leaves.";
                 self.face.say(&format!("This chat is lines to be read aloud, by {by}. {how}"), Style::Dim)?;
             }
-            let lists = if self.face.is_aloud() { "commands" } else { "keys" };
-            let welcome =
-                format!("headstart: {}, {mode} mode; /help lists the {lists}", self.parts.model_name);
-            self.face.say(&welcome, Style::Dim)?;
+            self.say_welcome(mode)?;
         }
         if !self.trouble.is_empty() {
             let trouble = std::mem::take(&mut self.trouble);
@@ -323,7 +325,8 @@ impl Chat {
                 let ran = self.ahead_command.as_ref().map(|(_, began)| began.elapsed());
                 let key = self.settings.screen.keys.hint("read_newest").filter(|_| self.face.has_keys());
                 let columns = if self.face.has_keys() { columns } else { usize::MAX };
-                view.ahead.as_ref().map(|ahead| card::row(ahead, columns, ran, key.as_deref()))
+                let card = view.ahead.as_ref().map(|ahead| card::row(ahead, columns, ran, key.as_deref()));
+                card.or_else(|| self.held_back.row().filter(|_| self.face.has_keys()))
             }
             phase => Some(self.waits(phase == Phase::Accepting).unwrap_or_else(|| {
                 match phase {
@@ -342,7 +345,7 @@ impl Chat {
         });
         let first = self.first.as_ref().filter(|_| self.editor.text().is_empty());
         let ghost = ghost.or_else(|| first.map(Ghost::by_enter));
-        self.editor.set_ghost(ghost);
+        self.editor.set_ghost(ghost.filter(|_| self.editor.text() != command::KEYS));
         self.editor.set_queue(!view.queued.is_empty());
         let footer = self.status_line(columns);
         let question = self.question.as_ref().map(Question::consent);
@@ -469,7 +472,10 @@ impl Chat {
 
     fn on_edited(&mut self, edit: Edit) {
         let edit = if self.editor.is_recalled() { Edit::Recalled } else { edit };
-        self.agent.edited(&self.editor.whole_text(), edit);
+        // Who looks at the keys says nothing to the model, and what was suggested stays.
+        if self.editor.text() != command::KEYS {
+            self.agent.edited(&self.editor.whole_text(), edit);
+        }
         self.complete();
     }
 
@@ -516,7 +522,11 @@ impl Chat {
         }
         // Two slashes begin a prompt with one.
         let escaped = text.trim_start().strip_prefix('/').filter(|rest| rest.starts_with('/'));
-        let command = if escaped.is_some() { None } else { command::parse(text.trim()) };
+        let command = match text.trim() {
+            _ if escaped.is_some() => None,
+            command::KEYS if self.face.has_keys() => Some(Ok(command::Command::Help)),
+            text => command::parse(text),
+        };
         let text = escaped.unwrap_or(text);
         if let Some(command) = command {
             // The prompt is empty again, and what was suggested stays.

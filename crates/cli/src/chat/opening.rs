@@ -1,3 +1,6 @@
+use headstart_budget::Metering;
+use headstart_budget::policy::Mode;
+
 use super::Chat;
 use crate::error::CliError;
 use crate::terminal::Style;
@@ -24,6 +27,21 @@ impl Chat {
     /// The same chat, which begins so.
     pub(crate) fn opening_with(self, opening: Opening) -> Self {
         Self { opening, ..self }
+    }
+
+    /// What is talked to and where, and how to find out more.
+    pub(super) fn say_welcome(&mut self, mode: &str) -> Result<(), CliError> {
+        let model = &self.parts.model_name;
+        if self.face.is_aloud() {
+            let welcome = format!("headstart: {model}, {mode} mode; /help lists the commands");
+            return self.face.say(&welcome, Style::Dim);
+        }
+        let folder = self.parts.workspace.file_name().unwrap_or_default().to_string_lossy();
+        let what = format!("headstart: {model} · {mode} · {folder}");
+        let is_on = self.settings.suggestions && self.agent.metering(Metering::mode) != Mode::Off;
+        let suggests = if is_on { " · suggestions from the second answer on" } else { "" };
+        self.face.say(&what, Style::Dim)?;
+        self.face.say(&format!("? keys · /help{suggests}"), Style::Dim)
     }
 
     pub(super) fn open(&mut self) -> Result<(), CliError> {

@@ -2,10 +2,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
-use headstart_agent::{Answer as Reply, Question as Asked, QuestionId, Subject};
+use headstart_agent::{Answer as Reply, CallItem, Item, Question as Asked, QuestionId, Subject};
 use headstart_overlay_fs::Choice;
+use headstart_speculation::CallStage;
 
-use super::Chat;
+use super::{Chat, calls};
 use crate::error::CliError;
 use crate::offered::{Commits, Way};
 use crate::output::one_line;
@@ -21,6 +22,8 @@ pub(super) struct Question {
     pub(super) consent: Consent,
     /// What they have said of the first files, where it is about several.
     pub(super) choices: Vec<Choice>,
+    /// What is asked about a call: `run this?`, and which of several it is.
+    pub(super) asks: String,
     /// What a yes for the rest of the session would let run.
     pub(super) always: Option<String>,
     /// Why not, while they write it.
@@ -49,10 +52,16 @@ impl Chat {
         let Some(Asked { id, about, always, .. }) = asked else { return Ok(()) };
         self.face.end_answer()?;
         let always = always.as_ref().map(|rule| one_line(&rule.to_string()));
+        let place = match &**about {
+            Subject::Call(judged) => self.place_of(&judged.call.id),
+            _ => None,
+        };
+        let asks = format!("run this?{}", of_several(place));
         let question = Question {
             id: *id,
             about: Arc::clone(about),
-            consent: about_call(always.clone()),
+            consent: about_call(&asks, always.clone()),
+            asks,
             choices: Vec::new(),
             always,
             why: None,
@@ -118,7 +127,7 @@ impl Chat {
     fn ask_again(&mut self) {
         if let Some(question) = &mut self.question {
             question.why = None;
-            question.consent = about_call(question.always.clone());
+            question.consent = about_call(&question.asks, question.always.clone());
         }
     }
 
@@ -192,6 +201,25 @@ impl Chat {
         Ok(())
     }
 
+    /// Which of the calls of an answer that do more than read this is, where there are several.
+    fn place_of(&mut self, id: &str) -> Option<(usize, usize)> {
+        if !self.series.iter().any(|known| known == id) {
+            let view = self.agent.view();
+            let items = view
+                .items
+                .iter()
+                .skip_while(|item| !matches!(&***item, Item::Call(call) if call.call.id == id));
+            let calls = items.map_while(|item| match &**item {
+                Item::Call(call) => Some(call),
+                _ => None,
+            });
+            let waits = |call: &&CallItem| call.stage == CallStage::Generated && !calls::is_read(&call.call);
+            self.series = calls.map(|call| &**call).filter(waits).map(|call| call.call.id.clone()).collect();
+        }
+        let place = self.series.iter().position(|known| known == id)?;
+        (1 < self.series.len()).then_some((place + 1, self.series.len()))
+    }
+
     /// Answers. A question that does not stand any more is no question any more.
     pub(super) fn reply(&self, question: QuestionId, reply: Reply) {
         let _ = self.agent.answer(question, reply);
@@ -212,8 +240,13 @@ impl Chat {
     }
 }
 
-fn about_call(always: Option<String>) -> Consent {
-    Consent::about_call("run this?", always, Instant::now())
+/// ` (1 of 3)`, where there are several.
+pub(super) fn of_several(place: Option<(usize, usize)>) -> String {
+    place.map(|(place, of)| format!(" ({place} of {of})")).unwrap_or_default()
+}
+
+fn about_call(asks: &str, always: Option<String>) -> Consent {
+    Consent::about_call(asks, always, Instant::now())
 }
 
 /// Whether it is Ctrl-C.

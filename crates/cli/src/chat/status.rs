@@ -73,7 +73,7 @@ impl Chat {
         let mode = mode.map(|mode| StatusItem { text: mode.to_owned(), is_marked: mode == "NORMAL" });
         let items = parts.filter_map(|part| self.status_item(*part, columns));
         let items = mode.into_iter().chain(items).collect();
-        StatusLine { items, hint: "/help" }
+        StatusLine { items, hint: "? keys" }
     }
 
     /// What the conversation has cost, once it has cost something.

@@ -10,7 +10,7 @@ use headstart_overlay_fs::{
 use headstart_speculation::AsksFirst;
 
 use super::Chat;
-use super::question::Question;
+use super::question::{Question, of_several};
 use crate::conversation::words;
 use crate::error::CliError;
 use crate::output::{call_title, conflict_line, one_line};
@@ -78,7 +78,8 @@ impl Chat {
         if conflict.kind != ConflictKind::StaleRead {
             self.say_sides(&question, &conflict.path, SIDE_ROWS)?;
         }
-        self.question = Some(question.asking(consent_to(&conflict)));
+        let place = question.place();
+        self.question = Some(question.asking(consent_to(&conflict, place)));
         Ok(())
     }
 
@@ -93,7 +94,8 @@ impl Chat {
             Answer::Again => return self.run_anew(question.id),
             _ => {
                 self.show_sides(&question, &conflict.path)?;
-                self.question = Some(question.asking(consent_to(&conflict)));
+                let place = question.place();
+                self.question = Some(question.asking(consent_to(&conflict, place)));
                 return Ok(());
             }
         };
@@ -227,8 +229,9 @@ impl Chat {
     }
 }
 
-fn consent_to(conflict: &Conflict) -> Consent {
-    let (question, now) = (format!("{}:", one_line(&conflict.path.to_string())), Instant::now());
+fn consent_to(conflict: &Conflict, place: Option<(usize, usize)>) -> Consent {
+    let question = format!("{}{}:", one_line(&conflict.path.to_string()), of_several(place));
+    let (question, now) = (question, Instant::now());
     match conflict.kind {
         ConflictKind::StaleRead => Consent::about_stale(&question, now),
         _ => Consent::about_conflict(&question, conflict.markers, now),
@@ -240,6 +243,12 @@ impl Question {
     fn next_conflict(&self) -> Option<&Conflict> {
         let Subject::Conflicts { conflicts, .. } = &*self.about else { return None };
         conflicts.get(self.choices.len())
+    }
+
+    /// Which of several files is the next one.
+    fn place(&self) -> Option<(usize, usize)> {
+        let Subject::Conflicts { conflicts, .. } = &*self.about else { return None };
+        (1 < conflicts.len()).then_some((self.choices.len() + 1, conflicts.len()))
     }
 
     /// A word on the next file, or on all that are left of which one can be had: what was only read is asked about.

@@ -241,3 +241,26 @@ fn whoever_prefers_it_has_tab_insert_and_a_second_tab_or_enter_take() {
         chat.leave();
     }
 }
+
+#[test]
+fn several_calls_of_an_answer_say_which_of_them_is_asked_about() {
+    let write = |path: &str| json!({ "file_path": path, "content": "x\n" });
+    let (one, two, three) = (write("one.txt"), write("two.txt"), write("three.txt"));
+    let look = json!({ "file_path": "notes.txt" });
+    let calls = [("write_file", one), ("read_file", look), ("write_file", two)];
+    let mut chat = crate::fixture::project()
+        .turn(0, "", &calls)
+        .calls(0, "write_file", three)
+        .says(0, "Two of three.")
+        .chat("default");
+    chat.send("begin\r");
+    chat.answer_to("run this? (1 of 2)", "n");
+    chat.answer_to("run this? (2 of 2)", "y");
+    // One alone is not counted.
+    chat.wait_for("create three.txt");
+    chat.answer_to("run this?\n", "y");
+    chat.wait_for("Two of three.");
+    let there = ["one.txt", "two.txt", "three.txt"].map(|name| chat.read(name).is_some());
+    assert_eq!(there, [false, true, true]);
+    chat.leave();
+}

@@ -1,6 +1,6 @@
 //! What could be meant by a `/` or an `@` that is being typed.
 
-use crate::fixture::{Chat, project};
+use crate::fixture::{Chat, GHOST, project, project_with_suggestion};
 use crate::support::server::{Server, says};
 
 #[test]
@@ -68,5 +68,23 @@ fn an_at_lists_files_folders_and_rules_and_what_is_chosen_is_told() {
     let asked = server.requests()[0].json()["messages"].to_string();
     assert!(asked.contains("fn parse() {}") && asked.contains("src/my parser.rs"), "{asked}");
     assert!(!asked.contains("KEY=hidden"), "{asked}");
+    chat.leave();
+}
+
+#[test]
+fn a_question_mark_alone_lists_the_keys_and_takes_nothing_from_what_is_suggested() {
+    let mut chat = project_with_suggestion().says(60_000, "never").chat_with_ghost("auto-edit");
+    chat.send("?");
+    chat.wait_for("> ?\n> Tab        takes the suggestion and what ran ahead for it\n  Right ");
+    chat.wait_for("\n  Ctrl-O ");
+    // Tab chooses none of them, and the suggestion is there again.
+    chat.send("\t");
+    chat.wait_for_row(GHOST);
+    // With more behind it, it is the beginning of a prompt.
+    chat.send("?!");
+    chat.wait_for_row("> ?!");
+    assert_eq!(chat.count("takes the suggestion"), 0, "{}", chat.contents());
+    chat.send("\x15?\r");
+    chat.wait_for("`headstart keys` lists all keys");
     chat.leave();
 }

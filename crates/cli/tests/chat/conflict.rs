@@ -109,9 +109,15 @@ fn several_files_have_a_word_each_and_a_capital_answers_for_all_that_is_left() {
         }
         chat.take();
         chat.wait_for("Not written: 3 files changed");
-        chat.answer_to("a.txt: [m]ine / [t]heirs / [b]oth with markers / [a]sk again / [d]iff", keys[0]);
+        chat.answer_to(
+            "a.txt (1 of 3):\n[m]ine / [t]heirs / [b]oth with markers / [a]sk again / [d]iff",
+            keys[0],
+        );
         assert_eq!(chat.read("a.txt").as_deref(), Some("mine\n"), "nothing before the last answer");
-        chat.answer_to("b.txt: [m]ine / [t]heirs / [b]oth with markers / [a]sk again / [d]iff", keys[1]);
+        chat.answer_to(
+            "b.txt (2 of 3):\n[m]ine / [t]heirs / [b]oth with markers / [a]sk again / [d]iff",
+            keys[1],
+        );
         chat.wait_for("of this was done ahead");
         let now = ["a.txt", "b.txt", "c.txt"].map(|name| chat.read(name).expect("a file"));
         assert_eq!(now, expected, "{keys:?}");

@@ -101,14 +101,14 @@ fn a_chat_without_a_model_lets_its_user_choose_one_by_a_number() {
     pty.wait_for("[y/N] ");
     assert!(!file.exists());
     pty.send("y\r");
-    pty.wait_for("headstart: qwen3:8b, default mode");
+    pty.wait_for("headstart: qwen3:8b · default");
     let kept = fs::read_to_string(&file).unwrap();
     assert!(kept.starts_with("model = \"ollama:qwen3:8b\"\nbase_url = \"http://localhost:"), "{kept}");
     pty.send("\x04");
     assert_eq!(pty.exit_code(), 0);
     // It is not asked about again, and `headstart` alone is the chat now.
     let mut pty = terminal(&session, &[], 80);
-    pty.wait_for("headstart: qwen3:8b, default mode");
+    pty.wait_for("headstart: qwen3:8b · default");
     pty.send("\x04");
     assert_eq!(pty.exit_code(), 0);
 }
@@ -136,7 +136,7 @@ fn whoever_chooses_no_model_is_told_what_to_type_and_what_their_file_says_stays(
     pty.send("\r");
     pty.wait_for("[y/N] ");
     pty.send("y\r");
-    pty.wait_for("headstart: mine, default mode");
+    pty.wait_for("headstart: mine · default");
     assert_eq!(fs::read_to_string(&file).unwrap(), "model = \"ollama:mine\"\n[limits]\nturns = 3\n");
     pty.send("\x04");
     assert_eq!(pty.exit_code(), 0);

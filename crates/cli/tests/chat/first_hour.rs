@@ -261,7 +261,7 @@ fn a_compatible_server_on_this_machine_suggests_and_runs_ahead_from_the_start() 
 /// Questions that cost $0.60 each: after the first one nothing is left of the start of $0.75 for another.
 #[test]
 fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
-    const LINE: &str = "work ahead rests: $0.60 lost, 0 of 1 taken · /background more";
+    const LINE: &str = "ahead – held back · $0.60 lost, 0 of 1 taken · /background more";
     let server = Server::start(Format::Chat, 20_000);
     let mut chat = chat(&server, Format::Chat, &of_priced(30.0));
     let mut said = Vec::new();
@@ -276,7 +276,7 @@ fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
         }
         said.push((chat.count("[Tab]"), chat.count(LINE)));
     }
-    assert_eq!(said, [(0, 0), (1, 0), (0, 1), (0, 1)], "{}", chat.contents());
+    assert_eq!(said, [(0, 0), (1, 0), (0, 1), (0, 0)], "{}", chat.contents());
     assert_eq!(server.count(&Asked::Question), 1);
     let held: Vec<_> = lines(&chat, "suggestion", 3).iter().map(|line| line["suppressed"].clone()).collect();
     assert_eq!(held, [Value::Null, json!("allowance"), json!("allowance")]);
@@ -333,9 +333,10 @@ fn on_battery_nothing_runs_on_this_machine_and_after_a_suggestion_it_says_so() {
     chat.project.session.write(&format!("{battery}/status"), "Discharging\n");
     let asked = server.count(&Asked::Question);
     chat.send("prompt 3\r");
-    chat.wait_for("no work ahead on battery power · /background always");
+    chat.wait_for("ahead – held back · battery power · /background always");
     chat.send("/background always\r");
     chat.wait_for("only the caps limit what it costs");
+    chat.wait_until_gone("held back");
     assert_eq!(server.count(&Asked::Question), asked);
     assert_eq!(turn(&mut chat, "prompt 4"), (true, true));
     chat.leave();

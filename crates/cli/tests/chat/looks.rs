@@ -25,6 +25,29 @@ fn a_narrow_terminal_holds_it_all() {
 }
 
 #[test]
+fn in_a_terminal_of_any_size_the_prompt_is_in_sight() {
+    for (columns, rows) in [(120, 30), (80, 24), (40, 16), (20, 8), (80, 5)] {
+        let project = project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Written.");
+        let mut chat = project.chat_in("auto-edit", columns, rows);
+        chat.send("begin\r");
+        let at_cursor = |screen: &vt100::Screen| {
+            let (row, _) = screen.cursor_position();
+            screen.rows(0, screen.size().1.get()).nth(usize::from(row))
+        };
+        chat.wait_until(&format!("the prompt at {columns}x{rows}"), |screen| {
+            at_cursor(screen).is_some_and(|row| row.starts_with("> add tests"))
+        });
+        chat.settle();
+        chat.send("\x1b[C more");
+        chat.wait_until(&format!("what is typed at {columns}x{rows}"), |screen| {
+            at_cursor(screen).is_some_and(|row| row.trim_end().ends_with("tests more"))
+        });
+        chat.empty_the_prompt();
+        chat.leave();
+    }
+}
+
+#[test]
 fn a_resize_breaks_nothing() {
     let mut chat = project_with_suggestion()
         .writes(0, "tests.txt", "tests\n")

@@ -13,6 +13,7 @@ mod candidates;
 mod commits;
 mod completing;
 mod conflict;
+mod figures;
 mod first;
 mod first_hour;
 mod fixture;

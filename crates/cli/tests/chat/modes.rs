@@ -83,7 +83,7 @@ fn plan_mode_writes_nothing_and_suggests_nothing() {
     chat.wait_for("✗ write made.txt\n  plan mode runs nothing that may write");
     chat.wait_for("This is the plan.");
     chat.settle();
-    assert_eq!(chat.count("[Tab]") + chat.count("ahead") + chat.count("run this?"), 0);
+    assert_eq!(chat.count("[Tab]") + chat.count("ready") + chat.count("run this?"), 0);
     assert_eq!(chat.project.session.tree(), before);
     chat.leave();
 }
@@ -212,4 +212,19 @@ fn a_rule_is_written_after_a_yes_where_its_user_has_the_tool() {
         assert_eq!(chat.read(written).as_deref(), text, "{settings} {}", chat.contents());
         chat.leave();
     }
+}
+
+#[test]
+fn why_plan_mode_suggests_nothing_is_said_once_in_the_row_of_the_work_ahead() {
+    const ROW: &str = "ahead – held back · plan mode · /mode changes it";
+    let mut chat = project().says(0, "One.").says(0, "Two.").says(0, "Three.").chat("plan");
+    chat.wait_for("headstart: ");
+    chat.wait_for("? keys · /help · suggestions from the second answer on\n");
+    for (prompt, answer, rows) in [("first", "One.", 1), ("second", "Two.", 0), ("third", "Three.", 0)] {
+        chat.send(&format!("{prompt}\r"));
+        chat.wait_for(answer);
+        chat.settle();
+        assert_eq!(chat.count(ROW), rows, "{prompt}: {}", chat.contents());
+    }
+    chat.leave();
 }

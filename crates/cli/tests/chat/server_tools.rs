@@ -200,7 +200,7 @@ fn a_server_of_the_project_starts_after_a_yes_that_is_kept() {
     chat.wait_for("[y/N]");
     assert_eq!(log(&project), "");
     chat.send("n\r");
-    chat.wait_for("lists the keys");
+    chat.wait_for("? keys · /help");
     chat.send("/mcp\r");
     chat.wait_for("is not there: you said no to it");
     assert_eq!(log(&project), "");

@@ -1,0 +1,84 @@
+//! What a chat costs the machine and the line to its terminal: figures that `docs/chat.md` promises.
+
+use std::time::Duration;
+
+use crate::fixture::{Chat, project, project_with_suggestion};
+
+/// A key redraws what it changes of an ordinary frame, and no more than this in bytes.
+const BYTES_OF_A_KEY: usize = 700;
+/// So long is looked how often an idle chat wakes up.
+const IDLE: Duration = Duration::from_secs(5);
+/// What a kernel's own timers may add in that time.
+const WAKE_UPS: u64 = 3;
+
+/// How often the threads of a process have gone to sleep by themselves.
+fn sleeps(chat: &Chat) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", chat.process_id())).expect("it runs");
+    let of_task = |task: std::fs::DirEntry| {
+        // A thread may end meanwhile.
+        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    tasks.flatten().map(of_task).sum()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_idle_chat_sleeps() {
+    let chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("✓ ready");
+    // Views and lists are got ready behind it.
+    std::thread::sleep(Duration::from_secs(3));
+    let (slept, written) = (sleeps(&chat), chat.written().len());
+    std::thread::sleep(IDLE);
+    let (slept, written) = (sleeps(&chat) - slept, chat.written().len() - written);
+    println!("an idle chat: {slept} wake-ups and {written} bytes in {} s", IDLE.as_secs());
+    assert!(slept <= WAKE_UPS, "{slept} wake-ups in {} s", IDLE.as_secs());
+    assert_eq!(written, 0, "nothing is drawn");
+    chat.leave();
+}
+
+#[test]
+fn a_key_writes_few_bytes() {
+    let mut chat = project().says(0, "never").chat_in("auto-edit", 120, 30);
+    let text = "please look at the parser and fix what adds";
+    let before = chat.written().len();
+    for letter in text.chars() {
+        chat.send(&letter.to_string());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    chat.wait_for_row(&format!("> {text}"));
+    let bytes = (chat.written().len() - before) / text.len();
+    println!("a key: {bytes} bytes");
+    assert!(bytes <= BYTES_OF_A_KEY, "{bytes} bytes a key");
+    chat.empty_the_prompt();
+    chat.leave();
+}
+
+/// Codes by which a program takes the screen or the scrollback from its user: partial scroll regions, lines put in and taken out, and clearing.
+#[test]
+fn a_long_answer_is_written_once_and_nothing_is_cleared() {
+    const LINES: usize = 2_000;
+    let answer = (0..LINES).map(|line| format!("line {line:04} of the answer\n\n")).collect::<String>();
+    let mut chat = project().says(0, &format!("{answer}The end.")).chat("auto-edit");
+    chat.send("begin\r");
+    chat.wait_for("The end.");
+    chat.settle();
+    let written = chat.written();
+    println!("{LINES} lines of an answer, {} bytes: {} written", answer.len(), written.len());
+    for line in [0, 1, LINES / 2, LINES - 1] {
+        let line = format!("line {line:04} of the answer");
+        assert!(written.contains(&line), "{line}");
+    }
+    let codes = written.split("\x1b[").skip(1).map(|rest| {
+        let end = rest.find(|c: char| c.is_ascii_alphabetic()).map_or(rest.len(), |end| end + 1);
+        &rest[..end]
+    });
+    let takes_away = |code: &&str| code.ends_with(['r', 'L', 'M', 'S', 'T']) || matches!(*code, "2J" | "3J");
+    assert_eq!(codes.filter(takes_away).collect::<Vec<_>>(), Vec::<&str>::new());
+    chat.leave();
+}
