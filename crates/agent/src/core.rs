@@ -224,7 +224,7 @@ impl Core {
         match report {
             Report::Opened { news, beside } => self.opened(news, beside),
             Report::TurnEvent(event) => self.tell(event, Origin::Turn),
-            Report::Asked(asked) => self.asked(*asked),
+            Report::Asked(asked) => self.asked(asked),
             Report::TurnEnded { ending, transcript, cost, gauge } => {
                 self.shortening.learn(gauge);
                 self.turn_ended(ending, transcript, &cost);

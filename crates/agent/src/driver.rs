@@ -349,7 +349,7 @@ impl Driver {
                 self.last_ask += 1;
                 self.asked.insert(self.last_ask, answer);
                 let asked = AskedCall { ask: self.last_ask, call, verdict, prepared, always };
-                return Poll::Ready(Report::Asked(Box::new(asked)));
+                return Poll::Ready(Report::Asked(asked));
             }
             if let Some(ending) = self.turn.as_mut().and_then(|turn| turn.ended.take())
                 && let Some(Foreground { turn, .. }) = self.turn.take()

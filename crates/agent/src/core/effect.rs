@@ -136,7 +136,7 @@ pub(crate) enum Report {
         beside: Result<Beside, String>,
     },
     TurnEvent(Event),
-    Asked(Box<AskedCall>),
+    Asked(AskedCall),
     TurnEnded {
         ending: Ending,
         transcript: Transcript,

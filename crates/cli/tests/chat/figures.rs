@@ -63,7 +63,8 @@ fn a_key_writes_few_bytes() {
 #[test]
 fn a_long_answer_is_written_once_and_nothing_is_cleared() {
     const LINES: usize = 2_000;
-    let answer = (0..LINES).map(|line| format!("line {line:04} of the answer\n\n")).collect::<String>();
+    let answer =
+        (0..LINES).map(|line| format!("line {line:04} of the answer\n\n")).collect::<Vec<_>>().concat();
     let mut chat = project().says(0, &format!("{answer}The end.")).chat("auto-edit");
     chat.send("begin\r");
     chat.wait_for("The end.");
