@@ -9,6 +9,8 @@ pub struct Limits {
     pub read_lines: usize,
     /// Matches of `grep` and paths of `glob` and `ls`.
     pub matches: usize,
+    /// Places that `codebase` shows.
+    pub places: usize,
     /// Files and folders that one search visits.
     pub files: usize,
     /// A file larger than this is not read or searched.
@@ -25,10 +27,20 @@ impl Default for Limits {
             output_bytes: 32 * 1024,
             read_lines: 2_000,
             matches: 1_000,
+            places: 25,
             files: 100_000,
             file_bytes: 16 * 1024 * 1024,
             search_bytes: 512 * 1024 * 1024,
             command_time: Duration::from_secs(120),
         }
+    }
+}
+
+impl Limits {
+    /// For a model that holds so many tokens: what a search finds takes half of them at most, at 512 tokens a place.
+    #[must_use]
+    pub fn for_window(self, tokens: u64) -> Self {
+        let places = usize::try_from(tokens / 2 / 512).unwrap_or(usize::MAX);
+        Self { places: self.places.min(places.max(1)), ..self }
     }
 }

@@ -351,6 +351,21 @@ fn a_judge_is_asked_in_a_turn_alone_and_gets_no_secret() {
     assert_eq!(*bench.kept.judged.lock().unwrap(), [] as [String; 0]);
 }
 
+// Row: S66, S101
+#[test]
+fn a_model_that_holds_little_is_shown_fewer_places() {
+    let files: Vec<(String, String)> =
+        (0..40).map(|at| (format!("{at:02}.md"), "# Needle\n\nhay\n".to_owned())).collect();
+    let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let mut bench = Bench::new(&files);
+    let whole = bench.limits;
+    for (window, places) in [(u64::MAX, 25), (200_000, 25), (16_000, 15), (1_000, 1)] {
+        bench.limits = whole.for_window(window);
+        let found = bench.codebase("needle");
+        assert_eq!(found.matches("# Needle").count(), places, "{window}: {found}");
+    }
+}
+
 // Row: S101
 #[test]
 fn an_answer_is_bounded_and_no_text_ends_its_own_fence() {

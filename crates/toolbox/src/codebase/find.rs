@@ -20,9 +20,9 @@ use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
-/// As many places are shown; of twice as many, a model judges which.
-const SHOWN: usize = 25;
-const JUDGED: usize = 2 * SHOWN;
+/// As many places are found, of which [`Limits::places`](crate::Limits::places) are shown; of twice as many, a model judges which.
+const FOUND: usize = 25;
+const JUDGED: usize = 2 * FOUND;
 
 /// Finds the places that fit a query best.
 pub(super) struct Codebase {
@@ -104,7 +104,7 @@ impl Tool for Codebase {
                 if let Some(meaning) = &meaning {
                     query = query.with_nearest(moment.snapshot.nearest(meaning, NEAREST)?);
                 }
-                let budget = Budget { hits: if ranks { JUDGED } else { SHOWN }, ..Budget::default() };
+                let budget = Budget { hits: if ranks { JUDGED } else { FOUND }, ..Budget::default() };
                 let hits = search(&view, &query, budget, moment.recent, &Weights::for_view(&view))?;
                 if is_kept {
                     looks.keep_answer(question, hits.clone());
@@ -127,7 +127,7 @@ impl Tool for Codebase {
         if ranks {
             self.rank(&question, &mut found, reach).await;
         }
-        for place in found.iter().take(SHOWN) {
+        for place in found.iter().take(context.limits.places) {
             places.show(place).await;
         }
         if answer.percent < 100 {
