@@ -90,7 +90,7 @@ class Played {
         return session.stop();
       // In place of it there is a button of the prompt's own.
       case "retry": {
-        const last = view.items.findLast(({ type }) => type === "prompt");
+        const last = view.items.filter(({ type }) => type === "prompt").at(-1);
         if (view.phase === "idle" && last?.type === "prompt") session.submit(last.text);
         return;
       }
