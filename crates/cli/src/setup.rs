@@ -111,7 +111,7 @@ pub(crate) fn engine(
     toolbox: Toolbox,
     background: BackgroundModel,
     host: Arc<NativeHost>,
-    limits: Limits,
+    limits: &Limits,
     index: Option<&Arc<Upkeep>>,
 ) -> Engine {
     let tree: Arc<dyn Workspace> = tree;
@@ -121,7 +121,7 @@ pub(crate) fn engine(
         workspace: index.map_or_else(|| Arc::clone(&tree), |index| index.follow(Arc::clone(&tree))),
         gate: Arc::new(Gate::new()),
         host: host as Arc<dyn Host>,
-        limits,
+        limits: *limits,
     }
 }
 
@@ -242,7 +242,8 @@ pub(crate) async fn parts(
     let index = index(config, workspace, environment, state)?;
     let background = models.background.clone();
     let toolbox = toolbox(config, Path::new(workspace), environment, places.clone(), index.as_ref());
-    let engine = engine(Arc::clone(&os_tree), toolbox, background, Arc::clone(&host), limits, index.as_ref());
+    let engine =
+        engine(Arc::clone(&os_tree), toolbox, background, Arc::clone(&host), &limits, index.as_ref());
     let mut engine = Intel::join(intel, engine);
     engine.toolbox = server_tools.join(engine.toolbox);
     let engine = offered(engine);

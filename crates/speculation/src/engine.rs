@@ -118,7 +118,7 @@ impl Engine {
         let tells_calls = self.host.tells_calls().then_some(Origin::Turn);
         let (events, receiver) = EventSender::channel(tells_calls);
         let permits = Foreground {
-            tools: self.tools(&request, &events, limits),
+            tools: self.tools(&request, &events, &limits),
             workspace: Arc::clone(&self.workspace),
             quota: limits.staged,
             committing: Committing::default(),
@@ -136,7 +136,7 @@ impl Engine {
         events: &EventSender,
     ) -> Speculative {
         Speculative {
-            tools: self.tools(request, events, self.limits),
+            tools: self.tools(request, events, &self.limits),
             overlay: Arc::clone(overlay),
             shadow: Arc::new(shadow),
         }
@@ -149,7 +149,7 @@ impl Engine {
     }
 
     /// A model that holds little is given less at once.
-    fn tools(&self, request: &ModelRequest, events: &EventSender, limits: Limits) -> Arc<Tools> {
+    fn tools(&self, request: &ModelRequest, events: &EventSender, limits: &Limits) -> Arc<Tools> {
         Arc::new(Tools {
             toolbox: self.toolbox.clone(),
             offered: request.tools.clone(),

@@ -138,7 +138,7 @@ impl EngineHandle {
         let engine = Engine { host: Arc::new(host.clone()), ..self.engine.clone() };
         let callbacks = Arc::clone(&self.host.callbacks);
         let model = PortModel { callbacks, priority: Priority::Foreground };
-        let (turn, events) = engine.turn(Arc::new(model), request, transcript, foreground(engine.limits));
+        let (turn, events) = engine.turn(Arc::new(model), request, transcript, foreground(&engine.limits));
         Ok(TurnHandle::start(turn, events, host))
     }
 }

@@ -96,12 +96,12 @@ impl From<BoundaryChoice> for AtBoundary {
 }
 
 /// A turn in the foreground is stopped by the user, not by a budget: these only end a model that runs in circles.
-pub(crate) fn foreground(limits: Limits) -> Limits {
+pub(crate) fn foreground(limits: &Limits) -> Limits {
     Limits {
         turns: 200,
         messages: 1_000,
         tokens: u64::MAX,
         time: Duration::from_secs(24 * 60 * 60),
-        ..limits
+        ..*limits
     }
 }

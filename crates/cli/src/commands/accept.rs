@@ -170,7 +170,7 @@ async fn accept(
     let tree =
         setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
     // Nothing runs here: an accept judges what ran, and commits.
-    let engine = setup::engine(Arc::new(tree), Toolbox::standard(None), silent, host, config.limits, None);
+    let engine = setup::engine(Arc::new(tree), Toolbox::standard(None), silent, host, &config.limits, None);
     let accepted = match engine.accept(finished).await {
         // Whoever names the work on a command line means it: the command is their yes.
         Ok(Acceptance::AsksFirst(asks)) => engine.accept_with(finished, &asks.agreed()).await,

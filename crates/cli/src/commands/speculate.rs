@@ -78,7 +78,8 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let of_engine = Arc::clone(&host);
     let toolbox =
         setup::toolbox(&config, Path::new(&workspace), &context.environment, places, index.as_ref());
-    let engine = setup::engine(Arc::new(tree), toolbox, background, of_engine, config.limits, index.as_ref());
+    let engine =
+        setup::engine(Arc::new(tree), toolbox, background, of_engine, &config.limits, index.as_ref());
     let engine = setup::offered(Intel::join(intel, engine));
     host.set_mentions(Mentions::new(engine.toolbox.clone(), &models, Arc::default()));
     let tools = engine.offered_tools();

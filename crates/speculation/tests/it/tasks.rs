@@ -36,9 +36,9 @@ fn task(prompt: &str) -> ModelEvent {
 }
 
 /// Runs a turn to its end.
-fn turn(bench: &Bench, limits: Limits) -> (Ending, Transcript, u64) {
+fn turn(bench: &Bench, limits: &Limits) -> (Ending, Transcript, u64) {
     let transcript = Transcript::new("go");
-    let (turn, _events) = bench.engine.turn(bench.model.clone(), bench.request(), transcript, limits);
+    let (turn, _events) = bench.engine.turn(bench.model.clone(), bench.request(), transcript, *limits);
     let ending = block_on(turn.run());
     (ending, turn.transcript(), turn.cost().spent_tokens())
 }
@@ -80,7 +80,7 @@ fn whole_part() -> Vec<Answer> {
 fn a_part_is_done_in_a_conversation_of_its_own_in_a_turn_and_ahead() {
     let came_to = "lib.rs says 2 now.\n[2 reads, 1 edit, 1 command; edited src/lib.rs]";
     let in_turn = bench(ApprovalMode::AutoEdit, whole_part());
-    let (ending, transcript, tokens) = turn(&in_turn, Limits::default());
+    let (ending, transcript, tokens) = turn(&in_turn, &Limits::default());
     assert_eq!(ending, Ending::Completed);
     assert_eq!(results(&transcript.messages)[1], Ok(came_to.to_owned()));
     assert_eq!(tokens, 6 * 110, "all six answers are counted");
@@ -173,7 +173,7 @@ fn in_a_turn_its_calls_ask_as_others_do() {
     ];
     let bench = bench(ApprovalMode::Default, answers);
     bench.host.consents.lock().unwrap().extend([Consent::DeclineBecause("not that".into()), Consent::Run]);
-    let (ending, transcript, _) = turn(&bench, Limits::default());
+    let (ending, transcript, _) = turn(&bench, &Limits::default());
     assert_eq!(ending, Ending::Completed);
     let asked: Vec<_> = bench.host.asked.lock().unwrap().iter().map(|call| call.name.clone()).collect();
     assert_eq!(asked, ["edit", "write_file"]);
@@ -191,7 +191,7 @@ fn in_plan_mode_a_part_writes_nothing() {
         [calls([task("do it")]), calls([write("a.txt", "a\n"), read("README.md")]), says("."), says("Done.")];
     let bench = bench(ApprovalMode::Plan, answers);
     let before = bench.tree.snapshot();
-    let (ending, transcript, _) = turn(&bench, Limits::default());
+    let (ending, transcript, _) = turn(&bench, &Limits::default());
     assert_eq!((ending, bench.tree.snapshot()), (Ending::Completed, before));
     assert_eq!(results(&transcript.messages), [Ok(".\n[1 read]".to_owned())]);
 }
@@ -200,7 +200,7 @@ fn in_plan_mode_a_part_writes_nothing() {
 fn who_said_nothing_of_tasks_to_the_gate_gets_none() {
     let mut bench = Bench::new(ApprovalMode::Yolo, [calls([task("do it")]), says("Done.")]);
     bench.engine.toolbox = bench.engine.toolbox.clone().with(task_tool());
-    let (ending, transcript, _) = turn(&bench, Limits::default());
+    let (ending, transcript, _) = turn(&bench, &Limits::default());
     assert_eq!(ending, Ending::Completed);
     assert!(results(&transcript.messages)[0].is_err());
     let (_, finished) = Bench { engine: bench.engine, ..Bench::new(ApprovalMode::Yolo, []) }.speculate("go");
@@ -212,7 +212,7 @@ fn limits_of_its_own_stop_it_and_what_it_did_stands() {
     let circle = |limits: TaskLimits| {
         let answers = [calls([task("do it")]), calls([edit()]), calls([read("src/lib.rs")]), says("Done.")];
         let bench = bench(ApprovalMode::AutoEdit, answers);
-        turn(&bench, Limits { task: limits, ..Limits::default() })
+        turn(&bench, &Limits { task: limits, ..Limits::default() })
     };
     for (limits, word) in [
         (TaskLimits { turns: 2, ..TaskLimits::default() }, "answers"),
@@ -313,7 +313,7 @@ fn a_part_whose_model_fails_is_taken_back_ahead_and_stands_in_a_turn() {
         [calls([task("do it")]), calls([edit()]), fails, says("Done.")]
     };
     let in_turn = bench(ApprovalMode::AutoEdit, answers());
-    let (_, transcript, _) = turn(&in_turn, Limits::default());
+    let (_, transcript, _) = turn(&in_turn, &Limits::default());
     let said = results(&transcript.messages)[0].clone().unwrap_err();
     assert!(said.starts_with("the sub-task failed: ") && said.ends_with("stands: src/lib.rs"), "{said}");
     assert!(in_turn.tree.snapshot()["src/lib.rs"].windows(1).any(|byte| byte == b"2"));
@@ -350,7 +350,7 @@ fn a_policy_asks_about_tasks_as_about_any_tool() {
     let in_turn = bench(ApprovalMode::Yolo, answers());
     in_turn.host.rules.lock().unwrap().tool_policies = policies.clone();
     in_turn.host.consents.lock().unwrap().push_back(Consent::Run);
-    assert_eq!(turn(&in_turn, Limits::default()).0, Ending::Completed);
+    assert_eq!(turn(&in_turn, &Limits::default()).0, Ending::Completed);
     assert_eq!(in_turn.host.asked.lock().unwrap().len(), 1);
     let ahead = bench(ApprovalMode::Yolo, answers());
     ahead.host.rules.lock().unwrap().tool_policies = policies;
@@ -366,7 +366,7 @@ fn the_answer_is_cut_and_an_empty_prompt_is_refused() {
         says("Done."),
     ];
     let bench = bench(ApprovalMode::AutoEdit, answers);
-    let (_, transcript, _) = turn(&bench, Limits::default());
+    let (_, transcript, _) = turn(&bench, &Limits::default());
     let results = results(&transcript.messages);
     assert_eq!(results[0], Err("task: the prompt is empty; say what is to be done".to_owned()));
     assert!(results[1].as_ref().unwrap_err().contains("prompt"), "{results:?}");

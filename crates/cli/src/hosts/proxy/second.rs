@@ -159,7 +159,10 @@ fn hold(
         Told::Acts(why) => return Err(for_good(format!("the agent may act without a question: {why}"))),
         // A busy machine is not busy for good.
         Told::Late => {
-            return Err((format!("the agent did not tell its settings within {} s", TELLING.as_secs()), false));
+            return Err((
+                format!("the agent did not tell its settings within {} s", TELLING.as_secs()),
+                false,
+            ));
         }
     }
     let asked = events.clone();
