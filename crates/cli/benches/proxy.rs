@@ -59,6 +59,16 @@ impl Editor {
         unreachable!("it reads until there is an answer")
     }
 
+    /// Reads one message: is it that the suggested prompt has run ahead?
+    fn has_read_of_ready_work(&mut self) -> bool {
+        let message = self.read();
+        let suggestion = &message["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0];
+        let state = &suggestion["_meta"]["headstart"]["state"];
+        // Without work there would be nothing more to wait for.
+        assert!(suggestion.is_null() || state == "running" || state == "ready", "{message}");
+        state == "ready"
+    }
+
     fn open(&mut self, project: &Path) -> String {
         let (opened, _) = self.ask("session/new", &json!({ "cwd": project, "mcpServers": [] }));
         opened["sessionId"].as_str().unwrap().to_owned()
@@ -141,10 +151,7 @@ fn main() {
     editor.prompt(&session, "hello");
     let mut accepts = Vec::new();
     for _ in 0..rounds(20) {
-        while editor.read()["params"]["update"]["_meta"]["promptSuggestions"]["suggestions"][0]["_meta"]["headstart"]
-            ["state"]
-            != "ready"
-        {}
+        while !editor.has_read_of_ready_work() {}
         accepts.push(time(|| assert!(0 < editor.prompt(&session, "/next"))));
     }
     accepts.sort_unstable();

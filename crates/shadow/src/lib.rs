@@ -115,6 +115,7 @@ pub use confinement::{Confinement, NOT_CONFINED};
 #[cfg(all(feature = "os", not(target_os = "linux")))]
 pub use elsewhere::{
     Ender, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
+    wait_for_later_times,
 };
 pub use error::{Refusal, ShadowError};
 pub use folders::{BUILD_FOLDERS, BuildFolder, TOOL_FOLDERS, ToolFolder};
@@ -124,6 +125,7 @@ pub use options::{BuildLayer, BuildRoom, Command, Network, Options, ReadRules, S
 #[cfg(all(feature = "os", target_os = "linux"))]
 pub use os::{
     Ender, Prepared, View, build_folders, can_confine, confined_entry, entry, remove_folder, support,
+    wait_for_later_times,
 };
 pub use reading::{Entry, Look, classify};
 pub use report::{

@@ -23,6 +23,7 @@ mod written;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
@@ -71,6 +72,18 @@ fn since_now() -> i64 {
 fn until_now() -> i64 {
     // Since Linux 6.13 a file whose times somebody has just read gets its next one by the exact clock, which the other one is behind.
     nanoseconds(ClockId::Realtime)
+}
+
+/// Waits until files that are changed from now on show later times than those that were changed before: at most some hundredths of a second.
+///
+/// The system's clock for files stands still for some milliseconds at a time, so a view that starts right after a change takes that
+/// change for one that was made since ([`ReadBack::changed_meanwhile`](crate::ReadBack::changed_meanwhile)), and does not stage what a
+/// command writes over it. A host that starts a view after a commit of its own calls this first. Where the clock is set back, it does not wait.
+pub fn wait_for_later_times() {
+    let (changed, began) = (until_now(), Instant::now());
+    while since_now() <= changed && began.elapsed() < Duration::from_millis(50) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn nanoseconds(clock: ClockId) -> i64 {

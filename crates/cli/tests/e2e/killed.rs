@@ -1,6 +1,7 @@
 //! A speculation whose process dies, or is told to stop.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -26,7 +27,7 @@ fn killed_in_the_middle_it_leaves_the_workspace_and_a_sweep_takes_the_rest() {
     live.kill();
     assert_eq!(session.hash(), before);
 
-    let row = session.only_row();
+    let row = once_it_is_noticed(&session);
     assert_eq!(row["status"], "interrupted");
     let id = row["id"].as_str().unwrap();
     session.run(&["accept", id]).assert_refused(1, &[id, "interrupted"]);
@@ -35,6 +36,17 @@ fn killed_in_the_middle_it_leaves_the_workspace_and_a_sweep_takes_the_rest() {
     assert!(swept.stdout.contains("is dead") && swept.stdout.contains("1 removed, 0 kept"), "{swept}");
     assert_eq!(session.kept(), Vec::<PathBuf>::new());
     assert_eq!(session.hash(), before);
+}
+
+/// A process that was being started when it was killed holds its locks until that one is another program.
+fn once_it_is_noticed(session: &Session) -> serde_json::Value {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let row = session.only_row();
+        if row["status"] != "running" || deadline < Instant::now() {
+            return row;
+        }
+    }
 }
 
 #[test]

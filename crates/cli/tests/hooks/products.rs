@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use super::{LOOP, session};
 use crate::pty::Pty;
-use crate::support::server::{Answer, Request, Server, calls, messages_call, messages_say, says};
+use crate::support::server::{
+    Answer, Request, Server, calls, messages_call, messages_say, responses_call, responses_say, says,
+};
 use crate::support::{Session, installed};
 
 /// A product that has to start and to ask a model twice.
@@ -169,6 +171,81 @@ fn qwen_code_asks_about_what_writes_and_not_about_what_reads() {
     assert!(with.contains("Output: 1"), "{with}");
     for session in [user(None), user(Some("qwen-code"))] {
         in_qwen_code(&session, "touch x").unwrap_err();
+        assert!(!session.workspace().join("x").exists());
+    }
+    let stats = hooked.run(&["stats"]).stdout;
+    assert!(stats.contains("1 question not asked today"), "{stats}");
+}
+
+/// A model of Codex that has a command run outside the sandbox, which is a question there, and then has done.
+fn model_of_codex(command: &str) -> Server {
+    let asked = Mutex::new(false);
+    let args =
+        json!({ "cmd": command, "sandbox_permissions": "require_escalated", "justification": "to see" });
+    Server::answering(move |request| {
+        if !request.head.contains("/responses") {
+            return Answer::Whole { status: "404 Not Found", headers: "", body: "{}".to_owned() };
+        }
+        let last =
+            request.json()["input"].as_array().and_then(|input| input.last().cloned()).unwrap_or_default();
+        // It has the conversation named as well, in a request of its own.
+        let mut asked = asked.lock().unwrap();
+        let begins = !*asked && last.to_string().contains(PROMPT) && !last.to_string().contains("title");
+        *asked |= begins;
+        if begins { responses_call("exec_command", &args) } else { responses_say("Done.") }
+    })
+}
+
+/// What came of a command in Codex: what the model was told, or the question.
+fn in_codex(session: &Session, command: &str) -> Result<String, String> {
+    let model = model_of_codex(command);
+    let (folder, url) = (session.workspace(), &model.base_url);
+    session.write(
+        "home/.codex/config.toml",
+        format!(
+            "model = \"gpt-6.1-sol\"\nmodel_provider = \"here\"\n[model_providers.here]\nname = \"here\"\nbase_url = \"{url}\"\n\
+             wire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n[projects.{folder:?}]\ntrust_level = \"trusted\"\n",
+        ),
+    );
+    let mut codex = Command::new(installed("node/bin/node"));
+    environment(&mut codex, session);
+    codex
+        .arg(installed("@openai/codex/bin/codex.js"))
+        .args(["--no-daemon", PROMPT])
+        .env("OPENAI_API_KEY", "none");
+    let mut screen = Pty::of(&codex, 120, 50);
+    let (started, mut has_trusted) = (Instant::now(), false);
+    loop {
+        let results = model.requests().iter().find_map(|request| {
+            let input = request.json()["input"].as_array()?.clone();
+            let result = input.iter().find(|item| item["type"] == "function_call_output")?;
+            Some(result["output"].to_string())
+        });
+        if let Some(result) = results {
+            return Ok(result);
+        }
+        let shown = screen.contents();
+        if shown.contains("Would you like to run the following command?") {
+            return Err(shown);
+        }
+        if !has_trusted && shown.contains("2. Trust all and continue") {
+            screen.send("2");
+            has_trusted = true;
+        }
+        assert!(started.elapsed() < PATIENCE, "neither a question nor an answer; the screen is:\n{shown}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+#[ignore = "needs Codex; .ci/long installs it"]
+fn codex_asks_about_what_writes_and_not_about_what_reads() {
+    in_codex(&user(None), LOOP).unwrap_err();
+    let hooked = user(Some("codex"));
+    let with = in_codex(&hooked, LOOP).unwrap_or_else(|screen| panic!("{screen}"));
+    assert!(with.contains("\\n1\\n"), "{with}");
+    for session in [user(None), user(Some("codex"))] {
+        in_codex(&session, "touch x").unwrap_err();
         assert!(!session.workspace().join("x").exists());
     }
     let stats = hooked.run(&["stats"]).stdout;

@@ -150,6 +150,8 @@ fn hold(
         return Err(for_good(format!("there is no view here: {why}")));
     }
     let began = Instant::now();
+    // It often begins right after an accept, whose files its work then changes.
+    headstart_shadow::wait_for_later_times();
     let opened = plan.views.open_for(&plan.deny, &ChangeSet::default(), None, BuildOutput::InMemory);
     let mut opened = opened.map_err(|why| (why, false))?;
     let view = &mut opened.view;
