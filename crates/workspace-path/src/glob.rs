@@ -2,14 +2,15 @@ use std::iter::Peekable;
 use std::mem::take;
 use std::str::Chars;
 
-/// Alternatives that the braces of one pattern may come to: more is an attack or a mistake.
+/// The most alternatives that the braces of one pattern may expand to. Their number is the product of all groups, so
+/// a short pattern could otherwise fill the memory.
 const MAX_ALTERNATIVES: usize = 256;
 
 /// A pattern of paths: `*` and `?` stay within one name, `**` as a whole name stands for any number of folders, `[a-z]`,
 /// `[!a]` and `[[:digit:]]` choose a character, `{a,b}` a text, and a backslash takes the next character as it is.
 ///
-/// No pattern makes it slow: the time is at most that of comparing each character of the path with each of the pattern, for
-/// each alternative of the braces, of which there are at most 256. A byte of a path that is not UTF-8 counts as a
+/// Matching takes no exponential time: at most the length of the path times the length of the pattern, for each
+/// alternative of the braces, of which there are at most 256. A byte of a path that is not UTF-8 counts as a
 /// character that only a wildcard matches.
 ///
 /// ```
@@ -23,7 +24,7 @@ const MAX_ALTERNATIVES: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob(Vec<Vec<Name>>);
 
-/// Why a text is not a pattern.
+/// Why a text is not a valid pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GlobError {
@@ -44,12 +45,12 @@ pub enum GlobError {
     TooManyAlternatives,
 }
 
-/// The pattern of one name.
+/// The pattern for one name of a path, which is what stands between two slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Name {
     /// `**`: any number of names, at the end of the pattern at least one.
     Any,
-    /// Nothing is special in it.
+    /// A name without special characters, compared byte by byte.
     Plain(Vec<u8>),
     Wild(Vec<Piece>),
 }
@@ -68,17 +69,17 @@ enum Piece {
 }
 
 impl Glob {
-    /// A pattern with braces.
+    /// Reads a pattern in which `{a,b}` lists alternatives.
     pub fn new(pattern: &str) -> Result<Self, GlobError> {
         Self::read(pattern, true)
     }
 
-    /// A pattern in which braces stand for themselves, as in `.gitignore`.
+    /// Reads a pattern in which braces stand for themselves, as in `.gitignore`.
     pub fn without_braces(pattern: &str) -> Result<Self, GlobError> {
         Self::read(pattern, false)
     }
 
-    /// Whether a path, relative to wherever the pattern counts from, is one that is meant.
+    /// Whether the pattern matches `path`, which is relative to the folder that the pattern belongs to.
     pub fn is_match(&self, path: &[u8]) -> bool {
         self.0.iter().any(|pattern| path_matches(pattern, path))
     }
@@ -109,10 +110,10 @@ impl Glob {
     }
 }
 
-/// What stands between two braces, as far as it is read.
+/// The alternatives between a `{` and its `}` while they are read. The outermost group is the whole pattern.
 struct Group {
     alternatives: Vec<Vec<Piece>>,
-    /// What the alternative that is being read begins with: several where there were braces in it.
+    /// The beginnings of the alternative that is being read: one, or several once braces within it were closed.
     current: Vec<Vec<Piece>>,
 }
 
@@ -129,7 +130,7 @@ impl Group {
         }
     }
 
-    /// Goes on with each of these.
+    /// Appends each of `ends` to each beginning of the current alternative.
     fn then(mut self, ends: &[Vec<Piece>]) -> Result<Self, GlobError> {
         if MAX_ALTERNATIVES < self.current.len() * ends.len() {
             return Err(GlobError::TooManyAlternatives);
@@ -151,7 +152,7 @@ impl Group {
     }
 }
 
-/// Reads a class whose `[` has been read.
+/// Reads a bracket expression whose `[` has been read.
 fn class(characters: &mut Peekable<Chars<'_>>) -> Result<Piece, GlobError> {
     let negated = characters.next_if(|next| matches!(next, '!' | '^')).is_some();
     let mut ranges = Vec::new();
@@ -187,7 +188,7 @@ fn unescaped(character: char, characters: &mut Peekable<Chars<'_>>) -> Result<ch
     }
 }
 
-/// Reads the rest of a name such as `[:digit:]` whose `[` has been read; nothing where there is none.
+/// Reads the rest of a class such as `[:digit:]` whose `[` has been read; `None` if it is not one.
 fn named_class(characters: &mut Peekable<Chars<'_>>) -> Option<&'static [(char, char)]> {
     let rest: String = characters.clone().take("[:xdigit:]".len()).collect();
     let name = rest.strip_prefix(':')?.split_once(":]")?.0;
@@ -212,7 +213,7 @@ fn named_class(characters: &mut Peekable<Chars<'_>>) -> Option<&'static [(char, 
 
 fn names(pieces: &[Piece]) -> Vec<Name> {
     let mut names: Vec<Name> = pieces.split(|piece| *piece == Piece::One('/')).map(name).collect();
-    // Two in a row say what one says, but at the end, where one of them is a name at least.
+    // Two `**` in a row match the same paths as one, also at the end, where the last of them needs a name.
     names.dedup_by(|a, b| *a == Name::Any && *b == Name::Any);
     names
 }
@@ -231,8 +232,9 @@ fn name(pieces: &[Piece]) -> Name {
     Name::Wild(pieces)
 }
 
-/// Compares name by name. Of the `**` only the last one that was passed may have to take one more name: what comes before it
-/// has its match already, and a longer one for it would leave less to the rest.
+/// Compares name by name. When a name does not match, only the `**` that was passed last takes one more name and the
+/// rest is tried again: whatever came before it has matched already, and would leave less of the path for the rest if
+/// it took more.
 fn path_matches(pattern: &[Name], path: &[u8]) -> bool {
     let mut rest = Some(path);
     let mut at = 0;
@@ -266,7 +268,7 @@ fn path_matches(pattern: &[Name], path: &[u8]) -> bool {
     }
 }
 
-/// The first name, and what is behind its slash.
+/// The first name of the path, and the rest behind its slash.
 fn split(path: &[u8]) -> (&[u8], Option<&[u8]>) {
     match path.iter().position(|byte| *byte == b'/') {
         Some(slash) => (&path[..slash], Some(&path[slash + 1..])),
@@ -284,7 +286,7 @@ impl Name {
     }
 }
 
-/// As for the path: only the last star may have to take one more character.
+/// Backtracks as [`path_matches`] does: only the `*` that was passed last may have to take one more character.
 fn name_matches(pieces: &[Piece], name: &[u8]) -> bool {
     let mut rest = name;
     let mut at = 0;
@@ -336,7 +338,7 @@ impl Piece {
     }
 }
 
-/// The first character, `None` for a byte that is no UTF-8, and what is behind it.
+/// The first character, `None` for a byte that is not UTF-8, and the rest of the text.
 fn next_character(text: &[u8]) -> (Option<char>, &[u8]) {
     let first = text[0];
     if first.is_ascii() {

@@ -72,7 +72,8 @@ impl WorkspacePath {
 
     /// A path as a model writes it: relative to `root`, or absolute and below `root`.
     ///
-    /// `root` is an absolute path without `.` or `..`. Under one that is not absolute, or steps up, nothing is.
+    /// `root` is an absolute path without `.` or `..`. If it is relative or contains `..`, every absolute `path` is
+    /// refused.
     pub fn resolve(path: &str, root: &str) -> Result<Self, PathError> {
         if !path.starts_with('/') {
             return Self::parse(path);
@@ -87,7 +88,8 @@ impl WorkspacePath {
         Ok(rest)
     }
 
-    /// Where the workspace is, below the root of the disk. A `..` in it cannot be followed without the disk.
+    /// The root as a path below `/`. `None` for a root with a `..`, because only the disk knows where that leads (the
+    /// name before it may be a symbolic link).
     fn parse_root(root: &str) -> Option<Self> {
         let below = root.strip_prefix('/').filter(|below| !below.split('/').any(|name| name == ".."))?;
         match Self::parse(below.trim_start_matches('/')) {
@@ -96,7 +98,7 @@ impl WorkspacePath {
         }
     }
 
-    /// This path followed by `relative`, whose `..` may step up as far as the root.
+    /// This path followed by `relative`. A `..` in it may step up, at most to the root.
     pub fn join(&self, relative: &str) -> Result<Self, PathError> {
         self.join_bytes(relative.as_bytes())
     }
