@@ -3,24 +3,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Suggestion, Suggestions};
 
-/// At most so many suggestions are on offer at a time.
+/// The most suggestions that a user can choose from at a time.
 pub const MAX_CANDIDATES: usize = 3;
 
-/// Which of the candidates that match what is typed is on screen.
+/// Which of the candidates that match the typed text is on screen, as in "2 of 3".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Place {
-    /// From 1.
+    /// Counted from 1.
     pub number: usize,
-    /// How many there are.
+    /// How many candidates match the typed text.
     pub of: usize,
 }
 
-/// The suggestions of one moment, and what the user has seen of them.
+/// The suggestions of one answer, and which of them the user has seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidates {
     all: Suggestions,
-    /// The one to show where it matches what is typed; else the best that does.
+    /// The index of the candidate to show if it matches the typed text; otherwise the best match is shown.
     preferred: usize,
     on_screen: usize,
     seen: [bool; MAX_CANDIDATES],
@@ -33,7 +33,7 @@ impl Default for Place {
 }
 
 impl Place {
-    /// Whether there is nothing to choose from.
+    /// Whether there is no other candidate to go on to.
     pub fn is_only(&self) -> bool {
         self.of <= 1
     }
@@ -44,27 +44,28 @@ impl Candidates {
         Self { all, preferred: 0, on_screen: 0, seen: [false; MAX_CANDIDATES] }
     }
 
-    /// All of them, best first.
+    /// All candidates, best first.
     pub fn suggestions(&self) -> &Suggestions {
         &self.all
     }
 
-    /// Which one a text is ([`Suggestion::is_same_as`]), from 0.
+    /// The index of the candidate that `text` is ([`Suggestion::is_same_as`]), from 0.
     pub fn position(&self, text: &str) -> Option<usize> {
         self.all.position(text)
     }
 
-    /// Which one is on screen or was last, from 0; before that, the best.
+    /// The index, from 0, of the candidate that is on screen or was last; 0 before any was.
     pub fn on_screen(&self) -> usize {
         self.on_screen
     }
 
-    /// Whether this one, counted from 0, was on screen.
+    /// Whether the candidate with this index (from 0) was ever on screen.
     pub fn was_seen(&self, index: usize) -> bool {
         self.seen.get(index).is_some_and(|seen| *seen)
     }
 
-    /// Whether one of them goes with a text: it begins with it, or is the same but for blanks or a full stop.
+    /// Whether a candidate matches the typed text: it begins with it, or differs from it only in blanks or a full
+    /// stop.
     pub fn go_with(&self, typed: &str) -> bool {
         self.matching(typed).next().is_some()
     }
@@ -73,12 +74,12 @@ impl Candidates {
         self.all.iter().find(|suggestion| suggestion.as_str() == text)
     }
 
-    /// They come on screen anew, the best of them first.
+    /// Prefers the best candidate again, as for candidates that were never shown.
     pub(crate) fn begin_anew(&mut self) {
         self.preferred = 0;
     }
 
-    /// The one that matches what is typed is on screen now.
+    /// Notes that the candidate that matches the typed text is on screen now.
     pub(crate) fn show(&mut self, typed: &str) {
         if let Some(index) = self.current_index(typed) {
             self.on_screen = index;
@@ -86,7 +87,7 @@ impl Candidates {
         }
     }
 
-    /// The candidate to show behind what is typed.
+    /// The candidate to show for the typed text.
     pub(crate) fn current(&self, typed: &str) -> Option<&Suggestion> {
         self.current_index(typed).map(|index| &self.all[index])
     }
@@ -97,7 +98,8 @@ impl Candidates {
         Place { number: number.map_or(1, |index| index + 1), of: matching.len().max(1) }
     }
 
-    /// Goes on to another candidate that matches what is typed, round and round; `false` where there is no other.
+    /// Prefers another candidate that matches the typed text; after the last one comes the first. `false` if there is
+    /// no other.
     pub(crate) fn turn(&mut self, typed: &str, step: Step) -> bool {
         let matching: ArrayVec<usize, MAX_CANDIDATES> = self.matching(typed).collect();
         let current = self.current_index(typed);
@@ -124,7 +126,7 @@ impl Candidates {
     }
 }
 
-/// In which direction.
+/// The direction in which the user goes through the candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Next,

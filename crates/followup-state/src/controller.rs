@@ -5,20 +5,22 @@ use crate::candidates::{Candidates, Step};
 use crate::event::{AcceptMethod, Event, RequestId};
 use crate::{Config, Effect, Effects, Millis, Outcome, Place, Source, Suggestion, Suggestions};
 
-/// The machine around the one suggestion on screen, and the candidates beside it.
+/// Decides which of the candidates is on screen, and what a key does to it.
+///
+/// In this table, *waiting* candidates are offered but not on screen yet, because the show delay is not over.
 ///
 /// | event | what it does |
 /// |---|---|
-/// | suggested | drops what waits; starts its speculation (abandoning an older one); shows after the delay. What is on screen stays until then. When disabled: only drops what waits |
-/// | suggested, nothing | drops what waits and what is on screen, and always hides |
-/// | accept | ignored within the lock, and by Tab while what is on screen is new there. Drops what waits. Takes the text on screen, else the fallback, else does nothing; records, hides, inserts (unless skipped) and locks |
-/// | dismiss, typing | drops what waits; if one is on screen, records it as ignored and hides it |
-/// | edited | what waits or is on screen begins with the text: the rest of it shows. Else a slip, if one key made the difference: hides. Else as typing |
-/// | edited after a slip | begins with the text: all is as before the slip. Else as typing |
-/// | next, previous candidate | shows another one of those that begin with what is typed |
+/// | suggested | drops waiting candidates; starts the speculation of the new ones (abandoning an older one); shows them after the delay. What is on screen stays until then. When disabled: only drops waiting candidates |
+/// | suggested, nothing | drops waiting candidates and what is on screen, and always hides |
+/// | accept | ignored within the lock, and by Tab while what is on screen is too new there. Drops waiting candidates. Takes the text on screen, else the fallback, else does nothing; records, hides, inserts (unless skipped) and locks |
+/// | dismiss, typing | drops waiting candidates; if one is on screen, records it as ignored and hides it |
+/// | edited | if a candidate begins with the text: shows the rest of it. Else, if one key made the difference: a slip, which hides. Else as typing |
+/// | edited after a slip | if a candidate begins with the text: all is as before the slip. Else as typing |
+/// | next, previous candidate | shows another candidate that begins with the typed text |
 /// | clear | drops everything, opens the lock, hides, records nothing |
 /// | cleanup | as clear, without touching the screen |
-/// | wake | shows what waits, when its time has come; after a slip that nobody took back in time, as typing |
+/// | wake | shows waiting candidates, when their time has come; when the time to take back a slip is over, as typing |
 ///
 /// A speculation is abandoned when its suggestion is replaced, dismissed or cleared, not when it is accepted. When one of
 /// several candidates is accepted, those of the others are abandoned.
@@ -26,12 +28,13 @@ use crate::{Config, Effect, Effects, Millis, Outcome, Place, Source, Suggestion,
 pub struct FollowupController {
     config: Config,
     enabled: bool,
-    /// The candidates whose work was started and has not been abandoned or accepted.
+    /// The candidates whose work was started, and neither abandoned nor accepted since.
     offered: Option<Candidates>,
-    /// Since when what is offered waits for its turn on the screen.
+    /// Since when `offered` waits for the end of the show delay; `None` if it does not wait.
     waiting: Option<Millis>,
     shown: Option<Shown>,
-    /// What the input line holds, as far as the host tells. What waits and what is shown begin with it, but for a slip.
+    /// The content of the input line, as far as the host tells. Candidates that wait or are shown begin with it,
+    /// except during a slip.
     typed: String,
     slip: Option<Slip>,
     accepted_at: Option<Millis>,
@@ -41,7 +44,8 @@ pub struct FollowupController {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shown {
-    /// What is on screen, where that is offered no more: the next candidates wait already, or none came.
+    /// The candidates on screen, if they are no longer the ones in `offered`: the next ones wait already, or the work
+    /// of these was abandoned.
     former: Option<Candidates>,
     at: Millis,
     first_keystroke: Option<Millis>,
@@ -64,7 +68,7 @@ impl FollowupController {
         }
     }
 
-    /// Takes one event and says what to do. Total: no sequence of events, no time and no text panics.
+    /// Takes one event and says what to do. It never panics, whatever the order of events, the times and the texts.
     pub fn handle(&mut self, now: Millis, event: Event) -> Effects {
         let mut effects = Effects::default();
         match event {
@@ -107,24 +111,24 @@ impl FollowupController {
         self.on_screen().and_then(|candidates| candidates.current(&self.typed))
     }
 
-    /// What of it is not typed yet.
+    /// The part of the visible suggestion that is not typed yet.
     pub fn rest(&self) -> Option<&str> {
-        // All of it is typed where it is the same but for blanks or a full stop.
+        // A text that differs only in blanks or a full stop is not a prefix, but it is typed completely.
         self.visible().map(|suggestion| suggestion.rest_after(&self.typed).unwrap_or_default())
     }
 
-    /// Whether one is on screen, or was until a typing slip that can still be taken back.
+    /// Whether a suggestion is on screen, or was until a typing slip that can still be taken back.
     pub fn is_on_offer(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// Which of the candidates it is.
+    /// Which of the candidates the visible suggestion is.
     pub fn place(&self) -> Option<Place> {
         self.visible()?;
         self.on_screen().map(|candidates| candidates.place(&self.typed))
     }
 
-    /// The candidates that were handed over last to be run ([`Effect::StartSpeculation`]), until they are abandoned or one of them is accepted.
+    /// The candidates of the last [`Effect::StartSpeculation`], until they are abandoned or one of them is accepted.
     pub fn offered(&self) -> Option<&Candidates> {
         self.offered.as_ref()
     }
@@ -138,7 +142,7 @@ impl FollowupController {
         self.enabled
     }
 
-    /// Notes the request and says whether its answer may still change anything.
+    /// Notes the request and says whether its answer may still change anything: a late answer must not.
     fn is_current(&mut self, request: RequestId) -> bool {
         let request = Some(request);
         if request < self.newest_request || request <= self.settled_request {
@@ -148,7 +152,7 @@ impl FollowupController {
         true
     }
 
-    /// Makes every answer to a request known so far late.
+    /// Makes the answers to all requests known so far late.
     fn settle(&mut self) {
         self.settled_request = self.newest_request;
     }
@@ -166,12 +170,12 @@ impl FollowupController {
             return;
         }
         if self.slip.is_some() {
-            // Something else is on offer now: there is nothing to come back to.
+            // The new candidates replace the ones that a user could return to by taking the slip back.
             self.ignore(now, effects);
         }
         let candidates = Candidates::new(suggestions);
         if !candidates.go_with(&self.typed) {
-            // The user is typing something else already.
+            // The user is typing something that none of the new candidates begins with.
             return self.abandon(effects);
         }
         if !self.offered.as_ref().is_some_and(|offered| offered.suggestions() == candidates.suggestions()) {
@@ -188,7 +192,8 @@ impl FollowupController {
             return self.wake_in_slip(now, effects);
         }
         let Some(since) = self.waiting.take() else { return };
-        // After a clock that jumped back the wait begins anew instead of lasting until the clock caught up.
+        // After a clock that jumped back the wait begins again, because it would otherwise last until the clock
+        // caught up.
         let since = since.min(now);
         if now - since < self.config.show_delay_ms {
             effects.push(Effect::WakeAt { at: since.saturating_add(self.config.show_delay_ms) });
@@ -238,7 +243,7 @@ impl FollowupController {
         }
         match self.slip {
             Some(slip) if self.config.slip_ms <= now.saturating_sub(slip.at) => {
-                // Its wake is late, or never came.
+                // The host sent the wake late or not at all, so the slip's time is checked here too.
                 self.dismiss(now, effects);
                 self.typed = text;
                 return;
@@ -260,7 +265,7 @@ impl FollowupController {
             self.show(effects);
         }
         if let Some(since) = self.waiting.filter(|_| is_back) {
-            // Its own wake may have come during the slip.
+            // The wake for the show delay may have come during the slip, when nothing could be shown.
             let at = since.saturating_add(self.config.show_delay_ms);
             effects.push(Effect::WakeAt { at: at.max(now) });
         }
@@ -308,7 +313,8 @@ impl FollowupController {
         if shown.is_some() {
             effects.push(Effect::Hide);
         }
-        // The speculation of the accepted text now belongs to the engine; one of another text has no taker.
+        // The speculation of the accepted text now belongs to the engine; nobody will take those of the other
+        // candidates.
         match self.offered.as_ref().and_then(|offered| offered.find(&text)).cloned() {
             Some(suggestion) => {
                 let others =
@@ -331,7 +337,7 @@ impl FollowupController {
         self.accepted_at.is_some_and(|at| at <= now && now - at < self.config.accept_lock_ms)
     }
 
-    /// Whether the key was on its way before its user could see what it takes.
+    /// Whether Tab was pressed so soon after the suggestion came on screen that the user cannot have seen it before.
     fn tab_is_early(&mut self, now: Millis, method: AcceptMethod) -> bool {
         let Some(shown) = self.shown.as_mut().filter(|_| self.slip.is_none() && method == AcceptMethod::Tab)
         else {
@@ -351,7 +357,7 @@ impl FollowupController {
         self.abandon(effects);
     }
 
-    /// The user went past what is on screen: now, or with a slip that was the beginning of something else.
+    /// Records that the user typed past what is on screen, with this key or with the slip before it.
     fn ignore(&mut self, now: Millis, effects: &mut Effects) {
         let slip = self.slip.take();
         let length =
@@ -404,7 +410,8 @@ impl FollowupController {
         let Some(abandoned) = self.offered.take() else { return };
         effects.push(Effect::AbandonSpeculation);
         if let Some(shown) = &mut self.shown {
-            // It stays on the screen until the next candidates are shown, or somebody hides it.
+            // The suggestion itself stays on screen, without its work, until the next candidates are shown or the
+            // host hides it.
             shown.former.get_or_insert(abandoned);
         }
     }

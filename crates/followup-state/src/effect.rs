@@ -10,15 +10,15 @@ use crate::{Millis, Outcome, Place, Suggestion, Suggestions};
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Effect {
-    /// Put this suggestion on screen. None is there when this comes.
+    /// Put this suggestion on screen. No other is there when this comes.
     Show {
         /// What to show, and what an accept would insert.
         suggestion: Suggestion,
-        /// What of it is to show behind the text that is typed; absent where nothing is typed. It is empty where all of it
+        /// The part of the suggestion to show behind the typed text; absent if nothing is typed, empty if all of it
         /// is typed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rest: Option<String>,
-        /// Which of the candidates it is; absent where it is the only one.
+        /// Which of the candidates it is; absent if it is the only one.
         #[serde(default, skip_serializing_if = "Place::is_only")]
         place: Place,
     },
@@ -29,17 +29,18 @@ pub enum Effect {
         /// The text.
         text: String,
     },
-    /// Send [`Event::Wake`](crate::Event::Wake) at this time. A later one replaces it; a wake too many does no harm.
+    /// Send [`Event::Wake`](crate::Event::Wake) at this time. A later request replaces this one; additional wakes do
+    /// no harm.
     WakeAt {
         /// Absolute, on the clock of `now`.
         at: Millis,
     },
-    /// Write this down, for example into an [`OutcomeLedger`](crate::OutcomeLedger).
+    /// Keep this, for example in an [`OutcomeLedger`](crate::OutcomeLedger).
     Record {
         /// What became of a suggestion.
         outcome: Outcome,
     },
-    /// Begin to run the best suggestion speculatively, and as many of the others as the host likes.
+    /// Begin to run the best suggestion speculatively, and as many of the others as the host wants.
     StartSpeculation {
         /// What to run. In JSON the best one is `suggestion`, the rest are `others`.
         #[serde(
@@ -49,9 +50,9 @@ pub enum Effect {
         )]
         suggestions: Suggestions,
     },
-    /// Drop what was started last and has not been accepted.
+    /// Drop the work of the last [`StartSpeculation`](Self::StartSpeculation), except what was accepted.
     AbandonSpeculation,
-    /// This candidate is accepted: drop what was started for the others.
+    /// This candidate is accepted: drop the work of the others.
     AbandonOthers {
         /// What was accepted.
         suggestion: Suggestion,

@@ -28,12 +28,13 @@ pub enum AcceptMethod {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Event {
-    /// A request for a suggestion went out. Optional: it makes answers to older requests late at once.
+    /// A request for a suggestion was sent. Optional: it makes answers to older requests late at once.
     Requested {
         /// The request.
         request: RequestId,
     },
-    /// A request was answered. A suggestion shows after the show delay, none takes away what is there at once.
+    /// A request was answered. Suggestions show after the show delay; an answer without any hides what is there at
+    /// once.
     Suggested {
         /// The request that is answered.
         request: RequestId,
@@ -48,7 +49,7 @@ pub enum Event {
         /// The code of the guard or of the filter's rule.
         reason: String,
     },
-    /// The feature was turned on or off. Off takes away what is there.
+    /// The feature was turned on or off. Turning it off hides what is on screen.
     Enabled {
         /// Whether suggestions may show.
         enabled: bool,
@@ -70,23 +71,25 @@ pub enum Event {
     Clear,
     /// A key was pressed.
     Keystroke {
-        /// Whether the key put text into the line. Such a key dismisses; any other is only recorded. A host that tells the
-        /// text, too, sends [`Edited`](Event::Edited) instead.
+        /// Whether the key put text into the line. Such a key dismisses the suggestion; of any other only the time is
+        /// recorded. A host that also tells the text sends [`Edited`](Event::Edited) instead.
         typed: bool,
     },
-    /// The input line holds this text now. Candidates that begin with it stay, without regard to case, and the rest of one
-    /// shows; so does one that is all typed but for blanks around it or a full stop. With an empty line all of them are back. A key that leads away from all of them hides them; taken back within
-    /// [`Config::slip_ms`](crate::Config::slip_ms) it brings them back, and a second such key, or a longer text at once,
-    /// dismisses.
+    /// The input line holds this text now. Candidates that begin with it, ignoring case, stay, and the rest of one of
+    /// them shows; so does a candidate that differs from it only in blanks around it or a full stop. With an empty
+    /// line all candidates are back. A key after which none matches hides them. If it is taken back within
+    /// [`Config::slip_ms`](crate::Config::slip_ms) they return; a second such key, or several characters at once,
+    /// dismisses them.
     Edited {
-        /// All of the line.
+        /// The whole line.
         text: String,
     },
     /// Show the next candidate that matches what is typed; after the last one comes the first.
     NextCandidate,
-    /// Show the candidate before.
+    /// Show the previous candidate that matches what is typed.
     PreviousCandidate,
-    /// The time asked for by [`Effect::WakeAt`](crate::Effect::WakeAt) has come. Early and superfluous wakes are legal.
+    /// The time asked for by [`Effect::WakeAt`](crate::Effect::WakeAt) has come. Early and additional wakes are
+    /// legal.
     Wake,
     /// The view goes away: forget everything and touch the screen no more.
     Cleanup,
@@ -98,7 +101,7 @@ impl Event {
         Self::Suggested { request, suggestions: Suggestions::new(suggestions) }
     }
 
-    /// An accept without fallback text that inserts.
+    /// An accept that inserts the text and has no fallback.
     pub fn accept(method: AcceptMethod) -> Self {
         Self::Accept { method, fallback_text: None, skip_insert: false }
     }

@@ -18,20 +18,20 @@ pub(crate) use clause::after_phrase;
 pub(crate) use destructive::Destroy;
 use reading::Reading;
 
-/// A text of more bytes than this is refused before anything else is looked at.
+/// A longer text (in bytes) is refused before any other rule looks at it, to bound the cost.
 pub const MAX_BYTES: usize = 1024;
-/// A text of this many characters (as a reader counts them) or more is too long.
+/// A text of this many characters (Unicode scalar values without combining marks) or more is too long.
 pub const MAX_CHARACTERS: usize = 100;
 /// At most this many words.
 pub const MAX_WORDS: usize = 12;
 /// At most this many Chinese, Japanese or Korean characters.
 pub const MAX_UNSPACED: usize = 30;
-/// At most this many Thai, Lao, Khmer, Burmese or Tibetan characters, whose words are longer.
+/// At most this many Thai, Lao, Khmer, Burmese or Tibetan characters, because words are longer there.
 pub const MAX_UNSPACED_LONG: usize = 40;
 
 type Rule = fn(&Reading<'_>) -> bool;
 
-/// First hit wins.
+/// The rules, in their order: the first one that matches is the reason.
 const RULES: &[(FilterReason, Rule)] = &[
     (FilterReason::Destructive, destructive::is_destructive),
     (FilterReason::Done, shape::is_done),

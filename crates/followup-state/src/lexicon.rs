@@ -1,5 +1,5 @@
-//! The filter's word lists, one [`Language`] per language. They are of the languages in which whoever changes them can check an entry; every other language
-//! is judged by the rules of shape alone.
+//! The filter's word lists, one [`Language`] per language. Only languages are listed whose entries a maintainer can
+//! check; texts in other languages are judged by their shape alone.
 //!
 //! Entries are compared with folded text: lower case, straight quotes, single spaces. A phrase matches whole words,
 //! save in scripts without spaces.
@@ -14,7 +14,7 @@ pub(crate) use english::{
     ABBREVIATIONS, COMMIT_TYPES, ERROR_MESSAGES, HTML_TAGS, SENTENCE_STARTERS, TITLES, TOOLS,
 };
 
-/// Entries with bars between them: compact to read here and in a wasm bundle.
+/// Words or phrases separated by bars, which is compact to read here and in a wasm bundle.
 #[derive(Clone, Copy)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub(crate) struct List(&'static str);
@@ -41,9 +41,9 @@ pub(crate) struct Language {
     pub(crate) done: List,
     /// Whole texts that say there is nothing to suggest.
     pub(crate) nothing: List,
-    /// Beginnings of such texts.
+    /// Beginnings of texts that say there is nothing to suggest.
     pub(crate) nothing_start: List,
-    /// Phrases within such texts.
+    /// Phrases within texts that say there is nothing to suggest.
     pub(crate) nothing_within: List,
     /// Words before a colon that label the text.
     pub(crate) labels: List,
@@ -55,13 +55,13 @@ pub(crate) struct Language {
     pub(crate) topics: List,
     /// Beginnings of questions that are written without a mark.
     pub(crate) ask_start: List,
-    /// Longer beginnings that are no questions after all.
+    /// Longer phrases that begin like `ask_start` and are no questions.
     pub(crate) ask_start_except: List,
-    /// Ends of questions, unless the text is an enquiry.
+    /// Ends of questions, unless the text is an enquiry (see `enquire_start`).
     pub(crate) ask_end: List,
     /// Ends of questions, whatever comes before.
     pub(crate) ask_end_always: List,
-    /// Longer ends that are no questions after all.
+    /// Longer phrases that end like `ask_end` and are no questions.
     pub(crate) ask_end_except: List,
     /// Verbs that turn an embedded question into an order ("check whether…"), where verbs come first.
     pub(crate) enquire_start: List,
@@ -73,23 +73,23 @@ pub(crate) struct Language {
     pub(crate) praise_start: List,
     /// Ends of clauses that praise or thank.
     pub(crate) praise_end: List,
-    /// Parts that make such a clause an order ("make it …").
+    /// Parts that turn a clause of praise into an order ("make it …").
     pub(crate) order_marks: List,
-    /// Beginnings in the voice of the assistant.
+    /// Beginnings in which the assistant speaks of itself.
     pub(crate) voice: List,
-    /// Longer beginnings that are the user's.
+    /// Longer phrases that begin like `voice` and are what a user says.
     pub(crate) voice_except: List,
-    /// Ends in the voice of the assistant.
+    /// Ends in which the assistant speaks of itself.
     pub(crate) voice_end: List,
-    /// Longer ends that are the user's.
+    /// Longer phrases that end like `voice_end` and are what a user says.
     pub(crate) voice_end_except: List,
-    /// Phrases that destroy, wherever they stand.
+    /// Phrases that ask for destruction, wherever they stand.
     pub(crate) destructive: List,
     /// Orders that destroy, as verb and object.
     pub(crate) destroy: &'static [Destroy],
 }
 
-/// A language of which nothing is known.
+/// A language without any entries, to be filled in with `..BLANK`.
 const BLANK: Language = Language {
     done: List(""),
     nothing: List(""),

@@ -1,12 +1,12 @@
 //! The suggestion on screen: when it shows, what a key does to it, and which texts may be one.
 //!
 //! [`filter`] turns the text a model proposed into a [`Suggestion`] or says which rule refused it.
-//! [`FollowupController`] is a sans-IO machine around one suggestion, or up to [`MAX_CANDIDATES`] of which one is on
-//! screen: the user turns to the next one, or narrows them by what they type. The host hands it the time and an
+//! [`FollowupController`] is a sans-IO state machine that keeps one suggestion on screen, out of up to
+//! [`MAX_CANDIDATES`]: the user goes on to the next one, or narrows them by typing. The host hands it the time and an
 //! [`Event`], it answers with a short list of [`Effect`]s (show, hide, insert, wake me at, record an outcome, start
 //! or abandon a speculation), and the host carries them out. It owns no clock, timer, thread or callback, so a
-//! recorded log of events gives the same effects in a terminal, in wasm and in a browser. [`OutcomeLedger`]
-//! counts what became of the suggestions.
+//! recorded log of events gives the same effects in a terminal, in wasm and in a browser. [`OutcomeLedger`] counts
+//! what became of the suggestions.
 //!
 //! ```
 //! use headstart_followup_state::{AcceptMethod, Config, Effect, Event, FollowupController, RequestId, filter};
@@ -29,8 +29,8 @@
 //! - The filter knows English, Chinese, Japanese and Korean by word lists (see the table at [`filter`]); a text in another language is judged by
 //!   its script, its length and the marks it uses. It refuses destructive texts it recognises, and it is not
 //!   what keeps a workspace safe: the tool gate is.
-//! - Times are whole milliseconds on one clock of the host's choice. A clock that jumps back shortens or repeats
-//!   a wait, and never breaks the machine.
+//! - Times are whole milliseconds on one clock of the host's choice. A clock that jumps back shortens or repeats a
+//!   wait and has no other effect.
 //!
 //! # Features
 //!
@@ -38,11 +38,11 @@
 //!
 //! # Decisions that are not obvious
 //!
-//! - **A slip is no decision.** One key that leads away from a suggestion hides it and keeps its work for two seconds; the controller does
-//!   this, so every front end does.
-//! - **The candidates are kept here and nowhere else.** What a host keeps of each (an id, work that runs ahead for it) it keeps in the order in
-//!   which [`FollowupController::offered`] has them, and asks there which of them was seen. A list of its own would have to follow each key that
-//!   narrows, turns or hides them.
+//! - **A slip is not a decision.** One key after which no suggestion matches hides them and keeps their work for two
+//!   seconds, because it is often taken back. The controller does this, so that every front end behaves alike.
+//! - **The candidates are kept here and nowhere else.** What a host keeps for each (an id, work that runs ahead for
+//!   it) it keeps in the order in which [`FollowupController::offered`] has them, and asks there which of them was
+//!   seen. A list of its own would have to follow each key that narrows, changes or hides them.
 
 mod candidates;
 mod config;

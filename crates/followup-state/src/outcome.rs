@@ -72,7 +72,7 @@ impl OutcomeLedger {
         }
     }
 
-    /// Accepted out of accepted and ignored, from 0 to 1; `None` before the first of either.
+    /// The accepted share of all that were accepted or ignored, from 0 to 1; `None` if there were none.
     pub fn acceptance_rate(&self) -> Option<f64> {
         let judged = self.accepted.saturating_add(self.ignored);
         if judged == 0 {

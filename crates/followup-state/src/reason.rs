@@ -32,11 +32,11 @@ reasons! {
     ControlChars, "control_chars", "the text holds a control character or a line break";
     /// A bidirectional control, a zero-width, private-use or otherwise unseen character.
     InvisibleChars, "invisible_chars", "the text holds a character that cannot be seen";
-    /// A command or an order that destroys what cannot be brought back.
+    /// A command or an order that destroys something irrecoverably.
     Destructive, "destructive", "the text is or contains a destructive command";
     /// The word "done" and its like.
     Done, "done", "the text only says that the work is done";
-    /// Talk about having nothing to suggest.
+    /// A statement that there is nothing to suggest.
     MetaText, "meta_text", "the text says that there is nothing to suggest";
     /// The whole text in brackets.
     MetaWrapped, "meta_wrapped", "the whole text is in brackets";
@@ -58,10 +58,10 @@ reasons! {
     MultipleSentences, "multiple_sentences", "the text has more than one sentence";
     /// A question.
     Question, "question", "the text is a question";
-    /// Markdown, HTML, a list mark.
+    /// Markdown, HTML or a list mark.
     HasFormatting, "has_formatting", "the text holds formatting";
     /// Praise or thanks.
     Evaluative, "evaluative", "the text is praise or thanks";
-    /// The assistant speaks.
+    /// The assistant speaks of itself.
     AiVoice, "ai_voice", "the text speaks as the assistant";
 }

@@ -22,14 +22,14 @@ impl Suggestion {
         self.0.chars().count()
     }
 
-    /// Whether a text that the user sends is this suggestion: the same but for white space around it and a full stop at
-    /// its end.
+    /// Whether a text that the user sends is this suggestion: it may differ in white space around it and a full stop
+    /// at its end.
     pub fn is_same_as(&self, text: &str) -> bool {
         without_full_stop(text) == without_full_stop(&self.0)
     }
 
-    /// What is left of it behind a text that it begins with, or `None`. Capital and small letters are the same here, as in
-    /// fish: whoever types `Run` gets `the tests` of `run the tests` offered. Blanks count.
+    /// The rest of the suggestion behind `typed`, if it begins with that; otherwise `None`. Case is ignored, as in
+    /// fish: for `Run` the rest of `run the tests` is ` the tests`. Blanks count.
     pub fn rest_after(&self, typed: &str) -> Option<&str> {
         let mut rest = self.0.chars();
         for c in typed.chars() {
@@ -41,7 +41,7 @@ impl Suggestion {
         Some(rest.as_str())
     }
 
-    /// Only the filter calls this, with a text that passed.
+    /// Makes a suggestion of a text that passed. Only the filter may call this.
     pub(crate) fn from_filtered(text: &str) -> Self {
         Self(Arc::from(text))
     }

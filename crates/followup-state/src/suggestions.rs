@@ -4,12 +4,12 @@ use arrayvec::ArrayVec;
 
 use crate::{MAX_CANDIDATES, Suggestion};
 
-/// The suggestions of one moment, best first: at least one, no two the same, at most [`MAX_CANDIDATES`].
+/// The suggestions of one answer, best first: at least one, all different, at most [`MAX_CANDIDATES`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestions(ArrayVec<Suggestion, MAX_CANDIDATES>);
 
 impl Suggestions {
-    /// Repetitions and what there is no room for are left out; `None` where nothing is left.
+    /// Leaves out repetitions, and whatever is beyond [`MAX_CANDIDATES`]; `None` if nothing is left.
     pub fn new(suggestions: impl IntoIterator<Item = Suggestion>) -> Option<Self> {
         let mut all = ArrayVec::<Suggestion, MAX_CANDIDATES>::new();
         for suggestion in suggestions {
@@ -25,7 +25,7 @@ impl Suggestions {
         &self.0[0]
     }
 
-    /// Which one a text is ([`Suggestion::is_same_as`]), from 0.
+    /// The index of the suggestion that `text` is ([`Suggestion::is_same_as`]), from 0.
     pub fn position(&self, text: &str) -> Option<usize> {
         self.0.iter().position(|suggestion| suggestion.is_same_as(text))
     }
@@ -59,7 +59,8 @@ impl IntoIterator for Suggestions {
     }
 }
 
-/// In JSON two fields beside those of the value that holds them: `suggestion`, the best one or `null`, and `others`, absent if there are none.
+/// Serialises the suggestions as two fields of the value that holds them: `suggestion`, the best one or `null`, and
+/// `others`, absent if there are none.
 pub(crate) mod fields {
     use serde::de::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -98,7 +99,7 @@ pub(crate) mod fields {
         Ok(Suggestions::new(suggestion.into_iter().chain(others)))
     }
 
-    /// As [`serialize`], of a value that always has some.
+    /// As [`serialize`], for a field that always has a value.
     pub(crate) fn serialize_some<S: Serializer>(
         suggestions: &Suggestions,
         serializer: S,
@@ -106,7 +107,7 @@ pub(crate) mod fields {
         Written { suggestion: Some(suggestions.best()), others: suggestions.others() }.serialize(serializer)
     }
 
-    /// As [`deserialize`], of a value that always has some.
+    /// As [`deserialize`], for a field that always has a value.
     pub(crate) fn deserialize_some<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Suggestions, D::Error> {

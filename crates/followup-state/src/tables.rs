@@ -1,5 +1,5 @@
-//! What the filter knows as data, in one JSON file: the npm package has the rules a second time, in TypeScript, and reads its words and
-//! characters there, so that no list is written twice.
+//! Writes what the filter knows as data into one JSON file. The npm package has the rules a second time, in
+//! TypeScript, and reads its words and characters there, so that no list is written twice.
 //!
 //! After a change, `UPDATE_FIXTURES=1 cargo test -p headstart-followup-state tables` writes it.
 
@@ -84,14 +84,14 @@ fn english_lists() -> Value {
     ]))
 }
 
-/// Without the lists that are empty.
+/// The lists of a language that have entries.
 fn known(language: Value) -> Value {
     let Value::Object(lists) = language else { return language };
     let is_empty = |list: &Value| *list == json!("") || *list == json!([]);
     lists.into_iter().filter(|(_, list)| !is_empty(list)).collect()
 }
 
-/// The characters that pass a test, as first and last of each run, in hexadecimal.
+/// The characters that pass a test, as the first and last of each run, in hexadecimal.
 fn ranges(test: impl Fn(char) -> bool) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for code in ('\0'..=char::MAX).filter(|c| test(*c)).map(u32::from) {

@@ -1,18 +1,18 @@
-//! A typing slip: one key that leads away from what is on offer, and may be taken back.
+//! A typing slip: one key after which no candidate matches the typed text, and which the user may take back.
 
 use super::FollowupController;
 use crate::{Effect, Effects, Millis, Suggestion};
 
-/// One key led away from all that waits or is shown. They are kept for a while: the key may be taken back.
+/// A key that made all candidates stop matching. They are kept for a while, because the user may take the key back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slip {
     pub(super) at: Millis,
-    /// How long the suggestion on screen was, in characters.
+    /// The length of the suggestion that was on screen, in characters; 0 if none was.
     pub(super) length: usize,
 }
 
 impl FollowupController {
-    /// Whether nothing that waits or is shown goes with the text, while something did before.
+    /// Whether `text` matches none of the candidates that wait or are shown, and there are any.
     pub(super) fn leads_away(&self, text: &str) -> bool {
         let waiting = self.waiting.and(self.offered.as_ref());
         let mut left = waiting.into_iter().chain(self.on_screen()).peekable();
@@ -29,10 +29,10 @@ impl FollowupController {
         effects.push(Effect::WakeAt { at: now.saturating_add(self.config.slip_ms) });
     }
 
-    /// Gives all up, once the time in which the key could be taken back is over.
+    /// Dismisses the candidates once the time in which the key could be taken back is over.
     pub(super) fn wake_in_slip(&mut self, now: Millis, effects: &mut Effects) {
         let Some(slip) = &mut self.slip else { return };
-        // After a clock that jumped back the wait begins anew.
+        // After a clock that jumped back the wait begins again.
         slip.at = slip.at.min(now);
         let over_at = slip.at.saturating_add(self.config.slip_ms);
         if now < over_at {
@@ -43,7 +43,7 @@ impl FollowupController {
     }
 }
 
-/// Whether one text came of the other by one key: a character more, less, or another one.
+/// Whether one key leads from `before` to `after`: one character was inserted, removed or replaced.
 pub(super) fn is_one_key(before: &str, after: &str) -> bool {
     let same = |(a, b): &(char, char)| a == b;
     let start = before.chars().zip(after.chars()).take_while(same).count();

@@ -2,7 +2,7 @@
 
 use super::script::is_unspaced;
 
-/// The parts between commas, stops and dashes, trimmed, empty ones dropped.
+/// The parts between commas, full stops and dashes, trimmed, without empty ones.
 pub(super) fn clauses(folded: &str) -> impl Iterator<Item = &str> {
     let mut rest = folded;
     std::iter::from_fn(move || {
@@ -29,7 +29,8 @@ fn cut(text: &str) -> (&str, &str) {
     (text, "")
 }
 
-/// An ASCII mark ends a clause before a space, at the end and before an unspaced script; `main.rs` has none.
+/// An ASCII mark ends a clause before a space, at the end and before a script without spaces; the dot of `main.rs`
+/// ends none.
 fn ends_clause(c: char, next: Option<char>) -> bool {
     match c {
         '.' | ',' | ';' | ':' | '!' | '?' | ')' | '(' => {
@@ -42,7 +43,7 @@ fn ends_clause(c: char, next: Option<char>) -> bool {
     }
 }
 
-/// Without punctuation, symbols and spaces at both ends.
+/// The text without punctuation, symbols and spaces at both ends.
 pub(super) fn edge_trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| !c.is_alphanumeric() && !super::script::is_mark(c))
 }

@@ -1,4 +1,4 @@
-//! Destructive command lines, found anywhere in a text whose quotes and case are already gone.
+//! Destructive command lines, found anywhere in a text that has lost its quotes and its case.
 
 /// Whether any part of the text is a destructive command. `original` still has its case (`git branch -D`).
 pub(super) fn is_destructive(plain: &str, original: &str) -> bool {
@@ -11,12 +11,12 @@ pub(super) fn is_destructive(plain: &str, original: &str) -> bool {
         return true;
     }
     let spaced = plain.replace("&&", " ; ").replace(['|', ';', '&', '(', ')', '{', '}', '$', '=', ','], " ");
-    // `rm${ifs}-rf` and `{rm,-rf,/}` are spelled so that they do not look like one.
+    // Shell tricks such as `rm${ifs}-rf` and `{rm,-rf,/}` write a command so that it does not look like one.
     let tokens: Vec<&str> = spaced.split_whitespace().filter(|token| *token != "ifs").collect();
     (0..tokens.len()).any(|at| runs_destructive(&tokens, at))
 }
 
-/// Parts that are destructive wherever they stand, white space removed.
+/// Parts that are destructive wherever they stand, compared with the text without white space.
 pub(crate) const GLUED: &[&str] = &[
     "dropdatabase",
     "droptable",
@@ -203,7 +203,8 @@ fn is_shutdown_argument(token: &str) -> bool {
         || token.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Options of git itself stand before its verb: `git -C dir -c key=value push`.
+/// Whether `git` with these arguments destroys something. Options of git itself may stand before the subcommand: `git
+/// -C dir -c key=value push`.
 fn git_destroys(rest: &[&str]) -> bool {
     let mut rest = rest;
     while let Some((first, tail)) = rest.split_first() {
@@ -213,7 +214,7 @@ fn git_destroys(rest: &[&str]) -> bool {
         let takes_value = matches!(*first, "-c" | "--git-dir" | "--work-tree" | "--namespace");
         rest = tail.get(usize::from(takes_value)..).unwrap_or_default();
     }
-    // A value such as `key=value` was split at its equals sign, so the verb may stand one further.
+    // A value such as `key=value` was split at its equals sign, so the subcommand may stand one word later.
     let Some(at) = rest.iter().take(3).position(|word| GIT_VERBS.contains(word)) else { return false };
     let arguments = &rest[at + 1..];
     let has = |wanted: &[&str]| arguments.iter().any(|argument| wanted.contains(argument));
@@ -285,7 +286,7 @@ fn has_force(arguments: &[&str]) -> bool {
     })
 }
 
-/// Recursively, or on the root; `chmod +x build.sh` is neither.
+/// Whether `chmod` reaches far: recursively with an absolute path or a mode for everybody, or the root with such a mode.
 fn opens_everything(arguments: &[&str]) -> bool {
     let recursive = arguments.iter().any(|a| short_flags(a).contains('r') || a.starts_with("--rec"));
     let root = arguments

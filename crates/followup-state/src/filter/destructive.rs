@@ -1,7 +1,7 @@
-//! Texts that destroy: as a command anywhere in the text, or as an order in words.
+//! Texts that ask for destruction: as a command line anywhere in the text, or as an order in words.
 //!
-//! Quotes, backslashes, case, spacing, full-width letters and Cyrillic look-alikes are taken away first. What is in
-//! doubt is refused: losing a good suggestion costs a moment, keeping a bad one may cost a repository.
+//! Quotes, backslashes, case, spacing, full-width letters and Cyrillic look-alikes are removed first. A doubtful text
+//! is refused, because losing a good suggestion costs a moment and keeping a bad one may cost a repository.
 
 use super::clause::{contains_phrase, ends_with_phrase};
 use super::commands;
@@ -20,7 +20,7 @@ pub(super) fn is_destructive(reading: &Reading<'_>) -> bool {
         })
 }
 
-/// Without quotes and backslashes, and with a long dash before a letter as two hyphens: `–force`.
+/// The text without quotes and backslashes, and with two hyphens for a long dash before a letter, as in `–force`.
 fn unquoted(folded: &str) -> String {
     let mut plain = String::with_capacity(folded.len());
     let mut chars = folded.chars().peekable();
@@ -36,7 +36,7 @@ fn unquoted(folded: &str) -> String {
     plain
 }
 
-/// Cyrillic and Greek letters that look Latin, in words that also hold a Latin letter, a digit or a hyphen.
+/// Replaces Cyrillic and Greek letters that look Latin, in words that also hold a Latin letter, a digit or a hyphen.
 fn look_alikes_made_latin(text: &str) -> String {
     let parts: Vec<String> = text
         .split(' ')
@@ -72,7 +72,8 @@ fn latin_look_alike(c: char) -> char {
     }
 }
 
-/// English: a verb, an object, and nothing behind the object that makes it part of another noun.
+/// Whether an English text orders destruction: a verb, an object, and no further noun behind the object ("delete the
+/// database tests").
 fn orders_destruction(plain: &str) -> bool {
     let spaced = plain.replace([',', ';', '|', '&'], " , ");
     let words: Vec<&str> = spaced
@@ -101,7 +102,7 @@ fn orders_destruction(plain: &str) -> bool {
     })
 }
 
-/// Determiners and qualifiers, then one of the objects as the last word of its phrase.
+/// Whether determiners and qualifiers follow, and then one of `objects` as the last word of its phrase.
 fn reaches_object(rest: &[&str], objects: List) -> bool {
     let skipped = rest.iter().take(6).take_while(|word| english::DETERMINERS.contains(word)).count();
     (0..=skipped)
@@ -152,7 +153,7 @@ pub(crate) struct Destroy {
     pub(crate) verbs: List,
     /// Objects with their determiner where the language needs one.
     pub(crate) objects: List,
-    /// Small words allowed between the two, and behind the object.
+    /// Small words that may stand between the two, and behind the object.
     pub(crate) between: List,
 }
 
@@ -163,7 +164,8 @@ impl Destroy {
                 let tail = &plain[at + object.len()..];
                 let before = self.skip_back(plain[..at].trim_end());
                 let after = self.skip(tail);
-                // `ends` keeps "delete the database connection code" apart in scripts without spaces.
+                // Scripts without spaces have no word boundary, so the text must end here: this tells "delete the
+                // database" from "delete the database connection code".
                 let ends = tail.len() != after.len() || !tail.starts_with(char::is_alphanumeric);
                 let verb_before = self.verbs.any(|verb| before_ends_with(before, verb));
                 let verb_after = self.verbs.any(|verb| after.starts_with(verb));
@@ -188,7 +190,7 @@ impl Destroy {
     }
 }
 
-/// A verb stem in the last word before the object.
+/// Whether `before` ends with the verb, or its last word begins with the verb as its stem.
 fn before_ends_with(before: &str, verb: &str) -> bool {
     ends_with_phrase(before, verb)
         || words(before).last().is_some_and(|last| 3 < verb.len() && last.starts_with(verb))

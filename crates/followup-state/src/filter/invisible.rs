@@ -1,6 +1,6 @@
 use super::script::{is_mark, is_pictograph, joins_letters};
 
-/// C0, DEL, C1 and the two separators that break a line.
+/// Whether `c` is a C0 control, DEL, a C1 control, or one of the two Unicode separators that break a line.
 pub(super) fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
@@ -23,7 +23,7 @@ pub(crate) fn is_invisible(c: char, before: Option<char>, after: Option<char>) -
         // ZWNJ shapes Persian and Indic words; ZWJ also ties emoji together.
         0x200C => !between(before, after, joins_letters),
         0x200D => !between(before, after, joins_letters) && !ties_emoji(before, after),
-        // Text and emoji presentation, once, after what it presents (also the digits of keycaps).
+        // A variation selector is visible once, after a character that it selects (digits too, as in keycaps).
         0xFE0E | 0xFE0F => !before.is_some_and(|c| is_pictograph(c) || matches!(c, '0'..='9' | '#')),
         0x180B..=0x180D | 0x180F => !before.is_some_and(|c| matches!(u32::from(c), 0x1820..=0x18AA)),
         0xAD

@@ -4,7 +4,7 @@ use super::script::{is_cjk, is_latin, is_long_unspaced, is_mark, is_unspaced};
 use super::{MAX_CHARACTERS, MAX_UNSPACED, MAX_UNSPACED_LONG, MAX_WORDS};
 use crate::lexicon;
 
-/// What a text is made of: words of scripts with spaces, characters of scripts without.
+/// What is counted of a text: words in scripts with spaces, characters in scripts without.
 #[derive(Default)]
 struct Count {
     words: usize,
@@ -42,7 +42,7 @@ pub(super) fn has_too_few_words(reading: &Reading<'_>) -> bool {
     }
 }
 
-/// Whether one word alone says what to do.
+/// Whether one word alone is an order.
 fn is_order(word: &str) -> bool {
     if lexicon::any(|language| language.one_word, |order| word == order) {
         return true;

@@ -6,7 +6,7 @@ pub(super) fn is_question(reading: &Reading<'_>) -> bool {
     has_question_mark(&reading.folded) || has_form_of_question(reading.bare())
 }
 
-/// A question mark that ends a word; `?a=b` and `foo?.bar` have none.
+/// Whether a question mark ends a word, unlike those of `?a=b` and `foo?.bar`.
 fn has_question_mark(folded: &str) -> bool {
     let mut chars = folded.chars().peekable();
     while let Some(c) = chars.next() {
@@ -40,7 +40,7 @@ fn asks(bare: &str, language: &Language) -> bool {
     !enquires && (ends(language.ask_end) || begins_with_question(bare, language))
 }
 
-/// A question word, at the beginning or after words such as "you" and "now".
+/// Whether the text begins with a question word, possibly after words such as "you" and "now".
 fn begins_with_question(mut text: &str, language: &Language) -> bool {
     loop {
         let asks = |starts: List| starts.any(|start| starts_with_phrase(text, start));
@@ -54,7 +54,7 @@ fn begins_with_question(mut text: &str, language: &Language) -> bool {
     }
 }
 
-/// Ends in -ㅂ니까 or in -까 that is not the "because" of -니까.
+/// Whether the text ends in -ㅂ니까, or in a -까 that is not part of -니까 ("because").
 fn is_korean_formal_question(bare: &str) -> bool {
     let bare = bare.strip_suffix('요').unwrap_or(bare);
     let Some(stem) = bare.strip_suffix('까') else { return false };

@@ -1,10 +1,11 @@
 use super::clause::{clauses, edge_trimmed};
 
-/// A text made ready for comparison with word lists.
+/// A text in the forms in which it is compared with the word lists.
 pub(super) struct Reading<'a> {
-    /// As the user would see it.
+    /// The text as the user would see it.
     pub(super) text: &'a str,
-    /// Lower case; full-width forms, curly quotes and exotic spaces made plain.
+    /// The text in lower case, with full-width forms, curly quotes and unusual spaces replaced by their ASCII
+    /// counterparts.
     pub(super) folded: String,
 }
 
@@ -24,7 +25,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Lower case with look-alike punctuation made plain and runs of white space made one space.
+/// Lower case, with look-alike punctuation replaced by ASCII and each run of white space by one space.
 fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for c in text.chars() {
@@ -42,7 +43,7 @@ fn plain(c: char) -> char {
         '\u{2018}' | '\u{2019}' | '\u{201A}' | '\u{201B}' | '\u{2032}' | '\u{02BC}' => '\'',
         '\u{201C}'..='\u{201F}' | '\u{2033}' => '"',
         '\u{2010}' | '\u{2011}' | '\u{2012}' | '\u{2212}' => '-',
-        // ！ … ～ are the ASCII signs 0xFEE0 further on.
+        // The full-width forms ！ to ～ are the ASCII characters, 0xFEE0 code points higher.
         '\u{FF01}'..='\u{FF5E}' => char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c),
         _ if c.is_whitespace() => ' ',
         _ => c,

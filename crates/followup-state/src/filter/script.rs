@@ -1,4 +1,4 @@
-//! The few facts about scripts the rules need, as short range tables: a full Unicode table would be
+//! The few facts about scripts that the rules need, as short range tables, because a full Unicode table would be
 //! larger than the rest of this crate in a browser bundle.
 
 use std::ops::RangeInclusive;
@@ -82,7 +82,7 @@ pub(crate) fn is_mark(c: char) -> bool {
     is_indic_mark(code) || MARKS.iter().any(|range| range.contains(&code))
 }
 
-/// Devanagari to Malayalam are ten blocks of one layout.
+/// The ten blocks from Devanagari to Malayalam have one layout, so one test covers their vowel signs.
 fn is_indic_mark(code: u32) -> bool {
     matches!(code, 0x0900..=0x0D7F)
         && matches!(code & 0x7F, 0x00..=0x03 | 0x3C | 0x3E..=0x4D | 0x51..=0x57 | 0x62 | 0x63)

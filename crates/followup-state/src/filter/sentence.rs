@@ -2,7 +2,7 @@ use super::reading::Reading;
 use super::script::is_unspaced;
 use crate::lexicon;
 
-/// Whether a sentence ends and another begins.
+/// Whether the text has more than one sentence.
 pub(super) fn has_several(reading: &Reading<'_>) -> bool {
     let text = reading.text;
     text.char_indices().any(|(at, c)| {
@@ -22,7 +22,8 @@ fn ends_sentence(mark: char, before: &str, after: &str) -> bool {
     let next = after.trim_start_matches(is_closing).chars().next();
     let Some(next) = next else { return false };
     if !next.is_whitespace() {
-        // No space: only between letters of a script without spaces, or before a capital that is not Latin.
+        // Without a space, a sentence ends only between letters of a script without spaces, or before a capital that
+        // is not Latin.
         let last = before.chars().next_back();
         let unspaced = is_unspaced(next) && last.is_some_and(is_unspaced);
         return unspaced || (next.is_uppercase() && !next.is_ascii() && last.is_some_and(char::is_lowercase));
@@ -54,7 +55,7 @@ fn is_abbreviation(before: &str, rest: &str) -> bool {
     if lexicon::TITLES.contains(token) || lexicon::ABBREVIATIONS.contains(&token.to_lowercase()) {
         return true;
     }
-    // "1. Run the tests": the list mark is the formatting rule's business.
+    // The number of a list item ("1. Run the tests") ends no sentence; the formatting rule refuses it.
     if token.len() == before.len() && token.chars().all(|c| c.is_ascii_digit()) {
         return true;
     }

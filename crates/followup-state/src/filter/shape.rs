@@ -37,7 +37,7 @@ const QUOTES: &[(char, char)] = &[
     ('〝', '〞'),
 ];
 
-/// The whole text in one pair of brackets; `(a) and (b)` is not.
+/// Whether the whole text is in one pair of brackets; `(a) and (b)` is not.
 pub(super) fn is_wrapped(reading: &Reading<'_>) -> bool {
     let text = without_final_mark(&reading.folded);
     BRACKETS.iter().any(|(open, close)| {
@@ -52,7 +52,7 @@ pub(super) fn is_wrapped(reading: &Reading<'_>) -> bool {
     })
 }
 
-/// The whole text in one pair of quotes, or with only one half of a pair.
+/// Whether the whole text is in one pair of quotes, or has only one half of a pair.
 pub(super) fn is_quoted(reading: &Reading<'_>) -> bool {
     let text = without_final_mark(&reading.folded);
     QUOTES.iter().any(|(open, close)| {
@@ -62,7 +62,7 @@ pub(super) fn is_quoted(reading: &Reading<'_>) -> bool {
             let inner = text.trim_start_matches(*open).trim_end_matches(*close);
             return !inner.contains(*open) && !inner.contains(*close);
         }
-        // A lone apostrophe can be part of a word.
+        // One apostrophe can be part of a word, so it is not half a pair of quotes.
         let marks = text.chars().filter(|c| c == open || c == close).count();
         (opens || closes) && marks == 1 && *open != '\''
     })
@@ -126,7 +126,7 @@ pub(super) fn is_slash_command(text: &str) -> bool {
         && !name.ends_with(':')
 }
 
-/// Slash commands never come here, so what begins with a slash is none.
+/// Whether the text begins with a slash without being a slash command (the caller has handled those).
 pub(super) fn is_broken_command(reading: &Reading<'_>) -> bool {
     reading.folded.starts_with('/')
 }
@@ -141,7 +141,8 @@ pub(super) fn has_formatting(reading: &Reading<'_>) -> bool {
         || mentions_address(reading)
 }
 
-/// A mention of an address of the web: whoever takes the suggestion would fetch it, and only a user chooses what is asked of the web.
+/// Whether the text mentions a web address: whoever takes the suggestion would fetch it, and only the user may choose
+/// what is requested from the web.
 pub(super) fn mentions_address(reading: &Reading<'_>) -> bool {
     ["@https:", "@http:"].iter().any(|mention| reading.folded.as_str().contains(mention))
 }

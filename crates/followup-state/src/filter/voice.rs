@@ -3,8 +3,8 @@ use super::question::final_consonant;
 use super::reading::Reading;
 use crate::lexicon::{self, LANGUAGES};
 
-/// Whether the assistant speaks: "let me…", "I'll…", "here's…", and the statements that end a Japanese or
-/// Korean sentence where an order would end otherwise.
+/// Whether the assistant speaks: "let me…", "I'll…", "here's…", and Japanese or Korean endings that make a statement
+/// of what would otherwise be an order.
 pub(super) fn is_assistant(reading: &Reading<'_>) -> bool {
     let text = reading.folded.as_str();
     let bare = reading.bare();

@@ -86,7 +86,7 @@ pub(crate) const LABEL_NOUNS: List = List(
      hint|tip|result|option|idea|query|question|task|request|says|types|say",
 );
 
-/// Words that go with them.
+/// Adjectives that may stand before the words of a label.
 pub(crate) const LABEL_ADJECTIVES: List = List(
     "next|my|the|your|final|suggested|likely|best|possible|recommended|follow|up|first|user's|a|new|one|\
      most|here|is|was|would|will|might|of|for|1|2|3",
@@ -130,68 +130,68 @@ pub(crate) const SENTENCE_STARTERS: List = List(
      let's|when|once|so|ok|yes|no|thanks|run|commit|push|fix",
 );
 
-/// May stand before praise at the beginning of a clause.
+/// Words that may stand before praise at the beginning of a clause.
 pub(crate) const PRAISE_LEAD_INS: List = List(
     "oh|ah|wow|hey|ok|okay|yes|yeah|yep|well|very|really|so|pretty|absolutely|truly|quite|just|simply|\
      haha|damn|hell|and|a|an|what|such|totally|how|man",
 );
 
-/// Begin a clause of praise, whatever follows, save [`PRAISE_COMPOUNDS`].
+/// Words that begin a clause of praise, whatever follows, except [`PRAISE_COMPOUNDS`].
 pub(crate) const PRAISE_WORDS: List = List(
     "nice|great|perfect|awesome|excellent|amazing|fantastic|wonderful|brilliant|superb|outstanding|\
      terrific|magnificent|marvelous|fabulous|splendid|phenomenal|stellar|spectacular",
 );
 
-/// Technical terms that begin with such a word.
+/// Technical terms that begin with a word of praise.
 pub(crate) const PRAISE_COMPOUNDS: List = List(
     "perfect hash|perfect hashing|perfect hashes|perfect forwarding|perfect square|perfect squares|\
      perfect number|perfect numbers|perfect secrecy|perfect matching|perfect match|nice value|\
      nice values|nice level|nice levels|great circle|great expectations|awesome list|awesome wm",
 );
 
-/// Begin a clause of praise only alone or before [`PRAISED_NOUNS`].
+/// Words that begin a clause of praise only alone or before [`PRAISED_NOUNS`].
 pub(crate) const WEAK_PRAISE_WORDS: List = List(
     "good|cool|sweet|neat|lovely|beautiful|impressive|incredible|super|fine|solid|clean|better|correct|\
      ideal|flawless|gorgeous|elegant|helpful|useful|clever|smart|slick|fab|best|genius|epic|legend|\
      exceptional|remarkable|stunning|pleased|happy|beautifully|right",
 );
 
-/// What praise at the beginning of a clause speaks of.
+/// Nouns that praise at the beginning of a clause may speak of.
 pub(crate) const PRAISED_NOUNS: List = List(
     "work|job|stuff|one|catch|idea|point|progress|solution|answer|question|call|find|try|move|\
      improvement|improvements|effort|result|results|code|to|that|it|so|enough|as|thanks|thank|now|\
      thinking|news|choice|explanation|summary|looking|and|cool|response",
 );
 
-/// Begin a clause that says something of the work.
+/// Words that begin a clause about the work that was done.
 pub(crate) const SUBJECTS: List = List(
     "that|this|it|these|those|they|everything|all|the|your|you|our|my|both|that's|it's|its|everything's|\
      they're|you're|all's|tests|code|changes|i'm|those're",
 );
 
-/// Verbs between what is praised and the praise.
+/// Verbs between what is praised and the word of praise.
 pub(crate) const COPULAS: List = List(
     "is|are|was|were|looks|look|looked|sounds|sound|seems|seem|feels|feel|turned|came|makes|made|did|\
      reads|read|runs|run|be|does|have|has",
 );
 
-/// May stand between the verb and the praise.
+/// Adverbs that may stand between such a verb and the word of praise.
 pub(crate) const ADVERBS: List = List(
     "very|really|so|pretty|absolutely|truly|quite|just|simply|all|a|an|the|such|now|out|totally|much|\
      perfectly|even|already|both|really,|been|looking|done",
 );
 
-/// Praise that only stands behind such a verb.
+/// Words that praise only behind such a verb.
 pub(crate) const PREDICATES: List =
     List("sense|well|smoothly|nicely|beautifully|flawlessly|what|job|trick|exactly|perfection|appreciated");
 
-/// How something works when that is said as praise.
+/// Adverbs that make praise of "it works".
 pub(crate) const WORKS_HOW: List = List(
     "great|perfectly|well|fine|nicely|beautifully|flawlessly|as|like|for|now|too|again|wonderfully|\
      really|very|so|much|exactly|good|perfect|awesome|just|smoothly|and|out",
 );
 
-/// Before "thanks" or "thank you" as a thing ("add a thank you").
+/// Words before "thanks" or "thank you" that make it a thing ("add a thank you").
 pub(crate) const BEFORE_A_NOUN: List =
     List("a|an|the|say|with|of|for|word|named|called|to|add|remove|rename|write");
 
@@ -209,7 +209,7 @@ pub(crate) const DISCARD_VERBS: List = List("discard|throw|toss|scrap|wipe|nuke|
 pub(crate) const ERASE_DISK_VERBS: List =
     List("format|reformat|wipe|erase|overwrite|zero|repartition|partition");
 
-/// What such a verb empties.
+/// Objects of [`ERASE_DISK_VERBS`].
 pub(crate) const DISKS: List =
     List("disk|disks|drive|drives|partition|filesystem|ssd|hdd|computer|machine|volume");
 
@@ -225,34 +225,34 @@ pub(crate) const DETERMINERS: List = List(
 /// Words that say "all".
 pub(crate) const QUANTIFIERS: List = List("all|every|entire|whole|each|complete|full");
 
-/// Words that are "all" and object in one.
+/// Words that mean "all" and are an object by themselves.
 pub(crate) const EVERYTHING: List = List("everything|all");
 
-/// Not to be destroyed, one of them or all.
+/// Objects that must not be destroyed, one of them or all.
 pub(crate) const PRECIOUS: List = List(
     "database|databases|db|disk|disks|drive|filesystem|repo|repos|repository|repositories|cluster|\
      clusters|backups|production|prod|infrastructure|volume|volumes|bucket|buckets|history|server|\
      servers|system|computer|machine|codebase|workspace|project|partition|namespace|tables|schema",
 );
 
-/// Verbs that are often said of a part ("remove the server from the list").
+/// Verbs that often remove only an entry ("remove the server from the list").
 pub(crate) const MILD_VERBS: List =
     List("remove|removing|drop|dropping|clear|reset|flush|eliminate|overwrite");
 
-/// What even those verbs must not reach.
+/// Objects that must not be destroyed with one of [`MILD_VERBS`] either.
 pub(crate) const MOST_PRECIOUS: List = List(
     "database|databases|db|disk|disks|drive|filesystem|repo|repos|repository|repositories|cluster|\
      clusters|backups|production|prod|infrastructure|tables|codebase|bucket|buckets",
 );
 
-/// Not to be destroyed when it is all of them.
+/// Objects that must not be destroyed if it is all of them.
 pub(crate) const WHEN_ALL: List = List(
     "files|file|data|folders|folder|directories|directory|documents|records|rows|users|branches|commits|\
      tables|table|content|contents|code|tests|backup|accounts|resources|containers|pods|deployments|\
      collections|repos|databases|volumes|changes|stuff|tree",
 );
 
-/// May follow the object without becoming its head ("the database and …").
+/// Words that may follow the object without making it part of another noun ("the database and …").
 pub(crate) const AFTER_AN_OBJECT: List = List(
     ",|and|then|from|on|in|now|please|before|after|completely|to|with|for|at|under|inside|again|\
      recursively|permanently|immediately|first|so|or|without|of|here|entirely|forever|clean|recreate|\

@@ -1,4 +1,4 @@
-//! Korean. The verb comes last, so most lists are ends.
+//! Korean. The verb comes last, so most lists hold the ends of sentences.
 
 use super::{BLANK, Language, List};
 use crate::filter::Destroy;
