@@ -1,4 +1,5 @@
-//! A command line that is given out only once what it rests on was looked at.
+//! A command line that is handed out only after a look at the facts of the machine on which the gate's verdict
+//! depends.
 
 mod repository;
 
@@ -10,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::{GitNeeds, Hardened};
 pub use repository::UnmetNeed;
 
-/// A command as it may run, its line closed until whoever runs it has looked at what the gate's proof rests on.
+/// A command that the gate would allow. Its line stays hidden until whoever runs it has checked the machine.
 ///
-/// What no variable and no option makes git do ([`GitNeeds`]) only the machine can tell: the version of git, the
-/// attributes and the configuration of the repositories that it finds. So the line comes out of
-/// [`prove`](Self::prove) and of nothing else, and that takes the answers. The check itself is here, once for
-/// all executors: it asks one [`Probe`] after the other, and an executor only answers.
+/// Some of what git does no variable and no option can prevent ([`GitNeeds`]): it depends on the version of git, and
+/// on the attributes and the configuration of the repositories that it finds. Only the machine can tell those. So the
+/// line comes out of [`prove`](Self::prove) and of nothing else, and `prove` needs the answers. The check is here,
+/// once for all executors: it asks one [`Probe`] after the other, and an executor only answers.
 ///
 /// ```
 /// use std::path::Path;
@@ -71,7 +72,7 @@ pub struct ConditionalCommand {
     git: Option<GitNeeds>,
 }
 
-/// A command that may run now, for [`Probes`] that were true a moment ago.
+/// A command that may run now, because [`Probes`] showed a moment ago what it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProvenCommand<'a> {
     /// The line, for `bash -c`.
@@ -80,40 +81,40 @@ pub struct ProvenCommand<'a> {
     pub environment: &'a BTreeMap<String, String>,
 }
 
-/// Something of the machine that has to be looked at. Paths are relative to the workspace, or absolute; they are those of the machine, with
-/// `..` in the system's meaning.
+/// A fact of the machine that has to be looked up. Paths are relative to the workspace, or absolute; they are paths
+/// of the machine, so a `..` means what it means to the system.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "kind", content = "path", rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Probe {
-    /// The version of the git that the command would find: [`Probed::Version`].
+    /// The version of the git that the command would start: [`Probed::Version`].
     GitVersion,
-    /// Where this folder really lies, links followed: [`Probed::Folder`].
+    /// Where this folder is once links are followed: [`Probed::Folder`].
     Folder(String),
     /// What this file holds, links followed: [`Probed::File`].
     File(String),
 }
 
-/// What was seen.
+/// The answer to a [`Probe`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Probed {
     /// A version, major and minor.
     Version(u32, u32),
-    /// A folder of the workspace, by its path in it without links; `.` is the workspace itself.
+    /// A folder of the workspace, as its path in the workspace without links; `.` is the workspace itself.
     Folder(String),
     /// A folder that lies outside the workspace.
     Outside,
     /// The content of a file.
     File(Vec<u8>),
-    /// It is surely not there: the system says so, and not that it may not be looked at.
+    /// The system says that it does not exist (and not merely that it may not be read).
     Absent,
-    /// It cannot be told; then the command does not run.
+    /// The executor cannot tell. Then the command does not run.
     Unknown,
 }
 
-/// What a machine answers that has a new git and whose workspace holds no repository: for tests, and for hosts that have none. It
-/// knows no links, and no folder by another name.
+/// The answers of a machine with a new git, whose workspace holds no repository and no links: for tests, and for
+/// hosts that have no git.
 pub fn no_repository(probe: &Probe) -> Probed {
     match probe {
         Probe::GitVersion => Probed::Version(u32::MAX, 0),
@@ -122,28 +123,30 @@ pub fn no_repository(probe: &Probe) -> Probed {
     }
 }
 
-/// What was looked at so far, for one run of one command: what it shows is true for a moment only.
+/// The answers so far, for one run of one command. They cannot be kept for the next run, because the machine may
+/// change.
 #[derive(Debug, Clone, Default)]
 pub struct Probes(BTreeMap<Probe, Probed>);
 
 impl Probes {
-    /// Adds what was seen.
+    /// Adds an answer.
     pub fn add(&mut self, probe: Probe, probed: Probed) {
         self.0.insert(probe, probed);
     }
 }
 
-/// Why a command is not given out.
+/// Why a command is not handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unproven {
-    /// This has to be looked at next; there is an end to it.
+    /// This has to be looked up next. The number of these is limited.
     Look(Probe),
     /// The command must not run.
     Unmet(UnmetNeed),
 }
 
 impl ConditionalCommand {
-    /// A command that the gate allowed: `written` as it stood in the call, and the verdict's hardened form.
+    /// A command that the gate allowed: `written` is its line in the call, `hardened` what the verdict says of how to
+    /// run it.
     pub fn allowed(written: &str, hardened: Option<&Hardened>) -> Self {
         let Some(hardened) = hardened else { return Self::approved(written) };
         Self {
@@ -153,16 +156,16 @@ impl ConditionalCommand {
         }
     }
 
-    /// A command that the user approved as it is written: nothing has to hold.
+    /// A command that the user approved as it is written, for which nothing has to be checked.
     pub fn approved(written: &str) -> Self {
         Self { line: written.to_owned(), environment: Arc::default(), git: None }
     }
 
-    /// The command, once `probes` show that what it rests on holds.
+    /// Hands out the command once `probes` show all that it needs.
     ///
     /// # Errors
     ///
-    /// What has to be looked at next, or why the command must not run.
+    /// What has to be looked up next, or why the command must not run.
     pub fn prove(&self, probes: &Probes) -> Result<ProvenCommand<'_>, Unproven> {
         if let Some(git) = &self.git {
             repository::check(git, probes)?;
@@ -170,7 +173,7 @@ impl ConditionalCommand {
         Ok(ProvenCommand { line: &self.line, environment: &self.environment })
     }
 
-    /// The same for an executor that can look at once.
+    /// As [`prove`](Self::prove), for an executor that can answer each probe at once.
     ///
     /// # Errors
     ///

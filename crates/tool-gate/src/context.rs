@@ -16,7 +16,8 @@ pub enum ApprovalMode {
     Default,
     /// Reads run; nothing is written.
     Plan,
-    /// The model is offered no tools. What is judged all the same (what a prompt mentions, work that is accepted) is judged as in `Plan`.
+    /// The model is offered no tools. Where something is judged all the same (what a prompt mentions, work that is
+    /// accepted), the rules of `Plan` hold.
     Chat,
     /// Edits of files run too.
     AutoEdit,
@@ -25,7 +26,7 @@ pub enum ApprovalMode {
 }
 
 impl ApprovalMode {
-    /// Whether nothing may be written, whoever asks for it.
+    /// Whether nothing may be written, in turns and ahead.
     pub const fn writes_nothing(self) -> bool {
         matches!(self, Self::Plan | Self::Chat)
     }
@@ -35,20 +36,21 @@ impl ApprovalMode {
         !matches!(self, Self::Chat)
     }
 
-    /// Whether edits of files run without being asked for.
+    /// Whether edits of files run without a question.
     pub const fn edits_files(self) -> bool {
         matches!(self, Self::AutoEdit | Self::Yolo)
     }
 }
 
-/// What becomes of an edit of work that runs ahead in [`ApprovalMode::Default`], where nobody is there to be asked.
+/// What becomes of an edit of work that runs ahead in [`ApprovalMode::Default`], where nobody can be asked at that
+/// moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AheadWrites {
     /// The work stops there.
     #[default]
     Boundary,
-    /// It is staged, and the user is asked before any of it is applied. Only for whoever does ask: see
+    /// The edit is staged, and the user is asked before any of it is applied. Only for a host that does ask: see
     /// [`Gate::judge_ahead`](crate::Gate::judge_ahead).
     Ask,
 }
@@ -58,28 +60,28 @@ pub enum AheadWrites {
 pub struct GateContext {
     /// The approval mode in force now.
     pub mode: ApprovalMode,
-    /// What becomes of an edit of work that runs ahead where the mode asks.
+    /// What becomes of an edit of work that runs ahead, in a mode that asks.
     pub ahead_writes: AheadWrites,
-    /// Whether a command of work that runs ahead may run in a copy-on-write view of the workspace ([`Decision::Shadow`]): only for
-    /// whoever has such views.
+    /// Whether a command of work that runs ahead may run in a copy-on-write view of the workspace
+    /// ([`Decision::Shadow`]). Only a host that has such views may set this.
     pub views: bool,
     /// The workspace root: an absolute path without `.` or `..`.
     pub workspace: String,
-    /// Paths that no tool may touch. By default files that hold a secret by their name.
+    /// Paths that no tool may touch. By default these are files whose names say that they hold a secret.
     pub deny: DenyRules,
-    /// The host's own tools that the gate may judge by what the host says of them: one that it says only reads runs ahead. A call of any other is a
-    /// boundary.
+    /// The host's own tools. The gate judges a call of one by what the host declares: a tool that only reads runs
+    /// ahead. A call of a tool that is not here is a boundary.
     pub tools: Vec<Declaration>,
-    /// What the user and the project add to what the gate knows of programs.
+    /// What the user and the project add to the gate's table of programs.
     #[cfg(feature = "shell")]
     pub policies: Policies,
-    /// What they say of the calls of each tool.
+    /// What the user and the project say about the calls of each tool.
     #[cfg(feature = "tool-policies")]
     pub tool_policies: crate::ToolPolicies,
 }
 
 impl GateContext {
-    /// A path of a call as one inside the workspace. Where the workspace is not known, no absolute path is inside it.
+    /// The path of a call as one inside the workspace. If the workspace is not known, no absolute path is inside it.
     pub(crate) fn resolve(&self, path: &str) -> Result<WorkspacePath, PathError> {
         if path.starts_with('/') && !self.workspace.starts_with('/') {
             return Err(PathError::Outside { path: path.to_owned() });
@@ -87,7 +89,7 @@ impl GateContext {
         WorkspacePath::resolve(path, &self.workspace)
     }
 
-    /// Whether the policies take a tool away. Without the feature `tool-policies` there are none.
+    /// Whether the policies exclude a tool. Without the feature `tool-policies` there are none.
     pub fn excludes(&self, tool: &str) -> bool {
         #[cfg(feature = "tool-policies")]
         return self.tool_policies.excludes(tool);
@@ -98,7 +100,8 @@ impl GateContext {
         }
     }
 
-    /// The same rules without what the user says of single tools: for calls of the host itself, which that is not about.
+    /// The same context without the user's policies for tools: for calls of the host itself, to which they do not
+    /// apply.
     #[must_use]
     pub fn without_tool_policies(&self) -> Self {
         Self {
@@ -108,23 +111,23 @@ impl GateContext {
         }
     }
 
-    /// What is said of the tool of this name: of a built-in one by the gate, whatever the host declares, of any other by the host.
+    /// The declaration of a tool: the gate's own for a built-in tool, whatever the host declares, else the host's.
     pub fn declaration(&self, name: &str) -> Option<&Declaration> {
         Declaration::of(name, &self.tools)
     }
 
-    /// Whether what work that runs ahead stages is shown to the user, and asked about, when it is taken: an edit, or a change of a repository.
+    /// Whether the user is shown, and asked about, each change that work ahead staged when they accept that work.
     pub fn asks_when_taken(&self) -> bool {
         self.mode == ApprovalMode::Default && self.ahead_writes == AheadWrites::Ask
     }
 
-    /// Whether work that runs ahead may stage a change at all.
+    /// Whether work that runs ahead may stage changes at all.
     pub fn stages_ahead(&self) -> bool {
         self.mode.edits_files() || self.asks_when_taken()
     }
 
-    /// Whether a deny rule matches `path` or a folder that holds it, or it holds a secret by its name. Searches and listings leave such
-    /// paths out.
+    /// Whether a deny rule matches `path` or a folder that holds it, or its name says that it holds a secret.
+    /// Searches and listings leave such paths out.
     pub fn denies(&self, path: &WorkspacePath) -> bool {
         self.deny.closes(path, false)
     }

@@ -1,4 +1,4 @@
-//! From effects and mode to a decision: the one place where that is done.
+//! Makes a decision out of effects and mode. No other place does.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -9,10 +9,10 @@ use headstart_workspace_path::WorkspacePath;
 use crate::shell::{Access, Extent, Findings, Judged, Span};
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
 
-/// Most policies that one sentence names.
+/// The most policies that one sentence names.
 const MAX_NAMED: usize = 3;
 
-/// The verdict on a shell command. Every mode treats a speculated command the same: it runs if it only reads.
+/// The verdict on a shell command of a speculation, which is the same in every mode: it runs if it only reads.
 pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
     let Findings { effects, limit, accesses, writes, hardened, length, judged } = findings;
     let reads = read_paths(&accesses);
@@ -28,10 +28,11 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
             Verdict::boundary(reason(worst.kind), worst.detail.clone())
         }
     };
-    // A pattern may look like a path that is closed; what is not allowed might do more with it than compare.
+    // A pattern may look like a path that is closed. An allowed command only compares with it; one that is not
+    // allowed may do more.
     let named: &[Access] = if verdict.decision == Decision::Allow { &[] } else { &judged.closed };
     if let Some(denied) = denied(&accesses, "may read", context).or_else(|| denied(named, "names", context)) {
-        // Whatever else it does: a path that is closed is closed, also for a user who would allow the rest.
+        // A closed path counts whatever else the command does, because the user may allow the rest and not that.
         let effects = [denied.effects, effects].concat();
         return Verdict { effects, reads, ..denied };
     }
@@ -51,17 +52,17 @@ pub(crate) fn decide(findings: Findings, context: &GateContext) -> Verdict {
     verdict
 }
 
-/// Most effects of an allowed command that are told; `reads` has every path.
+/// The most effects of an allowed command that are listed; `reads` lists every path.
 const MAX_READING_EFFECTS: usize = 512;
 
-/// What an allowed command does: each of its programs prints, each path is read, in the order of the text.
+/// The effects of an allowed command, in the order of the text: what each program prints, and each path that is read.
 fn reading_effects(mut commands: Vec<Span>, accesses: &[Access], length: usize) -> Vec<Effect> {
     commands.sort_unstable();
     commands.dedup();
     let effect = |detail: String, span| Effect { kind: EffectKind::ReadOnly, detail, span: Some(span) };
     let mut effects: Vec<Effect> = Vec::with_capacity(commands.len() + accesses.len());
     let place = |effect: &Effect| effect.span.map(|(start, end)| (start, Reverse(end)));
-    // They come almost in order.
+    // The effects come almost in the order of the text, so inserting each in its place moves few others.
     let mut add = |effect: Effect| {
         let at = effects.partition_point(|other| place(other) <= place(&effect));
         effects.insert(at, effect);
@@ -71,7 +72,7 @@ fn reading_effects(mut commands: Vec<Span>, accesses: &[Access], length: usize) 
     }
     let mut whole = Vec::new();
     for access in accesses {
-        // The workspace as a whole is read once or many times: git says so at each of its commands.
+        // Reading the whole workspace is told once, because git does it at each of its commands.
         if access.path.is_root() {
             if whole.contains(&access.extent) {
                 continue;
@@ -81,14 +82,14 @@ fn reading_effects(mut commands: Vec<Span>, accesses: &[Access], length: usize) 
         add(effect(says(access), access.span));
     }
     if effects.is_empty() {
-        // Assignments, tests and arithmetic.
+        // What is left are assignments, tests and arithmetic.
         effects.push(effect("computes, and reads nothing".to_owned(), (0, length)));
     }
     effects.truncate(MAX_READING_EFFECTS);
     effects
 }
 
-/// How a path is read, in words.
+/// Says in words how a path is read.
 fn says(access: &Access) -> String {
     let path = &access.path;
     match access.extent {
@@ -100,7 +101,7 @@ fn says(access: &Access) -> String {
     }
 }
 
-/// Which policies vouch for the command, if any does.
+/// Why a command is allowed: names the policies that vouch for it, if there are any.
 fn allowed_because(judged: &Judged, context: &GateContext) -> Cow<'static, str> {
     if judged.allowed.is_empty() {
         return Cow::Borrowed("the command only reads");
@@ -108,7 +109,7 @@ fn allowed_because(judged: &Judged, context: &GateContext) -> Cow<'static, str> 
     Cow::Owned(policies_say(&judged.allowed, "allows it", context))
 }
 
-/// What the policies at these places do, as long as a person reads on.
+/// What the policies at these places do. Names at most [`MAX_NAMED`], because nobody reads more.
 fn policies_say(places: &[usize], does: &str, context: &GateContext) -> String {
     let says: Vec<_> =
         places.iter().take(MAX_NAMED).map(|place| context.policies.explain(*place, does)).collect();
@@ -121,7 +122,7 @@ fn policies_say(places: &[usize], does: &str, context: &GateContext) -> String {
 fn denied(accesses: &[Access], does: &str, context: &GateContext) -> Option<Verdict> {
     for access in accesses {
         let rule = match access.extent {
-            // Names alone disclose nothing that the rule is about, unless the folder itself is denied.
+            // Listing names discloses nothing that the rule protects, unless the folder itself is denied.
             Extent::File | Extent::Names => context.deny.matching(&access.path),
             Extent::Below => context.deny.matching_below(&access.path),
         };
@@ -139,8 +140,9 @@ fn denied(accesses: &[Access], does: &str, context: &GateContext) -> Option<Verd
     None
 }
 
-/// The first access to what holds a secret by its name. What is read below a folder is for the executor to keep from such files:
-/// their names are not in the text ([`DenyRules::secret`](crate::DenyRules::secret)).
+/// The first access to a file whose name says that it holds a secret. The text of a command does not name what lies
+/// below a folder that it reads, so the executor has to keep the command from secrets there
+/// ([`DenyRules::secret`](crate::DenyRules::secret)).
 pub(crate) fn secret<'a>(
     mut accesses: impl Iterator<Item = &'a Access>,
     context: &GateContext,
@@ -161,7 +163,8 @@ pub(crate) fn secret<'a>(
 }
 
 fn read_paths(accesses: &[Access]) -> Vec<WorkspacePath> {
-    // A folder stands for what is below it only where it is read so.
+    // The whole workspace covers every other path. A smaller folder does not, because a command may read only the
+    // names in it.
     let whole = accesses.iter().any(|access| access.path.is_root());
     if whole {
         return vec![WorkspacePath::root()];
@@ -170,7 +173,7 @@ fn read_paths(accesses: &[Access]) -> Vec<WorkspacePath> {
     paths.into_iter().cloned().collect()
 }
 
-/// What is told first when a command does several things.
+/// The order in which the effects of a command are told; the lowest comes first.
 fn rank(kind: EffectKind) -> u8 {
     match kind {
         EffectKind::WritesOutside => 0,

@@ -1,4 +1,4 @@
-//! What is said of a tool: the gate's own and those of hosts, in the same words.
+//! Declarations: what the gate knows of its own tools, and what hosts say of theirs, in the same terms.
 
 mod argument;
 pub mod built_in;
@@ -13,104 +13,111 @@ use serde_json::{Map, Value};
 pub use self::argument::{Argument, Role};
 use crate::{GateContext, GateError};
 
-/// A text of a declaration, which the built-in ones have from the start of the program.
+/// A text of a declaration. Those of built-in tools are constants.
 pub(crate) type Text = Cow<'static, str>;
 
-/// What is said of a tool, so that the gate can judge calls of it: which of its arguments are paths, commands or addresses, what it does, and how it is
-/// called before people.
+/// Describes a tool so that the gate can judge calls of it: which of its arguments are paths, commands or addresses,
+/// what the tool does, and how its calls are described to people.
 ///
-/// The [built-in tools](Self::all_built_in) are declared as a host's own are. What a host says of its tool is the host's word: the gate holds the
-/// paths that a call names against the workspace and the rules; what else the tool does is not looked at, so nothing that runs programs or reaches a
-/// network may be declared but as such. A tool that nobody declares asks in a turn, and ahead of the user it is a boundary.
+/// The [built-in tools](Self::all_built_in) are declared like those of a host. The gate trusts what a host says of
+/// its tool: it checks the paths that a call names against the workspace and the rules, and cannot check what else
+/// the tool does. So a tool that runs programs or reaches a network must be declared as one that does. A tool that
+/// nobody declares asks in a turn, and is a boundary ahead of the user.
 ///
-/// No declaration of a host's changes what is known of a built-in tool, under none of its names.
+/// A host cannot change what is known of a built-in tool by declaring one with any of its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
     /// The tool's name, as it is offered to a model.
     pub name: Text,
     /// What it does.
     pub does: Does,
-    /// It and its calls in words. Those of a host's tool its host has.
+    /// How people are told of the tool and its calls; `None` for a host's tool, because its host has those words.
     words: Option<Words>,
-    /// Other names by which a built-in tool is called. A name is one only where its arguments mean the same: a tool that edits several files at once
-    /// or reads several is not one. A host's tool has one name.
+    /// Other names by which models call a built-in tool. A name is only listed if its arguments mean the same: a tool
+    /// that edits or reads several files at once does not qualify. A host's tool has one name.
     aliases: &'static [&'static str],
-    /// Names that configuration files of other programs have for what it does.
+    /// What configuration files of other programs call it.
     policy_names: &'static [&'static str],
-    /// The arguments that mean something to the gate. Others are never taken for a path.
+    /// The arguments that the gate has to know. No other argument is taken for a path.
     arguments: Cow<'static, [Argument]>,
-    /// A folder or file of the workspace that every call is about, whatever its arguments are.
+    /// A folder or file of the workspace that every call touches, whatever its arguments are.
     at: Option<Text>,
-    /// Whether it is there only where its user names it.
+    /// Whether the tool is only offered if its user's own configuration names it.
     on_request: bool,
 }
 
-/// A tool and its calls in words, for people: `Edit a file`, `edit`, `editing`, `edited`, and what that is done to.
+/// How people are told of a tool and its calls, as in `Edit a file`, `edit`, `editing`, `edited`, and the object of
+/// the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
-    /// The tool itself.
+    /// The name of the tool for people.
     pub title: &'static str,
-    /// What it does, behind "wants to".
+    /// The verb behind "wants to".
     pub verb: &'static str,
-    /// The same behind "is".
+    /// The verb behind "is".
     pub now: &'static str,
-    /// The same of a call that is done.
+    /// The verb for a call that is done.
     pub then: &'static str,
-    /// To what: `{name}` stands for the argument of that name, `{one|other}` for the first of several that is there.
+    /// The object: `{name}` stands for the argument of that name, `{one|other}` for the first of several that is
+    /// given.
     pub what: &'static str,
 }
 
-/// What a declared tool does, to the workspace and nothing else.
+/// What a declared tool does to the workspace and beyond.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Does {
-    /// It reads the merged view, and leaves out what the rules close ([`GateContext::denies`](crate::GateContext::denies)).
+    /// It reads the merged view, and leaves out what the rules close
+    /// ([`GateContext::denies`](crate::GateContext::denies)).
     Reads,
-    /// The same, and it shows some of what is at or below its paths: lines, names.
+    /// It reads as [`Reads`](Self::Reads) does, and its answer holds lines or names from at or below its paths.
     Searches,
-    /// As `Reads`, and it reads the repository as it is on disk, which knows nothing of commits that work ahead made: whoever runs such work has to look
-    /// whether there are any.
+    /// It reads as [`Reads`](Self::Reads) does, and also the repository on disk. That knows nothing of commits that
+    /// work ahead made, so whoever runs such work has to check whether there are any.
     ReadsRepository,
     /// It stages changes of the files that its arguments name, and does nothing else.
     Edits,
-    /// It also stages changes, at the paths of its arguments or elsewhere in the workspace. They are held against the rules once more
-    /// when the work is taken.
+    /// It stages changes too, but not only at the paths of its arguments. They are checked against the rules once
+    /// more when the work is accepted.
     Stages,
-    /// It stages where a call gives this argument, and only reads where that is absent or `null`.
+    /// It stages changes if a call gives this argument, and only reads if that is absent or `null`.
     StagesWith(Text),
-    /// It runs a shell command and answers when that has ended. Only the built-in shell runs one as the gate has proven it: a call of a host's own is
-    /// for its user.
+    /// It runs a shell command and answers when that has ended. Only the built-in shell runs commands in the form
+    /// that the gate proved, so a call of a host's tool asks the user.
     RunsCommand,
     /// It runs a shell command that outlives its call. A turn asks before it, and work ahead stops before it.
     RunsInBackground,
-    /// It is about what runs beside the user's own turns, which runs in them, and of which work ahead knows nothing: that stops before it.
+    /// It starts or changes something that lives beside the user's turns (a background command, say). Work ahead
+    /// knows nothing of those, so it stops before the call.
     ServesSession,
-    /// It has a part of the work done in a conversation of its own: whoever runs it has each call that is made there judged by itself.
+    /// It has a part of the work done in a conversation of its own. The host has each call of that conversation
+    /// judged by itself.
     RunsSubTask,
     /// It opens a connection, and does nothing to files. A turn asks before it, and work ahead stops before it.
     Network,
-    /// Another program does it, on the real files and wherever else that reaches: a tool of a server. A turn asks before it, and work
-    /// ahead stops before it.
+    /// Another program does it (a tool of a server), on the real files and wherever else it reaches. A turn asks
+    /// before it, and work ahead stops before it.
     #[cfg(feature = "tool-servers")]
     Anything,
-    /// The same, but the user vouches that it only reads. It sees the real files, not what is staged: whoever runs work ahead has to look whether
-    /// anything is ([`Declaration::sees_real_files`]). Any text of a call may be a path here.
+    /// It is like [`Anything`](Self::Anything), but the user vouches that it only reads. It sees the real files, not
+    /// what is staged, so whoever runs work ahead has to check whether anything is
+    /// ([`Declaration::sees_real_files`]). Any text of a call may be a path.
     #[cfg(feature = "tool-servers")]
     ReadsRealFiles,
 }
 
 impl Declaration {
-    /// The tools of the gate's own, each once.
+    /// The built-in tools, each once.
     pub fn all_built_in() -> &'static [&'static Self] {
         &built_in::ALL
     }
 
-    /// What a built-in tool is, by its name or one of its aliases.
+    /// The declaration of a built-in tool, by its name or one of its aliases.
     pub fn built_in(name: &str) -> Option<&'static Self> {
         built_in::ALL.into_iter().find(|tool| tool.name == name || tool.aliases.contains(&name))
     }
 
-    /// What a tool of this project is, by its name or one of its aliases: a [built-in](Self::built_in) one, or one that the gate judges where a host tells
-    /// it of it.
+    /// The declaration of a tool of this project, by its name or one of its aliases: a [built-in](Self::built_in)
+    /// one, or one that a host has to add to its context.
     pub fn of_ours(name: &str) -> Option<&'static Self> {
         Self::built_in(name).or_else(|| ours::ALL.into_iter().find(|tool| tool.name == name))
     }
@@ -121,18 +128,18 @@ impl Declaration {
         built_in::ALL.into_iter().chain(ours::ALL)
     }
 
-    /// The tool of this project that goes by this name in a configuration file.
+    /// The tool of this project that a configuration file calls by this name.
     #[cfg(feature = "tool-policies")]
     pub(crate) fn in_files(name: &str) -> Option<&'static Self> {
         Self::of_ours(name).or_else(|| Self::all_of_ours().find(|tool| tool.policy_names.contains(&name)))
     }
 
-    /// The declaration of `name`: that of the built-in tool where it is one, whatever a host declares.
+    /// The declaration of `name`: that of the built-in tool if it is one, whatever a host declares.
     pub(crate) fn of<'a>(name: &str, declared: &'a [Self]) -> Option<&'a Self> {
         Self::built_in(name).or_else(|| declared.iter().find(|declaration| declaration.name == name))
     }
 
-    /// Whether it is one of the gate's own.
+    /// Whether the tool is built in.
     pub fn is_built_in(&self) -> bool {
         built_in::ALL.into_iter().any(|tool| std::ptr::eq(tool, self))
     }
@@ -142,27 +149,28 @@ impl Declaration {
         Self::built_in(name).is_some_and(Self::runs_commands)
     }
 
-    /// It and its calls in words.
+    /// How people are told of the tool and its calls.
     pub const fn words(&self) -> Option<Words> {
         self.words
     }
 
-    /// Whether the tool is there only where its user's own file names it.
+    /// Whether the tool is only offered if its user's own configuration names it.
     pub const fn is_on_request(&self) -> bool {
         self.on_request
     }
 
-    /// Whether a command of its calls is a line of the shell's.
+    /// Whether the tool's command is a line for the shell.
     pub const fn runs_commands(&self) -> bool {
         matches!(self.does, Does::RunsCommand | Does::RunsInBackground)
     }
 
-    /// Whether it only looks at what the merged view holds.
+    /// Whether the tool only looks at the merged view.
     pub const fn looks(&self) -> bool {
         matches!(self.does, Does::Reads | Does::Searches | Does::ReadsRepository)
     }
 
-    /// Whether this call may stage something: what a tool is said to do, or that it names a path that it changes.
+    /// Whether this call may stage a change: because of what the tool does, or because the call names a path that it
+    /// changes.
     pub fn stages_in(&self, args: &Map<String, Value>) -> bool {
         match &self.does {
             Does::RunsInBackground | Does::ServesSession | Does::Network => false,
@@ -177,7 +185,7 @@ impl Declaration {
         }
     }
 
-    /// Whether another program answers, which sees the real files and nothing of what is staged.
+    /// Whether another program answers, which sees the real files and nothing that is staged.
     pub const fn sees_real_files(&self) -> bool {
         #[cfg(feature = "tool-servers")]
         return matches!(self.does, Does::Anything | Does::ReadsRealFiles);
@@ -185,14 +193,15 @@ impl Declaration {
         false
     }
 
-    /// Whether a call says that it is about this path, or about a folder that holds it.
+    /// Whether a call names this path, or a folder that holds it.
     pub fn is_about(&self, args: &Map<String, Value>, path: &WorkspacePath, context: &GateContext) -> bool {
         let named = self.paths_in(args).unwrap_or_default();
         let mut named = named.iter().filter_map(|(_, named)| context.resolve(named).ok());
         named.any(|named| !named.is_root() && path.starts_with(&named))
     }
 
-    /// The path that a call names, as it is written, or the folder of a command; `None` where it names none, several, or what is no path.
+    /// The path that a call names, as it is written, or the folder of a command; `None` if it names none or several,
+    /// or what it names is not a path.
     pub fn only_path<'a>(&'a self, args: &'a Map<String, Value>) -> Option<&'a str> {
         if self.runs_commands() {
             return self.path_argument(args).ok().flatten();
@@ -203,15 +212,17 @@ impl Declaration {
         }
     }
 
-    /// The one path that a call may give, as it is written, or the folder of a command. `Ok(None)` where there is none; a `null` counts as absent.
+    /// The one path that a call may give, as it is written, or the folder of a command. `Ok(None)` if there is none;
+    /// a `null` counts as absent.
     ///
-    /// The gate and the tool both ask here, so that they cannot mean different files.
+    /// The gate and the tool both call this, so that they cannot mean different files.
     pub fn path_argument<'a>(&self, args: &'a Map<String, Value>) -> Result<Option<&'a str>, GateError> {
         let is_place = |argument: &&Argument| argument.role.is_path() || argument.role == Role::Folder;
         self.arguments.iter().find(is_place).map_or(Ok(None), |argument| argument.text_in(args))
     }
 
-    /// The text that a call gives for an argument of this role, of several the first that the declaration has.
+    /// The text that a call gives for an argument of this role; if there are several such arguments, the first of the
+    /// declaration.
     pub fn text_of<'a>(
         &self,
         role: Role,
@@ -221,7 +232,7 @@ impl Declaration {
         argument.map_or(Ok(None), |argument| argument.text_in(args))
     }
 
-    /// The texts that a call gives for arguments of this role; what is no text is left out.
+    /// The texts that a call gives for arguments of this role; other values are left out.
     pub(crate) fn texts_of<'a>(
         &'a self,
         role: Role,
@@ -231,25 +242,25 @@ impl Declaration {
         of_role.filter_map(|argument| argument.text_in(args).ok().flatten())
     }
 
-    /// The name of an argument of this role that a call gives, whatever it is.
+    /// The name of the argument of this role that a call gives, whatever its value is.
     pub(crate) fn given(&self, role: Role, args: &Map<String, Value>) -> Option<&str> {
         let names = self.arguments.iter().filter(|argument| argument.role == role);
         names.flat_map(|argument| &*argument.names).map(|name| &**name).find(|name| args.contains_key(*name))
     }
 
-    /// Whether a call says that what it runs outlives it.
+    /// Whether a call says that what it starts goes on after it.
     pub(crate) fn outlives_call(&self, args: &Map<String, Value>) -> bool {
         let says = |name: &str| !matches!(args.get(name), None | Some(Value::Null | Value::Bool(false)));
         let mut flags = self.arguments.iter().filter(|argument| argument.role == Role::Outlives);
         flags.any(|argument| argument.names.iter().any(|name| says(name)))
     }
 
-    /// Whether a call that names no path is answered with an error.
+    /// Whether the tool answers a call that names no path with an error.
     pub(crate) fn needs_path(&self) -> bool {
         self.arguments.iter().any(|argument| argument.role.is_path() && argument.is_required)
     }
 
-    /// Whether an argument of this name has this role.
+    /// Whether the argument of this name has this role.
     pub fn takes(&self, role: Role, name: &str) -> bool {
         let mut of_role = self.arguments.iter().filter(|argument| argument.role == role);
         of_role.any(|argument| argument.names.iter().any(|known| known == name))
@@ -274,7 +285,7 @@ fn is_given(args: &Map<String, Value>, name: &str) -> bool {
 }
 
 impl Declaration {
-    /// The same, with names that configuration files of other programs have for it.
+    /// The same declaration, with the names that configuration files of other programs use for the tool.
     const fn in_files_as(mut self, names: &'static [&'static str]) -> Self {
         self.policy_names = names;
         self

@@ -8,52 +8,53 @@ use crate::secrets::pattern_for;
 
 /// A pattern of paths that no tool may touch, written as in `.gitignore`.
 ///
-/// `.env` and `*.pem` match at any depth, `/config/prod.yml` and `config/*.yml` from the workspace root, and a
-/// folder covers what is below it. `**` matches any number of folders. A leading `!` is refused: a rule only
-/// takes away.
+/// `.env` and `*.pem` match at any depth, `/config/prod.yml` and `config/*.yml` from the workspace root, and a folder
+/// covers everything below it. `**` matches any number of folders. A leading `!` is refused, because a rule can only
+/// close paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DenyRule(pub String);
 
 /// Deny rules, compiled once.
 ///
-/// Besides the rules that are given, files that hold a secret by their name ([`SECRET_FILES`](crate::SECRET_FILES)) are closed, also where
-/// no rule is given: nothing touches them unless its user is asked. A host whose user wants that otherwise says so with
-/// [`with_secrets_open`](Self::with_secrets_open).
+/// Besides the given rules, files whose names say that they hold a secret ([`SECRET_FILES`](crate::SECRET_FILES)) are
+/// closed, even if no rule is given: nothing touches them unless the user is asked. A host whose user wants that
+/// otherwise calls [`with_secrets_open`](Self::with_secrets_open).
 #[derive(Clone, Default)]
 pub struct DenyRules {
     rules: Vec<DenyRule>,
     globs: Vec<Glob>,
-    /// For each rule the folders it surely starts with; empty where it may match anywhere.
+    /// For each rule, the literal folders with which its matches begin; empty if it may match anywhere.
     anchors: Vec<WorkspacePath>,
     secrets_open: bool,
 }
 
 impl DenyRules {
-    /// The same rules, but files that hold a secret by their name are as all others: only for a user who said so, never for a
+    /// The same rules, with files that hold a secret open like all others. Only the user may choose this, never a
     /// file that came with a project.
     #[must_use]
     pub fn with_secrets_open(self) -> Self {
         Self { secrets_open: true, ..self }
     }
 
-    /// Whether files that hold a secret by their name are closed.
+    /// Whether files whose names say that they hold a secret are closed.
     pub fn closes_secrets(&self) -> bool {
         !self.secrets_open
     }
 
-    /// The pattern of [`SECRET_FILES`](crate::SECRET_FILES) that covers `path` or a folder that holds it; `None` where secrets are
-    /// open.
+    /// The pattern of [`SECRET_FILES`](crate::SECRET_FILES) that covers `path` or a folder that holds it; `None` if
+    /// secrets are open.
     pub fn secret(&self, path: &WorkspacePath) -> Option<&'static str> {
         if self.secrets_open { None } else { pattern_for(path) }
     }
 
-    /// Whether a rule matches `path` or a folder that holds it; or it holds a secret by its name, and the user was not asked about it.
+    /// Whether a rule matches `path` or a folder that holds it, or (unless the user was `asked` about it) its name
+    /// says that it holds a secret.
     pub fn closes(&self, path: &WorkspacePath, asked: bool) -> bool {
         self.matching(path).is_some() || !asked && self.secret(path).is_some()
     }
 
-    /// Compiles `rules`; the error names the first pattern that is not one.
+    /// Compiles `rules`. The error names the first one that is not a pattern.
     pub fn new(rules: impl IntoIterator<Item = DenyRule>) -> Result<Self, GateError> {
         let mut compiled = Self::default();
         for rule in rules {
@@ -96,8 +97,8 @@ impl DenyRules {
         None
     }
 
-    /// A rule that matches `folder` or may match something below it. May name a rule that matches nothing there;
-    /// never misses one that does.
+    /// A rule that matches `folder` or may match something below it. It may name a rule that matches nothing there,
+    /// and never misses one that does.
     pub fn matching_below(&self, folder: &WorkspacePath) -> Option<&DenyRule> {
         let near = |anchor: &WorkspacePath| anchor.starts_with(folder) || folder.starts_with(anchor);
         self.matching(folder)
@@ -117,7 +118,7 @@ impl PartialEq for DenyRules {
     }
 }
 
-/// The glob over workspace-relative paths, and the literal folders it starts with.
+/// The glob over workspace-relative paths, and the literal folders with which its matches begin.
 fn translate(pattern: &str) -> Result<(String, WorkspacePath), GateError> {
     let bad = |why: &str| GateError::deny_rule(pattern, why);
     let trimmed = pattern.trim().trim_start_matches("./").trim_end_matches('/');

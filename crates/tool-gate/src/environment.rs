@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-/// The environment in which an executor runs a command that the gate allowed: these variables and no other.
+/// The environment in which an executor runs a command that the gate allowed: these variables and no others.
 ///
-/// `home` is the user's home folder. The path holds system folders only, so that a name means the system's
-/// program; pagers print; no variable names a program, a configuration file or a library to load. The gate's
-/// table of variables is built on this list: an executor that adds to it takes the risk.
+/// `home` is the user's home folder. The search path holds system folders only, so that a name means the system's
+/// program; pagers only print; no variable names a program, a configuration file or a library to load. The gate's
+/// table of variables relies on this list, so an executor that adds a variable takes the risk.
 pub fn clean_environment(home: &str) -> BTreeMap<String, String> {
     let fixed = CLEAN.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     fixed.chain([("HOME".to_owned(), home.to_owned())]).collect()
@@ -20,7 +20,7 @@ const CLEAN: [(&str, &str); 7] = [
     ("TERM", "dumb"),
 ];
 
-/// What the names of variables start with that bash, the loader or git look at.
+/// Prefixes of the names of variables that change what bash, the loader or git do.
 #[cfg(feature = "shell")]
 const PREFIXES: [&str; 13] = [
     "BASH",
@@ -38,15 +38,15 @@ const PREFIXES: [&str; 13] = [
     "TEXTDOMAIN",
 ];
 
-/// Further variables that bash looks at.
+/// Further variables that change what bash does.
 #[cfg(feature = "shell")]
 const NAMES: &str = "ALACRITTY CDPATH CHILD_MAX COLUMNS COPROC DIRSTACK EMACS ENV EPOCHREALTIME EPOCHSECONDS EUID EXECIGNORE \
     FCEDIT FIGNORE GLOBIGNORE GROUPS HOME HOSTFILE HOSTNAME HOSTTYPE IFS IGNOREEOF INPUTRC INSIDE_EMACS LANG LINENO LINES \
     MACHTYPE MAIL MAILCHECK MAILPATH MAPFILE OLDPWD OPTARG OPTERR OPTIND OSTYPE PATH PIPESTATUS POSIXLY_CORRECT PPID PWD RANDOM \
     REPLY SECONDS SRANDOM TIMEFORMAT TMOUT TMPDIR UID USER LOGNAME _ auto_resume histchars";
 
-/// Variables that bash treats in a way of its own, or that are in the clean environment: an assignment to one of
-/// them changes more than a value.
+/// Whether a variable has a special meaning to bash or is part of the clean environment, so that assigning it changes
+/// more than a value.
 #[cfg(feature = "shell")]
 pub(crate) fn is_special_variable(name: &str) -> bool {
     CLEAN.iter().any(|(clean, _)| *clean == name)

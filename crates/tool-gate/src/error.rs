@@ -1,7 +1,7 @@
 #[cfg(feature = "shell")]
 use crate::PolicyOrigin;
 
-/// What can be wrong with what the gate is given; never with what it judges.
+/// What can be wrong with the rules, policies or arguments that the gate is given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GateError {
@@ -13,15 +13,15 @@ pub enum GateError {
         /// What is wrong with it.
         why: String,
     },
-    /// A policy cannot be held to, or one of its examples comes out differently.
+    /// A policy is not enforceable, or one of its examples comes out differently.
     #[cfg(feature = "shell")]
     #[error("policy {} of the {origin}: {field}: {problem}", .index + 1)]
     Policy {
         /// Whose policy it is.
         origin: PolicyOrigin,
-        /// Its place among those of its origin, from 0.
+        /// Its index among the policies of its origin, from 0.
         index: usize,
-        /// The field that is wrong, as it is written in a configuration file.
+        /// The field that is wrong, by its name in a configuration file.
         field: &'static str,
         /// What is wrong with it, or what the gate said of an example.
         problem: String,
@@ -42,7 +42,7 @@ pub enum GateError {
         /// What it must be.
         expected: &'static str,
     },
-    /// An argument of a declared tool that names paths is none.
+    /// An argument of a declared tool that should name a path is not a path.
     #[error("argument {name:?} must be a path or a list of paths")]
     InvalidPath {
         /// Its name.

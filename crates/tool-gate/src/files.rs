@@ -1,4 +1,4 @@
-//! Verdicts on paths that a call names: what reads and writes of files come to.
+//! Verdicts on the paths that calls of file tools name.
 
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ pub enum Access {
     Write,
 }
 
-/// The verdict on a path that work ahead of the user reads or changes, by whichever call.
+/// The verdict on a path that work ahead of the user reads or changes, whatever the call.
 pub(crate) fn judge_path(access: Access, path: &WorkspacePath, context: &GateContext) -> Verdict {
     match access {
         Access::Read => closed_to_reads(path, context)
@@ -28,7 +28,7 @@ pub(crate) fn judge_path(access: Access, path: &WorkspacePath, context: &GateCon
     }
 }
 
-/// What a call that may stage something is ahead of the user, by what it is in a mode.
+/// What becomes, ahead of the user, of a call that may stage something, given what it would become in a turn.
 pub(crate) fn ahead(
     tool: &str,
     context: &GateContext,
@@ -45,7 +45,8 @@ pub(crate) fn ahead(
     verdict
 }
 
-/// A call of a tool that is about files, by what is said of it. One that names no path may reach every file that is open.
+/// The verdict on a call of a tool for files, by its declaration. A call that names no path may reach every file that
+/// is open.
 pub(crate) fn judge_declared(
     declared: &Declaration,
     args: &Map<String, Value>,
@@ -73,7 +74,7 @@ pub(crate) fn judge_declared(
         return Verdict::boundary(Reason::OutsideWorkspace, detail);
     }
     let stages = declared.stages_in(args);
-    // An edit of the built-in tools that asks does so whatever is wrong with its path.
+    // In a mode that asks about edits, an edit by a built-in tool asks even if its path is wrong.
     let asks_anyway = stages && !mode.edits_files() && declared.is_built_in();
     let paths = match paths_of(declared, args, context) {
         Ok(paths) => paths,
@@ -90,7 +91,7 @@ pub(crate) fn judge_declared(
     if let Some(closed) = reads.iter().find_map(|path| closed_to_reads(path, context)) {
         return closed;
     }
-    // A tool takes a pattern below its path; one that steps out of the workspace is a read outside.
+    // A pattern counts from the call's path; one that steps out of the workspace is a read outside.
     let root = WorkspacePath::root();
     for pattern in declared.texts_of(Role::Pattern, args) {
         if let Err(error) = pattern_inside(pattern, reads.first().unwrap_or(&root), context) {
@@ -104,7 +105,7 @@ pub(crate) fn judge_declared(
     if verdict.decision == Decision::Redirect { also_reading(verdict, &reads) } else { verdict }
 }
 
-/// The paths that a call is about; the error is what becomes of a call that names none as it should.
+/// The paths that a call names. The error is the verdict on a call that does not name them properly.
 fn paths_of(
     declared: &Declaration,
     args: &Map<String, Value>,
@@ -128,7 +129,7 @@ fn paths_of(
     Ok(paths)
 }
 
-/// Why nobody reads a path who was not asked for it.
+/// Why a path may not be read without asking the user.
 pub(crate) fn closed_to_reads(path: &WorkspacePath, context: &GateContext) -> Option<Verdict> {
     if let Some(rule) = context.deny.matching(path) {
         return Some(denied(path, &rule.0));
@@ -150,8 +151,8 @@ fn also_reading(verdict: Verdict, paths: &[WorkspacePath]) -> Verdict {
     })
 }
 
-/// A change at these paths by a tool of this name. What no answer of the user's opens, and what they must know before they answer, comes
-/// before the mode.
+/// The verdict on changing these paths with this tool. What no answer of the user can permit, and what they must know
+/// before they answer, is checked before the mode.
 fn writing(tool: &str, paths: &[WorkspacePath], context: &GateContext, mode: ApprovalMode) -> Verdict {
     let asks_first = !mode.edits_files();
     if let Some(closed) = paths.iter().find_map(|path| closed_to_writes(path, context, asks_first)) {
@@ -178,7 +179,7 @@ fn writing(tool: &str, paths: &[WorkspacePath], context: &GateContext, mode: App
     })
 }
 
-/// Why a change at a path is not staged, in any mode. One at a protected path only asks in a mode that asks anyway.
+/// Why a change of a path is not staged, in any mode. In a mode that asks first, a protected path only asks.
 fn closed_to_writes(path: &WorkspacePath, context: &GateContext, asks_first: bool) -> Option<Verdict> {
     if let Some(rule) = context.deny.matching(path) {
         return Some(denied(path, &rule.0));
@@ -197,16 +198,17 @@ fn asks(tool: &str, path: &str) -> Verdict {
         .with_effect(EffectKind::WritesWorkspace, format!("writes {path}"))
 }
 
-/// Folders whose files decide what other programs do: what is written below them asks first, in every mode but `yolo`.
+/// Folders whose files decide what other programs do. Writing below them asks first, in every mode but `yolo`.
 ///
-/// Names are compared without their case. The gate judges the path that a call names; whoever follows links looks again.
+/// Names are compared without their case. The gate judges the path that a call names; whoever follows links has to
+/// check again.
 pub const PROTECTED_FOLDERS: [&str; 2] = [GIT, HEADSTART];
 const GIT: &str = ".git";
 const HEADSTART: &str = ".headstart";
 
-/// What a write to a path that other programs trust would bring about, and why it is protected.
+/// What writing to a path that other programs trust would cause, and why it is protected.
 pub(crate) fn protected(path: &WorkspacePath) -> Option<(EffectKind, &'static str, &'static str)> {
-    // File systems that fold case reach the same folder by another spelling.
+    // A file system that ignores case reaches the same folder by another spelling.
     let has = |folder: &str| path.names().any(|name| name.eq_ignore_ascii_case(folder.as_bytes()));
     if has(GIT) {
         let effect = "git runs what its configuration and hooks name";
@@ -219,8 +221,8 @@ pub(crate) fn protected(path: &WorkspacePath) -> Option<(EffectKind, &'static st
     ))
 }
 
-/// The tool finds no path either, so it can only answer with an error. No file is named: nothing is read or
-/// written, and the model learns what to do better.
+/// The verdict on a call in which the tool finds no path either. The tool can only answer with an error, which
+/// touches no file and tells the model what to correct, so the call may run.
 fn refused_by_tool(detail: &str) -> Verdict {
     Verdict::new(
         Decision::Allow,
@@ -245,15 +247,16 @@ fn denied(path: &WorkspacePath, rule: &str) -> Verdict {
     Verdict::boundary(Reason::DeniedPath, format!("the deny rule {rule:?} covers {path}"))
 }
 
-/// The user may say yes to this one; nobody else does.
+/// A path with a secret: only the user can permit it.
 fn secret(path: &WorkspacePath, pattern: &str, kind: EffectKind, does: &str) -> Verdict {
     let detail = format!("{path} may hold a secret, as files named {pattern:?} do");
     Verdict::boundary(Reason::SecretPath, detail).with_effect(kind, format!("{does} {path}"))
 }
 
-/// Whether every path that `pattern` matches is inside: its `..` are counted, its wild cards are names.
+/// Whether every path that `pattern` matches is inside the workspace: each `..` is counted, and a wildcard stands for
+/// a name.
 fn pattern_inside(pattern: &str, folder: &WorkspacePath, context: &GateContext) -> Result<(), PathError> {
-    // An alternative may hold a separator, so each one is looked at as if it stood alone.
+    // An alternative between braces may hold a separator, so each one is checked as if it stood alone.
     let pattern = pattern.trim_start_matches('!');
     let outside = || PathError::Outside { path: pattern.to_owned() };
     if pattern.split(['/', '{', '}', ',', '\\']).any(|name| name == "..") {

@@ -1,14 +1,14 @@
-//! What must hold for every text: shared by the fuzz targets and by the tests that run what they found.
+//! Properties that hold for every text: shared by the fuzz targets and by the tests that replay what they found.
 
 use crate::shell::checks;
 use crate::{Decision, EffectKind, Gate, GateContext, Verdict};
 
-/// The reader does not panic, finds the same twice, and points into the text.
+/// The reader does not panic, gives the same result twice, and its spans lie within the text.
 pub fn parse(text: &str) {
     checks::parse(text);
 }
 
-/// A sed script that is harmless ends where a next command would start.
+/// A sed script that is judged harmless ends where another command could start.
 pub fn sed(script: &[u8]) {
     assert_eq!(checks::sed(script), checks::sed(script));
     if checks::sed(script) {
@@ -19,7 +19,7 @@ pub fn sed(script: &[u8]) {
     }
 }
 
-/// An awk program that is harmless ends where a next rule would start.
+/// An awk program that is judged harmless ends where another rule could start.
 pub fn awk(program: &[u8]) {
     assert_eq!(checks::awk(program), checks::awk(program));
     if checks::awk(program) {
@@ -37,8 +37,8 @@ pub fn awk(program: &[u8]) {
     }
 }
 
-/// A verdict is the same twice and points into the text. What is allowed stays so with a comment, is not allowed any
-/// more with a write, and its hardened form, unless it has backquotes, is allowed, too.
+/// A verdict is the same twice and its spans lie within the text. An allowed command stays allowed with a comment
+/// behind it and not with a write behind it, and its hardened form is allowed too, unless it has backquotes.
 pub fn classify(text: &str) {
     let gate = Gate::new();
     let context = GateContext { workspace: "/ws".to_owned(), ..GateContext::default() };
@@ -47,7 +47,7 @@ pub fn classify(text: &str) {
     assert_eq!(verdict, judge(text));
     assert!(!verdict.effects.is_empty());
     for (start, end) in verdict.effects.iter().filter_map(|effect| effect.span) {
-        // A front end marks this part of the text.
+        // A front end highlights this part of the text, so it must be a valid range.
         assert!(start <= end && text.get(start..end).is_some(), "{start}..{end} of {text:?}");
     }
     match verdict.decision {
@@ -70,12 +70,12 @@ fn allowed(text: &str, verdict: &Verdict, judge: impl Fn(&str) -> Verdict) {
         let attack = format!("{before}{text}{after}");
         assert_eq!(judge(&attack).decision, Decision::Boundary, "{attack:?}");
     }
-    // After a comment it would be part of that.
+    // Behind a comment the appended text would be part of the comment.
     if !text.lines().next_back().is_some_and(|line| line.contains('#')) {
         let attack = format!("{text} >x");
         assert_eq!(judge(&attack).decision, Decision::Boundary, "{attack:?}");
     }
-    // Close to a limit a longer text is over it.
+    // A text close to a limit exceeds it once something is appended.
     if text.len() < 4 * 1024 {
         for after in ["\n", "\n\n# a comment", "\n# >x\n\n"] {
             let longer = format!("{text}{after}");
@@ -83,7 +83,7 @@ fn allowed(text: &str, verdict: &Verdict, judge: impl Fn(&str) -> Verdict) {
             assert_eq!((again.decision, &again.reads), (Decision::Allow, &verdict.reads), "{longer:?}");
         }
         let hardened = verdict.hardened.as_ref().and_then(|hardened| hardened.command.as_ref());
-        // Between backquotes the backslashes of the filter are doubled, which the gate does not read back.
+        // Between backquotes the backslashes of an inserted filter are doubled, and the gate does not read that form.
         if let Some(command) = hardened.filter(|command| !command.contains('`')) {
             assert_eq!(judge(command).decision, Decision::Allow, "{command:?} for {text:?}");
         }
@@ -110,13 +110,13 @@ mod tests {
         lines.chain(ROWS.iter().flat_map(|text| text.lines()).map(row)).collect()
     }
 
-    /// What is between single quotes in commands that name `program`.
+    /// The texts between single quotes in all known commands that name `program`.
     fn programs(program: &str) -> Vec<String> {
         let commands = commands().into_iter().filter(|command| command.contains(program));
         commands.flat_map(|command| command.split('\'').map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
-    /// Inputs on which a check once failed, or hung.
+    /// Inputs on which a check once failed or hung.
     fn found(target: &str) -> Vec<Vec<u8>> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fuzz").join(target);
         let entries = std::fs::read_dir(&folder).expect("each target has a folder");

@@ -17,31 +17,32 @@ use crate::{
 #[cfg(feature = "shell")]
 use crate::{decide, shadow, shell};
 
-/// Judges calls. Each thread keeps a parser of commands between them.
+/// Judges calls. Each thread keeps one parser of commands for all calls.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Gate;
 
 #[cfg(feature = "shell")]
 thread_local! {
-    // A parser is not `Send` on wasm32, and a `Gate` must be: the host shares it between futures.
+    // A parser is not `Send` on wasm32, and a `Gate` must be, because a host shares it between futures.
     static CROSS_CHECK: RefCell<CrossCheck> = RefCell::default();
 }
 
 /// The verdict on a command that the shell of another program would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElsewhereVerdict {
-    /// What becomes of the call.
+    /// The verdict on the call.
     pub verdict: Verdict,
-    /// The names of the programs that the command names, each once, in order; some may be commands of the shell's own. What another shell's
-    /// search path finds under such a name has to be the program that the gate means.
+    /// The names of the programs that the command names, each once, in order; some may be built into the shell. The
+    /// host has to check that the other shell's search path finds the program that the gate means.
     pub programs: Vec<String>,
-    /// Whether the command may take its shell to another folder (`cd src && ls`). Where it runs in a shell of its own instead, that shell
-    /// stays where it was, and a later command of the same conversation finds itself elsewhere than its author meant.
+    /// Whether the command may change the folder of its shell (`cd src && ls`). If it runs in a shell of its own
+    /// instead, the original shell stays where it was, and a later command of the same conversation runs in another
+    /// folder than its author meant.
     pub leaves_folder: bool,
 }
 
-/// What a user says in advance of a call that would ask them.
+/// What a user has said in advance about a call that would ask them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SaidBefore {
     /// Nothing: the approval mode decides.
@@ -54,12 +55,12 @@ pub enum SaidBefore {
     No,
 }
 
-/// An entry of the user's or the project's policies that makes a difference to a call.
+/// An entry of the user's or the project's policies that changes the verdict on a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DecidingPolicy {
     /// `automatic`, `ask` or `exclude`.
     pub says: &'static str,
-    /// Which entry, in words.
+    /// Which entry it is, in words.
     pub why: String,
 }
 
@@ -76,7 +77,7 @@ impl Gate {
         Self::default()
     }
 
-    /// The verdict on one call. Never runs, reads or writes anything.
+    /// The verdict on one call. Runs, reads and writes nothing.
     pub fn judge(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
         let verdict = Self::judge_call(call, context);
         #[cfg(feature = "tool-policies")]
@@ -84,7 +85,7 @@ impl Gate {
         verdict
     }
 
-    /// What is known of a call, without what the user says of its tool.
+    /// The verdict on a call without what the user says of its tool.
     fn judge_call(call: CallRef<'_>, context: &GateContext) -> Verdict {
         let Some(declared) = context.declaration(call.name) else {
             return Verdict::boundary(
@@ -102,14 +103,16 @@ impl Gate {
 
     /// The verdict on a call of work that runs ahead of the user.
     ///
-    /// As [`judge`](Self::judge), but for an edit in [`ApprovalMode::Default`] with [`AheadWrites::Ask`](crate::AheadWrites::Ask): that is staged
-    /// as in [`ApprovalMode::AutoEdit`], with [`Reason::StagedAsksFirst`]. Whoever applies such work must have shown
-    /// the user what it changes and got their yes. For a call that runs at once this is the wrong question.
+    /// As [`judge`](Self::judge), with two differences. An edit in [`ApprovalMode::Default`] with
+    /// [`AheadWrites::Ask`](crate::AheadWrites::Ask) is staged as in [`ApprovalMode::AutoEdit`], with
+    /// [`Reason::StagedAsksFirst`]: whoever applies such work must have shown the user what it changes and got their
+    /// yes. So do not use this for a call that runs at once.
     ///
-    /// And but for a shell command, where [`GateContext::views`] says that there are views: one that writes, runs programs, depends on the
-    /// environment or is not understood is [`Decision::Shadow`], with the reason for which it would be a boundary. It stays a boundary in
-    /// [`ApprovalMode::Plan`]; where it may also do what a view keeps from the user's machine without giving it to the command (a
-    /// connection, a path outside, no end, a service of the host); and at a path or a program that a rule is about.
+    /// And if [`GateContext::views`] says that there are views, a shell command that writes, runs programs, depends
+    /// on the environment or is not understood is [`Decision::Shadow`], with the reason for which it would otherwise
+    /// be a boundary. It stays a boundary in [`ApprovalMode::Plan`]; if it may do something that a view does not
+    /// offer (a connection, a path outside, running without an end, a service of the host); and at a path or a
+    /// program that a rule is about.
     pub fn judge_ahead(&self, call: CallRef<'_>, context: &GateContext) -> Verdict {
         let verdict = Self::judge_call_ahead(call, context);
         #[cfg(feature = "tool-policies")]
@@ -117,8 +120,8 @@ impl Gate {
         verdict
     }
 
-    /// What the user says in advance of a call of their own turn of which [`judge`](Self::judge) says that it is a boundary. Without the feature
-    /// `tool-policies` they say nothing.
+    /// What the user has said in advance about a call of their own turn for which [`judge`](Self::judge) answers with
+    /// a boundary. Without the feature `tool-policies` that is nothing.
     pub fn said_before(&self, verdict: &Verdict, call: CallRef<'_>, context: &GateContext) -> SaidBefore {
         #[cfg(feature = "tool-policies")]
         return crate::tool_policy::said_before(self, verdict, call, context);
@@ -129,8 +132,8 @@ impl Gate {
         }
     }
 
-    /// Which policy decides about a call of a turn, or of work that runs ahead: it stops what would run, has run what would be asked about, or takes the
-    /// tool away. `None` where all would be the same without it.
+    /// Which policy decides about a call of a turn, or of work that runs ahead: one that stops what would run, runs
+    /// what would ask, or excludes the tool. `None` if the verdict would be the same without any.
     pub fn deciding_policy(
         &self,
         call: CallRef<'_>,
@@ -142,7 +145,7 @@ impl Gate {
         if let Some(said) = crate::tool_policy::deciding(self, &verdict, call, context, is_ahead) {
             return Some(DecidingPolicy { says: said.policy.as_str(), why: said.why });
         }
-        // One of a program in a command.
+        // A policy about a program in a command.
         (verdict.reason == Reason::Policy).then_some(DecidingPolicy { says: "ask", why: verdict.detail })
     }
 
@@ -169,10 +172,11 @@ impl Gate {
         files::judge_path(access, path, context)
     }
 
-    /// The verdict on the arguments of a call of another program's shell tool, whose shell is in `directory` where they name no folder.
+    /// The verdict on the arguments of a call of another program's shell tool. Its shell is in `directory` if they
+    /// name no folder.
     ///
-    /// A verdict is about the [clean environment](crate::clean_environment); whether the shell of that program is one, its host
-    /// has to know.
+    /// The verdict assumes the [clean environment](crate::clean_environment); the host has to know whether the shell
+    /// of that program has it.
     pub fn judge_elsewhere(
         &self,
         args: &Map<String, Value>,
@@ -187,7 +191,8 @@ impl Gate {
         Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Now).verdict
     }
 
-    /// The same for work that runs ahead: it may be [`Decision::Shadow`](crate::Decision::Shadow).
+    /// As [`judge_command`](Self::judge_command), for work that runs ahead: it may be
+    /// [`Decision::Shadow`](crate::Decision::Shadow).
     pub fn judge_command_ahead(&self, command: &str, context: &GateContext) -> Verdict {
         Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Ahead).verdict
     }
@@ -217,7 +222,7 @@ impl Gate {
         }
     }
 
-    /// A command of a tool that waits for its end.
+    /// The verdict on the command of a tool that waits for its end.
     fn judge_command_of(
         declared: &Declaration,
         args: &Map<String, Value>,
@@ -232,7 +237,7 @@ impl Gate {
         Verdict::boundary(Reason::Executes, detail).with_effect(EffectKind::Executes, "runs a command")
     }
 
-    /// A command that does not end with its call: where nothing else stops it, that does.
+    /// The verdict on a command that goes on after its call: it is a boundary even if nothing else stops it.
     fn judge_background(declared: &Declaration, args: &Map<String, Value>, context: &GateContext) -> Verdict {
         let verdict = Self::judge_shell(declared, args, ".", context, Asked::Now).verdict;
         if verdict.decision == Decision::Boundary {
@@ -274,13 +279,13 @@ impl Gate {
     }
 }
 
-/// The verdict on a call that gives no command as it should.
+/// The verdict on a call that does not name a command properly.
 fn no_command(detail: String) -> Verdict {
     Verdict::boundary(Reason::InvalidArgument, detail)
         .with_effect(EffectKind::Unknown, "no command that the gate can read")
 }
 
-/// The verdict on a command that does not end with its call.
+/// The verdict on a command that goes on after its call.
 fn outlives(command: &str) -> Verdict {
     let mut verdict = Verdict::boundary(Reason::NonTerminating, "the command would outlive the call")
         .with_effect(EffectKind::NonTerminating, "runs in the background");
@@ -289,13 +294,13 @@ fn outlives(command: &str) -> Verdict {
 }
 
 impl From<Verdict> for ElsewhereVerdict {
-    /// That of a call of which no command was read.
+    /// A judgement of a call whose command was not read.
     fn from(verdict: Verdict) -> Self {
         Self { verdict, programs: Vec::new(), leaves_folder: false }
     }
 }
 
-/// The verdict on an example, and the policies that decide it or would.
+/// The verdict on an example of a policy, and the policies that decide it or would.
 #[cfg(feature = "shell")]
 pub(crate) fn judge_with_policies(command: &str, context: &GateContext) -> (Verdict, Vec<usize>) {
     let mut findings = CROSS_CHECK

@@ -25,32 +25,34 @@
 //!
 //! # Limitations
 //!
-//! - The gate knows text only. A symbolic link inside the workspace that leads out of it is for the tree (and for
-//!   a command: the executor) to refuse.
+//! - The gate knows text only. A symbolic link inside the workspace that leads out of it has to be refused by the
+//!   tree that opens the path, and for a command by the executor.
 //! - It trusts the programs on the executor's path to be the GNU ones (or ripgrep, jq, git 2.45 or later), and the
 //!   executor to run a command in [`clean_environment`] plus the verdict's [`Hardened`] form, under a time limit.
-//! - What no option of git rules out (`.git/info/attributes`, a `core.worktree` outside) the executor has to look for
-//!   before it runs a command: a [`ConditionalCommand`] asks for it, and gives its line to nobody who did not look.
+//! - What no option of git rules out (`.git/info/attributes`, a `core.worktree` outside) the executor has to check
+//!   before it runs a command. A [`ConditionalCommand`] asks for it, and hands out its line only to an executor that
+//!   answered.
 //! - `docs/gate.md`, written from the table, lists what is understood.
 //! - A command that is allowed may still print much or take long; limits are the executor's.
 //!
 //! # Features
 //!
-//! - `shell` (default): shell commands are read. Without it there is no grammar, no table of programs and no policy, which
-//!   makes a small module for a host that runs no commands; every shell call is then a boundary
-//!   ([`Reason::NotUnderstood`]), and the other tools are judged as ever.
+//! - `shell` (default): shell commands are read. Without it there is no grammar, no table of programs and no policy,
+//!   which makes a small module for a host that runs no commands; every shell call is then a boundary
+//!   ([`Reason::NotUnderstood`]), and the other tools are judged as before.
 //! - `tool-policies`: what a user says of each tool (`GateContext::tool_policies`): ask, automatic or exclude, also for some of its calls. Without `shell`
 //!   no line of a command is understood, so no rule about a command lets one run.
 //!
 //! # Decisions that are not obvious
 //!
-//! - **A command's line is given out last** (`src/conditional.rs`). What no variable makes git do (a filter in `.git/info/attributes`, a work
-//!   tree elsewhere) only the machine can tell, and a field that says so can be overlooked. So a runner gets a value that asks one question
-//!   after the other, without doing any IO itself, and has the line only in the answer to the last one; the npm package asks its host the same
-//!   before it hands a command over.
-//! - **Policies widen by the user's word only.** The gate's own table is asked first; a user's policy may then vouch for what the table does
-//!   not know, and a boundary only adds an effect. So a project's file, which can only hold boundaries, never makes anything run or turns a
-//!   denied path into a question.
+//! - **A command's line is handed out last** (`src/conditional.rs`). What no variable can prevent git from doing (a
+//!   filter in `.git/info/attributes`, a work tree elsewhere) only the machine can tell, and a field of a verdict
+//!   that says so can be overlooked. So a runner gets a value that asks one question after the other, without doing
+//!   any IO itself, and that contains the line only in the answer to the last one; the npm package asks its host the
+//!   same before it hands a command over.
+//! - **Only the user can widen what is allowed.** The gate's own table is asked first; then a user's policy may vouch
+//!   for what the table does not know. A policy that stops only adds an effect. So a project's file, which can only
+//!   stop, never makes anything run or turns a denied path into a question.
 //! - **A policy of a tool makes a verdict stricter, or answers a question in advance** (`src/tool_policy`). The verdict comes first. Work ahead
 //!   only ever gets the stricter part, inside `Gate::judge_ahead`, so that an accept judges by it as well; the answer (`Gate::said_before`) is
 //!   asked for by turns alone. Commands are compared as the simple commands that both readers of the line agree on
@@ -58,13 +60,15 @@
 //! - **A tool is judged by its declaration, the built-in ones as those of hosts** (`src/declaration`). It says which arguments are paths that are read or
 //!   changed, commands, folders or addresses, what the tool does, and how people are told of it. A tool that nobody declares is a boundary, so there is
 //!   no list of tools that may not run.
-//! - **A host vouches for its own tools, and for nothing else** (`GateContext::tools`). A built-in tool is looked up first, under each of its names, so
-//!   none can be declared away; a path that is said to be changed is judged as one whatever else is said; a command runs only by the built-in shell,
-//!   which gets the form that the gate has proven. What such a tool stages is held against the rules path by path when it has run.
-//! - **An edit that asks is asked about where it is applied.** In `default` mode a host may have edits of work ahead staged
-//!   (`AheadWrites::Ask`; the default is a boundary). Only `Gate::judge_ahead` says so, which nobody but a speculation asks; the accept of such
-//!   work answers `AsksFirst`, and the only way to a yes is through that value, for these very changes. So a host that never heard of it cannot
-//!   apply them, and what came between the question and the answer (a rule, a mode, an edit) is judged at the answer.
+//! - **A host vouches for its own tools, and for nothing else** (`GateContext::tools`). A built-in tool is looked up
+//!   first, under each of its names, so a host's declaration cannot replace it. A path that is declared as changed is
+//!   judged as such whatever else is declared. A command runs only by the built-in shell, which gets the form that
+//!   the gate proved. What a host's tool stages is checked against the rules path by path after it ran.
+//! - **An edit that asks is asked about where it is applied.** In `default` mode a host may have edits of work ahead
+//!   staged (`AheadWrites::Ask`; the default is a boundary). Only `Gate::judge_ahead` says so, which nobody but a
+//!   speculation calls. The accept of such work answers `AsksFirst`, and the only way to a yes is through that value,
+//!   for exactly these changes. So a host that does not know about it cannot apply them, and what changed between the
+//!   question and the answer (a rule, a mode, an edit) is judged again at the answer.
 
 mod call;
 mod conditional;

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PolicyOrigin {
-    /// The user, who may allow.
+    /// The user, who may also allow.
     User,
-    /// The project, which comes with a repository that may be hostile: it can only add boundaries.
+    /// The project. It comes with a repository that may be hostile, so it can only add boundaries.
     Project,
 }
 

@@ -13,20 +13,20 @@ use crate::{GateError, PolicyOrigin};
 pub(crate) use options::AllowedOption;
 use options::StoppedOption;
 
-/// Most policies of one origin.
+/// The most policies of one origin.
 const MAX_RULES: usize = 256;
 
 /// Whether a policy lets a program run or stops it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PolicyDecision {
-    /// It only reads, the user says: it runs if nothing else around it is a boundary.
+    /// The user vouches that it only reads: it runs if nothing else in the command is a boundary.
     Allow,
     /// It asks first, whatever the gate knows of it.
     Boundary,
 }
 
-/// What an allowed program may be given besides its listed words and options.
+/// What an allowed program may be given besides the listed words and options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PolicyOperands {
@@ -41,60 +41,60 @@ pub enum PolicyOperands {
 
 /// One policy, as it is written in a configuration file.
 ///
-/// An allow counts for one program: its whole text is compared after quotes and escapes are resolved, and what
-/// is not listed does not fit. A boundary is read generously: it also covers what may turn out to fit.
+/// An allow applies to one program, and only to a command in which everything is listed, compared after quotes and
+/// escapes are resolved. A boundary is compared generously: it also covers what may turn out to match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub struct PolicyRule {
-    /// The program's plain name.
+    /// The program's name, without a path.
     pub program: String,
-    /// The words that follow the name: a sub-command.
+    /// The words that must follow the name: a subcommand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
     /// For an allow: every option that may be given, as `--check`, `--format=json`, `--format=VALUE`,
     /// `--format VALUE` or `-jVALUE`. For a boundary: options of which one must be there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// For an allow: options of which each must be given, in the same forms; they need not be listed in `options` as well. One
-    /// behind a `--` does not count.
+    /// For an allow: options that must all be given, in the same forms; they need not be listed in `options` as well.
+    /// An option behind `--` does not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// For an allow: what else may be given.
+    /// For an allow: what else may be given. For a boundary, absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operands: Option<PolicyOperands>,
-    /// Whether it runs or stops.
+    /// Whether the program runs or asks.
     pub decision: PolicyDecision,
-    /// Why, for people; the verdict shows it.
+    /// The reason, for people; the verdict shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Commands that this policy must decide, checked when it is taken on.
+    /// Commands that this policy must decide. They are tried when the policy is read.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     pub matching: Vec<String>,
-    /// Commands that it must not decide.
+    /// Commands that this policy must not decide.
     #[serde(default, rename = "not_match", skip_serializing_if = "Vec::is_empty")]
     pub not_matching: Vec<String>,
 }
 
-/// Policies that have been checked: each can be held to, and its examples come out as written.
+/// Policies that were checked: each is enforceable, and its examples come out as written.
 #[derive(Clone, Default)]
 pub struct Policies {
     rules: Arc<Vec<Rule>>,
-    /// Whether a policy is noted as fitting also where the gate needs none; for the examples.
+    /// Whether to note also the policies that match a command which needs none. Only examples need this.
     checks_examples: bool,
 }
 
-/// A policy with what it compares.
+/// A policy together with what it is compared by.
 pub(crate) struct Rule {
     origin: PolicyOrigin,
-    /// Its place among those of its origin, from 1.
+    /// Its number among the policies of its origin, from 1.
     number: usize,
     source: PolicyRule,
     pub(crate) how: How,
 }
 
-/// The two decisions compare differently.
+/// What a policy is compared by; the two decisions differ in it.
 pub(crate) enum How {
-    /// The first `required` of the options must be given.
+    /// The first `required` of the options must all be given.
     Allow {
         options: Vec<AllowedOption>,
         required: usize,
@@ -113,8 +113,8 @@ impl Policies {
     ///
     /// # Errors
     ///
-    /// [`GateError::Policy`] names the first policy that cannot be held to (a project's allow, a program that no
-    /// rule can allow, an option that is none) or whose example comes out differently, with what the gate said.
+    /// [`GateError::Policy`] names the first policy that is not enforceable (an allow by a project, a program that no
+    /// policy can allow, an invalid option) or whose example comes out differently, with what the gate said.
     pub fn new(
         user: impl IntoIterator<Item = PolicyRule>,
         project: impl IntoIterator<Item = PolicyRule>,
@@ -135,7 +135,7 @@ impl Policies {
         self.rules.is_empty()
     }
 
-    /// The policies of one origin, as they were given.
+    /// The policies of one origin, as they were written.
     pub fn of(&self, origin: PolicyOrigin) -> impl Iterator<Item = &PolicyRule> {
         self.rules.iter().filter(move |rule| rule.origin == origin).map(|rule| &rule.source)
     }
@@ -144,12 +144,12 @@ impl Policies {
         self.checks_examples
     }
 
-    /// The policies about a program, each with its place among all.
+    /// The policies about a program, each with its index among all.
     pub(crate) fn about<'a>(&'a self, program: &'a str) -> impl Iterator<Item = (usize, &'a Rule)> {
         self.rules.iter().enumerate().filter(move |(_, rule)| rule.source.program == program)
     }
 
-    /// How a verdict names the policy at a place, with its reason.
+    /// The words with which a verdict names the policy at an index, and its reason.
     pub(crate) fn explain(&self, place: usize, does: &str) -> String {
         let Some(rule) = self.rules.get(place) else { return String::new() };
         match &rule.source.reason {
@@ -165,7 +165,7 @@ impl Rule {
     }
 }
 
-/// `the user's policy 2 (terraform show)`
+/// Written as in `the user's policy 2 (terraform show)`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the {}'s policy {} ({}", self.origin, self.number, self.source.program)?;

@@ -1,4 +1,4 @@
-//! Files that hold a secret by their name, which nothing touches unless its user is asked.
+//! Files whose names say that they hold a secret. Nothing touches them unless the user is asked.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,17 +9,18 @@ use headstart_workspace_path::WorkspacePath;
 /// Names under which one kind of secret is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecretFiles {
-    /// What is in them.
+    /// What the files hold.
     pub what: &'static str,
-    /// The names of files, in lower case: `*` at an end stands for any text, `a/b` for `b` in a folder `a`. One that ends in a
-    /// slash is that of a folder, too, and covers all that is below it.
+    /// The names of files, in lower case. `*` at an end stands for any text, and `a/b` for `b` in a folder `a`. A
+    /// pattern that ends in a slash also matches a folder of that name, and covers everything below it.
     pub patterns: &'static [&'static str],
 }
 
-/// All of them. The page `docs/gate.md` is written from this table.
+/// All kinds. The page `docs/gate.md` is written from this table.
 ///
-/// Left out on purpose, though secrets may be found there: what code and its settings mostly are (`config.json`, `settings.json`,
-/// `*.db`), for to ask about each of them teaches a user to agree without reading; and public keys.
+/// Two groups are left out on purpose, though they may hold secrets: files that mostly hold code or its settings
+/// (`config.json`, `settings.json`, `*.db`), because questions about each of them would teach a user to agree without
+/// reading; and public keys.
 pub const SECRET_FILES: [SecretFiles; 6] = [
     SecretFiles {
         what: "variables for programs, which hold passwords and tokens",
@@ -148,21 +149,21 @@ pub const SECRET_FILES: [SecretFiles; 6] = [
     },
 ];
 
-/// A name that ends so is a form to fill in, without the secret: `.env.example`.
+/// Endings of names of templates, which hold no secret: `.env.example`.
 pub(crate) const FORM_ENDINGS: [&str; 8] =
     [".example", ".sample", ".template", ".tmpl", ".dist", ".schema", ".defaults", ".d.ts"];
-/// These, too, and source code that is named after such a file, like `service-account.ts`.
+/// Further templates. Source code that is named after a secret file, like `service-account.ts`, is one too.
 const FORMS: [&str; 3] = ["example.env", "sample.env", "template.env"];
 const SOURCES: [&str; 20] = [
     ".rs", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".py", ".go", ".java", ".kt", ".rb", ".php", ".c",
     ".h", ".cpp", ".cs", ".swift", ".md", ".vue",
 ];
-/// What programs add to the name of a copy.
+/// What programs add to a file's name to name a copy of it.
 const COPIES: [&str; 10] = ["~", ".bak", ".backup", ".old", ".orig", ".save", ".swp", ".swo", ".tmp", "."];
 
 /// The pattern of the table that covers a path or a folder that holds it.
 ///
-/// Names are compared as file systems do that fold case, and Unicode with it: there `.ENV` opens `.env`.
+/// Names are compared without case, as some file systems do, and that includes Unicode: there `.ENV` opens `.env`.
 pub(crate) fn pattern_for(path: &WorkspacePath) -> Option<&'static str> {
     let names: Vec<_> = path.names().map(folded).collect();
     (0..names.len()).find_map(|at| {
@@ -176,10 +177,11 @@ pub(crate) fn pattern_for(path: &WorkspacePath) -> Option<&'static str> {
     })
 }
 
-/// What a name has to have for one of the patterns to cover it. Most have none of it, and are held against no pattern: whole projects are asked about.
+/// A quick check: what a name must contain for any pattern to cover it. Most names contain none of it and are not
+/// compared with the patterns, because searches ask about every file of a project.
 struct Parts {
     names: BTreeSet<&'static str>,
-    /// Each begins with a dot.
+    /// The endings; each begins with a dot.
     ends: BTreeSet<&'static str>,
     starts: Vec<&'static str>,
     within: Vec<&'static str>,
@@ -240,7 +242,7 @@ fn is_source(name: &str) -> bool {
     SOURCES.iter().any(|end| name.ends_with(end))
 }
 
-/// The name of which this one is a copy, if it is one.
+/// The name of the original, if `name` is that of a copy.
 fn original(name: &str) -> &str {
     let mut name = name.trim_end();
     while let Some(rest) =
@@ -251,7 +253,7 @@ fn original(name: &str) -> &str {
     name
 }
 
-/// In lower case, without characters that some file systems pass over.
+/// The name in lower case, without characters that some file systems ignore.
 fn folded(name: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(name);
     if text.is_ascii() {
@@ -263,7 +265,7 @@ fn folded(name: &[u8]) -> Cow<'_, str> {
     }
     let is_passed_over = |character: &char| matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let kept = text.chars().filter(|character| !is_passed_over(character));
-    // Some letters have an upper case in common only: the long s, and the sign for kelvin.
+    // A few letters have only their upper case in common with ASCII: the long s, and the sign for kelvin.
     Cow::Owned(kept.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect())
 }
 
@@ -311,7 +313,7 @@ mod tests {
             "secrets.yaml",
             "infra/terraform.tfstate",
             ".bash_history",
-            // The long s and the sign for kelvin are `s` and `k` where case is folded; a joiner is nothing.
+            // Case folding makes `s` of the long s and `k` of the sign for kelvin; a joiner is ignored.
             ".\u{17f}sh/x",
             "server.\u{212a}ey",
             ".e\u{200d}nv",

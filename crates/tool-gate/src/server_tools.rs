@@ -1,18 +1,19 @@
-//! Verdicts on tools of servers: programs of others, which see the real files and whatever else they reach.
+//! Verdicts on tools of servers: other programs, which see the real files and may reach anything else.
 
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
 
 use crate::{Declaration, Does, EffectKind, GateContext, Reason, Verdict, files};
 
-/// Most words of a call that are looked at; a call with more is for the user.
+/// The most words of a call that are looked at. A call with more asks the user.
 const MAX_WORDS: usize = 10_000;
 
-/// What stands between the words of a text in which a path may hide.
+/// What separates the words of a text. Each word may be a path.
 const BETWEEN: &[char] =
     &['"', '\'', '`', ',', ';', ':', '=', '(', ')', '[', ']', '{', '}', '<', '>', '|', '&'];
 
-/// What becomes of a call. Nothing is known of such a tool's arguments, so each text among them may be a path.
+/// The verdict on a call. The gate does not know what such a tool's arguments mean, so each text in them may be a
+/// path.
 pub(crate) fn judge(declared: &Declaration, args: &Map<String, Value>, context: &GateContext) -> Verdict {
     let mut texts = Vec::new();
     if !texts_of(args, &mut texts) {
@@ -39,7 +40,7 @@ pub(crate) fn judge(declared: &Declaration, args: &Map<String, Value>, context: 
     }
 }
 
-/// Every text of a call, names of arguments as well; `false`: there are too many.
+/// Collects every text of a call, including the names of arguments; `false` if there are too many.
 fn texts_of(args: &Map<String, Value>, texts: &mut Vec<String>) -> bool {
     let mut left: Vec<&Value> = Vec::new();
     let add = |map: &Map<String, Value>, texts: &mut Vec<String>| texts.extend(map.keys().cloned());
@@ -62,7 +63,7 @@ fn texts_of(args: &Map<String, Value>, texts: &mut Vec<String>) -> bool {
     true
 }
 
-/// A path as a server may read it: a file's address is one, and `%2e` is a dot.
+/// A text as a server may read it: a `file:` address stands for a path, and `%2e` for a dot.
 fn plain(text: &str) -> String {
     let text = text.trim();
     let text = match text.get(..7).filter(|start| start.eq_ignore_ascii_case("file://")) {
@@ -81,7 +82,7 @@ fn plain(text: &str) -> String {
     String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Why a text of a call is for the user to look at: some of it leads out of the workspace, or to what is closed.
+/// Why a text of a call asks the user: a word in it leads out of the workspace, or to something that is closed.
 fn suspicious(text: &str, context: &GateContext) -> Option<Verdict> {
     let whole = plain(text);
     let words =
@@ -108,7 +109,7 @@ fn suspicious(text: &str, context: &GateContext) -> Option<Verdict> {
     None
 }
 
-/// Whether a word that is no path inside the workspace is one outside of it, and not only a word.
+/// Whether a word that is not a path inside the workspace is a path outside of it, and not just a word.
 fn leads_out(word: &str) -> bool {
     word.starts_with('/') && 1 < word.len() || word.split('/').any(|name| name == "..")
 }

@@ -1,7 +1,7 @@
-//! Which boundaries become runs in a copy-on-write view of the workspace.
+//! Decides which boundaries become runs in a copy-on-write view of the workspace.
 //!
-//! A view holds what a command writes, so a command that only writes there, or runs programs that do, need not stop work ahead. What
-//! a view does not hold, or does not have, still does.
+//! A view keeps what a command writes, so a command that only writes to the workspace, or runs programs that do, need
+//! not stop work ahead. Whatever a view cannot keep or does not offer still stops it.
 
 pub(crate) mod needs_host;
 mod words;
@@ -13,7 +13,8 @@ use crate::shell::Findings;
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
 use words::Word;
 
-/// The walk of a command records no more effects than this: where it has so many there may be one that counts among those left out.
+/// The walk of a command records at most this many effects. If there are that many, one that matters may be among
+/// those left out, so the command stays a boundary.
 const MAX_EFFECTS: usize = 32;
 
 /// Whether a command may run in a view at all under these rules.
@@ -21,13 +22,14 @@ pub(crate) fn is_possible(context: &GateContext) -> bool {
     context.views && !context.mode.writes_nothing()
 }
 
-/// What the walk of a command knows beside its verdict.
+/// What the walk of a command found besides its verdict.
 pub(crate) struct Facts {
-    /// What it reads or writes that is closed to every command nobody was asked about.
+    /// The verdict on a path that the command reads or writes and that is closed to every command nobody was asked
+    /// about.
     closed: Option<Verdict>,
-    /// Whether programs in it were looked up, so that the policies about them were asked.
+    /// Whether programs in it were looked up, which includes asking the policies about them.
     is_judged: bool,
-    /// A program that needs the machine itself, also where quotes part its name.
+    /// A program that needs the machine itself, even if its name is written with quotes inside.
     on_host: Option<(String, (usize, usize))>,
 }
 
@@ -43,7 +45,7 @@ impl Facts {
     }
 }
 
-/// The verdict on a command of work that runs ahead where there are views; `verdict` is that without them.
+/// The verdict on a command of work that runs ahead where there are views. `verdict` is the one without them.
 pub(crate) fn instead_of_boundary(
     verdict: Verdict,
     facts: Facts,
@@ -54,7 +56,7 @@ pub(crate) fn instead_of_boundary(
         return verdict;
     }
     let words = words::words(command);
-    // The words are searched as well, because the walk stops at what it does not understand.
+    // The words are searched as well, because the walk stops at the first thing that it does not understand.
     let listed = words.iter().find(|word| needs_host::is_listed(word.name()));
     if let Some((name, span)) = facts.on_host.or(listed.map(|word| (word.name().to_owned(), word.span))) {
         return needs_host(verdict, &name, span);
@@ -75,13 +77,13 @@ pub(crate) fn instead_of_boundary(
     Verdict { decision: Decision::Shadow, ..verdict }
 }
 
-/// Whether nothing that is known of the command is more than a view holds.
+/// Whether a view holds everything that the command is known to do.
 fn is_for_a_view(verdict: &Verdict) -> bool {
     let reason = matches!(
         verdict.reason,
         Reason::Writes | Reason::Executes | Reason::NotUnderstood | Reason::Environment
     );
-    // The reason is that of one effect; each of the others may be what stops it.
+    // The verdict's reason is that of one effect, but any of the others may be more than a view holds.
     let held = |effect: &Effect| {
         matches!(
             effect.kind,
@@ -95,7 +97,7 @@ fn is_for_a_view(verdict: &Verdict) -> bool {
     reason && verdict.effects.len() < MAX_EFFECTS && verdict.effects.iter().all(held)
 }
 
-/// A file that a redirection writes and that no write ahead may touch.
+/// The verdict on a file that a redirection writes and that nothing may write ahead of the user.
 fn closed_write(path: &headstart_workspace_path::WorkspacePath, context: &GateContext) -> Option<Verdict> {
     if let Some(rule) = context.deny.matching(path) {
         let detail = format!("the command writes what the deny rule {:?} covers", rule.0);
@@ -118,7 +120,8 @@ fn needs_host(verdict: Verdict, name: &str, span: (usize, usize)) -> Verdict {
     Verdict { reason: Reason::NeedsHost, detail, effects, ..verdict }
 }
 
-/// A policy that stops at a program which was not looked up: behind another shell, in a text that is not understood, by its path.
+/// A policy that stops at a program which was not looked up: one behind another shell, in a text that is not
+/// understood, or called by its path.
 fn hidden_policy(words: &[Word<'_>], is_judged: bool, context: &GateContext) -> Option<String> {
     let hidden = words.iter().filter(|word| !is_judged || !word.is_first || word.has_folder());
     hidden.into_iter().find_map(|word| {

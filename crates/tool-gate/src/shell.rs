@@ -32,7 +32,7 @@ use table::foreign;
 pub(crate) enum Extent {
     /// This file.
     File,
-    /// Everything below this folder, or names in it that are not known.
+    /// Everything below this folder, or files in it whose names are not known.
     Below,
     /// Only the names of what is below this folder.
     Names,
@@ -46,7 +46,7 @@ pub(crate) struct Access {
     pub(crate) span: Span,
 }
 
-/// Everything there is to say of a command; without an effect it only reads.
+/// Everything known about a command. Without effects, it only reads.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) effects: Vec<Effect>,
@@ -56,7 +56,7 @@ pub(crate) struct Findings {
     /// Files that redirections write, where they are known.
     pub(crate) writes: Vec<WorkspacePath>,
     pub(crate) hardened: Option<Hardened>,
-    /// How long the text is.
+    /// The length of the text in bytes.
     pub(crate) length: usize,
     pub(crate) judged: Judged,
 }
@@ -86,7 +86,7 @@ pub(crate) fn classify(
                 return foreign(found);
             }
             let span = if refusal.limit {
-                // Nobody looked further.
+                // The text behind the limit was not looked at.
                 (floor(text, refusal.at), text.len())
             } else {
                 character_at(text, refusal.at)
@@ -121,7 +121,7 @@ fn character_at(text: &str, at: usize) -> Span {
     (start, ceil(text, start + 1))
 }
 
-/// Gives an effect a place that can be shown. What has no place of its own concerns the whole text.
+/// Gives an effect a span that can be highlighted. An effect without a span of its own concerns the whole text.
 fn place(effect: &mut Effect, text: &str) {
     let whole = (0, text.len());
     let (start, end) = effect.span.filter(|span| span.0 < span.1).unwrap_or(whole);

@@ -19,18 +19,18 @@ pub use self::session::SessionRule;
 use crate::shell::simple_commands;
 use crate::{Declaration, PolicyOrigin};
 
-/// Most rules of one origin.
+/// The most rules of one origin.
 const MAX_RULES: usize = 256;
 
-/// What becomes of the calls of a tool. They are in order: each is stricter than the one before.
+/// What becomes of the calls of a tool. Each policy is stricter than the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolPolicy {
-    /// In a turn nobody is asked. Ahead of the user nothing changes.
+    /// A turn does not ask. Ahead of the user nothing changes.
     Automatic,
-    /// The user is asked in every mode: about changes and commands, and about reads where the tool is named.
+    /// The user is asked in every mode: about changes and commands, and also about reads if the tool is named.
     Ask,
-    /// The tool is not offered, and a call of it does not run.
+    /// The tool is not offered, and calls of it do not run.
     Exclude,
 }
 
@@ -45,14 +45,14 @@ impl ToolPolicy {
     }
 }
 
-/// What one configuration file says of tools.
+/// What one configuration file says about tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolTable {
-    /// Of tools that nothing else in the file names.
+    /// For tools that nothing else in the file names.
     pub default: Option<ToolPolicy>,
-    /// By name; `*` in one stands for any text.
+    /// By name, in which `*` stands for any text.
     pub tools: Vec<(String, ToolPolicy)>,
-    /// Looked at before the names; the first that fits counts.
+    /// Rules for single calls. They are tried before the names, and the first one that matches counts.
     pub rules: Vec<ToolRule>,
 }
 
@@ -62,29 +62,29 @@ pub struct ToolTable {
 pub struct ToolRule {
     /// The tool's name; `*` stands for any text.
     pub tool: String,
-    /// Arguments by name, each with a pattern that it has to fit: `path` a glob of workspace paths, `command` the words of a simple command,
-    /// any other a text in which `*` stands for any.
+    /// Arguments by name, each with a pattern that it must match: for `path` a glob of workspace paths, for `command`
+    /// the words of a simple command, for any other a text in which `*` stands for any text.
     #[serde(default)]
     pub when: BTreeMap<String, String>,
-    /// What becomes of such a call.
+    /// What becomes of such calls.
     pub policy: ToolPolicy,
 }
 
-/// Where a table is wrong.
+/// What is wrong in a table, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct ToolPolicyError {
-    /// Who wrote it.
+    /// Whose table it is.
     pub origin: PolicyOrigin,
-    /// The entry: the name of a tool, `default`, or `rule 2.when`.
+    /// The entry: the name of a tool, `default`, or as in `rule 2.when`.
     pub place: String,
-    /// The key of the entry in the table, for whoever looks for its line.
+    /// The key of the entry in the table, for whoever searches for its line.
     pub key: String,
-    /// What is wrong with it, and what to do.
+    /// What is wrong, and what to do.
     pub problem: String,
 }
 
-/// What the user and the project say of tools, checked.
+/// What the user and the project say about tools, after checks.
 #[derive(Clone, Default)]
 pub struct ToolPolicies {
     layers: Arc<[Layer; 2]>,
@@ -108,19 +108,20 @@ struct Rule {
 }
 
 impl ToolPolicies {
-    /// Checks both tables. `known` are the names of the tools that there are besides the gate's own; a name that begins with `mcp__` or has a `*` in it may be
-    /// of a tool that comes later.
+    /// Checks both tables. `known` are the names of all tools besides the gate's own. A name that begins with `mcp__`
+    /// or contains a `*` may be that of a tool that comes later.
     ///
     /// # Errors
     ///
-    /// A project can only tighten: `automatic` in its table is an error. So is a name that nobody has, with the nearest one that there is.
+    /// A project can only tighten, so `automatic` in its table is an error. So is a name that no tool has; the error
+    /// suggests the most similar one.
     pub fn new(user: ToolTable, project: ToolTable, known: &[&str]) -> Result<Self, ToolPolicyError> {
         let user = Layer::new(user, PolicyOrigin::User, known)?;
         let layers = Arc::new([user, Layer::new(project, PolicyOrigin::Project, known)?]);
         Ok(Self { layers, session: Arc::default() })
     }
 
-    /// Whether nothing is said of any tool.
+    /// Whether nothing is said about any tool.
     pub fn is_empty(&self) -> bool {
         self.layers.iter().chain([&*self.session]).all(|layer| layer.source == ToolTable::default())
     }
@@ -130,7 +131,7 @@ impl ToolPolicies {
         &self.layers[usize::from(origin == PolicyOrigin::Project)].source
     }
 
-    /// Whether the tool is not to be offered at all.
+    /// Whether the tool is not to be offered.
     pub fn excludes(&self, tool: &str) -> bool {
         self.of_tool(tool).is_some_and(|decision| decision.policy == ToolPolicy::Exclude)
     }
@@ -160,7 +161,7 @@ impl Layer {
             }
             layer.named.push((Pattern::new(canonical(name)), name.clone(), *policy));
         }
-        // A name itself counts before a pattern of names.
+        // An exact name counts before a pattern of names.
         layer.named.sort_by_key(|(pattern, ..)| pattern.is_open());
         if MAX_RULES < source.rules.len() {
             return Err(error("rule", "rule".to_owned(), format!("there are more than {MAX_RULES} rules")));
@@ -206,12 +207,12 @@ impl Rule {
     }
 }
 
-/// Whether a tool's command is a line of the shell's: it is compared as such, and never as text.
+/// Whether a tool's command is a line for the shell, which is compared by its simple commands and never as text.
 fn runs_commands(name: &str) -> bool {
     Declaration::of_ours(name).is_some_and(Declaration::runs_commands)
 }
 
-/// Without a reader of commands no line is understood.
+/// Without the feature `shell` no line is understood.
 #[cfg(not(feature = "shell"))]
 fn simple_commands(_line: &str) -> Option<Vec<Vec<Vec<u8>>>> {
     None

@@ -13,8 +13,8 @@ pub enum Decision {
     /// It runs over the overlay: its writes are staged.
     Redirect,
     /// It runs in a copy-on-write view of the workspace, and what it wrote there is staged. Only
-    /// [`Gate::judge_ahead`](crate::Gate::judge_ahead) says so, and only where
-    /// [`GateContext::views`](crate::GateContext::views) does.
+    /// [`Gate::judge_ahead`](crate::Gate::judge_ahead) decides so, and only if
+    /// [`GateContext::views`](crate::GateContext::views) is set.
     Shadow,
     /// It does not run: the speculation stops here.
     Boundary,
@@ -32,7 +32,7 @@ impl Decision {
     }
 }
 
-/// Why; a code for programs.
+/// The reason for a verdict, as a code for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -43,10 +43,10 @@ pub enum Reason {
     StagedWrite,
     /// A write of work that runs ahead: the overlay stages it, and the user is asked before any of it is applied.
     StagedAsksFirst,
-    /// An argument is missing or of the wrong type. A read or write tool is let run, because it finds no path
+    /// An argument is missing or of the wrong type. A call of a file tool is let run, because the tool finds no path
     /// either and answers with an error that the model can act on; a shell call is a boundary.
     InvalidArgument,
-    /// Several arguments name the path, and they could differ.
+    /// Several arguments name the path, and they may differ.
     AmbiguousPath,
     /// The approval mode asks before a write.
     WriteToolNoAuto,
@@ -54,14 +54,15 @@ pub enum Reason {
     OutsideWorkspace,
     /// A path that a deny rule matches.
     DeniedPath,
-    /// A file that holds a secret by its name ([`SECRET_FILES`](crate::SECRET_FILES)): the user is asked, and nothing ahead touches it.
+    /// A file whose name says that it holds a secret ([`SECRET_FILES`](crate::SECRET_FILES)): the user is asked, and
+    /// nothing ahead touches it.
     SecretPath,
     /// A write below `.git`, where configuration and hooks name programs that run later.
     ProtectedPath,
     /// A tool that the user excludes.
     #[cfg(feature = "tool-policies")]
     ExcludedTool,
-    /// A tool of a server, of which nothing is known but what the server says.
+    /// A tool of a server, about which only the server's own words are known.
     #[cfg(feature = "tool-servers")]
     ServerTool,
     /// A tool that nobody declared to the gate.
@@ -73,26 +74,27 @@ pub enum Reason {
     Network,
     /// A command that runs a program chosen by its arguments or by the repository.
     Executes,
-    /// A command that reads outside the workspace, or where that cannot be excluded.
+    /// A command that reads outside the workspace, or may do so.
     ReadsOutside,
     /// A command that discloses the environment, or changes it for what follows.
     Environment,
-    /// A command that may read what is staged, and would see the real file instead. The engine says this.
+    /// A command that may read what is staged, and would see the real file instead. The engine gives this reason.
     ReadsStaged,
-    /// A command that a view cannot give what it needs: the network, more rights, a service of the host. The gate says this of a
-    /// program that is known for it, the engine of one that asked for it.
+    /// A command that needs something a view does not offer: the network, more rights, or a service of the host. The
+    /// gate gives this reason for a program that is known for it, the engine for one that asked for it.
     NeedsHost,
-    /// A command that wrote outside the workspace, where a view keeps nothing. The engine says this.
+    /// A command that wrote outside the workspace, where a view keeps nothing. The engine gives this reason.
     WritesOutside,
-    /// A command under which its user changed what it wrote, so that its result rests on nothing. The engine says this.
+    /// A command whose files the user changed while it ran, so that its result is worthless. The engine gives this
+    /// reason.
     ChangedMeanwhile,
-    /// A command at which a policy of the user or the project stops.
+    /// A policy of the user or the project stops at this command.
     Policy,
     /// A command that may never end.
     NonTerminating,
     /// A command that the gate does not understand.
     NotUnderstood,
-    /// A command that is too long, too deep or has too many parts to judge.
+    /// A command that is too long, too deeply nested or has too many parts to be judged.
     Limit,
 }
 
@@ -177,60 +179,62 @@ impl EffectKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Effect {
-    /// Of which kind.
+    /// Its kind.
     pub kind: EffectKind,
-    /// In a sentence.
+    /// A description in a sentence.
     pub detail: String,
-    /// Where in a shell command: byte offsets, the end not included, at the borders of characters. Every effect that comes
-    /// from the command's text has one; those of an allowed command stand in the order of the text.
+    /// Where it is in a shell command: byte offsets on character boundaries, the end not included. Every effect that
+    /// comes from the command's text has one; those of an allowed command are in the order of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<(usize, usize)>,
 }
 
-/// The form in which an allowed command must run, where the plain form could do more than read.
+/// How an allowed command must run, if it could do more than read when run as it is written.
 ///
-/// Over the executor's [clean environment](crate::clean_environment).
+/// It runs in the executor's [clean environment](crate::clean_environment).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hardened {
-    /// Variables that must be set; the many of git are one map, shared by all verdicts.
+    /// Variables that must be set. Those of git are many, so all verdicts share one map.
     pub environment: Arc<BTreeMap<String, String>>,
-    /// The command line to run instead of the one in the call; `None` where that one is right.
+    /// The command line to run instead of the one in the call; `None` if that one is right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
-    /// What has to hold where the command starts git; `None` where it does not.
+    /// What must be true if the command starts git; `None` if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) git: Option<GitNeeds>,
 }
 
 impl Hardened {
-    /// The command line in this form, to be shown or passed on; `None` where it is the one in the call. Whoever runs it takes a
-    /// [`ConditionalCommand`](crate::ConditionalCommand), which knows what has to hold first.
+    /// The command line in this form, to be shown or passed on; `None` if it is the one in the call. Whoever runs it
+    /// needs a [`ConditionalCommand`](crate::ConditionalCommand), which knows what must be checked first.
     pub fn shown(&self) -> Option<&str> {
         self.command.as_deref()
     }
 
-    /// What has to hold where the command starts git.
+    /// What must be true if the command starts git.
     pub const fn git(&self) -> Option<&GitNeeds> {
         self.git.as_ref()
     }
 }
 
-/// What no variable and no option can make git do, so that it has to be looked at right before the command runs, by
-/// [`ConditionalCommand::prove`](crate::ConditionalCommand::prove); where it does not hold, the command must not run.
+/// What no variable and no option can prevent git from doing.
+/// [`ConditionalCommand::prove`](crate::ConditionalCommand::prove) checks it right before the command runs; if it is
+/// not met, the command must not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GitNeeds {
-    /// `git version` must be at least this, major and minor: older ones do not know all variables of the
+    /// `git version` must be at least this, major and minor, because older ones do not know all variables of the
     /// [hardened form](Hardened::environment).
     pub version: (u32, u32),
     /// Folders of the workspace from which git looks for a repository; `.` is the workspace itself.
     pub folders: Vec<String>,
-    /// Files below the repository's own folder (`.git`, or what a file of that name leads to) that must not be there, or hold none of
-    /// the words `filter`, `diff`, `merge` and `[attr]`, for any repository in one of the folders or above, up to the
-    /// workspace: they can name a program of the repository's configuration, and git cannot be told to leave them out.
+    /// Files below the repository's own folder (`.git`, or what a file of that name leads to). In any repository in
+    /// one of the folders or above, up to the workspace, they must not exist, or contain none of the words `filter`,
+    /// `diff`, `merge` and `[attr]`: they can name a program of the repository's configuration, and git cannot be
+    /// told to ignore them.
     ///
-    /// Neither may such a repository's configuration have a `core.worktree` outside the workspace.
+    /// Nor may such a repository's configuration set a `core.worktree` outside the workspace.
     pub hides: Vec<String>,
 }
 
@@ -240,20 +244,20 @@ pub struct GitNeeds {
 pub struct Verdict {
     /// What becomes of the call.
     pub decision: Decision,
-    /// Why, for programs.
+    /// The reason, for programs.
     pub reason: Reason,
-    /// Why, for people.
+    /// The reason, for people.
     pub detail: String,
-    /// What the call would do; at a boundary, only what makes it one.
+    /// What the call would do. At a boundary, only the effects that make it one.
     pub effects: Vec<Effect>,
-    /// Workspace-relative paths that may be read: `.` is the whole workspace, a folder stands for all below it.
-    /// Complete for every verdict that allows; at a boundary, and of a command for a view, it may hold an operand that is written
-    /// (`sort -o`), and not all that is read.
+    /// Workspace-relative paths that may be read: `.` is the whole workspace, and a folder stands for everything
+    /// below it. The list is complete for every verdict that allows. At a boundary, and for a command in a view, it
+    /// may contain an operand that is written (`sort -o`), and may lack some that are read.
     pub reads: Vec<WorkspacePath>,
-    /// Workspace-relative paths that are written, where they are known: by a call of a file tool, and by a command's
-    /// `>`. What a program itself writes is not looked up, for that is a boundary, or shows in a view, whatever its operands are.
+    /// Workspace-relative paths that are written, if known: by a call of a file tool, and by a command's `>`. What a
+    /// program itself writes is not listed: such a command is a boundary, or the view shows what it wrote.
     pub writes: Vec<WorkspacePath>,
-    /// How the command must run, where its plain form is not enough.
+    /// How the command must run, if its plain form is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardened: Option<Hardened>,
 }
@@ -271,7 +275,7 @@ impl Verdict {
         }
     }
 
-    /// A boundary with its reason: also for an engine, which knows what is staged.
+    /// A boundary with its reason. Public for an engine, which also knows what is staged.
     pub fn boundary(reason: Reason, detail: impl Into<String>) -> Self {
         Self::new(Decision::Boundary, reason, detail)
     }

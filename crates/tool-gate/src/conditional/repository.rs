@@ -1,33 +1,33 @@
-//! What has to hold of git and of each repository that it may find from a command's folders.
+//! What must be true of git and of each repository that it may find from a command's folders.
 //!
-//! A repository whose own folder lies outside the workspace (a linked worktree, an alternate object store) is looked at as far as the
-//! executor answers; below a confinement git cannot read it.
+//! A repository whose own folder lies outside the workspace (a linked worktree, an alternate object store) is checked
+//! as far as the executor answers; a command that runs below a confinement cannot read it anyway.
 
 use super::{Probe, Probed, Probes, Unproven};
 use crate::GitNeeds;
 
-/// More folders than this are not looked through: a link or a `gitdir:` could name ever longer paths.
+/// More folders than this are not checked, because links or `gitdir:` lines could name an endless number of paths.
 const MAX_PROBES: usize = 512;
 
-/// Words that make an attribute name a program, and the start of a definition that could stand for one.
+/// Words that make an attribute name a program, and `[attr]`, which defines an attribute that may stand for one.
 const NAMES_PROGRAMS: [&[u8]; 4] = [b"filter", b"diff", b"merge", b"[attr]"];
 
-/// Why a command must not run, in words for the model.
+/// Why a command must not run, in words that the model is told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnmetNeed {
-    /// Git is older than the first version that can be kept from starting programs.
+    /// This git is older than the first version that can be kept from starting programs.
     #[error(
         "the command was not run: git here is {}.{}, and only from {}.{} on can it be kept from running programs that a repository \
          names; use other tools than git until the user has answered", found.0, found.1, least.0, least.1
     )]
     OldGit {
-        /// The version there is.
+        /// The version of this git.
         found: (u32, u32),
-        /// The first one that will do.
+        /// The first version that will do.
         least: (u32, u32),
     },
-    /// Nothing tells git's version.
+    /// The executor found no version of git.
     #[error("the command was not run: there is no git here that tells its version")]
     NoGit,
     /// A file may make git start a program.
@@ -38,7 +38,7 @@ pub enum UnmetNeed {
         /// The file, as the model knows it.
         path: String,
     },
-    /// A configuration moves the work tree, or may.
+    /// A configuration sets `core.worktree` outside the workspace, or to something that cannot be read.
     #[error(
         "the command was not run: {path} sets core.worktree, and git may read outside the workspace; use other tools than git until \
          the user has answered"
@@ -47,7 +47,7 @@ pub enum UnmetNeed {
         /// The file, as the model knows it.
         path: String,
     },
-    /// The executor cannot tell what is there.
+    /// The executor cannot tell what a path holds.
     #[error(
         "the command was not run: it cannot be told what git finds at {path}; use other tools than git until the user has answered"
     )]
@@ -57,7 +57,7 @@ pub enum UnmetNeed {
     },
 }
 
-/// Whether all of `needs` is shown to hold.
+/// Whether `probes` show all of `needs`.
 pub(super) fn check(needs: &GitNeeds, probes: &Probes) -> Result<(), Unproven> {
     match seen(probes, Probe::GitVersion)? {
         Probed::Version(major, minor) if needs.version <= (*major, *minor) => {}
@@ -68,18 +68,18 @@ pub(super) fn check(needs: &GitNeeds, probes: &Probes) -> Result<(), Unproven> {
     }
     for folder in &needs.folders {
         match seen(probes, Probe::Folder(folder.clone()))? {
-            // A link leads git to where it points.
+            // Git follows a link, so the repository is looked for where it leads.
             Probed::Folder(real) => {
                 let kept = real.split('/').any(|name| name.eq_ignore_ascii_case(".git"));
                 for above in ancestors(real) {
                     if kept {
-                        // Within `.git` a folder may be a repository itself, as a submodule's is.
+                        // A folder within `.git` may be a repository itself, as that of a submodule is.
                         check_repository(above, needs, probes)?;
                     }
                     check_dot_git(&join(above, ".git"), needs, probes)?;
                 }
             }
-            // Nothing can run there: the command fails, or the executor refuses the folder.
+            // Git starts in none of these: the command fails there, or the executor refuses the folder.
             Probed::Absent | Probed::Outside => {}
             _ => return Err(unknown(folder)),
         }
@@ -87,7 +87,8 @@ pub(super) fn check(needs: &GitNeeds, probes: &Probes) -> Result<(), Unproven> {
     Ok(())
 }
 
-/// A repository whose `.git` is this: a folder, or a file that names one, and for a linked worktree the common one besides.
+/// Checks a repository by its `.git`, which is a folder, or a file that names one. A linked worktree also has a
+/// common folder.
 fn check_dot_git(dot_git: &str, needs: &GitNeeds, probes: &Probes) -> Result<(), Unproven> {
     let mut own = dot_git.to_owned();
     if let Some(text) = text_of(dot_git, probes)?
@@ -122,7 +123,8 @@ fn check_repository(own: &str, needs: &GitNeeds, probes: &Probes) -> Result<(), 
         for tree in work_trees(&content) {
             let tree = tree.ok_or_else(refused)?;
             let inside = seen(probes, Probe::Folder(join(own, &tree)))?;
-            // A host may take an absolute path for one of its workspace.
+            // A host may answer with an absolute path for a folder of its workspace; only a relative one shows that
+            // it is inside.
             if !matches!(inside, Probed::Folder(path) if !path.starts_with('/')) {
                 return Err(refused());
             }
@@ -131,17 +133,18 @@ fn check_repository(own: &str, needs: &GitNeeds, probes: &Probes) -> Result<(), 
     Ok(())
 }
 
-/// Whether attributes could name a filter, a text conversion, a diff or a merge program of the repository's configuration.
+/// Whether attributes could name a filter, text conversion, diff or merge program of the repository's configuration.
 fn names_programs(content: &[u8]) -> bool {
     NAMES_PROGRAMS.iter().any(|word| content.windows(word.len()).any(|window| window == *word))
 }
 
-/// What a configuration gives for a key `worktree` of whichever section; `None` where it is not written plainly.
+/// The values of every key `worktree` in a configuration, whatever its section; `None` for one that is not plainly
+/// written.
 fn work_trees(text: &str) -> Vec<Option<String>> {
     let lower = text.to_ascii_lowercase();
     let places = lower.match_indices("worktree").map(|(at, name)| at + name.len());
     let value = |at: usize| {
-        // Its bytes are where they were: only ASCII letters changed.
+        // The offsets are those of the original, because lower case only changed ASCII letters.
         let rest = text.get(at..)?.trim_start_matches([' ', '\t']);
         rest.starts_with(['=', '\\']).then(|| {
             let line = rest.strip_prefix('=')?.split(['\n', '\r']).next()?.trim();
@@ -152,7 +155,7 @@ fn work_trees(text: &str) -> Vec<Option<String>> {
     places.filter_map(value).collect()
 }
 
-/// What was seen, or that it has to be looked at.
+/// The answer to a probe, or the error that it has to be looked up.
 fn seen(probes: &Probes, probe: Probe) -> Result<&Probed, Unproven> {
     match probes.0.get(&probe) {
         Some(answer) => Ok(answer),
@@ -161,12 +164,12 @@ fn seen(probes: &Probes, probe: Probe) -> Result<&Probed, Unproven> {
     }
 }
 
-/// The text of a file that may be there; a folder of that name is no file.
+/// The text of a file, empty if there is none; a folder of that name is not a file.
 fn text_of(path: &str, probes: &Probes) -> Result<Option<String>, Unproven> {
     Ok(match seen(probes, Probe::File(path.to_owned()))? {
         Probed::File(content) => match std::str::from_utf8(content) {
             Ok(text) => Some(text.to_owned()),
-            // It could name a folder that no text names.
+            // Bytes that are not UTF-8 could name a folder that no text can name.
             Err(_) => return Err(unknown(path)),
         },
         _ => None,
@@ -181,7 +184,7 @@ fn unknown(path: &str) -> Unproven {
     unmet(UnmetNeed::Unknown { path: shown(path) })
 }
 
-/// A folder of the workspace and those above it, up to the workspace.
+/// `folder` and the folders above it, up to the workspace.
 fn ancestors(folder: &str) -> impl Iterator<Item = &str> {
     let root = (folder != ".").then_some(".");
     std::iter::successors(Some(folder), |folder| folder.rsplit_once('/').map(|(above, _)| above)).chain(root)

@@ -5,25 +5,27 @@ use serde_json::{Map, Value};
 use super::{Text, is_given};
 use crate::GateError;
 
-/// An argument that means something to the gate.
+/// An argument that the gate has to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Argument {
     /// What it is.
     pub role: Role,
-    /// Its names. A call with several of them is refused: two readers of the call could each take another one.
+    /// Its names. A call that gives several of them is refused, because the gate and the tool could each take a
+    /// different one.
     pub names: Cow<'static, [Text]>,
     /// Whether it may be a list of texts.
     pub(super) may_be_list: bool,
-    /// Whether the tool answers with an error where it is absent. Where a path is, it stands for the workspace otherwise.
+    /// Whether the tool answers with an error if it is absent. A path that is not required stands for the workspace
+    /// if absent.
     pub(super) is_required: bool,
 }
 
-/// What an argument is to the gate.
+/// What the value of an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// A path that is read, whatever else the call does.
     Read,
-    /// A path that is changed where the call stages anything, and read where it does not.
+    /// A path that is changed if the call stages anything, and otherwise read.
     Changed,
     /// A pattern of paths below the path of the call.
     Pattern,
@@ -31,9 +33,9 @@ pub enum Role {
     Command,
     /// The folder in which a command runs.
     Folder,
-    /// Where it is given and not `false`, the command outlives the call.
+    /// A flag: if it is given and not `false`, the command goes on after the call.
     Outlives,
-    /// An address, which may name any place: a call that gives one reaches out of the workspace.
+    /// An address. It may name any place, so a call that gives one reaches out of the workspace.
     Address,
 }
 
@@ -44,12 +46,12 @@ impl Role {
 }
 
 impl Argument {
-    /// Whether a call has it.
+    /// Whether a call gives this argument.
     pub(super) fn is_given(&self, args: &Map<String, Value>) -> bool {
         self.names.iter().any(|name| is_given(args, name))
     }
 
-    /// The value that a call has under one of its names, with that name.
+    /// The value that a call gives under one of the names, with that name.
     fn value_in<'a>(&self, args: &'a Map<String, Value>) -> Result<Option<(&str, &'a Value)>, GateError> {
         let mut found: Option<(&str, &Value)> = None;
         for name in &*self.names {
@@ -67,7 +69,7 @@ impl Argument {
         Ok(found)
     }
 
-    /// The one text that a call gives for it.
+    /// The one text that a call gives for this argument.
     pub(super) fn text_in<'a>(&self, args: &'a Map<String, Value>) -> Result<Option<&'a str>, GateError> {
         match self.value_in(args)? {
             None => Ok(None),
@@ -78,7 +80,7 @@ impl Argument {
         }
     }
 
-    /// Adds what a call gives for it, with its role.
+    /// Adds what a call gives for this argument, with its role.
     pub(super) fn add_texts<'a>(
         &self,
         args: &'a Map<String, Value>,

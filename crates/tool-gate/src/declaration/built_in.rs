@@ -1,10 +1,10 @@
-//! The tools whose meaning the gate knows, whatever a model calls them.
+//! The tools whose meaning the gate knows, under every name that models call them by.
 
 use std::borrow::Cow;
 
 use super::{Argument, Declaration, Does, Role, Text, Words};
 
-/// All of them.
+/// All built-in tools.
 pub(super) static ALL: [&Declaration; 8] = [&READ_FILE, &GREP, &GLOB, &LS, &EDIT, &WRITE_FILE, &SHELL, &LSP];
 
 /// Reads a file.
@@ -119,7 +119,7 @@ pub static LSP: Declaration = tool(
     },
 );
 
-/// The names that models have for the path of a call.
+/// The names that models use for the path of a call.
 static PATH: [Text; 6] = [
     Cow::Borrowed("file_path"),
     Cow::Borrowed("path"),
@@ -129,11 +129,11 @@ static PATH: [Text; 6] = [
     Cow::Borrowed("dir_path"),
 ];
 
-/// The same for the folder in which a shell command runs.
+/// The names that models use for the folder in which a shell command runs.
 static FOLDER: [Text; 4] =
     [Cow::Borrowed("directory"), Cow::Borrowed("dir_path"), Cow::Borrowed("cwd"), Cow::Borrowed("workdir")];
 
-/// A path under one of its names, in words.
+/// The path of a call, for descriptions: whichever of its names the call uses.
 const FILE: &str = "{file_path|path|filePath|absolute_path}";
 
 pub(super) const fn tool(

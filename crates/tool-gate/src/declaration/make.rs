@@ -1,4 +1,4 @@
-//! How a host declares a tool of its own.
+//! Constructors with which a host declares a tool of its own.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ impl Declaration {
         Self::new(name, Does::Searches).with_paths(Role::Read, paths)
     }
 
-    /// A tool that reads, and the repository on disk as well.
+    /// A tool that reads, also the repository on disk.
     pub fn reads_repository(name: &str, paths: &[&str]) -> Self {
         Self::new(name, Does::ReadsRepository).with_paths(Role::Read, paths)
     }
@@ -25,7 +25,7 @@ impl Declaration {
         Self::new(name, Does::Edits).with_paths(Role::Changed, paths)
     }
 
-    /// A tool that stages changes.
+    /// A tool that stages changes, possibly at other paths than those that a call names.
     pub fn stages(name: &str, paths: &[&str]) -> Self {
         Self::new(name, Does::Stages).with_paths(Role::Changed, paths)
     }
@@ -35,29 +35,29 @@ impl Declaration {
         Self { at: Some(folder.to_owned().into()), ..Self::new(name, Does::Stages) }
     }
 
-    /// A tool that stages changes where a call gives `argument`.
+    /// A tool that stages changes if a call gives `argument`.
     pub fn stages_with(name: &str, argument: &str, paths: &[&str]) -> Self {
         Self::new(name, Does::StagesWith(argument.to_owned().into())).with_paths(Role::Changed, paths)
     }
 
-    /// A tool that runs a shell command, given as `command` and `directory`, and does not wait for its end.
+    /// A tool that runs a shell command, given as `command` and `directory`, and answers before that has ended.
     pub fn runs_in_background(name: &str) -> Self {
         let command = Self::new(name, Does::RunsInBackground).with(Role::Command, "command");
         command.with(Role::Folder, "directory")
     }
 
-    /// A tool that is about what runs beside the user's own turns.
+    /// A tool that starts or changes something that lives beside the user's turns.
     pub fn serves_session(name: &str) -> Self {
         Self::new(name, Does::ServesSession)
     }
 
-    /// A tool of a server: `trusted` where its user vouches that it only reads.
+    /// A tool of a server; `trusted` if its user vouches that it only reads.
     #[cfg(feature = "tool-servers")]
     pub fn of_server(name: &str, trusted: bool) -> Self {
         Self::new(name, if trusted { Does::ReadsRealFiles } else { Does::Anything })
     }
 
-    /// A tool that does this, of whose arguments none means anything to the gate yet.
+    /// A tool with this behaviour, without arguments that the gate has to know.
     pub fn new(name: &str, does: Does) -> Self {
         Self {
             name: name.to_owned().into(),
@@ -71,7 +71,7 @@ impl Declaration {
         }
     }
 
-    /// The same with a further argument that means something to the gate; a path may be a list of paths.
+    /// Adds an argument that the gate has to know. A path may be given as a list of paths.
     #[must_use]
     pub fn with(mut self, role: Role, argument: &str) -> Self {
         let names = Cow::Owned(vec![argument.to_owned().into()]);

@@ -1,5 +1,5 @@
-//! What is said of the further tools of this project. A host that has them tells the gate so ([`GateContext::tools`](crate::GateContext::tools)): until
-//! then a call of one is a call of a tool that nobody declared.
+//! Declarations of this project's other tools. A host that offers them adds these to its context
+//! ([`GateContext::tools`](crate::GateContext::tools)); otherwise a call of one is a call of an undeclared tool.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ pub static VIEW_DIFF: Declaration = tool(
 )
 .in_files_as(&["builtin_view_diff"]);
 
-/// Runs a command that outlives its call.
+/// Runs a command that goes on after its call.
 pub static RUN_IN_BACKGROUND: Declaration = tool(
     "run_in_background",
     &[],
@@ -74,7 +74,7 @@ pub static RUN_IN_BACKGROUND: Declaration = tool(
     },
 );
 
-/// What such a command has printed.
+/// Shows what a background command has printed.
 pub static COMMAND_OUTPUT: Declaration = tool(
     "command_output",
     &[],
@@ -89,7 +89,7 @@ pub static COMMAND_OUTPUT: Declaration = tool(
     },
 );
 
-/// Ends such a command.
+/// Ends a background command.
 pub static STOP_COMMAND: Declaration = tool(
     "stop_command",
     &[],
@@ -119,7 +119,7 @@ pub static CODEBASE: Declaration = tool(
     },
 );
 
-/// What the project declares, file by file.
+/// Lists what the project declares, file by file.
 pub static REPO_MAP: Declaration = tool(
     "repo_map",
     &[],
@@ -151,8 +151,9 @@ pub static REQUEST_RULE: Declaration = tool(
 )
 .in_files_as(&["builtin_request_rule"]);
 
-/// Writes a rule of the project. What it writes speaks to models from then on, so it is there only where its user's own file names it.
-// Field by field, because a `const fn` may not drop the text of `at` that it would replace.
+/// Writes a rule of the project. What it writes instructs models from then on, so the tool is only offered if its
+/// user's own configuration names it.
+// Written field by field, because a `const fn` cannot drop the text of `at` that it would replace.
 pub static CREATE_RULE: Declaration = Declaration {
     name: Cow::Borrowed("create_rule"),
     does: Does::Stages,

@@ -1,4 +1,4 @@
-//! What a policy must be before it counts.
+//! Checks that a policy is enforceable.
 
 use super::options::{AllowedOption, StoppedOption};
 use super::programs::never_allowed;
@@ -6,7 +6,7 @@ use super::{How, MAX_RULES, Policies, PolicyDecision, PolicyRule, Rule};
 use crate::gate::judge_with_policies;
 use crate::{Decision, GateContext, GateError, PolicyOrigin};
 
-/// The policies of one origin, with what they compare.
+/// Checks the policies of one origin and prepares what they are compared by.
 pub(super) fn compile(
     origin: PolicyOrigin,
     rules: impl IntoIterator<Item = PolicyRule>,
@@ -89,7 +89,7 @@ fn check_program(program: &str, allows: bool) -> Result<(), Problem> {
     }
 }
 
-/// Judges the examples of the policies from `first` on.
+/// Judges the examples of the policies from index `first` on.
 pub(super) fn examples(policies: &Policies, first: usize) -> Result<(), GateError> {
     let context = GateContext { policies: policies.clone(), ..GateContext::default() };
     for (place, rule) in policies.rules.iter().enumerate().skip(first) {
@@ -108,7 +108,7 @@ pub(super) fn examples(policies: &Policies, first: usize) -> Result<(), GateErro
     Ok(())
 }
 
-/// What the gate says of an example, where that is not what is wanted.
+/// What the gate says of an example, if that is not what the policy's author expects.
 fn disagreement(
     place: usize,
     rule: &Rule,

@@ -1,16 +1,16 @@
-//! How a policy spells an option, and what it compares to.
+//! The options that a policy lists, and how arguments are compared with them.
 
-/// What stands for any value in a policy's option.
+/// In a policy's option this stands for any value.
 const ANY_VALUE: &str = "VALUE";
 
-/// An option that an allow lists.
+/// An option in the list of an allow.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AllowedOption {
     /// This word.
     Word(String),
-    /// A word that starts so; the rest is a value.
+    /// A word that starts with this; the rest is a value.
     Attached(String),
-    /// This word, and a value as the next one; `None` is any value.
+    /// This word, followed by its value as the next word; `None` stands for any value.
     Separate(String, Option<String>),
 }
 
@@ -35,7 +35,7 @@ impl AllowedOption {
         Ok(Self::Attached(start.to_owned()))
     }
 
-    /// Whether a word, with the one behind it, is this option.
+    /// Whether `word`, together with the word behind it, is this option.
     pub(crate) fn is_given(&self, word: &str, next: Option<&[u8]>) -> bool {
         match self {
             Self::Word(own) => own == word,
@@ -47,7 +47,7 @@ impl AllowedOption {
         }
     }
 
-    /// As it is written in a policy.
+    /// The option as it is written in a policy.
     pub(crate) fn written(&self) -> String {
         match self {
             Self::Word(word) => word.clone(),
@@ -56,7 +56,7 @@ impl AllowedOption {
         }
     }
 
-    /// The name of an option whose value is a word of its own.
+    /// The name of the option, if its value is a word of its own.
     pub(crate) fn separate_name(&self) -> Option<&str> {
         match self {
             Self::Separate(name, _) => Some(name),
@@ -65,17 +65,17 @@ impl AllowedOption {
     }
 }
 
-/// An option that a boundary lists.
+/// An option in the list of a boundary.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StoppedOption {
-    /// Without dashes.
+    /// The name without dashes.
     name: String,
-    /// With this value only.
+    /// The value that makes it a boundary; `None` for any.
     value: Option<String>,
 }
 
 impl StoppedOption {
-    /// Reads the forms of an allow; any value is the same as none.
+    /// Reads the same forms as for an allow; a `VALUE` is the same as no value.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (word, value) = match AllowedOption::parse(text)? {
             AllowedOption::Word(word) => match word.split_once('=') {
@@ -92,8 +92,8 @@ impl StoppedOption {
         Ok(Self { name, value })
     }
 
-    /// Whether a word with a leading dash may be this option: whole, as its own start, in a bundle, with a value, with
-    /// one dash or two.
+    /// Whether a word with a leading dash may be this option: written out, abbreviated, in a bundle, with a value,
+    /// with one dash or two.
     pub(crate) fn may_be(&self, word: &[u8]) -> bool {
         let name = self.name.as_bytes();
         let dashes = word.iter().take_while(|byte| **byte == b'-').count();
@@ -110,12 +110,13 @@ impl StoppedOption {
         if name.starts_with(given) {
             return !value.is_some_and(other_value);
         }
-        // A letter in a bundle, or with its value attached; which letters take values nobody knows here.
+        // The letter may stand in a bundle or have its value attached. Which letters take values is not known for an
+        // arbitrary program.
         dashes == 1 && self.name.chars().count() == 1 && rest.windows(name.len()).any(|part| part == name)
     }
 }
 
-/// What every form must be.
+/// Checks what every form of an option must be.
 fn plain_option(text: &str) -> Result<(), String> {
     if !text.starts_with('-') {
         return Err("an option starts with a dash; a sub-command belongs into `words`".to_owned());

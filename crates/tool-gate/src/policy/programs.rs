@@ -2,8 +2,8 @@
 
 use crate::shell::names::listed;
 
-/// They run a program text, or the program that their arguments or the repository name: what is listed of their
-/// options says nothing of what they do.
+/// They run a program text, or a program that their arguments or the repository name, so a list of their options says
+/// nothing about what they do.
 const RUN_OTHERS: &str = "aria2c ash at awk batch bash bc bpftrace bun bunx busybox chroot chrt cpulimit csh dash dbus-run-session \
     dc deno direnv doas ed elvish emacs emacsclient env eval ex expect faketime fakeroot fd fdfind find firejail fish flock gawk gdb ghci \
     git groovy guile hyperfine ionice irb java jjs jq jshell julia jupyter ksh less lldb lldb-server ltrace lua luajit m4 man mawk \

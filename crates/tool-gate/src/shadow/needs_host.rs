@@ -1,6 +1,7 @@
-//! Programs that are of no use in a view: they ask for more rights, talk to a service of the machine, or look at it.
+//! Programs that are of no use in a view, because they ask for more rights, talk to a service of the machine, or
+//! inspect it.
 
-/// Sorted, for a search by halves.
+/// Sorted, for a binary search.
 const NEEDS_HOST: &[&str] = &[
     "adb",
     "apt",

@@ -1,18 +1,18 @@
-//! The words of a command's text, cut without any grammar: also of a text that bash would not take.
+//! Splits a command's text into words without any grammar, so that it works for texts that bash would reject.
 
 /// A word, and where it stands.
 pub(super) struct Word<'a> {
     text: &'a str,
     /// Byte offsets, the end not included.
     pub(super) span: (usize, usize),
-    /// Whether it is the first of its command, so that the gate's reader has it for a program.
+    /// Whether it is the first word of its command, where the gate's reader expects a program.
     pub(super) is_first: bool,
-    /// Whether a program can stand there: first, or behind words that start another program.
+    /// Whether a program can stand here: as the first word, or behind words that start another program.
     may_start: bool,
 }
 
 impl<'a> Word<'a> {
-    /// The name of the program that it may be: without its folder; nothing for a word that is an argument.
+    /// The name of the program that it may be, without its folder; empty for an argument.
     pub(super) fn name(&self) -> &'a str {
         if self.may_start { self.text.rsplit('/').next().unwrap_or_default() } else { "" }
     }
@@ -22,7 +22,7 @@ impl<'a> Word<'a> {
     }
 }
 
-/// Words of the shell, and programs, behind which another program stands.
+/// Words of the shell and programs that may be followed by another program.
 const STARTERS: &[&str] = &[
     "!", "bash", "builtin", "busybox", "chroot", "command", "coproc", "dash", "do", "elif", "else", "env",
     "eval", "exec", "flock", "if", "ionice", "nice", "nohup", "npx", "parallel", "setsid", "sh", "stdbuf",
@@ -47,7 +47,7 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
             if may_start && STARTERS.contains(&name) {
                 behind_starter = true;
             }
-            // Behind a starter stand its options and their values first, so every word there may be a program.
+            // Behind such a word come its options and their values, so every word there may be the program.
             may_start &= behind_starter || is_assignment;
             is_first &= is_assignment;
         }

@@ -1,14 +1,14 @@
-//! Walks a script, keeps what is known of variables and the current folder, and collects what is done.
+//! Walks a script, keeps what is known of variables and the current folder, and collects what the script does.
 //!
 //! | part | what it follows |
 //! |---|---|
-//! | `walk` | lists, pipelines, loops, branches and jumps: which state holds where |
+//! | `walk` | lists, pipelines, loops, branches and jumps: which state holds at each place |
 //! | `simple` | one command: assignments, redirections, the program and its input |
 //! | `evaluate` | words: what they become, as far as that is known |
 //! | `arithmetic`, `test` | expressions, which evaluate text once more |
 //! | `loops` | which loops cannot end |
 //! | `paths` | which files are read |
-//! | `harden` | what is inserted so that the command does no more than was proved |
+//! | `harden` | what is inserted so that the command does no more than the gate proved |
 
 mod arithmetic;
 mod evaluate;
@@ -33,16 +33,16 @@ use crate::{Effect, EffectKind, GateContext};
 use harden::Hardening;
 pub(crate) use state::{Folder, State};
 
-/// Most work, loops counted as often as they are walked. A unit is a word that is looked at, a variable that is copied,
-/// or [`BYTES_A_UNIT`] that are put together.
+/// The most work for one text. A loop counts as often as it is walked. One unit is a word that is looked at, a
+/// variable that is copied, or [`BYTES_A_UNIT`] bytes that are put together.
 const MAX_WORK: usize = 32 * 1024;
-/// Most programs that start one another, as in `env nice ls`.
+/// The most programs that start one another, as in `env nice ls`.
 const MAX_PROGRAMS: usize = 16;
-/// What a path costs that is remembered.
+/// The work that remembering a path counts for.
 const PATH_WORK: usize = 4;
 const BYTES_A_UNIT: usize = 64;
 
-/// What a script would do.
+/// Finds out what a script would do.
 pub(crate) fn analyse(
     text: &str,
     reading: &Reading,
@@ -78,23 +78,23 @@ pub(crate) fn analyse(
     };
     judge.script(&reading.script);
     if judge.substitutions.len() != reading.substitution_count && !judge.limit {
-        // Whatever the reason is: what the reader has seen must have been looked at.
+        // Everything that the reader saw must have been walked, whatever else was found.
         judge.unknown("a substitution is in a place that is not understood", (0, text.len()));
     }
     judge.findings()
 }
 
-/// What a `read` does with the blanks at the ends of a line.
+/// What a `read` does with blanks at the ends of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineEnds {
-    /// It keeps them: `IFS=` is there.
+    /// It keeps them, because `IFS=` stands before it.
     Kept,
-    /// It takes them off, unless `IFS=` is inserted here.
+    /// It removes them, unless `IFS=` is inserted at this offset.
     Cut(usize),
     Unknown,
 }
 
-/// What is known while a script is walked.
+/// What is known while a script is walked, and what was found so far.
 pub(crate) struct Judge<'a> {
     pub(crate) context: &'a GateContext,
     text: &'a str,
@@ -104,35 +104,36 @@ pub(crate) struct Judge<'a> {
     writes: Vec<WorkspacePath>,
     limit: bool,
     work: usize,
-    /// How many programs are being judged, each started by the one before.
+    /// How many programs are being judged inside one another, each started by the one before.
     programs: usize,
-    /// What [`accesses`](Self::accesses) holds.
+    /// The content of [`accesses`](Self::accesses), to keep it free of repetitions.
     known_paths: BTreeSet<(WorkspacePath, Extent)>,
-    /// Loops of which it is known whether they end: that does not change from walk to walk.
+    /// Loops that were judged already: whether a loop ends does not change from walk to walk.
     judged_loops: BTreeSet<Span>,
-    /// How many lists the one that is walked stands in.
+    /// How many lists enclose the one that is walked.
     depth: usize,
     pub(crate) state: State,
-    /// The states at jumps out of the body of the loop that is walked, and whether they may leave further loops.
+    /// The states at jumps out of the body of the loop that is walked, each with whether the jump may leave enclosing
+    /// loops too.
     jumps: Vec<(State, bool)>,
-    /// The states where an expansion may fail, which ends everything up to the next line.
+    /// The states in which an expansion may fail, which ends everything up to the next line.
     failures: Vec<State>,
-    /// Where a `cd` that fails leaves the shell.
+    /// The folders in which a failing `cd` leaves the shell.
     pub(crate) failed_folders: Option<Vec<Folder>>,
     /// What is known of the lines that the current command reads from a pipe.
     pub(crate) input: Value,
     /// What the command before this one in a pipeline prints.
     pub(crate) piped: Option<Printed>,
-    /// What the last command prints, and where a filter could be inserted behind it.
+    /// What the last command prints, and where a filter can be inserted behind it.
     pub(crate) printed: Option<Printed>,
     printed_end: usize,
-    /// Whether the current program may read its standard input, and leave it anywhere in a line.
+    /// Whether the current program may read its standard input, and stop anywhere within a line.
     pub(crate) reads_input: bool,
     line_ends: LineEnds,
     hardening: Hardening,
-    /// The substitutions that were walked, by their address.
+    /// The substitutions that were walked, by their addresses.
     substitutions: BTreeSet<*const Script>,
-    /// Which commands there are, and which policies decided.
+    /// The commands that were judged, and the policies that decided about them.
     pub(super) judged: Judged,
 }
 
@@ -149,24 +150,24 @@ impl Judge<'_> {
         self.refuse(EffectKind::Unknown, detail, span);
     }
 
-    /// Counts work; `false` when there is too much of it, and then nothing is looked at any more.
+    /// Counts work. `false` if the limit is reached, and then nothing is looked at any more.
     pub(crate) fn spend(&mut self, units: usize, span: Span) -> bool {
         self.work = self.work.saturating_add(units);
         if MAX_WORK < self.work && !self.limit {
             self.limit = true;
-            // First of all effects, so that it is the reason that is told.
+            // This effect comes first, because the first one is the reason that the user is told.
             let detail = "there is too much to walk through".to_owned();
             self.effects.insert(0, Effect { kind: EffectKind::Unknown, detail, span: Some(span) });
         }
         !self.limit
     }
 
-    /// Whether a limit stopped the judgement; what is found from then on changes nothing.
+    /// Whether a limit stopped the judgement. What is found after that changes nothing.
     pub(crate) fn is_limited(&self) -> bool {
         self.limit
     }
 
-    /// Judges a program with so many words, unless that is too much.
+    /// Judges a program with this many words, unless that exceeds the limit of work.
     pub(crate) fn start(&mut self, words: usize, span: Span, judge: impl FnOnce(&mut Self)) {
         self.programs += 1;
         if MAX_PROGRAMS < self.programs {
@@ -178,14 +179,15 @@ impl Judge<'_> {
         self.programs -= 1;
     }
 
-    /// A copy of what is known here.
+    /// A copy of the current state, counted as work.
     fn saved(&mut self) -> State {
         self.spend(self.state.variables.len(), (0, self.text.len()));
         self.state.clone()
     }
 
     fn findings(mut self) -> Findings {
-        // What is added between backquotes may have commas, and bash takes those between braces for the braces' own.
+        // An insertion between backquotes may contain commas, and bash takes commas between braces for a brace
+        // expansion.
         if self.hardening.changes_text() && self.text.contains('{') && self.text.contains('`') {
             let all = (0, self.text.len());
             self.unknown("braces and backquotes: its hardened form could mean something else", all);

@@ -1,4 +1,4 @@
-//! What a user's or project's policies say of one command, beside the table.
+//! Applies the user's and the project's policies to one command, beside the table.
 
 use super::analyse::Judge;
 use super::table::{self, Caller};
@@ -7,13 +7,14 @@ use super::{Extent, Span};
 use crate::policy::{AllowedOption, How, PolicyOperands, Rule};
 use crate::{Effect, EffectKind};
 
-/// Judges one command by the table; what the table does not know an allow may vouch for, and a boundary stops in any case.
+/// Judges one command by the table. An allow may vouch for what the table does not know; a boundary stops in any
+/// case.
 pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     let before = judge.effects.len();
     judge.judged.count += 1;
     let judged = judge.judged.count;
     table::judge_by_table(judge, name, span, args, caller);
-    // What a wrapper starts was judged on its own.
+    // What a wrapper starts has been judged by itself.
     if judged == judge.judged.count && !judge.is_limited() {
         let from_table = judge.effects.split_off(before);
         allow(judge, name, span, args, from_table);
@@ -21,7 +22,8 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg],
     stop(judge, name, span, args);
 }
 
-/// Stops at the command where a boundary covers it. Whatever else is known stays known: a boundary only adds.
+/// Stops at the command if a boundary covers it. Nothing else that is known of the command is dropped, because a
+/// boundary only adds.
 pub(super) fn stop(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) {
     let policies = &judge.context.policies;
     for (place, rule) in policies.about(name) {
@@ -37,7 +39,7 @@ pub(super) fn stop(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) 
     }
 }
 
-/// Whether the sub-command may be the one of the policy. Behind an option any word may be that option's value.
+/// Whether the subcommand may be the one of the policy. Behind an option any word may be that option's value.
 fn has_words(rule: &Rule, args: &[Arg]) -> bool {
     let mut args = args.iter();
     let mut skips = false;
@@ -47,7 +49,7 @@ fn has_words(rule: &Rule, args: &[Arg]) -> bool {
             match arg.bytes() {
                 Some(bytes) if bytes == word.as_bytes() => break,
                 Some(bytes) => skips |= bytes.starts_with(b"-"),
-                // It may be the word, or several.
+                // A word that is not known may be the subcommand, or several words.
                 None => return true,
             }
             if !skips {
@@ -58,14 +60,15 @@ fn has_words(rule: &Rule, args: &[Arg]) -> bool {
     true
 }
 
-/// Leaves `from_table`, what the table has against the command, out where an allow vouches for it.
+/// Judges a command by an allow. `from_table` is what the table objects to; objections that the allow vouches for are
+/// left out.
 fn allow(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], from_table: Vec<Effect>) {
     let context = judge.context;
     if from_table.is_empty() && !context.policies.checks_examples() {
         return;
     }
     let mut against = Vec::new();
-    // Only what the table does not know can be vouched for: a program that writes does not stop writing.
+    // A policy can only vouch for what the table does not know: a program that writes does not stop writing.
     let open = |effect: &Effect| {
         effect.kind == EffectKind::Unknown
             || (effect.kind == EffectKind::Executes && table::is_said_to_run_others(name))
@@ -83,7 +86,7 @@ fn allow(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], from_table
                     return;
                 }
                 judge.read_workspace(Extent::Below, span);
-                // Of a program that only a policy vouches for, nobody knows what it prints or reads.
+                // If a program runs only because a policy vouches for it, nobody knows what it prints or reads.
                 judge.printed = None;
                 judge.reads_input = true;
                 judge.judged.vouched += 1;
@@ -104,7 +107,7 @@ fn note(places: &mut Vec<usize>, place: usize) {
     }
 }
 
-/// Compares a command with what an allow lists.
+/// Compares a command with the lists of an allow.
 struct Fitting<'a> {
     options: &'a [AllowedOption],
     required: &'a [AllowedOption],
@@ -113,7 +116,7 @@ struct Fitting<'a> {
 }
 
 impl Fitting<'_> {
-    /// Whether every argument is listed; what is in the way is recorded.
+    /// Whether every argument is listed. What is not is recorded as an effect.
     fn fits(&self, judge: &mut Judge<'_>, rule: &Rule, args: &[Arg]) -> bool {
         let words = rule.words();
         let same = |(arg, word): (&Arg, &String)| arg.is(word);
@@ -126,7 +129,7 @@ impl Fitting<'_> {
         while let Some(arg) = rest.next() {
             let not_listed = |what: &str| format!("{rule} does not list {what}");
             if arg.dash {
-                // A version of the program may know more options than its user does.
+                // The argument could be an option that the user who wrote the policy does not know.
                 let Some(text) = arg.text() else {
                     judge
                         .unknown(format!("a word that may be an option, and {}", not_listed("it")), arg.span);
@@ -155,7 +158,7 @@ impl Fitting<'_> {
         missing.is_empty()
     }
 
-    /// Whether an option is listed; its value is taken from `rest`.
+    /// Whether an option is listed. Its value is taken from `rest`.
     fn option<'a>(
         &self,
         judge: &mut Judge<'_>,
@@ -170,7 +173,7 @@ impl Fitting<'_> {
             self.options.iter().filter(|option| option.separate_name() == Some(text)).peekable();
         if separate.peek().is_some() {
             let Some(value) = rest.next() else { return false };
-            // Where a version takes no value here, this would be an option or several words of its own.
+            // If a version of the program takes no value here, this would be an option, or several words, of its own.
             if value.dash || value.many {
                 return false;
             }
@@ -184,7 +187,7 @@ impl Fitting<'_> {
             return listed && (exact || self.data(judge, value));
         }
         let attached = self.options.iter().find_map(|option| match option {
-            // Behind a letter nothing means that the next word is the value.
+            // A letter whose value would be attached, but without one: nothing says that the next word is the value.
             AllowedOption::Attached(start) if text.len() == start.len() && !start.ends_with('=') => None,
             AllowedOption::Attached(start) => text.starts_with(start).then_some(start.len()),
             _ => None,
@@ -192,7 +195,7 @@ impl Fitting<'_> {
         attached.is_some_and(|length| self.data(judge, &arg.without(length)))
     }
 
-    /// Whether a text names nothing outside the workspace, nor a file of further arguments.
+    /// Whether a text names nothing outside the workspace, and no file with further arguments.
     fn data(&self, judge: &mut Judge<'_>, arg: &Arg) -> bool {
         let Some(bytes) = arg.bytes() else {
             if arg.prefix.first().is_none_or(|first| *first == b'@') {

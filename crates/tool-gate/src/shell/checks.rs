@@ -1,4 +1,4 @@
-//! What the parts of the gate promise of every text, for [`fuzzing`](crate::fuzzing).
+//! Checks of the gate's parts for arbitrary texts, for [`fuzzing`](crate::fuzzing).
 
 use super::cross_check::check_plain;
 use super::read::{Reading, read};
@@ -18,7 +18,7 @@ pub(crate) fn awk(program: &[u8]) -> bool {
     table::check_awk(program)
 }
 
-/// Reads twice, looks at every span, and compares the reading of a plain text.
+/// Reads a text twice, checks every span, and compares both readings if it is plain.
 pub(crate) fn parse(text: &str) {
     match (read(text), read(text)) {
         (Err(first), Err(second)) => {

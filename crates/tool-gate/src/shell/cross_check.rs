@@ -1,7 +1,8 @@
-//! The second opinion: another reading of the same text, mostly tree-sitter's.
+//! Reads the same text a second time by other means, mostly with tree-sitter's grammar, and compares.
 //!
-//! Our own reader decides what a text means. It is small and refuses what it does not know, but it is one reading;
-//! a text on which the grammar of the field does not agree is a boundary. A [plain] text needs no grammar.
+//! Our own reader decides what a text means. It is small and refuses what it does not know, but it may be wrong where
+//! it believes to know. So a text on which the widely used grammar disagrees with it is a boundary. A [plain] text
+//! needs no grammar.
 
 mod plain;
 
@@ -13,16 +14,17 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 use super::Span;
 use super::read::Reading;
 
-/// How often the parser may report progress before it is stopped; it reports after a fixed number of operations.
+/// How often the parser may report progress before it is stopped. It reports after a fixed number of operations.
 ///
-/// A report stands for about 20 µs, and for about 40 bytes of a text.
+/// One report stands for about 20 µs of work, or 40 bytes of a text.
 const MAX_PROGRESS: usize = 256;
-/// The text is handed out in pieces of so many bytes, so that reading the same bytes again and again is seen.
+/// The size in bytes of the pieces in which the parser gets the text. Counting pieces reveals a parser that reads the
+/// same bytes again and again.
 const CHUNK: usize = 512;
-/// How often the parser may ask for a piece: so often for any text, and so often for each piece of it.
+/// How often the parser may ask for a piece: a fixed number for any text, and this often for each piece of it.
 const MAX_READS: (usize, usize) = (64, 8);
 
-/// Named kinds of node that our reader has a counterpart for.
+/// Named kinds of nodes for which our reader has a counterpart.
 const KINDS: [&str; 51] = [
     "program",
     "command",
@@ -86,7 +88,7 @@ const MORE_KINDS: [&str; 7] = [
     "unset_command",
 ];
 
-/// Keywords and operators that our reader has a counterpart for; other anonymous nodes must be bare punctuation.
+/// Keywords and operators for which our reader has a counterpart. Other anonymous nodes must be bare punctuation.
 const WORDS: [&str; 20] = [
     "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until", "case", "esac", "Q",
     "U", "u", "L", "``", "export", "unset",
@@ -95,14 +97,14 @@ const WORDS: [&str; 20] = [
 /// What the second reading says of a text with an error in it.
 const FINDS_ERROR: &str = "the second reading of the command finds an error";
 
-/// What a kind of node is to the comparison.
+/// What a kind of node means to the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nobody vouches for it.
+    /// Our reader has no counterpart.
     Unknown,
-    /// A counterpart is known, and not counted.
+    /// Our reader has a counterpart, which is not counted.
     Known,
-    /// It starts a command.
+    /// The node starts a command.
     Command,
     Redirect,
     Substitution,
@@ -129,16 +131,16 @@ impl Kind {
 #[derive(Default)]
 pub(crate) struct CrossCheck {
     parser: Option<Parser>,
-    /// By the number that the grammar gives a kind of node.
+    /// The kinds of nodes, by the numbers that the grammar gives them.
     kinds: Vec<Kind>,
 }
 
-/// Why the second reading is no help, and where.
+/// Why the second reading does not confirm the first, and where.
 #[derive(Debug)]
 pub(crate) struct Doubt {
     pub(crate) detail: &'static str,
     pub(crate) span: Span,
-    /// Whether a limit was the reason.
+    /// Whether a limit was the reason, and not the text.
     pub(crate) limit: bool,
 }
 
@@ -149,7 +151,8 @@ impl Doubt {
 }
 
 impl CrossCheck {
-    /// Whether the second reading of `text` is without doubt, and sees the same commands, redirections and substitutions.
+    /// Checks that the second reading of `text` finds no error, and sees the same commands, redirections and
+    /// substitutions.
     pub(crate) fn agrees(&mut self, text: &str, reading: &Reading) -> Result<(), Doubt> {
         let seen = match plain::read(text) {
             Some(seen) => seen,
@@ -209,7 +212,8 @@ impl CrossCheck {
         let (mut progress, mut lost) = (0_usize, false);
         let mut watch = |state: &ParseState| {
             progress += 1;
-            // Once it is lost it tries everything, for a tree that nobody looks at.
+            // Once the text has an error, the parser tries every repair for a tree that nobody looks at, so it is
+            // stopped.
             lost = state.has_error();
             let stop = lost || MAX_PROGRESS < progress || exhausted();
             if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -217,12 +221,12 @@ impl CrossCheck {
         let options = ParseOptions::new().progress_callback(&mut watch);
         let mut read = |at: usize, _| {
             reads.set(reads.get() + 1);
-            // Where the text seems to end, no scan goes on.
+            // An empty piece tells the parser that the text has ended, which stops every scan.
             if exhausted() { &[] } else { bytes.get(at..bytes.len().min(at + CHUNK)).unwrap_or_default() }
         };
         let tree = parser.parse_with_options(&mut read, None, Some(options)).filter(|_| !exhausted());
         if tree.is_none() {
-            // What a stopped parse left behind must not colour the next one.
+            // Whatever a stopped parse left behind must not influence the next one.
             parser.reset();
         }
         tree.ok_or_else(|| if lost { Doubt::new(FINDS_ERROR, whole) } else { stopped() })
@@ -251,7 +255,7 @@ impl CrossCheck {
             if cursor.goto_first_child() {
                 continue;
             }
-            // A leaf: what lies between it and the one before belongs to no node, and must be blank.
+            // At a leaf: the text between it and the leaf before belongs to no node, so it must be blank.
             let (start, end) = (node.start_byte(), node.end_byte());
             if covered < start && !is_blank(&text[covered..start]) && !within_text(node) {
                 return Err(left_out((covered, start)));
@@ -270,10 +274,10 @@ impl CrossCheck {
     }
 }
 
-/// What a second reading shows, to be compared.
+/// What a second reading sees, to be compared with the first.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
-    /// In their order.
+    /// The offsets at which commands start, in order.
     command_starts: Vec<usize>,
     redirects: usize,
     substitutions: usize,
@@ -284,7 +288,7 @@ fn sorted(mut starts: Vec<usize>) -> Vec<usize> {
     starts
 }
 
-/// Where the first node is that is an error, or that is missing.
+/// The place of the first node that is an error or is missing.
 fn first_error(root: Node<'_>) -> Span {
     let mut node = root;
     loop {
@@ -297,14 +301,14 @@ fn first_error(root: Node<'_>) -> Span {
     }
 }
 
-/// The parts of a string and of a here-document's body: text between expansions has no node of its own there.
+/// Whether a node lies in a string or a here-document's body, where text between expansions has no node of its own.
 fn within_text(node: Node<'_>) -> bool {
     let mut part = node;
     while let Some(parent) = part.parent() {
         if matches!(parent.kind(), "string" | "heredoc_body") {
             return true;
         }
-        // Only the first leaf of an expansion has the text before the expansion before it.
+        // Only the first leaf of an expansion is preceded by text of the string.
         if parent.start_byte() != node.start_byte() {
             return false;
         }
@@ -324,8 +328,8 @@ fn is_blank(bytes: &[u8]) -> bool {
     }
 }
 
-/// A plain text is read as our reader and the grammar read it, if they do. Of several lines the grammar takes some for
-/// one: `a|b|c`, a newline and `d||e` are three commands to it, and five to bash.
+/// Checks that our reader, the reader of plain texts and the grammar agree on a plain text. With several lines the
+/// grammar is sometimes wrong: in `a|b|c`, a newline and `d||e` it sees three commands, where bash runs five.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn check_plain(text: &str, reading: &Reading) {
     let Some(plain) = plain::read(text) else { return };
@@ -387,7 +391,7 @@ mod tests {
         for text in ["ls (", "ls; }", "function f { ls; }", "declare a", "select x in a; do ls; done"] {
             assert!(CrossCheck::default().agrees(text, &reading).is_err(), "{text}");
         }
-        // After a stopped or failed parse the next text is read as ever.
+        // After a stopped or failed parse the next text must be read as usual.
         let mut cross_check = CrossCheck::default();
         assert!(cross_check.agrees("ls (", &reading).is_err());
         assert!(cross_check.agrees("ls", &reading).is_ok());

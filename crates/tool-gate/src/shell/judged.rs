@@ -1,4 +1,4 @@
-//! Which commands a text holds, and who decided about them.
+//! Which commands a text contains, and who decided about them.
 
 use std::collections::BTreeSet;
 
@@ -6,33 +6,33 @@ use super::value::Arg;
 use super::{Access, Span};
 use crate::shadow::needs_host;
 
-/// The commands of a text that were judged, and the policies that decided about them, by their places.
+/// The commands of a text that were judged, and the policies that decided about them, by index.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
-    /// Where they stand; what a wrapper starts is part of it.
+    /// The spans of the commands; what a wrapper starts is part of the wrapper's.
     pub(crate) commands: Vec<Span>,
-    /// The programs that the shell or one of them starts, or that are commands of the shell's own, by their names.
+    /// The names of the programs that the shell or one of them starts; some may be built into the shell.
     pub(crate) programs: BTreeSet<String>,
-    /// The first program, as the shell spells it, that needs the machine itself ([`needs_host`]).
+    /// The first program that needs the machine itself ([`needs_host`]), as the shell spells it.
     pub(crate) on_host: Option<(String, Span)>,
     pub(crate) allowed: Vec<usize>,
     pub(crate) stopped: Vec<usize>,
-    /// Those that would have allowed what needs none; only examples are judged so.
+    /// Policies that would have allowed a command which needed none. Only examples are judged so.
     pub(crate) unneeded: Vec<usize>,
-    /// What a deny rule covers and a command names.
+    /// Paths that the commands name and a deny rule covers.
     pub(crate) closed: Vec<Access>,
-    /// What holds a secret by its name and is named as a part of what a repository keeps (`HEAD:.env`).
+    /// Paths of secrets that the commands name as content of a repository (`HEAD:.env`).
     pub(crate) kept: Vec<Access>,
-    /// Whether one of them may take the shell to another folder.
+    /// Whether one of the commands may change the shell's folder.
     pub(crate) leaves_folder: bool,
-    /// How many there are, with those that wrappers start.
+    /// How many commands there are, including those that wrappers start.
     pub(super) count: usize,
-    /// How often a policy vouched for one.
+    /// How often a policy vouched for a command.
     pub(super) vouched: usize,
 }
 
 impl Judged {
-    /// Remembers a command by its program, where that stands, and its arguments.
+    /// Notes a command by its program, the span of its name, and its arguments.
     pub(super) fn command(&mut self, program: &str, name: Span, args: &[Arg]) {
         if !self.programs.contains(program) {
             self.programs.insert(program.to_owned());
@@ -47,7 +47,7 @@ impl Judged {
         }
     }
 
-    /// How many policies vouched for a command, counted as often as they did.
+    /// How often policies have vouched for a command so far.
     pub(super) fn allowed_so_far(&self) -> usize {
         self.vouched
     }

@@ -1,26 +1,26 @@
-//! Lists of names as one text, the names apart by blanks: the tables are easier to read so, and smaller.
+//! Lists of names as one text, separated by blanks: easier to read in the tables than arrays, and smaller.
 
 /// Whether `name` is one of the names in `list`.
 pub(crate) fn listed(list: &str, name: &str) -> bool {
     marks(list, name, |one, other| one == other).any(|mark| mark == b' ')
 }
 
-/// [`listed`], whatever the case of the letters.
+/// As [`listed`], ignoring case.
 pub(crate) fn listed_in_any_case(list: &str, name: &str) -> bool {
     marks(list, name, <[u8]>::eq_ignore_ascii_case).any(|mark| mark == b' ')
 }
 
-/// The character behind `name` of each entry that starts so; a blank where it is the whole entry.
+/// The character behind `name` in each entry that starts with it; a blank if it is the whole entry.
 pub(crate) fn marks_behind(list: &str, name: &str) -> impl Iterator<Item = u8> {
     marks(list, name, |one, other| one == other)
 }
 
-/// This runs for each word of a command over tables of hundreds of names, so it looks at bytes, and at a whole name only
-/// where the first letter is right.
+/// This runs for each word of a command over tables of hundreds of names, so it looks at bytes, and compares a whole
+/// name only if its first letter is right.
 fn marks(list: &str, name: &str, same: fn(&[u8], &[u8]) -> bool) -> impl Iterator<Item = u8> {
     let (list, name) = (list.as_bytes(), name.as_bytes());
     let first = name.first().map_or(0, u8::to_ascii_lowercase);
-    // A name with a blank is none, even if it is two that stand side by side.
+    // A name that contains a blank is in no list, even if its two parts stand side by side.
     let mut at = if name.contains(&b' ') { list.len() } else { 0 };
     std::iter::from_fn(move || {
         while let Some(byte) = list.get(at) {

@@ -1,4 +1,4 @@
-//! Options as GNU programs and their like read them: bundled, attached, separate, `--`.
+//! Options as GNU programs and similar ones read them: bundled, attached, separate, ended by `--`.
 
 use super::analyse::Judge;
 use super::names::{listed, marks_behind};
@@ -9,24 +9,24 @@ use crate::EffectKind;
 /// What a program does with its operands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Operands {
-    /// There can be none.
+    /// There are none.
     None,
     /// Text.
     Data,
-    /// Files, read; at most so many.
+    /// Files that are read; at most this many.
     Files(usize),
-    /// Folders or files, read with all that is below them.
+    /// Folders or files that are read with everything below them.
     Trees,
-    /// Folders or files of which names are told; the current folder if there is none.
+    /// Folders or files whose names are listed; the current folder if there is none.
     Names,
-    /// A logic of the program's own.
+    /// The program's own code looks at them.
     Custom,
 }
 
 /// Any number of files.
 pub(crate) const FILES: Operands = Operands::Files(usize::MAX);
 
-/// What the gate knows of a program. Options that are not listed are boundaries.
+/// What the gate knows of a program. An option that is not listed is a boundary.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "a table of independent properties")]
 pub(crate) struct Spec {
@@ -35,23 +35,24 @@ pub(crate) struct Spec {
     pub(crate) flags: &'static str,
     /// Short options with a value that is plain data.
     pub(crate) values: &'static str,
-    /// Short options whose value may only be attached, and may be missing.
+    /// Short options whose value may only be attached, and may be absent.
     pub(crate) attached: &'static str,
-    /// Long options, separated by blanks: `name`, `name=` with a value, `name?` with a value that may be attached.
+    /// Long options, separated by blanks: `name` without a value, `name=` with one, `name?` with one that may be
+    /// attached.
     pub(crate) long: &'static str,
     /// Options whose value is a file that is read: `f file`.
     pub(crate) reads: &'static str,
-    /// Options that do more than read: which, what, and in words.
+    /// Options that do more than read: names, kind of effect, and description.
     pub(crate) refuses: &'static [(&'static str, EffectKind, &'static str)],
     pub(crate) operands: Operands,
-    /// `-5` is a number of lines.
+    /// Whether `-5` is allowed, as a number of lines.
     pub(crate) digits: bool,
-    /// No option of the program, known or not, does more than read. Then an argument that may turn out to be
-    /// an option does no harm.
+    /// Whether no option of the program, listed or not, does more than read. Then an argument that may turn out to be
+    /// an option is harmless.
     pub(crate) tame: bool,
-    /// The first operand ends the options.
+    /// Whether the first operand ends the options.
     pub(crate) stops: bool,
-    /// The start of a long option's name stands for it where it is the start of no other.
+    /// Whether a long option may be abbreviated to a start that no other one has.
     pub(crate) abbreviates: bool,
 }
 
@@ -77,7 +78,7 @@ impl Spec {
 /// An option that was given.
 #[derive(Debug)]
 pub(crate) struct Given {
-    /// The letter, or the long name.
+    /// The letter or the long name.
     pub(crate) name: String,
     pub(crate) value: Option<Arg>,
 }
@@ -96,7 +97,7 @@ impl Parsed {
         self.options.iter().any(|given| names.contains(&given.name.as_str()))
     }
 
-    /// Whether a program that reads its operands leaves the standard input alone.
+    /// Whether the program does not read its standard input because it reads files instead.
     pub(crate) fn leaves_input(&self) -> bool {
         let values = self.options.iter().filter_map(|given| given.value.as_ref());
         self.operands.iter().any(Arg::is_a_file) && !self.operands.iter().chain(values).any(Arg::may_be_input)
@@ -110,7 +111,8 @@ enum Kind {
     Reads,
 }
 
-/// Reads the arguments by `spec`; what it does not know is refused. Files named by options are read.
+/// Reads the arguments by `spec`. What the spec does not know is refused; files that options name are recorded as
+/// read.
 pub(crate) fn parse(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg]) -> Parsed {
     let mut parsed = Parsed::default();
     let mut rest = args.iter();
@@ -144,7 +146,7 @@ pub(crate) fn parse(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg]) -> Parsed 
     parsed
 }
 
-/// Parses, and reads the operands as the table says.
+/// Parses the arguments, and records the operands as read as the spec says.
 pub(crate) fn judge(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg], span: Span) -> Parsed {
     let parsed = parse(judge, spec, args);
     let read_all = |judge: &mut Judge<'_>, extent| {
@@ -181,20 +183,20 @@ pub(crate) fn judge(judge: &mut Judge<'_>, spec: &Spec, args: &[Arg], span: Span
     parsed
 }
 
-/// An argument of which only the start is known.
+/// Reads an argument of which only the start is known.
 fn parse_unknown(judge: &mut Judge<'_>, spec: &Spec, arg: &Arg, parsed: &mut Parsed) {
     let meant = arg.prefix.starts_with(b"-");
     if meant && parsed.operands_only {
         judge.unknown("an option behind an argument that could be one", arg.span);
     }
-    // Each name that a wild card stands for starts with the same option.
+    // All names that a wildcard stands for start with the same option.
     if let Some((name, length)) = attached_value(spec, &arg.prefix).filter(|_| arg.dash) {
         let value = arg.without(length);
         given(judge, spec, name, Some(value), parsed);
         return;
     }
     if arg.dash {
-        // Some of its options reach further than the operands.
+        // An option that takes a file, or does more than read, would reach further than an operand does.
         let reaches = !spec.reads.is_empty() || !spec.refuses.is_empty();
         if !spec.tame || (reaches && meant) || (arg.escapes && !spec.reads.is_empty()) {
             judge.unknown("an argument that is not known before it runs could be an option", arg.span);
@@ -208,7 +210,7 @@ fn parse_unknown(judge: &mut Judge<'_>, spec: &Spec, arg: &Arg, parsed: &mut Par
     parsed.operands.push(arg.clone());
 }
 
-/// The option to which the unknown rest of an argument is a value, and how long it is with its dashes.
+/// The option to which the unknown rest of an argument is the value, and its length with its dashes.
 fn attached_value(spec: &Spec, prefix: &[u8]) -> Option<(String, usize)> {
     let text = std::str::from_utf8(prefix).ok()?;
     if let Some(long) = text.strip_prefix("--") {
@@ -298,21 +300,21 @@ fn separate_value(
     match value {
         None => judge.unknown("an option without its value", arg.span),
         Some(value) if spec.tame && (!value.many || value.number) => {}
-        // What it becomes besides the value is an option or an operand.
+        // Words besides the value are options, all harmless here, or operands.
         Some(value) if spec.tame && !value.escapes && spec.reads.is_empty() && spec.refuses.is_empty() => {
             judge.read_here(Extent::Below, value.span);
         }
-        // Without the number the option takes the next argument for one, and the program gives up.
+        // If the number is missing, the option takes the next argument for one, and the program reports an error.
         Some(value)
             if value.many
                 && value.number
                 && !spec.stops
                 && !rest.as_slice().iter().any(|arg| arg.is("--")) => {}
-        // None or several arguments move what follows to another place.
+        // A value that may become none or several arguments moves what follows to another position.
         Some(value) if value.many => {
             judge.unknown("an option whose value is not known before it runs", value.span);
         }
-        // Should a version of the program take no value here, this would be an option of its own.
+        // If a version of the program takes no value here, this would be an option of its own.
         Some(value)
             if value.dash && (!value.exact || !value.prefix.get(1).is_none_or(u8::is_ascii_digit)) =>
         {
@@ -325,7 +327,7 @@ fn separate_value(
 
 fn given(judge: &mut Judge<'_>, spec: &Spec, name: String, value: Option<Arg>, parsed: &mut Parsed) {
     if let Some(value) = value.as_ref().filter(|value| listed(spec.reads, &name) && !value.is("-")) {
-        // Where operands may be folders, the value may be one.
+        // If operands may be folders, the value may be one too.
         let is_tree = matches!(spec.operands, Operands::Trees);
         judge.read(value, if is_tree { Extent::Below } else { Extent::File });
     }
@@ -342,11 +344,11 @@ fn refused(judge: &mut Judge<'_>, spec: &Spec, name: &str, span: Span) -> bool {
     false
 }
 
-/// The long option that `name` is, or is the only start of.
+/// The long option that `name` is, or that only it abbreviates.
 ///
-/// An option of the table is there in the program too, so a start that the table reads as one option is that option
-/// or, where the program has a further one, an error. Only a whole name wins over a longer one, and the options
-/// that do more than read are listed.
+/// A real program may have more options than the table. A start that the table reads as one option is that option to
+/// the program, or, if the program has a further one with that start, an error. Only a complete name of a further
+/// option would win, and all options that do more than read are listed.
 fn long_option(judge: &mut Judge<'_>, spec: &Spec, name: String, span: Span) -> Option<(String, Kind)> {
     if let Some(kind) = long_kind(spec, &name) {
         return Some((name, kind));
@@ -371,7 +373,7 @@ fn long_option(judge: &mut Judge<'_>, spec: &Spec, name: String, span: Span) -> 
 }
 
 fn long_kind(spec: &Spec, name: &str) -> Option<Kind> {
-    // A short option is not a long one: `--f` is an abbreviation.
+    // The name of a short option is not one of a long option: `--f` is an abbreviation.
     if 1 < name.len() && listed(spec.reads, name) {
         return Some(Kind::Reads);
     }

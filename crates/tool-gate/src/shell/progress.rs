@@ -1,18 +1,19 @@
-//! Whether a counter gets to where a loop ends: what a round does to a number, and what a comparison then comes to.
+//! Whether a counter reaches the end of a loop: what a round does to a number, and how a comparison then turns out.
 //!
-//! Everything here proves that a loop does *not* end; what is not understood counts as ending, for the executor has a limit of time.
+//! Everything here proves that a loop does *not* end. What is not understood counts as ending, because the executor
+//! has a limit of time as well.
 
-/// More rounds than this are as good as no end.
+/// A loop with more rounds than this counts as endless.
 const MAX_ROUNDS: i128 = 1_000_000_000_000;
 
 /// What one round of a loop does to a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// This is added.
+    /// This number is added.
     Add(i128),
-    /// It grows or falls, by how much is not known: `1` or `-1`.
+    /// It grows or falls by an unknown amount: `1` or `-1`.
     Toward(i128),
-    /// It is this afterwards.
+    /// It has this value afterwards.
     Set(i128),
     Unknown,
 }
@@ -20,7 +21,7 @@ pub(crate) enum Change {
 impl Change {
     pub(crate) const NONE: Self = Self::Add(0);
 
-    /// This and then `next`.
+    /// This change followed by `next`.
     pub(crate) fn then(self, next: Self) -> Self {
         match (self, next) {
             (_, Self::Set(value)) => Self::Set(value),
@@ -30,7 +31,7 @@ impl Change {
         }
     }
 
-    /// This, and perhaps `other` besides.
+    /// This change, possibly followed by `other`.
     pub(crate) fn perhaps(self, other: Self) -> Self {
         match (self.sign(), other.sign()) {
             (_, Some(0)) => self,
@@ -56,7 +57,7 @@ impl Change {
     }
 }
 
-/// How a loop compares two numbers as long as it goes on.
+/// How a loop compares two numbers to decide whether it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compare {
     Less,
@@ -68,7 +69,7 @@ pub(crate) enum Compare {
 }
 
 impl Compare {
-    /// The comparison that a program writes so.
+    /// The comparison with this operator.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "-lt" | "<" => Self::Less,
@@ -104,7 +105,7 @@ impl Compare {
     }
 }
 
-/// A sum of numbers and of variables with their factors.
+/// A sum of a number and of variables with factors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     number: i128,
@@ -112,7 +113,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// The sum that `text` is, as the shell, awk and jq write one; names may have a `$`, and `.` is a name.
+    /// Reads a sum as the shell, awk and jq write one. Names may have a `$`, and `.` is a name.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let bytes: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
         let mut reader = SumReader { bytes: &bytes, at: 0, depth: 0 };
@@ -120,7 +121,7 @@ impl Sum {
         (reader.at == bytes.len()).then_some(sum)
     }
 
-    /// What an assignment of this to `name` does to it; `known` gives the variables that stay what they are.
+    /// What assigning this sum to `name` does to it. `known` gives the values of variables that do not change.
     pub(crate) fn assigned_to(&self, name: &str, known: &dyn Fn(&str) -> Option<i128>) -> Change {
         let mut rest = self.clone();
         let own = rest.terms.iter().position(|(term, _)| term == name).map(|at| rest.terms.remove(at).1);
@@ -151,7 +152,7 @@ impl Sum {
     }
 }
 
-/// The comparison that an expression is; alone, a number is compared with zero.
+/// The comparison in an expression. A number alone is compared with zero.
 pub(crate) fn compared(expression: &str) -> Option<(Sum, Compare, Sum)> {
     for operator in ["<=", ">=", "==", "!=", "<", ">"] {
         if let Some((left, right)) = expression.split_once(operator) {
@@ -163,9 +164,9 @@ pub(crate) fn compared(expression: &str) -> Option<(Sum, Compare, Sum)> {
     Some((Sum::read(&alone)?, Compare::NotEqual, Sum::default()))
 }
 
-/// Why a loop does not end that goes on while `left` compares so with `right`; `None` where it may.
+/// Why a loop that goes on while `left` compares so with `right` does not end; `None` if it may.
 ///
-/// `change` tells what a round does to a variable, `start` what it holds before the first one, if that is known.
+/// `change` tells what a round does to a variable, `start` its value before the first round, if that is known.
 pub(crate) fn never_ends(
     left: &Sum,
     compare: Compare,
@@ -190,7 +191,7 @@ pub(crate) fn never_ends(
     let begins = difference.value(start);
     match (round, compare) {
         (Change::Add(0), _) => Some(SAME),
-        // Which value it has then rests on nothing that changes only where it is all there is.
+        // The value it is set to decides only if no other variable is in the comparison.
         (Change::Set(value), _) => match difference.terms.as_slice() {
             [_] => compare.holds(value.saturating_add(difference.number)).then_some(SAME),
             _ => None,
@@ -276,7 +277,7 @@ impl SumReader<'_> {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if 0 < digits {
             self.at += digits;
-            // An octal number, one of another base, or a fraction.
+            // An octal number, one of another base, or a fraction is not understood.
             let plain = (digits == 1 || rest[0] != b'0') && digits < 19;
             let other = rest
                 .get(digits)
@@ -297,7 +298,7 @@ impl SumReader<'_> {
         self.at += length;
         let name = std::str::from_utf8(&rest[..length]).ok()?.to_owned();
         let next = self.bytes.get(self.at);
-        // An element, a call or a field is another thing.
+        // An element, a call or a field is not a variable.
         let other = matches!(next, Some(b'[' | b'(' | b'.')) && !(name == "." && next == Some(&b'('))
             || (name == "."
                 && next.is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'_' || *next == b'"'));

@@ -1,4 +1,4 @@
-//! Reads a text as bash would, as far as we know exactly how; everything else is refused by name.
+//! Reads a text as bash would, as far as we know exactly how. Everything else is refused, with a name for it.
 
 mod arithmetic;
 mod braces;
@@ -11,19 +11,20 @@ pub(crate) use braces::expand as expand_braces;
 
 use super::script::{Script, Span, Word};
 
-/// Longest text that is judged, in bytes.
+/// The longest text that is judged, in bytes.
 const MAX_BYTES: usize = 32 * 1024;
-/// Deepest nesting of commands, substitutions and expansions.
+/// The deepest nesting of commands, substitutions and expansions.
 const MAX_DEPTH: usize = 40;
-/// Most commands in one text.
+/// The most commands in one text.
 const MAX_COMMANDS: usize = 512;
-/// Most words in one text.
+/// The most words in one text.
 const MAX_WORDS: usize = 4 * 1024;
 
-/// Most expansions in one text: the second reader takes time that grows with their square.
+/// The most expansions in one text: the time of the second reader grows with their square.
 const MAX_EXPANSIONS: usize = 512;
 
-/// Most here-documents whose bodies are due at one newline: the second reader carries them all from token to token.
+/// The most here-documents whose bodies follow one newline: the second reader carries all of them along from token to
+/// token.
 const MAX_PENDING: usize = 16;
 
 /// Why a text was not read.
@@ -31,7 +32,7 @@ const MAX_PENDING: usize = 16;
 pub(crate) struct Refusal {
     pub(crate) detail: &'static str,
     pub(crate) at: usize,
-    /// Whether a limit was the reason, and not the meaning.
+    /// Whether a limit was the reason, and not the text's meaning.
     pub(crate) limit: bool,
 }
 
@@ -39,13 +40,13 @@ pub(crate) struct Refusal {
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) script: Script,
-    /// The bodies of here-documents, in order of their operators.
+    /// The bodies of here-documents, in the order of their operators.
     pub(crate) documents: Vec<Word>,
-    /// Where each simple command's first word starts; for the second opinion.
+    /// The offset of each simple command's first word, for the second reader.
     pub(crate) command_starts: Vec<usize>,
-    /// Where each redirection operator is; for the second opinion.
+    /// The number of redirections, for the second reader.
     pub(crate) redirect_count: usize,
-    /// How many substitutions of commands there are; for the second opinion.
+    /// The number of command substitutions, for the second reader.
     pub(crate) substitution_count: usize,
 }
 
@@ -80,7 +81,7 @@ pub(crate) fn read(text: &str) -> Result<Reading, Refusal> {
     Ok(reader.reading)
 }
 
-/// Bytes that bash, a terminal or a person may read differently from one another.
+/// Refuses bytes that bash, a terminal and a person may read differently.
 fn refuse_strange_bytes(text: &str) -> Result<(), Refusal> {
     if text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
         return Ok(());
@@ -139,7 +140,7 @@ impl Reader<'_> {
         Refusal { detail, at: self.at, limit: true }
     }
 
-    /// The byte here; a backslash and newline before it are stepped over, as bash does outside quotes.
+    /// The byte here. Steps over a backslash and newline before it, as bash does outside quotes.
     fn peek(&mut self) -> Option<u8> {
         while self.raw(0) == Some(b'\\') && self.raw(1) == Some(b'\n') {
             self.at += 2;
@@ -191,7 +192,7 @@ impl Reader<'_> {
         self.depth -= 1;
     }
 
-    /// Blanks, continuations and a comment.
+    /// Steps over blanks, continuations and a comment.
     fn blanks(&mut self) {
         let start = self.at;
         while matches!(self.peek(), Some(b' ' | b'\t')) {
@@ -210,7 +211,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Blanks and newlines; a newline brings the bodies of here-documents.
+    /// Steps over blanks and newlines. The bodies of here-documents follow a newline.
     fn newlines(&mut self) -> Result<(), Refusal> {
         loop {
             self.blanks();

@@ -1,9 +1,9 @@
-//! What the text of a command means, as a typed tree.
+//! A command's text as a typed tree.
 
 /// Byte offsets into the text: start, and end (not included).
 pub(crate) type Span = (usize, usize);
 
-/// Commands in order.
+/// Commands in the order of the text.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) items: Vec<Item>,
@@ -13,7 +13,7 @@ pub(crate) struct Script {
 #[derive(Debug)]
 pub(crate) struct Item {
     pub(crate) first: Pipeline,
-    /// Each with whether `&&` (and not `||`) joins it.
+    /// Further pipelines, each with whether `&&` (and not `||`) stands before it.
     pub(crate) rest: Vec<(bool, Pipeline)>,
     pub(crate) background: bool,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Assignment {
 #[derive(Debug)]
 pub(crate) struct Redirect {
     pub(crate) kind: RedirectKind,
-    /// Whether it is the standard error's alone: `2>`.
+    /// Whether it redirects only the standard error: `2>`.
     pub(crate) errors: bool,
     pub(crate) span: Span,
 }
@@ -96,7 +96,7 @@ pub(crate) enum RedirectKind {
     Write(Word),
     /// `>&` with a descriptor or `-`.
     Duplicate,
-    /// The same for the standard input.
+    /// `<&` with a descriptor or `-`.
     DuplicateInput,
     /// `>&` with anything else, `<>`, `{name}>`.
     Other,
@@ -106,7 +106,7 @@ pub(crate) enum RedirectKind {
     Document(usize),
 }
 
-/// A word: what becomes none, one or several arguments.
+/// A word, which becomes none, one or several arguments.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Word {
     pub(crate) pieces: Vec<Piece>,
@@ -115,16 +115,16 @@ pub(crate) struct Word {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Piece {
-    /// Bytes as the program gets them, quotes and escapes resolved.
+    /// Bytes as the program gets them, with quotes and escapes resolved.
     Literal {
         bytes: Vec<u8>,
         quoted: bool,
     },
     /// An unquoted `*`, `?` or `[`.
     Glob(u8),
-    /// An unquoted `~` where bash expands one.
+    /// An unquoted `~` where bash may expand it.
     Tilde,
-    /// A brace expansion that is not spelled out.
+    /// A brace expansion that the reader did not spell out.
     Braces,
     Parameter(Box<Parameter>),
     /// `$(…)` or backquotes.
@@ -141,9 +141,9 @@ pub(crate) enum Piece {
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
-    /// All elements of an array, or all positional parameters.
+    /// Whether it is all elements of an array, or all positional parameters.
     pub(crate) all: bool,
-    /// The place in an array, where it is more than a number.
+    /// The index of an array's element, if it is more than a number.
     pub(crate) subscript: Option<Arithmetic>,
     pub(crate) operator: Operator,
     pub(crate) quoted: bool,
@@ -161,7 +161,7 @@ pub(crate) enum Operator {
     Default(Word),
     /// `${name%word}`, `%%`
     CutEnd(Word),
-    /// Everything else that only makes another text of the value.
+    /// Any other operator that only makes another text of the value.
     Other(Word),
 }
 
@@ -176,14 +176,14 @@ pub(crate) struct Arithmetic {
 pub(crate) enum ArithmeticToken {
     Number,
     Name(String),
-    /// An operator that assigns to the name before (or after) it.
+    /// An operator that assigns to the name before it (or after it).
     Assign,
     Operator,
     Value(Piece),
 }
 
 impl Word {
-    /// Whether something in it is expanded that may rest on a variable.
+    /// Whether an expansion in it may depend on a variable.
     pub(crate) fn expands(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {
             Piece::Literal { .. } | Piece::Glob(_) | Piece::Tilde | Piece::Braces => false,
@@ -194,12 +194,12 @@ impl Word {
         })
     }
 
-    /// Whether its expansion gives a variable another value: an arithmetic expression in it assigns.
+    /// Whether expanding it changes a variable, because an arithmetic expression in it assigns.
     pub(crate) fn assigns(&self) -> bool {
         self.pieces.iter().any(Piece::assigns)
     }
 
-    /// The bytes, if nothing can change them: no expansion, no wild card.
+    /// The bytes, if the word is fixed: no expansion, no wildcard.
     pub(crate) fn literal(&self) -> Option<Vec<u8>> {
         let mut all = Vec::new();
         for piece in &self.pieces {
@@ -211,7 +211,7 @@ impl Word {
         Some(all)
     }
 
-    /// The text of a word without any quoting: only such a word can be a keyword.
+    /// The text of a word without any quotes: only such a word can be a keyword.
     pub(crate) fn bare(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [Piece::Literal { bytes, quoted: false }] => std::str::from_utf8(bytes).ok(),
@@ -223,7 +223,7 @@ impl Word {
 impl Piece {
     fn assigns(&self) -> bool {
         match self {
-            // What runs in a shell of its own changes nothing here.
+            // A substitution runs in a shell of its own, which changes nothing here.
             Self::Literal { .. }
             | Self::Glob(_)
             | Self::Tilde

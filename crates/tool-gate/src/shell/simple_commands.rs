@@ -1,16 +1,17 @@
-//! A line as the simple commands that it is made of.
+//! Splits a line into the simple commands that it consists of.
 
 use super::CrossCheck;
 use super::read;
 use super::script::{Command, CommandKind, Piece, Redirect, RedirectKind, Script, Word};
 
-/// Where output may go without that being a change.
+/// Output may go here without changing anything.
 const NOWHERE: &[u8] = b"/dev/null";
 
-/// The words of every simple command of a line, each as its program gets them.
+/// The words of every simple command of a line, each as its program gets it.
 ///
-/// `None` where anything is not known to the byte, or does more than run these commands one after the other: a variable, a wild card or a substitution in a word, an
-/// assignment, a redirection to or from a file, a condition, a loop, a background; and where a second reading of the line sees something else.
+/// `None` if a word is not known exactly (a variable, a wildcard, a substitution), if the line does more than run
+/// these commands one after the other (an assignment, a redirection to or from a file, a condition, a loop, a job in
+/// the background), or if the second reader disagrees.
 pub(crate) fn simple_commands(text: &str) -> Option<Vec<Vec<Vec<u8>>>> {
     let reading = read::read(text).ok()?;
     let mut commands = Vec::new();
@@ -45,10 +46,10 @@ fn add(command: &Command, commands: &mut Vec<Vec<Vec<u8>>>) -> Option<()> {
     }
 }
 
-/// The bytes of a word that is one argument and no other.
+/// The bytes of a word that certainly becomes one argument.
 fn plain(word: &Word) -> Option<Vec<u8>> {
     let is_plain = |piece: &Piece| match piece {
-        // Braces without quotes may be several words.
+        // Braces without quotes may make several words.
         Piece::Literal { bytes, quoted } => *quoted || !bytes.contains(&b'{'),
         _ => false,
     };

@@ -1,4 +1,4 @@
-//! The programs that the gate understands.
+//! The programs that the gate knows.
 
 mod archives;
 mod awk;
@@ -40,16 +40,16 @@ use crate::environment::is_special_variable;
 /// Who starts the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// The shell, which has commands of its own.
+    /// The shell, which has builtins besides programs.
     Shell,
-    /// Another program, as xargs.
+    /// Another program, such as xargs.
     Program,
 }
 
-/// Folders in which a name means the system's program.
+/// Folders in which a name stands for the system's program.
 const TRUSTED_FOLDERS: [&str; 4] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/"];
 
-/// Judges one command. `args` are without the name.
+/// Judges one command. `args` do not include its name.
 pub(crate) fn judge_program(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     judge.start(args.len(), span, |judge| judge_started(judge, name, span, args, caller));
 }
@@ -75,7 +75,7 @@ fn judge_started(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], ca
     judge_by_table(judge, name, span, args, caller);
 }
 
-/// Judges one command by what the gate knows itself.
+/// Judges one command by the gate's own table.
 pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], caller: Caller) {
     if caller == Caller::Shell && builtins::judge(judge, name, span, args) {
         return;
@@ -108,12 +108,12 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
                 let detail = "ls follows links, which may lead out of the workspace";
                 judge.refuse(EffectKind::ReadsOutside, detail, span);
             }
-            // One of the two may be the folder in which the other one is looked for.
+            // Either of the two may be a folder, in which the other one is looked up.
             "sdiff" => parsed.operands.iter().for_each(|operand| judge.read(operand, Extent::Below)),
             "seq" if parsed.operands.iter().any(text::is_endless) => {
                 judge.refuse(EffectKind::NonTerminating, "counts for ever", span);
             }
-            // By default it follows the links that it meets.
+            // By default diff follows the links that it meets.
             "diff" if parsed.has(&["r", "recursive"]) && !parsed.has(&["no-dereference"]) => {
                 judge.insert_behind(span, " --no-dereference");
             }
@@ -149,7 +149,7 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
             {}
         "sysctl" => system::sysctl(judge, args, span),
         "tput" => system::tput(judge, args, span),
-        // Where no shell starts them, programs of the same name do what the shell's commands do.
+        // If no shell starts them, these are programs, which do the same as the shell's builtins.
         "pwd" | "true" | "false" | "sleep" => {
             builtins::judge(judge, name, span, args);
         }
@@ -172,7 +172,7 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
         judge.printed = lines::of_arguments(judge, name, args);
     }
     if matches!(name, "sed" | "jq") {
-        // The last argument is a file: a script that is not known is refused.
+        // The last argument is certainly a file: a script that is not known is refused.
         let file = |last: &Arg| !last.exact && !last.number && last.is_a_file();
         let named = args.split_last().is_some_and(|(last, rest)| !rest.is_empty() && file(last));
         let other = |arg: &Arg| arg.may_be_input() || arg.prefix.starts_with(b"--");
@@ -192,14 +192,14 @@ pub(crate) fn check_awk(program: &[u8]) -> bool {
     awk::check(program).is_ok()
 }
 
-/// Whether all that the table knows of a program is that it runs others.
+/// Whether the table knows of a program only that it runs others.
 pub(super) fn is_said_to_run_others(name: &str) -> bool {
     refused::REFUSED.iter().any(|(kind, detail, names)| {
         *kind == EffectKind::Executes && *detail == refused::RUNS_OTHERS && listed(names, name)
     })
 }
 
-/// Programs that a table describes whole.
+/// The programs that are described completely by a [`Spec`].
 const TABLES: [&[Spec]; 7] = [
     archives::PROGRAMS,
     bytes::PROGRAMS,
@@ -210,7 +210,7 @@ const TABLES: [&[Spec]; 7] = [
     text::PROGRAMS,
 ];
 
-/// The table of a program, looked up in a list by name that is sorted once.
+/// The spec of a program. The list is sorted by name once.
 fn find_spec(name: &str) -> Option<&'static Spec> {
     static BY_NAME: LazyLock<Vec<(&str, &Spec)>> = LazyLock::new(|| {
         let specs = TABLES.into_iter().flatten();
@@ -223,7 +223,7 @@ fn find_spec(name: &str) -> Option<&'static Spec> {
     BY_NAME.get(place).map(|(_, spec)| *spec)
 }
 
-/// Whether `name=value` before `program` changes nothing but its language, its clock's zone or its colours.
+/// Whether `name=value` before `program` changes nothing but its language, its time zone or its colours.
 pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool {
     let plain = |extra: &str| {
         value.bytes().all(|byte| byte.is_ascii_alphanumeric() || extra.as_bytes().contains(&byte))
@@ -241,9 +241,9 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
         "GIT_PAGER" | "PAGER" => value == "cat",
         "GIT_OPTIONAL_LOCKS" => value == "0",
         "TERM" => value == "dumb",
-        // The field separator of one `read`.
+        // This only sets the field separator of one `read`.
         "IFS" => program == "read",
-        // A command of the shell itself looks at special variables only.
+        // Builtins of the shell only look at special variables.
         _ => {
             matches!(program, "echo" | "printf" | "pwd" | "true" | "false" | ":")
                 && !is_special_variable(name)
@@ -251,7 +251,7 @@ pub(crate) fn is_harmless_prefix(name: &str, value: &str, program: &str) -> bool
     }
 }
 
-/// Whether the name of an encoding, which follows an option, may be the path of its map.
+/// Whether the name of an encoding, as the value of an option, may be the path of a character map.
 fn names_a_character_map(args: &[Arg]) -> bool {
     let mut after_option = false;
     args.iter().any(|arg| {
@@ -264,12 +264,12 @@ fn names_a_character_map(args: &[Arg]) -> bool {
     })
 }
 
-/// Whether one of `args` may be read as another option, or as a file to write, by a program that parses options by hand.
+/// Whether a program that parses its options by hand may read one of `args` as another option, or as a file to write.
 fn does_not_bundle(name: &str, args: &[Arg]) -> bool {
     if name != "tree" {
         return false;
     }
-    // A letter that takes a value takes the next argument, wherever in the bundle it stands.
+    // A letter with a value takes the next argument, wherever it stands in the bundle.
     let suspicious = |rest: &[u8]| {
         let level = matches!(rest, [b'L', digits @ ..] if digits.iter().all(u8::is_ascii_digit));
         let before = rest.split_last().map_or(rest, |(_, before)| before);

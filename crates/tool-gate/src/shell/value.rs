@@ -1,11 +1,11 @@
-//! What is known of a text before it is run.
+//! What is known of a text before the command runs.
 
 mod template;
 
 use super::script::Span;
 pub(crate) use template::{Template, is_plain_word};
 
-/// The longest text that is kept as it is, in bytes; no path is longer.
+/// The longest text that is kept exactly, in bytes; no path is longer.
 const MAX_EXACT: usize = 4 * 1024;
 
 /// The texts that an expansion may give.
@@ -17,29 +17,31 @@ pub(crate) enum Value {
     Some(Shape),
 }
 
-/// What a text may be. `true` means "possibly", so that joining is `or`.
+/// What a text may look like. `true` means "possibly", so that joining two shapes is `or`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent properties of one text, each used alone")]
 pub(crate) struct Shape {
     pub(crate) empty: bool,
     pub(crate) dash_first: bool,
-    /// It, or a word of it, may start with a dash in the hardened form, too.
+    /// The text, or a word of it, may start with a dash even in the hardened form.
     pub(crate) really_dash: bool,
     pub(crate) slash_first: bool,
-    /// It may hold a `..` component.
+    /// It may contain a `..` component.
     pub(crate) climbs: bool,
     pub(crate) dot_first: bool,
     /// Its last component may be `.` alone.
     pub(crate) dot_last: bool,
-    /// It may be something else than digits or nothing, which arithmetic reads as zero.
+    /// It may be something other than digits or an empty text, which arithmetic reads as zero.
     pub(crate) not_number: bool,
-    /// It may be something else than nothing or a plain word: digits, the name of an object, a revision ([`is_plain_word`]).
+    /// It may be something other than an empty text or a plain word (digits, the name of an object, a revision:
+    /// [`is_plain_word`]).
     pub(crate) not_word: bool,
-    /// Unquoted, it may become several words or none.
+    /// Without quotes it may become several words, or none.
     pub(crate) splits: bool,
-    /// It is one of several that a NUL ends, and not a newline.
+    /// It is one of several texts that are ended by a NUL, not by a newline.
     pub(crate) nul: bool,
-    /// The rest holds only with these insertions, as [`Judge::fix`](super::analyse::Judge::fix) numbers them.
+    /// The insertions on which the other fields depend, as a bit set; [`Judge::fix`](super::analyse::Judge::fix)
+    /// numbers them.
     pub(crate) fixes: u32,
 }
 
@@ -73,15 +75,15 @@ impl Shape {
         nul: false,
         fixes: 0,
     };
-    /// Digits, or nothing, as a program prints them that may fail.
+    /// Digits, or nothing, as printed by a program that may fail.
     pub(crate) const COUNT: Self = Self { empty: true, ..Self::NUMBER };
-    /// Several lines of them: no one word.
+    /// Several lines of digits, which are not one word.
     pub(crate) const COUNTS: Self = Self { splits: true, not_word: true, ..Self::COUNT };
     /// Digits, perhaps with a sign.
     pub(crate) const SIGNED: Self = Self { dash_first: true, ..Self::NUMBER };
     /// The name of an object or a revision, or nothing.
     pub(crate) const WORD: Self = Self { empty: true, not_number: true, ..Self::NUMBER };
-    /// What a wild card stands for: part of a name.
+    /// What a wildcard stands for: part of a name.
     pub(crate) const WILD: Self = Self {
         empty: true,
         dash_first: true,
@@ -91,7 +93,7 @@ impl Shape {
         splits: true,
         ..Self::NUMBER
     };
-    /// A path that a listing of the workspace printed, once lines that lead elsewhere are taken out.
+    /// A path from a listing of the workspace, once lines that lead elsewhere are removed.
     pub(crate) const LISTED: Self =
         Self { really_dash: false, dot_first: true, dot_last: true, ..Self::WILD };
 
@@ -155,29 +157,30 @@ impl Value {
     }
 }
 
-/// An argument of a command, or several that cannot be told apart.
+/// An argument of a command, or several if their number is not known.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent properties of one argument, each used alone")]
 pub(crate) struct Arg {
-    /// All of it, or what it starts with.
+    /// The whole text, or its start.
     pub(crate) prefix: Vec<u8>,
-    /// Whether `prefix` is all of it.
+    /// Whether `prefix` is the whole text.
     pub(crate) exact: bool,
-    /// Whether it may be none or several arguments, each starting with `prefix`.
+    /// Whether it may become no argument or several, each starting with `prefix`.
     pub(crate) many: bool,
     /// Whether it may start with a dash.
     pub(crate) dash: bool,
-    /// Whether it may do so in the hardened form, too.
+    /// Whether it may start with a dash even in the hardened form.
     pub(crate) really_dash: bool,
-    /// Whether, as a path, it may leave the folder that `prefix` names (or, without one, the current folder).
+    /// Whether, as a path, it may leave the folder that `prefix` names (or the current folder if `prefix` names
+    /// none).
     pub(crate) escapes: bool,
-    /// Whether it is surely a number, or, with `many`, a number or not there.
+    /// Whether it is certainly a number, or, with `many`, a number or no argument.
     pub(crate) number: bool,
-    /// Whether, where it is not exact, it may be empty.
+    /// Whether it may be empty, if it is not exact.
     pub(crate) empty: bool,
-    /// The insertions with which all of this holds; none once they are made.
+    /// The insertions on which all this depends, as a bit set; 0 once they are made.
     pub(crate) fixes: u32,
-    /// All of it, but for words whose place is known; none where it is exact, or less is known.
+    /// The text, known except for words at known offsets; `None` if it is exact, or if less is known.
     pub(crate) template: Option<Box<Template>>,
     pub(crate) span: Span,
 }
@@ -201,7 +204,7 @@ impl Arg {
         }
     }
 
-    /// Names that a listing of the workspace gives: any number, possibly like options, never outside.
+    /// Names from a listing of the workspace: any number, possibly looking like options, never outside.
     pub(crate) fn listed(span: Span) -> Self {
         Self {
             prefix: Vec::new(),
@@ -218,20 +221,20 @@ impl Arg {
         }
     }
 
-    /// The bytes, if they are known and it is one argument.
+    /// The bytes, if they are known and form one argument.
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         (self.exact && !self.many).then_some(self.prefix.as_slice())
     }
 
-    /// The text, if it is known and it is one argument.
+    /// The text, if it is known and forms one argument.
     pub(crate) fn text(&self) -> Option<&str> {
         self.bytes().and_then(|bytes| std::str::from_utf8(bytes).ok())
     }
 
-    /// What a variable holds to which it is assigned.
+    /// The value of a variable to which the argument is assigned.
     pub(crate) fn to_value(&self) -> Value {
         if let Some(bytes) = self.bytes() {
-            // Each copy of a longer text would be paid for with time and memory.
+            // A longer text would cost time and memory with each copy of the state.
             let long = MAX_EXACT < bytes.len();
             return if long { Value::Some(Shape::of(bytes)) } else { Value::Exact(bytes.to_vec()) };
         }
@@ -259,13 +262,13 @@ impl Arg {
         })
     }
 
-    /// Whether it may stand for the standard input.
+    /// Whether the program may take it for the standard input.
     pub(crate) fn may_be_input(&self) -> bool {
         let device = |path: &[u8]| path.starts_with(b"/dev/") || path.starts_with(b"/proc/");
         if self.exact { self.prefix == b"-" || device(&self.prefix) } else { self.really_dash }
     }
 
-    /// Whether, as an operand, it is surely there and not the standard input.
+    /// Whether, as an operand, it certainly exists and is not the standard input.
     pub(crate) fn is_a_file(&self) -> bool {
         !self.many && !self.may_be_input()
     }
@@ -289,7 +292,7 @@ impl Arg {
     }
 }
 
-/// Puts an argument together from its parts.
+/// Joins the parts of an argument.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent properties of one text, each used alone")]
 pub(crate) struct Builder {
@@ -300,17 +303,17 @@ pub(crate) struct Builder {
     really_dash: bool,
     escapes: bool,
     number: bool,
-    /// Whether nothing came so far, or only what may be empty.
+    /// Whether all parts so far may be empty.
     maybe_empty: bool,
-    /// Whether the name at the end may still be empty.
+    /// Whether the last path component may still be empty.
     name_start: bool,
-    /// Whether the name at the end may be `.` alone.
+    /// Whether the last path component may be `.` alone.
     dot: bool,
     split: bool,
-    /// Whether bash leaves the argument out where nothing came.
+    /// Whether bash drops the argument if all its parts are empty.
     vanishes: bool,
     fixes: u32,
-    /// None once something else came than bytes and words.
+    /// `None` once a part is neither bytes nor a word.
     template: Option<Template>,
 }
 
@@ -346,7 +349,7 @@ impl Builder {
         } else {
             let shape = Shape::of(bytes);
             self.dash |= self.maybe_empty && shape.dash_first;
-            // After a blank at the end of what splits, it starts a word of its own.
+            // Behind a blank at the end of a part that is split, this begins a word of its own.
             self.dash |= self.split && shape.dash_first;
             self.really_dash |= (self.maybe_empty || self.split) && shape.dash_first;
             self.escapes |= (self.maybe_empty || self.split) && shape.slash_first;
@@ -355,7 +358,7 @@ impl Builder {
         self.number &= bytes.iter().all(u8::is_ascii_digit);
         self.maybe_empty = false;
         for byte in bytes {
-            // Of an exact text, `..` is found when it is resolved.
+            // In an exact text a `..` is found when the path is resolved.
             self.escapes |= !self.exact && self.dot && *byte == b'.';
             self.dot = self.name_start && *byte == b'.';
             self.name_start = *byte == b'/';
@@ -365,7 +368,7 @@ impl Builder {
     pub(crate) fn value(&mut self, value: &Value, quoted: bool) {
         let shape = match value {
             Value::Exact(bytes) if quoted || !Shape::of(bytes).splits => return self.literal(bytes),
-            // Which words and names come of it is not spelled out.
+            // Which words and names come of such a text is not spelled out.
             Value::Exact(bytes) if !bytes.is_empty() => Shape::ANY,
             value => value.shape(),
         };
@@ -380,7 +383,7 @@ impl Builder {
         self.escapes |= self.maybe_empty && self.prefix.is_empty() && shape.slash_first;
         self.escapes |= shape.climbs || (self.dot && shape.dot_first);
         if shape.splits && !quoted {
-            // It may split: what follows a blank starts an argument of its own, which the prefix says nothing of.
+            // The text may be split: what follows a blank begins another argument, which `prefix` does not describe.
             self.many = true;
             self.dash = true;
             self.split = true;
@@ -390,12 +393,12 @@ impl Builder {
         self.number &= !shape.not_number;
         self.exact = false;
         self.dot = shape.dot_last || (self.dot && shape.empty);
-        // It may end with a separator.
+        // The part may end with a separator.
         self.name_start |= shape.not_number;
         self.maybe_empty &= shape.empty && self.prefix.is_empty();
     }
 
-    /// A wild card: part of a name that is there, or the pattern itself.
+    /// Adds a wildcard: part of a name that exists, or the pattern itself.
     pub(crate) fn wild(&mut self) {
         // `.*` and `..?` may match the parent folder.
         let dots = self.exact && self.prefix.rsplit(|byte| *byte == b'/').next() == Some(b"..");
@@ -404,13 +407,13 @@ impl Builder {
         self.value(&Value::Some(Shape::WILD), true);
         self.name_start = start;
         self.many = true;
-        // Bash matches names, and a name is not empty; without a match the pattern stays.
+        // Bash matches names, which are not empty; without a match the pattern stays.
         self.maybe_empty = false;
     }
 
     pub(crate) fn all(&mut self) {
         self.many = true;
-        // They are several, or joined by blanks.
+        // The elements are several arguments, or joined by blanks.
         self.template = None;
     }
 
@@ -426,7 +429,7 @@ impl Builder {
         let many = self.many || (self.vanishes && empty);
         let really_dash = prefix.first() == Some(&b'-') || (!exact && self.really_dash);
         if split {
-            // The first of the words still starts with it.
+            // The first of the words still starts with this.
             let shape = Shape::of(&prefix);
             escapes |= shape.slash_first || shape.climbs;
             prefix.clear();

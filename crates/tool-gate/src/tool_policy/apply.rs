@@ -1,5 +1,5 @@
-//! What a policy makes of a verdict. The verdict comes first; a policy only makes it stricter, but for one thing: in a turn `automatic` may
-//! answer the question that the user would be asked.
+//! Applies a policy to a verdict. The verdict comes first, and a policy only makes it stricter, with one exception:
+//! in a turn `automatic` may answer the question that the user would be asked.
 
 use super::{ToolDecision, ToolPolicy};
 use crate::{ApprovalMode, CallRef, Decision, Gate, GateContext, Reason, SaidBefore, Verdict};
@@ -18,7 +18,7 @@ pub(crate) fn ahead(verdict: Verdict, call: CallRef<'_>, context: &GateContext) 
     match context.tool_policies.decide_ahead(call, context) {
         Some(said) if said.policy == ToolPolicy::Exclude => excluded(verdict, call, &said),
         Some(said) if asks(&said, &verdict) => match verdict.decision {
-            // The user is asked about all changes of the work when it is taken.
+            // The user is asked about all changes of the work when they accept it.
             Decision::Redirect
                 if context.asks_when_taken() || context.ahead_writes == crate::AheadWrites::Ask =>
             {
@@ -30,7 +30,7 @@ pub(crate) fn ahead(verdict: Verdict, call: CallRef<'_>, context: &GateContext) 
     }
 }
 
-/// What the policies say of a call that is a boundary.
+/// What the policies say about a call that is a boundary.
 pub(crate) fn said_before(
     gate: &Gate,
     verdict: &Verdict,
@@ -48,7 +48,7 @@ pub(crate) fn said_before(
     }
 }
 
-/// The entry without which another thing would become of a call, of which this is the verdict by all other rules.
+/// The entry without which something else would become of a call. `verdict` is the one by all other rules.
 pub(crate) fn deciding(
     gate: &Gate,
     verdict: &Verdict,
@@ -72,8 +72,8 @@ pub(crate) fn deciding(
     decides.then_some(said)
 }
 
-/// Whether a question is one that no policy answers, because not the mode asks it but a rule: about a path that is closed, a secret, a folder that configures
-/// programs, a program at which a policy stops.
+/// Whether no policy may answer the question about a call, because a rule asks it and not the mode: about a path that
+/// is closed, a secret, a folder that configures programs, or a program at which a policy stops.
 fn is_for_the_user_alone(gate: &Gate, verdict: &Verdict, call: CallRef<'_>, context: &GateContext) -> bool {
     match verdict.reason {
         Reason::DeniedPath
@@ -81,7 +81,7 @@ fn is_for_the_user_alone(gate: &Gate, verdict: &Verdict, call: CallRef<'_>, cont
         | Reason::ProtectedPath
         | Reason::Policy
         | Reason::AmbiguousPath => true,
-        // What the mode asks about may hide what is asked about in every mode.
+        // The mode asks before those rules are looked at, so the call is judged again in a mode that does not ask.
         Reason::WriteToolNoAuto => {
             let edits = GateContext { mode: ApprovalMode::AutoEdit, ..context.clone() };
             gate.judge(call, &edits).decision == Decision::Boundary

@@ -6,45 +6,45 @@ use serde_json::{Map, Value};
 use super::{Layer, Rule, ToolPolicies, ToolPolicy, canonical, runs_commands, simple_commands};
 use crate::{CallRef, Declaration, GateContext, PolicyOrigin, Role};
 
-/// What the policies say of a tool or of one call.
+/// What the policies say about a tool or about one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolDecision {
     /// What becomes of it.
     pub policy: ToolPolicy,
-    /// Whether the tool is named for it, and not only covered by the default.
+    /// Whether an entry names the tool, and not only the default covers it.
     pub named: bool,
-    /// Which entry says so, in words.
+    /// The entry that says so, in words.
     pub why: String,
 }
 
-/// A decision of one file; where nothing is said, the mode decides.
+/// What one file says; `None` if it says nothing, and then the mode decides.
 type Said = Option<ToolDecision>;
 
-/// A command line with its simple commands, which are read when a rule asks for them.
+/// A command line with its simple commands, which are only read once a rule needs them.
 struct Line<'a> {
     text: Option<&'a str>,
     commands: OnceCell<Option<Vec<Vec<Vec<u8>>>>>,
 }
 
 impl<'a> Line<'a> {
-    /// That of a call, if its tool is one for commands.
+    /// The line of a call, if its tool runs commands.
     fn of(call: CallRef<'a>, context: &GateContext) -> Self {
         let declared = context.declaration(call.name).or_else(|| Declaration::of_ours(call.name));
         let text = declared.and_then(|tool| tool.text_of(Role::Command, call.args).ok().flatten());
         Self { text, commands: OnceCell::new() }
     }
 
-    /// `None` where not all of it is understood.
+    /// The simple commands; `None` if not all of the line is understood.
     fn commands(&self) -> Option<&Vec<Vec<Vec<u8>>>> {
         self.commands.get_or_init(|| simple_commands(self.text?)).as_ref()
     }
 }
 
 impl ToolPolicies {
-    /// What is said of one call; `None`: nothing, so the mode decides.
+    /// What is said about one call; `None` if nothing is, and then the mode decides.
     ///
-    /// A call of `shell` is what its strictest simple command is. A line of which not all is understood is asked about where any rule of a command is stricter
-    /// than what holds without rules, and fits no rule that is looser.
+    /// For a call of `shell` the strictest of its simple commands counts. If not all of the line is understood, every
+    /// rule for a command that is stricter than what holds without rules counts, and no rule that is looser.
     pub fn decide(&self, call: CallRef<'_>, context: &GateContext) -> Said {
         if self.is_empty() && !is_on_request(canonical(call.name)) {
             return None;
@@ -59,7 +59,7 @@ impl ToolPolicies {
         }
     }
 
-    /// The same for work that runs ahead, for which nothing counts that was said to a question.
+    /// As [`decide`](Self::decide) for work that runs ahead, for which answers to questions do not count.
     pub(crate) fn decide_ahead(&self, call: CallRef<'_>, context: &GateContext) -> Said {
         self.configured(call, &Line::of(call, context), context)
     }
@@ -72,30 +72,30 @@ impl ToolPolicies {
         stricter(said)
     }
 
-    /// How many rules are about some calls of a tool.
+    /// The number of rules about single calls of a tool.
     pub fn rules_about(&self, tool: &str) -> usize {
         let rules = self.layers.iter().flat_map(|layer| &layer.rules);
         rules.filter(|rule| rule.tool.fits(canonical(tool).as_bytes())).count()
     }
 
-    /// What is said of all calls of a tool, but for rules.
+    /// What is said about all calls of a tool, without the rules for single calls.
     pub fn of_tool(&self, tool: &str) -> Said {
         let [user, project] = &*self.layers;
         stricter([user.of_tool(tool, PolicyOrigin::User), project.of_tool(tool, PolicyOrigin::Project)])
     }
 }
 
-/// Whether the tool is there only where the user's own file names it.
+/// Whether the tool is only offered if the user's own file names it.
 fn is_on_request(name: &str) -> bool {
     Declaration::of_ours(name).is_some_and(Declaration::is_on_request)
 }
 
-/// What the user says, or what the project says where that is stricter.
+/// What the user says, or what the project says if that is stricter.
 fn stricter([user, project]: [Said; 2]) -> Said {
     if project.is_some() && rank(&user) < rank(&project) { project } else { user }
 }
 
-/// What the mode says stands between automatic and ask.
+/// Orders policies by strictness; saying nothing stands between automatic and ask, because the mode decides then.
 fn rank(said: &Said) -> (u8, bool) {
     match said {
         Some(ToolDecision { policy: ToolPolicy::Automatic, .. }) => (0, false),
@@ -164,7 +164,8 @@ impl Layer {
     }
 }
 
-/// What is said of a line that is not understood: no rule with a command lets it run, and each that is stricter may be about it.
+/// What is said about a line that is not understood: no rule with a command lets it run, and each stricter rule may
+/// be about it.
 fn in_doubt(rules: &[(usize, &Rule)], base: Said, of_rule: impl Fn(usize, ToolPolicy) -> Said) -> Said {
     for (index, rule) in rules {
         match rule {
@@ -184,10 +185,11 @@ fn in_doubt(rules: &[(usize, &Rule)], base: Said, of_rule: impl Fn(usize, ToolPo
 }
 
 impl Rule {
-    /// Whether what the rule says of arguments other than a command holds. A path that is not one inside the workspace fits a rule that lets nothing run, and no other.
+    /// Whether the arguments other than a command match the rule. A path that is not inside the workspace matches
+    /// only rules that let nothing run.
     fn fits_arguments(&self, call: CallRef<'_>, context: &GateContext) -> bool {
         let strict = self.policy != ToolPolicy::Automatic;
-        // What is compared as a text says nothing of the commands in it.
+        // A command that is compared as text says nothing about the commands in it.
         let declared = context.declaration(call.name).or_else(|| Declaration::of_ours(call.name));
         let is_command = |argument: &str| declared.is_some_and(|tool| tool.takes(Role::Command, argument));
         let others = self.others.iter().all(|(argument, pattern)| match call.args.get(argument) {
@@ -223,7 +225,7 @@ pub(super) fn path_of(
             [(_, one)] => Some(*one),
             _ => return Err(()),
         },
-        // Of a tool that nobody declares the usual names are taken, and each of them may count.
+        // For a tool that nobody declares the usual names of arguments are used, and each of them may count.
         None => {
             let mut named = ["path", "file_path"].into_iter().filter_map(|name| args.get(name));
             let path = named.find(|value| !value.is_null());

@@ -1,6 +1,6 @@
 use crate::Declaration;
 
-/// Most words of a command's pattern.
+/// The most words of a command's pattern.
 const MAX_WORDS: usize = 64;
 
 /// A text in which `*` stands for any text.
@@ -12,15 +12,15 @@ impl Pattern {
         Self(text.into())
     }
 
-    /// Whether it has a `*`.
+    /// Whether it contains a `*`.
     pub(super) fn is_open(&self) -> bool {
         self.0.contains(&b'*')
     }
 
-    /// In time that is at most that of comparing each byte with each.
+    /// Takes at most the time of comparing each byte of the pattern with each of the text.
     pub(super) fn fits(&self, text: &[u8]) -> bool {
         let (mut at, mut from) = (0, 0);
-        // Where the last star stands, and how much of the text it takes.
+        // The offset of the last star, and how much of the text it takes.
         let mut star: Option<(usize, usize)> = None;
         while from < text.len() {
             if self.0.get(at) == Some(&b'*') {
@@ -39,7 +39,8 @@ impl Pattern {
     }
 }
 
-/// The words of a simple command, each a pattern of its own; a single `*` at the end stands for any further words.
+/// Patterns for the words of a simple command, one for each word; a single `*` at the end stands for any further
+/// words.
 #[derive(Debug, Clone)]
 pub(super) struct Words {
     words: Vec<Pattern>,
@@ -64,14 +65,15 @@ impl Words {
         Ok(Self { words: words.into_iter().map(Pattern::new).collect(), open })
     }
 
-    /// Whether a command is of these words.
+    /// Whether a command consists of such words.
     pub(super) fn fit(&self, command: &[Vec<u8>]) -> bool {
         let enough =
             if self.open { self.words.len() <= command.len() } else { self.words.len() == command.len() };
         enough && self.words.iter().zip(command).all(|(pattern, word)| pattern.fits(word))
     }
 
-    /// Whether a command may come to these words in a way that is not seen: by the program's path, or as what another program starts.
+    /// Whether a command may come to run these words indirectly: by the program's path, or because another program
+    /// starts it.
     pub(super) fn may_fit(&self, command: &[Vec<u8>]) -> bool {
         let Some((program, rest)) = command.split_first() else { return false };
         let base = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
@@ -88,11 +90,11 @@ impl Words {
     }
 }
 
-/// Why a name is no tool's; `None` where it may be one.
+/// Why a name is no tool's; `None` if it may be one.
 pub(super) fn unknown_tool(name: &str, known: &[&str]) -> Option<String> {
     let is_known = Declaration::built_in(name).is_some()
         || known.contains(&name)
-        // What a file of another program says may be of a tool that is not here.
+        // A configuration file of another program may name a tool that is not here.
         || Declaration::in_files(name).is_some_and(|tool| tool.name != name)
         || name.contains('*')
         || name.starts_with("mcp__");
@@ -104,7 +106,7 @@ pub(super) fn unknown_tool(name: &str, known: &[&str]) -> Option<String> {
     Some(format!("there is no tool of this name; the nearest is {}", nearest.unwrap_or("none")))
 }
 
-/// How many letters have to be put in, taken out or replaced.
+/// The number of letters to insert, remove or replace.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<_> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

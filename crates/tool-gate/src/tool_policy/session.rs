@@ -1,4 +1,4 @@
-//! What a user may say yes to for the rest of a session, when they are asked about a call.
+//! What a user can agree to for the rest of a session when they are asked about a call.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::{
     Verdict, built_in,
 };
 
-/// Programs of which one word says what they do; those of `run` take their next word as well.
+/// Programs of which one word says what they do. After `run` the next word counts too.
 const SUBCOMMANDS: [(&str, &[&str]); 8] = [
     ("cargo", &["bench", "build", "check", "clippy", "doc", "fmt", "nextest", "test"]),
     ("go", &["build", "fmt", "test", "vet"]),
@@ -21,10 +21,10 @@ const SUBCOMMANDS: [(&str, &[&str]); 8] = [
     ("dotnet", &["build", "test"]),
 ];
 
-/// Programs that take any words and do one thing.
+/// Programs that do one thing, whatever words they are given.
 const WHOLE: [&str; 3] = ["pytest", "ctest", "jest"];
 
-/// What runs any program or takes away for good is asked about each time.
+/// Programs that can run any other, or that delete irrecoverably, are asked about each time.
 const NEVER: [&str; 53] = [
     "apt", "apt-get", "brew", "bundle", "bunx", "composer", "conda", "gem", "pip", "poetry", "uv", "awk",
     "bash", "bun", "chmod", "chown", "curl", "dash", "dd", "deno", "docker", "doas", "env", "eval", "exec",
@@ -33,7 +33,7 @@ const NEVER: [&str; 53] = [
     "xargs", "zsh",
 ];
 
-/// A yes for the rest of a session, to calls like the one that was asked about.
+/// A yes for the rest of a session, for calls like the one that was asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRule {
     words: String,
@@ -41,17 +41,18 @@ pub struct SessionRule {
 }
 
 impl fmt::Display for SessionRule {
-    /// What it lets run: `cargo test *`, or `edits in src/`.
+    /// Shows what it lets run: `cargo test *`, or `edits in src/`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words)
     }
 }
 
 impl SessionRule {
-    /// The rule that could be offered with the question about a call of a turn; `None` where such calls are asked about each time.
+    /// The rule to offer with the question about a call of a turn; `None` if such calls are asked about each time.
     ///
-    /// Offered are edits of a folder, where nothing but the mode asks; and one command without anything around it: program and subcommand of a build tool, or these very words. Not what
-    /// opens a connection, reads or writes outside the workspace, is closed by a rule, or runs whatever it is given.
+    /// Offered are edits in a folder, if only the mode asks; and a single command with nothing around it: either the
+    /// program and subcommand of a build tool, or exactly these words. Never offered is what opens a connection,
+    /// reads or writes outside the workspace, is closed by a rule, or runs whatever it is given.
     pub fn of(call: CallRef<'_>, verdict: &Verdict, context: &GateContext) -> Option<Self> {
         if Declaration::is_shell(call.name) {
             Self::of_command(call, verdict)
@@ -61,7 +62,7 @@ impl SessionRule {
     }
 
     fn of_edit(call: CallRef<'_>, verdict: &Verdict, context: &GateContext) -> Option<Self> {
-        // What the mode asks about may hide what is asked about in every mode.
+        // The mode asks before those rules are looked at, so the call is judged again in a mode that does not ask.
         let edits = GateContext { mode: ApprovalMode::AutoEdit, ..context.clone() };
         let is_asked_anyway = Gate::new().judge(call, &edits).decision == Decision::Boundary;
         if verdict.reason != Reason::WriteToolNoAuto || is_asked_anyway {
@@ -69,7 +70,7 @@ impl SessionRule {
         }
         let path = path_of(call.name, call.args, context).ok()??.to_string();
         let folder = path.rsplit_once('/').map(|(folder, _)| folder);
-        // Signs of a glob mean themselves in a path, and something else in a rule.
+        // The signs of a glob stand for themselves in a path, and for something else in a rule.
         if path.contains(['*', '?', '[', ']', '{', '}', '\\', '!']) {
             return None;
         }
@@ -119,7 +120,8 @@ impl SessionRule {
         let is_plain = |word: &&str| {
             !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:=@,+%".contains(c))
         };
-        // The gate does not look up what a program writes to: what names a place outside is asked about each time.
+        // The gate does not know what a program writes to, so a word that names a place outside is asked about each
+        // time.
         let leads_out = |word: &&str| {
             word.split(['=', ':', ','])
                 .any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
@@ -139,7 +141,7 @@ impl SessionRule {
             known == program
                 && first.is_some_and(|first| subcommands.is_empty() || subcommands.contains(&first))
         });
-        // What else such a program does may fetch and run anything.
+        // Other subcommands of such a program may fetch and run anything.
         if is_in_table && !is_known {
             return None;
         }
@@ -162,7 +164,8 @@ impl SessionRule {
 }
 
 impl super::ToolPolicies {
-    /// The same, with a further yes for the rest of the session. It counts for turns alone, and not against what is excluded.
+    /// The same policies with a further yes for the rest of the session. It applies to turns only, and not to
+    /// excluded tools.
     #[must_use]
     pub fn with_session_rule(&self, rule: &SessionRule) -> Self {
         let mut table = self.session.source.clone();
@@ -174,7 +177,7 @@ impl super::ToolPolicies {
         self.with_session(table)
     }
 
-    /// The same, without what was said for the session in these words.
+    /// The same policies without the yes that is described by these words.
     #[must_use]
     pub fn without_session_rule(&self, rule: &SessionRule) -> Self {
         let mut table = self.session.source.clone();
@@ -185,7 +188,7 @@ impl super::ToolPolicies {
     fn with_session(&self, table: ToolTable) -> Self {
         let known: Vec<String> = table.rules.iter().map(|rule| rule.tool.clone()).collect();
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        // A rule that is none lets nothing run.
+        // A rule that cannot be read lets nothing run.
         let session = Layer::new(table, PolicyOrigin::User, &known).unwrap_or_default();
         Self { session: session.into(), ..self.clone() }
     }

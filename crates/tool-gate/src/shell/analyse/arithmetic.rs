@@ -7,7 +7,7 @@ use crate::shell::script::{Arithmetic, ArithmeticToken};
 use crate::shell::value::{Shape, Value};
 
 impl Judge<'_> {
-    /// Arithmetic evaluates the values of names again, so they must be numbers.
+    /// Walks an expression. Arithmetic evaluates the values of names as expressions again, so they must be numbers.
     pub(crate) fn arithmetic(&mut self, arithmetic: &Arithmetic) {
         let tokens = &arithmetic.tokens;
         for (place, token) in tokens.iter().enumerate() {
@@ -22,7 +22,8 @@ impl Judge<'_> {
                         self.refuse(EffectKind::Executes, detail, arithmetic.span);
                     }
                     if assigns(place.checked_sub(1)) || assigns(place.checked_add(1)) {
-                        // It may not come to that: `0 && (x = 1)`, or a division by zero before it.
+                        // The assignment may not happen: in `0 && (x = 1)`, or behind a division by zero. So the old
+                        // value stays possible.
                         let kept = self.state.variables.get(name).cloned().unwrap_or_else(Value::empty);
                         let value = Value::Some(Shape::SIGNED).join(&kept);
                         self.assign(name, value, arithmetic.span);
@@ -43,7 +44,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a name in arithmetic is a number: it holds one, or it is not set at all.
+    /// Whether a name in arithmetic is a number: its value is one, or it is not set at all.
     fn is_number(&self, name: &str) -> bool {
         match self.state.variables.get(name) {
             Some(value) => !value.shape().not_number || *value == Value::empty(),

@@ -1,4 +1,4 @@
-//! From words to arguments.
+//! Expands words to arguments.
 
 use super::{BYTES_A_UNIT, Folder, Judge};
 use crate::EffectKind;
@@ -17,7 +17,7 @@ impl Judge<'_> {
         self.command_args(words, false)
     }
 
-    /// As [`args`](Self::args); `shown`: the command does nothing but show them.
+    /// As [`args`](Self::args). With `shown` the command does nothing but print its arguments.
     pub(super) fn command_args(&mut self, words: &[Word], shown: bool) -> Vec<Arg> {
         let mut args = Vec::with_capacity(words.len());
         for word in words {
@@ -42,7 +42,7 @@ impl Judge<'_> {
         self.evaluate(word, true)
     }
 
-    /// The one text that a word becomes where bash neither splits nor matches names.
+    /// The one text that a word becomes in a place where bash neither splits it nor matches names.
     pub(crate) fn text(&mut self, word: &Word) -> Arg {
         self.evaluate(word, false)
     }
@@ -55,7 +55,7 @@ impl Judge<'_> {
             && parameter.name == "!"
             && matches!(parameter.operator, Operator::None)
         {
-            // A number, or nothing where nothing runs in the background.
+            // `$!` is a number, or empty if nothing runs in the background.
             let many = splits && !parameter.quoted;
             return Arg { many, exact: false, dash: false, ..Arg::exact(Vec::new(), word.span) };
         }
@@ -83,14 +83,14 @@ impl Judge<'_> {
                         builder.all();
                     }
                     let whole = parameter.quoted || !splits;
-                    // What lies between NULs may hold anything that the shell splits at.
+                    // What stands between two NULs may contain any character at which the shell splits.
                     let kept = splits && parameter.quoted;
                     let value = if !kept && value.shape().nul { Value::ANY } else { value };
                     builder.value(&value, whole);
                 }
                 Piece::Substitution { quoted, .. } => {
                     let value = self.piece_value(piece);
-                    // Several lines of digits are one number no longer once they are kept together.
+                    // Several lines of digits are no number once they are kept together as one text.
                     let lines = !splits && value.shape().splits && !value.shape().not_number;
                     let value = if lines { Value::ANY } else { value };
                     builder.value(&value, *quoted || !splits);
@@ -104,13 +104,13 @@ impl Judge<'_> {
         let arg = builder.finish(word.span);
         self.spend(1 + word.pieces.len() / 4 + arg.prefix.len() / BYTES_A_UNIT, word.span);
         if splits && word.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) {
-            // Bash reads the folder to find the names.
+            // Bash reads the folder to find the names that match.
             self.read(&arg, Extent::Names);
         }
         arg
     }
 
-    /// What one piece gives; its commands are judged on the way.
+    /// The value of one piece of a word. Commands in it are judged on the way.
     pub(super) fn piece_value(&mut self, piece: &Piece) -> Value {
         match piece {
             Piece::Literal { bytes, .. } => Value::Exact(bytes.clone()),
@@ -130,14 +130,14 @@ impl Judge<'_> {
             Piece::Substitution { script, .. } => {
                 let vouched = self.judged.allowed_so_far();
                 self.substitution(script);
-                // Of a program that only a policy vouches for, nobody knows what it prints.
+                // If a program runs only because a policy vouches for it, nobody knows what it prints.
                 if vouched != self.judged.allowed_so_far() {
                     return Value::ANY;
                 }
                 match folder_asked_for(script) {
                     Some(Asked::Current) => self.working_folder(),
                     Some(Asked::Repository { fallback }) => self.repository(script, fallback),
-                    // Bash drops NULs, and what they keep apart becomes one.
+                    // Bash drops NULs, which joins what they separated.
                     None => match self.printed_lines() {
                         value if value.shape().nul => Value::ANY,
                         value => value,
@@ -167,7 +167,7 @@ impl Judge<'_> {
             Operator::CutEnd(word) => {
                 self.text(word);
                 let shape = value.shape();
-                // Of a listed name that starts with two dots they may be what is left.
+                // Cutting something off a listed name that starts with two dots may leave only the dots.
                 let listed = matches!(value, Value::Some(_)) && shape.dot_first;
                 Value::Some(Shape {
                     empty: true,
@@ -187,7 +187,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A place in an array is evaluated, so what it names must be numbers of the script's own.
+    /// An index of an array is evaluated as an expression, so the names in it must hold numbers of the script's own.
     fn subscript(&mut self, subscript: &Arithmetic) {
         self.arithmetic(subscript);
         for token in &subscript.tokens {
@@ -215,7 +215,7 @@ impl Judge<'_> {
             "@" | "*" => Value::empty(),
             name if name != "0" && name.bytes().all(|byte| byte.is_ascii_digit()) => Value::empty(),
             name => {
-                // In the executor's environment there is nothing secret; a host that adds to it may not know.
+                // In the executor's environment nothing is secret, but the gate does not know what a host adds to it.
                 let secret = name.bytes().any(|byte| byte.is_ascii_uppercase()) && !is_special_variable(name);
                 if secret {
                     let detail = format!("prints the environment variable {name}");
@@ -226,8 +226,8 @@ impl Judge<'_> {
         }
     }
 
-    /// The folder that git prints as the top of its repository. In the hardened form git looks no further up than
-    /// the workspace, and where it finds no repository the current folder stands for one.
+    /// The folder that git prints as the top of its repository. In the hardened form git looks no further up than the
+    /// workspace. With `fallback`, the current folder stands for it if git finds no repository.
     fn repository(&mut self, script: &Script, fallback: bool) -> Value {
         let Some(command) = script.items.first().and_then(|item| item.first.stages.first()) else {
             return Value::ANY;
@@ -240,7 +240,7 @@ impl Judge<'_> {
         if !fallback {
             self.insert(command.span.1, " || pwd".to_owned());
         }
-        // It may be a repository below the workspace: what is read is not known so exactly.
+        // It may be a repository below the workspace; then what is read is not known exactly.
         self.read_workspace(Extent::Below, command.span);
         Value::Exact(workspace.as_bytes().to_vec())
     }
@@ -261,7 +261,7 @@ impl Judge<'_> {
 /// A folder whose path a substitution prints.
 enum Asked {
     Current,
-    /// `fallback`: whether the current folder is printed where there is no repository.
+    /// `fallback`: whether the current folder is printed if there is no repository.
     Repository {
         fallback: bool,
     },
@@ -300,7 +300,7 @@ fn folder_asked_for(script: &Script) -> Option<Asked> {
     }
 }
 
-/// The words of a pipeline that is one command whose errors, at most, go elsewhere.
+/// The words of a pipeline that is a single command without redirections, except of its errors.
 fn plain_words(pipeline: &Pipeline) -> Option<Vec<&str>> {
     let [command] = pipeline.stages.as_slice() else { return None };
     if pipeline.negated {

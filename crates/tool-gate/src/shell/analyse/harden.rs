@@ -1,4 +1,4 @@
-//! The hardened form: what is inserted into the text, and which environment the programs need.
+//! The hardened form of a command: what is inserted into its text, and which variables its programs need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::shell::table::lines::{LINES, Printed, WORDS};
 use crate::shell::value::{Arg, Shape, Value};
 use crate::{GitNeeds, Hardened};
 
-/// More fixes than a [`Shape`] can number are not made.
+/// The most insertions that a value may depend on; a [`Shape`] has a bit for each.
 const MAX_FIXES: usize = 32;
 
-/// The first version that starts no program to fetch missing objects when it is told so (`GIT_NO_LAZY_FETCH`); that it
-/// takes attributes from the empty tree (`GIT_ATTR_SOURCE`) is older.
+/// The first version of git with `GIT_NO_LAZY_FETCH`, which keeps it from starting a program to fetch missing
+/// objects. Reading the attributes from the empty tree (`GIT_ATTR_SOURCE`) is older.
 const GIT_VERSION: (u32, u32) = (2, 45);
 
 #[derive(Default)]
@@ -23,29 +23,29 @@ pub(super) struct Hardening {
     environment: Arc<BTreeMap<String, String>>,
     /// Folders in which git is started.
     git_folders: BTreeSet<WorkspacePath>,
-    /// Text to insert, by place.
+    /// Texts to insert, by offset.
     edits: BTreeMap<usize, String>,
-    /// How many bytes an insertion replaces, where it does.
+    /// For an insertion that replaces text, how many bytes it replaces, by offset.
     replaced: BTreeMap<usize, usize>,
-    /// Where something was inserted since the body of an unrolled loop began.
+    /// The offsets at which something was inserted since the body of an unrolled loop began.
     pub(super) touched: BTreeSet<usize>,
-    /// Filters to insert, by place.
+    /// Filters to insert, by offset.
     filters: BTreeMap<usize, (&'static str, &'static str)>,
-    /// What a value may rest on.
+    /// Insertions that a value may depend on, by number. They are made once something relies on the value.
     fixes: Vec<Fix>,
 }
 
-/// An insertion that is made once something rests on it.
+/// An insertion that is made once something relies on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fix {
-    /// A filter behind the listing that ends here.
+    /// A filter behind the listing that ends at this offset.
     Filter { at: usize, nul: bool },
-    /// `IFS=` before the `read` here, which else takes blanks off a line.
+    /// `IFS=` before the `read` at this offset, which would otherwise remove blanks from a line.
     WholeLines { at: usize },
 }
 
 impl Hardening {
-    /// Whether the text is not the one to run.
+    /// Whether the hardened form has another text.
     pub(super) fn changes_text(&self) -> bool {
         !(self.edits.is_empty() && self.filters.is_empty())
     }
@@ -87,7 +87,7 @@ impl Hardening {
 }
 
 impl Judge<'_> {
-    /// The hardened form has `text` inserted behind the word at `span`.
+    /// Inserts `text` behind the word at `span` in the hardened form.
     pub(crate) fn insert_behind(&mut self, span: Span, text: &str) {
         let word = self.text.get(span.0..span.1).unwrap_or_default();
         if word.is_empty() || word.contains(['{', '$', '`']) {
@@ -96,10 +96,10 @@ impl Judge<'_> {
         self.insert(span.1, text.to_owned());
     }
 
-    /// The hardened form has a `--` before the argument at `span`, so that it is no option.
+    /// Inserts `--` before the argument at `span` in the hardened form, so that it cannot be an option.
     pub(crate) fn end_options(&mut self, span: Span) {
         let word = self.text.get(span.0..span.1).unwrap_or_default();
-        // Otherwise it is not a word of this command, or one of which something else comes, too.
+        // Otherwise it is not a word of this command itself, or it is a word that becomes several arguments.
         let expands = word.contains(['*', '?', '[', '$', '`']);
         let meant = word.trim_start_matches(['"', '\'', '\\', '$']).starts_with('-');
         if !expands || meant || word.replace("${", "").contains('{') {
@@ -108,23 +108,23 @@ impl Judge<'_> {
         self.insert(span.0, "-- ".to_owned());
     }
 
-    /// The hardened form has `text` in place of the `length` bytes at `at`.
+    /// Puts `text` in the place of `length` bytes at `at` in the hardened form.
     pub(crate) fn replace(&mut self, at: usize, length: usize, text: &str) {
         self.hardening.replaced.insert(at, length);
         self.insert(at, text.to_owned());
     }
 
-    /// The source of the word at `span`, if it is written as the program gets it.
+    /// Whether the word at `span` is written exactly as the program gets it.
     pub(crate) fn is_plain(&self, span: Span, bytes: &[u8]) -> bool {
         self.text.as_bytes().get(span.0..span.1) == Some(bytes)
     }
 
-    /// The word at `span` as it is written.
+    /// The source of the word at `span`.
     pub(crate) fn source(&self, span: Span) -> &str {
         self.text.get(span.0..span.1).unwrap_or_default()
     }
 
-    /// The hardened form has `text` inserted at `at`.
+    /// Inserts `text` at `at` in the hardened form.
     pub(crate) fn insert(&mut self, at: usize, text: String) {
         let other = self.hardening.edits.get(&at).is_some_and(|known| *known != text);
         self.hardening.touched.insert(at);
@@ -139,7 +139,7 @@ impl Judge<'_> {
         environment.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Git is started in the current folder, with these variables.
+    /// Git is started in the current folder and needs these variables.
     pub(crate) fn harden_git(&mut self, environment: &Arc<BTreeMap<String, String>>) {
         let known = &mut self.hardening.environment;
         if known.is_empty() {
@@ -152,7 +152,7 @@ impl Judge<'_> {
         for folder in &self.state.folders {
             if let Folder::Inside(folder) = folder {
                 self.hardening.git_folders.insert(folder.clone());
-                // Who looks for a repository there is told where in text.
+                // The executor is told by text where to look for a repository, so the folder's name must be UTF-8.
                 nameless |= std::str::from_utf8(folder.as_bytes()).is_err();
             }
         }
@@ -179,12 +179,13 @@ impl Judge<'_> {
         }
     }
 
-    /// `line` where the `read` that gives it takes blanks off its ends unless it is told otherwise.
+    /// The value of a line if the `read` that gives it would remove blanks from its ends, unless it is told
+    /// otherwise.
     pub(crate) fn whole_line(&mut self, line: Value) -> Value {
         let shape = line.shape();
         let at = match self.line_ends {
             LineEnds::Kept => return line,
-            // Nothing to lose.
+            // A line without blanks at its ends loses nothing.
             _ if !shape.not_number || line == Value::ANY => return line,
             LineEnds::Cut(at) => at,
             LineEnds::Unknown => return Value::ANY,
@@ -193,14 +194,14 @@ impl Judge<'_> {
         number.map_or(Value::ANY, |fix| Value::Some(Shape { fixes: shape.fixes | fix, ..shape }))
     }
 
-    /// Something rests on what is known of an argument: the insertions that make it true are made.
+    /// Something relies on what is known of an argument, so the insertions that make it true are made.
     pub(crate) fn settle(&mut self, arg: &Arg) {
         if arg.fixes != 0 {
             self.make(arg.fixes, arg.many);
         }
     }
 
-    /// Makes the insertions `fixes`; `words`: what is listed is split into words besides.
+    /// Makes the insertions `fixes`. `words`: whether the listed names are also split into words.
     pub(crate) fn make(&mut self, fixes: u32, words: bool) {
         for (place, fix) in self.hardening.fixes.iter().enumerate().take(MAX_FIXES) {
             if fixes & (1 << place) == 0 {

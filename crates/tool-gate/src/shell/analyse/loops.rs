@@ -10,20 +10,20 @@ use crate::shell::value::Value;
 const UNCHANGED: &str = "a loop whose condition never changes";
 const SKIPPED: &str = "a loop in which a continue may skip what changes its condition";
 
-/// What one round of a loop does to the variables of the shell that runs it.
+/// What one round of a loop does to the shell's variables.
 struct Round<'a> {
     text: &'a str,
-    /// What variables hold that the loop leaves alone.
+    /// The values of variables that the loop does not change.
     fixed: &'a dyn Fn(&str) -> Option<i128>,
-    /// By name: what is always done, and what perhaps is.
+    /// By name: the change that happens in every round, and the one that may happen besides.
     changes: Vec<(String, Change, Change)>,
-    /// Texts that are not numbers, by the variable that is given one.
+    /// Texts that are not numbers, each with the variable to which it is assigned.
     texts: Vec<(String, String)>,
-    /// What is done only where no `continue` came before.
+    /// Variables that are changed only if no `continue` came before.
     skipped: Vec<String>,
     /// Whether a `continue` of this loop has been met.
     cut: bool,
-    /// Whether there is a way out besides the condition.
+    /// Whether the loop may be left in another way than by its condition.
     leaves: bool,
 }
 
@@ -102,19 +102,19 @@ impl<'a> Round<'a> {
         Self { text, fixed, changes, texts, skipped, cut: false, leaves: false }
     }
 
-    /// What a round does to a variable; `start` gives what holds before, which holds on where nothing changes it.
+    /// What a round does to a variable. `start` gives the value before the round, which stays if nothing changes it.
     fn change(&self, name: &str, start: &dyn Fn(&str) -> Option<i128>) -> Change {
         let Some((_, sure, perhaps)) = self.changes.iter().find(|(known, ..)| known == name) else {
             return Change::NONE;
         };
         match sure.perhaps(*perhaps) {
-            // It is given what it has.
+            // The variable is set to the value that it has.
             Change::Set(value) if start(name) == Some(value) => Change::NONE,
             change => change,
         }
     }
 
-    /// Whether a variable, which is `before` the first round, is perhaps another after some round.
+    /// Whether a variable that is `before` at the first round may be another after some round.
     fn changes(&self, name: &str, before: Option<&Value>) -> bool {
         let mut texts = self.texts.iter().filter(|(known, _)| known == name).map(|(_, text)| text).peekable();
         let only_texts = texts.peek().is_some();
@@ -144,7 +144,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// `sure`: it runs in each round; `inner`: a jump in it leaves another loop than this one.
+    /// `sure`: the script runs in each round. `inner`: a jump in it leaves another loop than this one.
     fn script(&mut self, script: &Script, sure: bool, inner: bool) {
         for Item { first, rest, background } in &script.items {
             if *background {
@@ -158,7 +158,7 @@ impl<'a> Round<'a> {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, sure: bool, inner: bool) {
-        // Each of several stages is a shell of its own.
+        // Each stage of a longer pipeline runs in a shell of its own, which changes nothing here.
         let [command] = pipeline.stages.as_slice() else { return };
         match &command.kind {
             CommandKind::Simple { assignments, words } => self.simple(assignments, words, sure, inner),
@@ -215,7 +215,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Arithmetic that is expanded in words may assign.
+    /// Notes what arithmetic in words assigns.
     fn words(&mut self, words: &[Word], sure: bool) {
         for piece in words.iter().flat_map(|word| &word.pieces) {
             if let Piece::Arithmetic(arithmetic) = piece {
@@ -256,7 +256,7 @@ impl<'a> Round<'a> {
         if !assigns {
             return;
         }
-        // What stands behind one of these may not be evaluated.
+        // What stands behind one of these operators may not be evaluated.
         let text = expression(arithmetic, self.text);
         let sure = sure && !text.contains("&&") && !text.contains("||") && !text.contains('?');
         let mut known: Vec<String> = Vec::new();
@@ -266,7 +266,7 @@ impl<'a> Round<'a> {
                 known.push(name);
             }
         }
-        // What is assigned otherwise is not followed.
+        // Assignments in any other form are not followed.
         for pair in arithmetic.tokens.windows(2) {
             if let [ArithmeticToken::Name(name), ArithmeticToken::Assign]
             | [ArithmeticToken::Assign, ArithmeticToken::Name(name)] = pair
@@ -278,7 +278,8 @@ impl<'a> Round<'a> {
     }
 }
 
-/// What a part of an expression assigns, if it does so once: `i++`, `i += 2`, `i = i + 2`, `i-- < 5`.
+/// What a part of an expression assigns, if that is one assignment of a known form: `i++`, `i += 2`, `i = i + 2`,
+/// `i-- < 5`.
 fn step(part: &str, fixed: &dyn Fn(&str) -> Option<i128>) -> Option<(String, Change)> {
     let text: String = part.chars().filter(|character| !character.is_whitespace()).collect();
     let is_name = |text: &str| {
@@ -320,7 +321,7 @@ fn expression<'a>(arithmetic: &Arithmetic, text: &'a str) -> &'a str {
     source.strip_suffix("))").or_else(|| source.strip_suffix(';')).unwrap_or(source)
 }
 
-/// What a condition compares, if that is all it does.
+/// The comparison that a condition makes, if it does nothing else.
 fn comparison(condition: &Script, text: &str) -> Option<(Sum, Compare, Sum)> {
     let [Item { first, rest, background: false }] = condition.items.as_slice() else { return None };
     let ([command], []) = (first.stages.as_slice(), rest.as_slice()) else { return None };
@@ -347,7 +348,7 @@ fn numbers(left: &Word, operator: &Word, right: &Word, text: &str) -> Option<(Su
     let side = |word: &Word| {
         let source = text.get(word.span.0..word.span.1)?.replace('"', "");
         let inner = source.strip_prefix("$((").and_then(|inner| inner.strip_suffix("))"));
-        // A name without a dollar is no number.
+        // A name without a dollar is a text here, not a number.
         let is_word = source.starts_with(|first: char| first.is_ascii_alphabetic());
         if is_word { None } else { Sum::read(inner.unwrap_or(&source)) }
     };
@@ -355,7 +356,7 @@ fn numbers(left: &Word, operator: &Word, right: &Word, text: &str) -> Option<(Su
     Some((side(left)?, Compare::named(operator)?, side(right)?))
 }
 
-/// Whether one of the texts that a variable is given last is another than it has before.
+/// Whether the text that a variable is given last differs from the one before.
 fn differs<'a>(mut texts: impl Iterator<Item = &'a String>, before: Option<&Value>) -> bool {
     texts.any(|text| match before {
         Some(Value::Exact(before)) => before != text.as_bytes(),
@@ -370,7 +371,7 @@ fn number(value: Option<&Value>) -> Option<i128> {
     }
 }
 
-/// Whether a word is the value of this variable and nothing else.
+/// Whether a word is the value of this variable and nothing else, so that assigning it changes nothing.
 fn is_itself(word: &Word, name: &str) -> bool {
     let mut values = word.pieces.iter().filter(|piece| match piece {
         Piece::Literal { bytes, .. } => !bytes.is_empty(),
@@ -384,11 +385,12 @@ fn is_itself(word: &Word, name: &str) -> bool {
     }
 }
 
-/// Whether the step of a loop changes a variable that its condition compares with others, and what its body does to it is known.
+/// Whether the step of a loop changes a variable that its condition compares with others, and the effect of the body
+/// on that variable is known.
 fn counts(condition: &Arithmetic, step: &Arithmetic, round: &Round<'_>) -> bool {
     let named = |name: &String| {
         let same = |token: &&ArithmeticToken| matches!(token, ArithmeticToken::Name(other) if other == name);
-        // Compared with itself (`i < i + 1`) it may stay what it was.
+        // A variable that is compared with itself (`i < i + 1`) may go on for ever.
         round.change(name, &|_| None) != Change::Unknown && condition.tokens.iter().filter(same).count() == 1
     };
     step.tokens.windows(2).any(|pair| match pair {
@@ -398,10 +400,10 @@ fn counts(condition: &Arithmetic, step: &Arithmetic, round: &Round<'_>) -> bool 
     })
 }
 
-/// Whether a script reads a line first, which comes to an end.
+/// Whether a script begins by reading a line, which ends a loop when the input ends.
 fn reads(script: &Script) -> bool {
     script.items.iter().any(|item| match item.first.stages.as_slice() {
-        // With a redirection of its own it reads the same line again and again.
+        // With a redirection of its own it would read the same line again and again.
         [stage] => match &stage.kind {
             CommandKind::Simple { words, .. } => {
                 words.first().and_then(Word::bare) == Some("read") && stage.redirects.is_empty()

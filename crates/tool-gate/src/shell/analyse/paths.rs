@@ -1,4 +1,4 @@
-//! Which paths are read.
+//! Records which paths are read.
 
 use headstart_workspace_path::WorkspacePath;
 
@@ -9,17 +9,17 @@ use crate::shell::value::Arg;
 use crate::shell::{Access, Extent};
 
 impl Judge<'_> {
-    /// The file that `arg` names is read.
+    /// Records that the file `arg` is read.
     pub(crate) fn read_file(&mut self, arg: &Arg) {
         self.read(arg, Extent::File);
     }
 
-    /// What is below the current folder is read.
+    /// Records that everything below the current folder is read.
     pub(crate) fn read_here(&mut self, extent: Extent, span: Span) {
         self.read(&Arg::exact(*b".", span), extent);
     }
 
-    /// The whole workspace is read.
+    /// Records that the whole workspace is read.
     pub(crate) fn read_workspace(&mut self, extent: Extent, span: Span) {
         self.read_here(extent, span);
         self.access(WorkspacePath::root(), extent, span);
@@ -31,7 +31,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The path that `arg` names is read.
+    /// Records that the path `arg` is read.
     pub(crate) fn read(&mut self, arg: &Arg, extent: Extent) {
         if arg.exact && (arg.prefix.is_empty() || is_device(&arg.prefix)) {
             return;
@@ -64,9 +64,9 @@ impl Judge<'_> {
         }
     }
 
-    /// The path inside the workspace, where the text alone says which one.
-    /// Remembers the words that name what a deny rule covers, alone or as the value of an option: a program that
-    /// the gate does not let run might write or send it.
+    /// Remembers the words that name what a deny rule covers, alone or as the value of an option. A program that the
+    /// gate does not let run might write or send it, so a question about the command has to say so. Only paths are
+    /// noted that the text alone determines.
     pub(crate) fn note_closed(&mut self, args: &[Arg]) {
         if self.context.deny.is_empty() {
             return;
@@ -81,9 +81,10 @@ impl Judge<'_> {
         }
     }
 
-    /// Remembers the words that name a secret among what git keeps: `HEAD:.env`, `-- .env`, `:(top).env`.
+    /// Remembers the words that name a secret among what git keeps in a repository: `HEAD:.env`, `-- .env`,
+    /// `:(top).env`.
     pub(crate) fn note_kept(&mut self, args: &[Arg]) {
-        // These tell of names only.
+        // These subcommands disclose names only.
         let tells_names =
             |command: &[u8]| matches!(command, b"check-ignore" | b"ls-files" | b"ls-tree" | b"status");
         if args.first().and_then(Arg::bytes).is_some_and(tells_names) {
@@ -114,7 +115,7 @@ impl Judge<'_> {
     }
 
     pub(crate) fn resolve(&self, path: &[u8], folder: &Folder) -> Option<WorkspacePath> {
-        // What `..` after a name leads to depends on whether the name is a link.
+        // Where a `..` behind a name leads depends on whether the name is a link.
         let mut named = false;
         for name in path.split(|byte| *byte == b'/') {
             match name {
@@ -133,7 +134,7 @@ impl Judge<'_> {
     }
 }
 
-/// Reading these reads no file: nothing, or what the command was given.
+/// Whether reading this path reads no file: it is empty, or what the command was given.
 fn is_device(path: &[u8]) -> bool {
     matches!(path, b"/dev/null" | b"/dev/stdin")
         || path

@@ -7,13 +7,13 @@ use crate::shell::script::{Assignment, Command, CommandKind, Piece, Redirect, Re
 use crate::shell::table;
 use crate::shell::value::{Arg, Value};
 
-/// Programs that leave their standard input alone, or read whole lines of it.
+/// Programs that do not read their standard input, or read whole lines of it.
 const KEEPS_INPUT: [&str; 16] = [
     ":", "[", "basename", "break", "cd", "continue", "date", "dirname", "echo", "exit", "false", "printf",
     "pwd", "read", "test", "true",
 ];
 
-/// Files that a command may write to: nothing, and what it was given to print to.
+/// Files that a command may write to, because they hold nothing or are where the command prints to anyway.
 const HARMLESS_TARGETS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 
 impl Judge<'_> {
@@ -26,12 +26,13 @@ impl Judge<'_> {
             self.printed = None;
             return;
         }
-        // What is only shown may lead anywhere.
+        // What is only printed opens nothing, wherever it leads.
         let shown = matches!(words.first().and_then(Word::bare), Some("echo" | "printf"));
         let args = self.command_args(words, shown);
         let Some((program, rest)) = args.split_first() else {
             if let Some(assignment) = assignments.first() {
-                // Nothing is left of the words, so it is no prefix of a command: the variable keeps what it is given.
+                // If all words expand to nothing, the assignment is not a prefix of a command, and the variable keeps
+                // the value.
                 self.unknown("an assignment before words that may all be empty", assignment.span);
             }
             return;
@@ -70,14 +71,15 @@ impl Judge<'_> {
         self.reads_input = !KEEPS_INPUT.contains(&name);
         table::judge_program(self, name, program.span, rest, table::Caller::Shell);
         self.piped = None;
-        // A program that reads on may leave its input anywhere in a line.
+        // A program that reads further may stop anywhere within a line.
         if self.reads_input {
             self.input = Value::ANY;
         }
     }
 
-    /// Refuses what rests on the order in which bash expands the parts of one command: redirections are walked here before
-    /// the words, and bash expands them after the words, and after the assignments where there is no word.
+    /// Refuses whatever depends on the order in which bash expands the parts of one command. The gate walks
+    /// redirections before the words; bash expands them after the words, and, if there is no word, after the
+    /// assignments.
     pub(super) fn check_order(&mut self, command: &Command) {
         let CommandKind::Simple { assignments, words } = &command.kind else { return };
         if command.redirects.is_empty() {
@@ -116,7 +118,7 @@ impl Judge<'_> {
             for (element, new) in new.into_iter().enumerate() {
                 value = if place + element == 0 { new } else { value.join(&new) };
             }
-            // Arithmetic may fail (a division, an octal 08); then the variable keeps what it had.
+            // Arithmetic may fail (a division, an octal 08), and then the variable keeps its value.
             if word.pieces.iter().any(|piece| matches!(piece, Piece::Arithmetic(_))) {
                 let kept = self.state.variables.get(&assignment.name).cloned().unwrap_or_else(Value::empty);
                 value = value.join(&kept);
@@ -126,7 +128,7 @@ impl Judge<'_> {
             value = Value::ANY;
         }
         if assignment.array && matches!(value, Value::Exact(_)) {
-            // Elements that are not there are empty.
+            // An element that is not set is empty.
             value = value.join(&Value::empty());
         }
         self.assign(&assignment.name, value.clone(), assignment.span);
@@ -135,7 +137,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Gives a variable a value; a variable that does more than hold one is refused.
+    /// Gives a variable a value. A variable that has a special meaning is refused.
     pub(crate) fn assign(&mut self, name: &str, value: Value, span: Span) {
         if is_special_variable(name) {
             let detail = format!("{name} changes how later commands run");
@@ -144,7 +146,7 @@ impl Judge<'_> {
         self.state.set(name, value);
     }
 
-    /// What is known of the lines that the redirection gives the command, if it gives it any.
+    /// What is known of the lines that the redirection gives the command, if it is one for its input.
     pub(super) fn redirect(&mut self, redirect: &Redirect) -> Option<Value> {
         match &redirect.kind {
             RedirectKind::Duplicate => return None,
@@ -161,7 +163,7 @@ impl Judge<'_> {
                 if matches!(word.pieces.as_slice(), [Piece::ProcessInput(_)]) {
                     return Some(self.printed_lines());
                 }
-                // Several names are an error of bash.
+                // If the word matches several names, bash reports an error.
                 self.read_file(&arg);
             }
             RedirectKind::Write(word) => {

@@ -16,15 +16,15 @@ pub(crate) enum Folder {
 /// What is known at one place of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct State {
-    /// What the script assigned.
+    /// The variables that the script assigned.
     pub(crate) variables: BTreeMap<String, Value>,
-    /// Those that may hold several elements. Their value stands for each of them.
+    /// The variables that may be arrays. Their value stands for each of the elements.
     arrays: BTreeSet<String>,
-    /// Where the shell may be.
+    /// The folders in which the shell may be.
     pub(crate) folders: Vec<Folder>,
 }
 
-/// More folders than this count as not known.
+/// With more folders than this, the current one counts as unknown.
 const MAX_FOLDERS: usize = 4;
 
 impl State {
@@ -32,7 +32,7 @@ impl State {
         Self { variables: BTreeMap::new(), arrays: BTreeSet::new(), folders: vec![Folder::Inside(directory)] }
     }
 
-    /// Gives a variable a value, or a new first element.
+    /// Gives a variable a value, or an array a new first element.
     pub(crate) fn set(&mut self, name: &str, value: Value) {
         let value = match self.variables.get(name) {
             // The other elements stay.
@@ -42,16 +42,17 @@ impl State {
         self.variables.insert(name.to_owned(), value);
     }
 
-    /// Gives an array elements, and forgets those that it had.
+    /// Gives an array new elements.
     pub(crate) fn set_array(&mut self, name: &str, elements: Value) {
         self.arrays.insert(name.to_owned());
         self.variables.insert(name.to_owned(), elements);
     }
 
-    /// The state where either this or `other` holds.
+    /// The state in which either `self` or `other` holds.
     pub(crate) fn join(&mut self, other: Self) {
         for (name, value) in &mut self.variables {
-            // Where the other side did not assign it, it is not set: in the executor's environment there is none.
+            // Where the other side did not assign it, it is not set, because the executor's environment does not have
+            // it.
             *value = value.join(other.variables.get(name).unwrap_or(&Value::Exact(Vec::new())));
         }
         for (name, value) in other.variables {
@@ -61,7 +62,7 @@ impl State {
         self.add_folders(other.folders);
     }
 
-    /// The state where a variable is known to hold digits.
+    /// The state in which the variable is known to hold digits.
     pub(crate) fn narrow(&mut self, name: Option<&str>) {
         let Some(name) = name.filter(|name| !self.arrays.contains(*name)) else { return };
         if !matches!(self.variables.get(name), Some(Value::Exact(_))) {
@@ -80,7 +81,7 @@ impl State {
         }
     }
 
-    /// What still changes after several rounds of a loop may be anything.
+    /// Forgets the variables that still change after several rounds of a loop: they may hold anything.
     pub(crate) fn forget_changes(&mut self, before: &Self) {
         for (name, value) in &mut self.variables {
             if before.variables.get(name) != Some(value) {
@@ -93,7 +94,7 @@ impl State {
     }
 }
 
-/// Names that a script assigns, at least.
+/// The names that a script assigns, and possibly some more.
 pub(crate) fn assigned_names(script: &Script) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     each_command(script, &mut |kind| match kind {
@@ -123,7 +124,7 @@ pub(crate) fn assigned_names(script: &Script) -> BTreeSet<String> {
     names
 }
 
-/// Names whose values a script looks at.
+/// The names whose values a script uses.
 pub(crate) fn seen_names(script: &Script) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     each_command(script, &mut |kind| match kind {

@@ -7,13 +7,13 @@ use crate::shell::Extent;
 use crate::shell::script::{CommandKind, Operator, Piece, Pipeline, Span, Word};
 use crate::shell::value::Arg;
 
-/// Operators that look at a file.
+/// Operators that test a file.
 const FILE_TESTS: &str = "abcdefghkprsuwxLNOGS";
 
 const NUMBER_TESTS: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 impl Judge<'_> {
-    /// `[[ … ]]`: words are neither split nor matched, numbers are evaluated as expressions.
+    /// Judges `[[ … ]]`, in which words are neither split nor matched, and numbers are evaluated as expressions.
     pub(super) fn double_bracket(&mut self, tokens: &[Word], span: Span) {
         let joins = |word: &Word| matches!(word.bare(), Some("&&" | "||" | "(" | ")" | "!"));
         let mut any = false;
@@ -40,7 +40,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The variable that holds digits where this succeeds: `[[ $x =~ ^[0-9]+$ ]]`.
+    /// The variable that is known to hold digits if this test succeeds: `[[ $x =~ ^[0-9]+$ ]]`.
     pub(super) fn proven_by<'b>(&self, pipeline: &'b Pipeline) -> Option<&'b str> {
         const DIGITS: [&str; 3] = ["^[0-9]+$", "^[1-9][0-9]*$", "^[[:digit:]]+$"];
         let ([command], false) = (pipeline.stages.as_slice(), pipeline.negated) else { return None };
@@ -64,13 +64,13 @@ impl Judge<'_> {
         }
     }
 
-    /// `test …` and `[ … ]`, without the closing bracket.
+    /// Judges `test …` and `[ … ]`, without the closing bracket.
     pub(crate) fn single_bracket(&mut self, args: &[Arg], span: Span) {
         if let Some(place) = args.iter().position(|arg| arg.many) {
             if !args[place].number || 2 < args.iter().filter(|arg| arg.many).count() {
                 return self.unknown("a test whose arguments are not known", span);
             }
-            // A number, or no argument at all.
+            // The argument is a number, or missing.
             let mut with = args.to_vec();
             with[place].many = false;
             self.single_bracket(&with, span);
@@ -86,12 +86,12 @@ impl Judge<'_> {
             match group {
                 [] => {}
                 [one] => {
-                    // Next to an operator that joins, one argument alone could be an operator itself.
+                    // Next to an operator that joins two tests, a single argument could be an operator itself.
                     if !one.exact && one.dash && 1 < args.len() {
                         self.unknown("a test whose operators are not known", span);
                     }
                 }
-                // A number is missing, and bash says so.
+                // With the number missing, bash reports an error.
                 [operator, number]
                     if number.number && operator.text().is_some_and(|text| NUMBER_TESTS.contains(&text)) => {}
                 [number, operator]
@@ -111,9 +111,9 @@ impl Judge<'_> {
             Some(text) if text.len() == 2 && text.starts_with('-') && FILE_TESTS.contains(&text[1..]) => {
                 self.read(operand, Extent::File);
             }
-            // A plain name: only a subscript is evaluated.
+            // A plain name is safe; only an index in brackets would be evaluated.
             Some("-v") if operand.text().is_some_and(is_name) => {}
-            // `-v` and `-R` evaluate subscripts.
+            // `-v` and `-R` evaluate an index in brackets.
             _ => self.refuse(EffectKind::Executes, "a test that may evaluate its argument", span),
         }
     }

@@ -1,4 +1,5 @@
-//! Lists, pipelines, loops and branches: the state that holds at each place, whichever way led there.
+//! Lists, pipelines, loops and branches: keeps the state that holds at each place, whichever way the shell came
+//! there.
 
 use std::rc::Rc;
 
@@ -8,13 +9,13 @@ use crate::shell::script::{Command, CommandKind, Item, Pipeline, RedirectKind, S
 use crate::shell::table::lines::Printed;
 use crate::shell::value::{Arg, Value};
 
-/// What a command costs beside its words.
+/// The work that a command counts for, besides its words.
 const COMMAND_WORK: usize = 4;
-/// How often the body of a loop is walked until nothing new is learnt.
+/// How often the body of a loop is walked at most, until a round teaches nothing new.
 const MAX_ROUNDS: usize = 3;
-/// A loop over at most so many words that are known is walked once for each.
+/// A loop over at most this many known words is walked once for each word.
 const MAX_UNROLLED: usize = 8;
-/// Most states that are kept apart where expansions may fail.
+/// The most states that are kept apart where expansions may fail.
 const MAX_FAILURES: usize = 16;
 
 impl Judge<'_> {
@@ -41,7 +42,7 @@ impl Judge<'_> {
         self.depth -= 1;
     }
 
-    /// An expansion that failed ends what stands on its line, and the shell goes on with the next one.
+    /// An expansion that fails ends what stands on its line, and the shell goes on with the next line.
     fn next_line(&mut self, before: &Item, item: &Item) {
         if self.failures.is_empty() {
             return;
@@ -62,7 +63,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The expansion that is evaluated now may fail.
+    /// Notes that the expansion that is being evaluated may fail.
     pub(super) fn may_fail(&mut self) {
         if self.failures.contains(&self.state) {
             return;
@@ -108,7 +109,7 @@ impl Judge<'_> {
                 return;
             }
             self.spend(self.state.variables.len(), (0, 0));
-            // What is skipped leaves the state, and whether the command before it succeeded, as they are.
+            // A skipped pipeline changes neither the state nor whether the command before it succeeded.
             self.state = if *and { done.clone() } else { failed.clone() };
             self.pipeline(pipeline);
             let (mut new_done, new_failed) = self.ends();
@@ -126,7 +127,7 @@ impl Judge<'_> {
         self.printed = None;
     }
 
-    /// The state where the last command succeeded, and the one where it failed.
+    /// The state in which the last command succeeded, and the one in which it failed.
     fn ends(&mut self) -> (State, State) {
         let done = self.saved();
         let mut failed = self.saved();
@@ -142,7 +143,7 @@ impl Judge<'_> {
             self.command(only);
             self.printed_end = only.span.1;
             if let Some(folders) = self.failed_folders.as_mut().filter(|_| pipeline.negated) {
-                // It succeeds where the command fails.
+                // A negated command succeeds where the command itself fails.
                 std::mem::swap(folders, &mut self.state.folders);
             }
             return;
@@ -165,7 +166,7 @@ impl Judge<'_> {
             let next = pipeline.stages.get(place + 1).map_or(stage.span.1, |next| next.span.0);
             let joint = self.text.get(stage.span.1..next).unwrap_or_default();
             if joint.contains('&') {
-                // With `|&` what it says of errors goes along.
+                // With `|&` the errors go into the pipe too.
                 self.printed = with_errors(self.printed);
             }
             piped = self.printed;
@@ -266,7 +267,7 @@ impl Judge<'_> {
                         ends.push(self.saved());
                     }
                     let tested = self.saved();
-                    // Any of the patterns may be the one that fits.
+                    // Any of the patterns may be the one that matches.
                     let first = ends.len() - patterns.len();
                     for state in &ends[first..] {
                         self.spend(state.variables.len(), command.span);
@@ -322,7 +323,7 @@ impl Judge<'_> {
             judge.script(body);
         });
         if args.iter().all(|arg| arg.many) {
-            // There may be nothing to loop over.
+            // The list of words may be empty, and then the body never runs.
             self.state.join(before);
         }
     }
@@ -340,12 +341,12 @@ impl Judge<'_> {
             self.script(body);
             let touched = self.hardening.touched.clone();
             if inserted.as_ref().is_some_and(|inserted| *inserted != touched) && !self.limit {
-                // An insertion would hold in a round that was proved without it.
+                // An insertion would apply to every round, also to those in which the command was proved without it.
                 self.unknown("a command that would have to run in two ways", span);
             }
             self.hardening.touched.extend(before);
             inserted = Some(touched);
-            // A jump may lead to the next value, or behind all of them.
+            // A jump may lead to the next value, or behind the loop.
             for place in 0..self.jumps.len() {
                 let (state, _) = self.jumps[place].clone();
                 self.spend(state.variables.len(), span);
@@ -356,13 +357,14 @@ impl Judge<'_> {
         self.jumps.extend(far);
     }
 
-    /// From here it may go on behind the loop, or at its start; `far`: perhaps behind several.
+    /// Notes that the shell may go on behind the loop from here, or at its start. `far`: possibly behind several
+    /// loops.
     pub(crate) fn jump(&mut self, far: bool) {
         let state = self.saved();
         self.jumps.push((state, far));
     }
 
-    /// Walks the body of a loop until the state at its start no longer grows.
+    /// Walks the body of a loop until the state at its start no longer changes.
     fn repeated(&mut self, walk: impl Fn(&mut Self)) {
         for round in 0.. {
             let (before, input) = (self.saved(), self.input.clone());
@@ -394,7 +396,7 @@ impl Judge<'_> {
     }
 }
 
-/// What is printed where errors are among it: their lines hold words of the command and names of files.
+/// What is printed if errors are among it: their lines contain words of the command and names of files.
 fn with_errors(printed: Option<Printed>) -> Option<Printed> {
     match printed? {
         Printed::Names { nul: false, .. } => Some(Printed::Names { nul: false, clean: false }),
@@ -402,10 +404,10 @@ fn with_errors(printed: Option<Printed>) -> Option<Printed> {
     }
 }
 
-/// Whether a command that changes the state has a redirection that may fail, so that it does not run.
+/// Whether a command that changes the state has a redirection that may fail, which keeps it from running.
 fn may_be_skipped(command: &Command) -> bool {
     let changes = match &command.kind {
-        // Bash assigns even then.
+        // Bash assigns even if the redirection fails.
         CommandKind::Simple { words, .. } => {
             let changing = [
                 "cd",

@@ -1,24 +1,25 @@
-//! The second reading of a plain text, without the grammar.
+//! A second reading of a plain text, without the grammar.
 //!
-//! Most commands are plain: words with quotes and names of variables, redirections to and from files, and `|`, `&&`, `||`,
-//! `;` or newlines between simple commands. There the shell's language leaves no choice, and this reading takes a
-//! twentieth of the time that the grammar's takes. Whatever else is in a text, even where it would do no harm, leaves
-//! the text to the grammar: a keyword, a parenthesis, a comment, a here-document, a backquote, a job in the background.
+//! Most commands are plain: words with quotes and names of variables, redirections to and from files, and `|`, `&&`,
+//! `||`, `;` or newlines between simple commands. Such a text has only one meaning in the shell's language, and this
+//! reading takes a twentieth of the time of the grammar's. A text with anything else (a keyword, a parenthesis, a
+//! comment, a here-document, a backquote, a job in the background) is left to the grammar, even if that would do no
+//! harm.
 
 use super::Seen;
 
-/// What a byte is outside quotes.
+/// What a byte means outside quotes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// Not plain.
+    /// The text is not plain.
     Other,
-    /// Of any word, and of a program's name.
+    /// Part of any word, including a program's name.
     Name,
-    /// Of any word but a program's name.
+    /// Part of any word except a program's name.
     Word,
     Quote,
     Blank,
-    /// Ends a word, and begins something else.
+    /// Ends a word and begins an operator.
     Operator,
 }
 
@@ -48,7 +49,7 @@ const fn marked(mut classes: [Class; 256], bytes: &[u8], class: Class) -> [Class
     classes
 }
 
-/// What is syntax, or a declaration, where a command may start.
+/// Words that are syntax, or a declaration, where a command may start.
 const KEYWORDS: [&[u8]; 25] = [
     b"case",
     b"coproc",
@@ -143,7 +144,8 @@ impl Plain<'_> {
 
     /// One simple command, up to the operator that ends it.
     fn command(&mut self) -> Option<()> {
-        // Redirections alone, or one with a number before the name, the grammar may take for a command.
+        // The grammar may read redirections alone, or a redirection with a number before the program's name, as a
+        // command.
         let (mut assigned, mut named) = (false, false);
         loop {
             self.blanks();
@@ -163,14 +165,14 @@ impl Plain<'_> {
         }
     }
 
-    /// A comment, where a word may start.
+    /// Steps over a comment, where a word may start.
     fn comment(&mut self) {
         if self.here(0) == Some(b'#') {
             self.skip(|byte| byte != b'\n');
         }
     }
 
-    /// `NAME=value`, or the name of a program, which is `true`.
+    /// Reads `NAME=value`, or the name of a program, for which the result is `true`.
     fn name_or_assignment(&mut self) -> Option<bool> {
         let start = self.at;
         self.skip(|byte| CLASSES[usize::from(byte)] == Class::Name);
@@ -180,7 +182,7 @@ impl Plain<'_> {
             let is_variable = variable.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
                 && variable.first().is_some_and(|first| !first.is_ascii_digit());
             self.at += 1;
-            // The grammar takes `_=` without a value for a command.
+            // The grammar reads `_=` without a value as a command.
             if !is_variable || variable == b"_" {
                 return None;
             }
@@ -195,8 +197,8 @@ impl Plain<'_> {
         Some(true)
     }
 
-    /// The value of a variable, which may be empty, or the target of a redirection: of one piece, because the grammar
-    /// takes others for several words now and then.
+    /// Reads the value of a variable, which may be empty, or the target of a redirection. It must be of one piece,
+    /// because the grammar sometimes reads several pieces as several words.
     fn value(&mut self) -> Option<()> {
         if self.class() == Some(Class::Quote) {
             self.piece()?;
@@ -206,7 +208,7 @@ impl Plain<'_> {
         self.word_ends()
     }
 
-    /// A word, at least a byte of one.
+    /// Reads a word of at least one byte.
     fn word(&mut self) -> Option<()> {
         loop {
             self.skip(|byte| matches!(CLASSES[usize::from(byte)], Class::Name | Class::Word));
@@ -217,7 +219,7 @@ impl Plain<'_> {
         }
     }
 
-    /// `'…'`, `"…"`, an escaped character, or a variable.
+    /// Reads `'…'`, `"…"`, an escaped character or a variable.
     fn piece(&mut self) -> Option<()> {
         match self.here(0)? {
             b'\'' => {
@@ -231,7 +233,8 @@ impl Plain<'_> {
         }
     }
 
-    /// Right before a redirection a word may be its descriptor, or the grammar may take it for one.
+    /// Checks that no redirection follows directly, because the word may then be its descriptor, or the grammar may
+    /// read it as one.
     fn word_ends(&self) -> Option<()> {
         match (self.here(0), self.here(1)) {
             (Some(b'&'), Some(b'>')) => None,
@@ -244,7 +247,7 @@ impl Plain<'_> {
         (self.here(0) == Some(byte)).then(|| self.at += 1)
     }
 
-    /// `"…"`.
+    /// Reads `"…"`.
     fn quoted(&mut self) -> Option<()> {
         self.at += 1;
         loop {
@@ -258,12 +261,12 @@ impl Plain<'_> {
         }
     }
 
-    /// A backslash and the character behind it, which is no newline.
+    /// Reads a backslash and the character behind it, which must not be a newline.
     fn escape(&mut self) -> Option<()> {
         matches!(self.here(1), Some(b' '..=b'~')).then(|| self.at += 2)
     }
 
-    /// `$name`, `${name}` or `$?`.
+    /// Reads `$name`, `${name}` or `$?`.
     fn variable(&mut self) -> Option<()> {
         self.at += 1;
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -280,7 +283,7 @@ impl Plain<'_> {
         Some(())
     }
 
-    /// `>x`, `2>x`, `>>x`, `&>x`, `<x`, `2>&1`; whether there is one.
+    /// Reads `>x`, `2>x`, `>>x`, `&>x`, `<x` or `2>&1`; the result says whether there is one.
     fn redirect(&mut self, named: bool) -> Option<bool> {
         let ahead = match (self.here(0), self.here(1)) {
             (Some(b'<' | b'>'), _) => 0,
@@ -440,7 +443,7 @@ mod tests {
         }
     }
 
-    /// Texts of parts that mean something to a shell, in any order.
+    /// Texts made of parts that mean something to a shell, in any order.
     fn texts() -> impl Strategy<Value = String> {
         let part = proptest::sample::select(vec![
             " ", " ", " ", " ", "\n", "\t", ";", "|", "||", "&&", "&", ">", ">>", "<", "2>", "2>&1", "&>",
@@ -458,7 +461,7 @@ mod tests {
         fn any_plain_text_is_read_as_our_reader_and_the_grammar_read_it(text in texts()) {
             match ours(&text) {
                 Ok(reading) => check_plain(&text, &reading),
-                // Our reader's limits aside, a plain text is one that it knows.
+                // Our reader reads every plain text, unless a limit stops it.
                 Err(refusal) => assert!(read(&text).is_none(), "{text:?}: {refusal:?}"),
             }
         }

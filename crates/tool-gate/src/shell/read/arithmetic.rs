@@ -1,16 +1,16 @@
-//! Arithmetic, as tokens: enough to see what it reads and assigns. Operands and operators must take turns: on other
-//! texts bash reports an error, and the second reader spends its time on repairs.
+//! Arithmetic, read as tokens: enough to see what it uses and assigns. Operands and operators must alternate: bash
+//! reports an error otherwise, and the second reader would spend its time on repairs.
 
 use super::{MAX_DEPTH, MAX_PENDING, Reader, Refusal};
 use crate::shell::script::{Arithmetic, ArithmeticToken};
 
 impl Reader<'_> {
-    /// The expression up to `close`, which is stepped over.
+    /// Reads the expression up to `close`, and steps over that.
     pub(super) fn arithmetic(&mut self, start: usize, close: &[u8]) -> Result<Arithmetic, Refusal> {
         self.enter()?;
         let mut tokens = Vec::new();
         let mut open = 0_usize;
-        // Whether an operand may come next, and not what follows one.
+        // Whether an operand must come next, and not an operator.
         let mut wanted = true;
         let mut shifts = 0_usize;
         loop {
@@ -36,7 +36,7 @@ impl Reader<'_> {
                 }
                 b' ' | b'\t' | b'\n' => self.bump(),
                 b'0'..=b'9' if wanted => {
-                    // `16#ff`, `0x1f`: a number in any base.
+                    // A number in any base, as in `16#ff` and `0x1f`.
                     while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'#') {
                         self.bump();
                     }
@@ -63,14 +63,14 @@ impl Reader<'_> {
                     let text = &self.source[start..self.at];
                     shifts += usize::from(text.starts_with(b"<<"));
                     if MAX_PENDING < shifts {
-                        // The second reader takes each for a here-document.
+                        // The second reader takes each shift operator for a here-document.
                         return Err(self.limit("there are too many shifts to judge"));
                     }
                     let beside = matches!(text, b"++" | b"--");
                     if wanted && !beside && !matches!(text, b"+" | b"-" | b"!" | b"~") {
                         return Err(self.refusal("arithmetic that is not understood"));
                     }
-                    // After an operand these two belong to it.
+                    // An increment directly behind an operand belongs to it.
                     wanted |= !beside;
                 }
             }

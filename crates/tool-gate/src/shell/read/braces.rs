@@ -1,11 +1,11 @@
-//! Brace expansion: found, and spelled out where it is simple.
+//! Brace expansion: finds it, and spells it out if it is simple.
 
 use crate::shell::script::{Piece, Word};
 
 /// Replaces the text around a possible brace expansion that is not simple by [`Piece::Braces`].
 ///
-/// Simple is: one pair of unquoted braces in the word, with commas and without `..` between them. It is left as it is,
-/// for [`expand`].
+/// A brace expansion is simple if it is the only pair of unquoted braces in the word, with commas and without `..`
+/// between them. It is left as it is, for [`expand`].
 pub(super) fn mark(pieces: &mut Vec<Piece>) {
     let (mut opened, mut separated, mut closed) = (0, false, 0);
     let mut previous_dot = false;
@@ -25,13 +25,13 @@ pub(super) fn mark(pieces: &mut Vec<Piece>) {
             previous_dot = *byte == b'.';
         }
     }
-    // Without both braces, or without anything between them that separates, bash leaves the text alone.
+    // Without both braces, or without a comma or `..` between them, bash leaves the text as it is.
     if opened == 0 || closed == 0 || !separated {
         return;
     }
     let simple = opened == 1 && closed == 1 && split(pieces).is_some();
     if !simple {
-        // What the text becomes is not known, but every expansion in it still takes place.
+        // What the text becomes is not known, but every expansion in it still happens.
         pieces.retain(|piece| !matches!(piece, Piece::Literal { .. } | Piece::Tilde));
         pieces.insert(0, Piece::Braces);
     }
@@ -57,7 +57,7 @@ fn split(pieces: &[Piece]) -> Option<Split> {
     }
     let (mut before, mut alternatives, mut after) = (Vec::new(), vec![Vec::new()], Vec::new());
     let (mut opened, mut closed, mut commas) = (false, false, false);
-    // Braces come first, so that `$x{a,b}` is `$xa $xb`.
+    // Bash expands braces before variables, so that `$x{a,b}` is `$xa $xb`.
     if pieces.iter().any(|piece| matches!(piece, Piece::Parameter(_))) {
         return None;
     }
@@ -88,7 +88,7 @@ fn split(pieces: &[Piece]) -> Option<Split> {
     let dots = alternatives.iter().flatten().any(
         |piece| matches!(piece, Piece::Literal { bytes, quoted: false } if bytes.windows(2).any(|pair| pair == b"..")),
     );
-    // An alternative that is nothing at all is no argument.
+    // An empty alternative with nothing around it is no argument.
     let bare = before.is_empty() && after.is_empty() && alternatives.iter().any(Vec::is_empty);
     (!bare && opened && closed && commas && !dots && alternatives.len() <= 64).then_some((
         before,

@@ -11,7 +11,8 @@ const KEYWORDS: [&str; 22] = [
     "select", "then", "time", "until", "while", "{", "}", "]]",
 ];
 
-/// By a byte, whether a keyword starts with it: most words are told from all of them by their first letter.
+/// For each byte, whether a keyword starts with it: most words are told apart from all keywords by their first
+/// letter.
 const STARTS_KEYWORD: [bool; 256] = {
     let mut starts = [false; 256];
     let mut number = 0;
@@ -26,7 +27,7 @@ const STARTS_KEYWORD: [bool; 256] = {
 const CLOSERS: [&str; 8] = ["then", "do", "done", "elif", "else", "fi", "esac", "}"];
 
 impl Reader<'_> {
-    /// Commands up to the end, a closing parenthesis, `;;` or a closing keyword; none of these is stepped over.
+    /// Reads commands up to the end, a closing parenthesis, `;;` or a closing keyword, none of which it steps over.
     pub(super) fn script(&mut self) -> Result<Script, Refusal> {
         self.enter()?;
         let mut items = Vec::new();
@@ -44,7 +45,7 @@ impl Reader<'_> {
             self.blanks();
             match (self.peek(), self.peek_second()) {
                 (Some(b';'), Some(b';')) | (None | Some(b')' | b'\n'), _) => {}
-                // To bash the two are one operator, of `case`.
+                // To bash `;&` is one operator, which belongs to `case`.
                 (Some(b';'), Some(b'&')) => return Err(self.refusal("text where a command should end")),
                 (Some(b';'), _) => self.bump(),
                 (Some(b'&'), _) => {
@@ -95,7 +96,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Steps over a `time` that stands before a subshell; before a simple command it is read as a program's name.
+    /// Steps over a `time` before a subshell. Before a simple command it is read as a program's name.
     fn timed_subshell(&mut self) {
         self.blanks();
         if self.keyword() != Some("time") {
@@ -141,7 +142,7 @@ impl Reader<'_> {
             Some("for") => self.for_command()?,
             Some("case") => self.case_command()?,
             Some("[[") => self.test_command()?,
-            // `time` is read as the name of a program that runs another.
+            // Here `time` is read as the name of a program that runs another.
             None | Some("time") => match self.peek() {
                 Some(b'(') if self.peek_second() == Some(b'(') => {
                     self.take(b"((");
@@ -160,7 +161,8 @@ impl Reader<'_> {
             },
             Some(_) => return Err(self.refusal("a keyword that is not understood here")),
         };
-        // Without the blanks and the comment behind it, so that something can be inserted there.
+        // The span ends before the blanks and the comment behind the command, so that something can be inserted
+        // there.
         let mut end = match &kind {
             CommandKind::Simple { assignments, words } => words
                 .last()
@@ -186,7 +188,7 @@ impl Reader<'_> {
         Ok(Command { kind, redirects, span: (start, end) })
     }
 
-    /// Commands, at least one.
+    /// Reads at least one command.
     fn body(&mut self) -> Result<Script, Refusal> {
         let script = self.script()?;
         if script.items.is_empty() {
@@ -195,7 +197,7 @@ impl Reader<'_> {
         Ok(script)
     }
 
-    /// The keyword that is the whole word here.
+    /// The keyword here, if the whole word is one.
     fn keyword(&mut self) -> Option<&'static str> {
         self.peek();
         let rest = &self.source[self.at.min(self.end)..self.end];
@@ -328,7 +330,7 @@ impl Reader<'_> {
         self.reading.command_starts.push(self.at);
         self.at += 2;
         let mut tokens = Vec::new();
-        // Open parentheses, and whether there is something before that can be joined.
+        // The number of open parentheses, and whether an operand that an operator can join stands before.
         let (mut open, mut joinable) = (0_usize, false);
         loop {
             self.newlines()?;
@@ -372,7 +374,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A regular expression: a word in which parentheses and bars stand for themselves.
+    /// Reads a regular expression: a word in which parentheses and bars stand for themselves.
     fn pattern(&mut self) -> Result<Word, Refusal> {
         let start = self.at;
         let mut pieces = Vec::new();
@@ -491,7 +493,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The redirection here, if one is.
+    /// Reads the redirection here, if there is one.
     fn redirect(&mut self) -> Result<Option<Redirect>, Refusal> {
         self.peek();
         let start = self.at;

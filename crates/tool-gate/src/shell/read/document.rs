@@ -4,7 +4,7 @@ use super::{MAX_PENDING, Pending, Reader, Refusal};
 use crate::shell::script::{Piece, RedirectKind, Word};
 
 impl Reader<'_> {
-    /// What follows `<<` or `<<-`: the delimiter.
+    /// Reads the delimiter behind `<<` or `<<-`.
     pub(super) fn document_operator(&mut self, strip_tabs: bool) -> Result<RedirectKind, Refusal> {
         self.blanks();
         let word = self.word()?.ok_or_else(|| self.refusal("a here-document without a delimiter"))?;
@@ -16,7 +16,7 @@ impl Reader<'_> {
         let quoted = word.pieces.is_empty()
             || word.pieces.iter().any(|piece| matches!(piece, Piece::Literal { quoted: true, .. }));
         let source = &self.source[word.span.0..word.span.1];
-        // Of `$'…'` versions of bash make different delimiters.
+        // Versions of bash disagree about the delimiter that `$'…'` is.
         if source.contains(&b'$') || (!quoted && source != delimiter.as_slice()) {
             return Err(self.refusal("a here-document's delimiter is not plain"));
         }
@@ -29,7 +29,7 @@ impl Reader<'_> {
         Ok(RedirectKind::Document(document))
     }
 
-    /// After a newline: the bodies that are due.
+    /// Reads the bodies that follow a newline.
     pub(super) fn documents(&mut self) -> Result<(), Refusal> {
         for (count, pending) in std::mem::take(&mut self.pending).into_iter().enumerate() {
             if 0 < count && self.raw(0) == Some(b'\n') {
@@ -55,7 +55,7 @@ impl Reader<'_> {
                 line = &line[line.iter().take_while(|byte| **byte == b'\t').count()..];
             }
             if line == pending.delimiter {
-                // The newline after the delimiter ends a command, so it is left for the caller.
+                // The newline behind the delimiter ends a command, so it is left for the caller.
                 self.at = line_start + length;
                 break line_start;
             }
@@ -70,7 +70,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The body of a here-document whose delimiter is not quoted: as between double quotes.
+    /// Reads the body of a here-document without quotes around its delimiter, in which expansions happen as between
+    /// double quotes.
     fn expanded_document(&mut self, start: usize, body_end: usize) -> Result<Word, Refusal> {
         if self.source[start..body_end].windows(2).any(|pair| pair == b"\\\n") {
             return Err(self.refusal("a continued line in a here-document"));

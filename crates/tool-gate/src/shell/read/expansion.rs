@@ -1,10 +1,10 @@
-//! What starts with `$` or a backquote.
+//! Expansions: what starts with `$` or a backquote.
 
 use super::{MAX_EXPANSIONS, Reader, Refusal};
 use crate::shell::script::{Operator, Parameter, Piece, Script, Word};
 
 impl Reader<'_> {
-    /// `$…` here.
+    /// Reads the expansion here, at its `$`.
     pub(super) fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Result<(), Refusal> {
         self.expansions += 1;
         if MAX_EXPANSIONS < self.expansions {
@@ -14,7 +14,7 @@ impl Reader<'_> {
         let start = self.at;
         self.bump();
         if self.raw(0) == Some(b'\\') && self.raw(1) == Some(b'\n') {
-            // The second reader takes it for the end of the word, or for none, by what comes after.
+            // The second reader ends the word here or goes on with it, depending on what follows.
             return Err(self.refusal("a dollar sign before a continued line"));
         }
         match self.peek() {
@@ -50,7 +50,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The commands up to the closing parenthesis, which is stepped over.
+    /// Reads the commands up to the closing parenthesis, and steps over that.
     pub(super) fn substitution_body(&mut self) -> Result<Script, Refusal> {
         self.reading.substitution_count += 1;
         self.enter()?;
@@ -75,7 +75,7 @@ impl Reader<'_> {
         Ok(script)
     }
 
-    /// A backquoted substitution here.
+    /// Reads the backquoted substitution here.
     pub(super) fn backquoted(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Result<(), Refusal> {
         self.bump();
         let rest = &self.source[self.at..self.end];
@@ -109,7 +109,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Letters, digits and underscores.
+    /// Reads letters, digits and underscores.
     pub(super) fn name(&mut self) -> String {
         let mut name = String::new();
         while let Some(byte) = self.peek().filter(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
@@ -119,7 +119,7 @@ impl Reader<'_> {
         name
     }
 
-    /// What follows `${`, with the closing brace.
+    /// Reads what follows `${`, with the closing brace.
     fn parameter(&mut self, start: usize, quoted: bool) -> Result<Parameter, Refusal> {
         let length = self.peek() == Some(b'#') && self.peek_second() != Some(b'}');
         if length {
@@ -166,7 +166,8 @@ impl Reader<'_> {
         Ok(Parameter { name, all, subscript, operator, quoted, span: (start, self.at) })
     }
 
-    /// `${!name[@]}`: the places of an array, which are numbers. Other forms take a value for a name.
+    /// Reads `${!name[@]}`: the indices of an array, which are numbers. Other forms use a value as a name and are
+    /// refused.
     fn places(&mut self, start: usize, quoted: bool) -> Result<Parameter, Refusal> {
         self.bump();
         let plain = self.peek().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
@@ -190,7 +191,7 @@ impl Reader<'_> {
                         Ok(Operator::Default(self.operand(quoted)?))
                     }
                     Some(b'=') => Err(self.refusal("an expansion that assigns")),
-                    // Offsets are arithmetic: only plain numbers are safe from being evaluated.
+                    // An offset is arithmetic, so only plain numbers are certainly not evaluated further.
                     _ => {
                         while self.peek().is_some_and(|byte| byte.is_ascii_digit() || b": -".contains(&byte))
                         {
@@ -225,7 +226,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The word of an operator, up to the closing brace.
+    /// Reads the word of an operator, up to the closing brace.
     fn operand(&mut self, quoted: bool) -> Result<Word, Refusal> {
         let start = self.at;
         let mut pieces = Vec::new();
@@ -238,7 +239,7 @@ impl Reader<'_> {
                 {
                     return Err(self.refusal("an expansion that is not understood"));
                 }
-                // Inside double quotes the meaning of quotes here depends on the operator.
+                // Inside double quotes the meaning of these quotes depends on the operator.
                 b'\'' | b'"' if quoted => return Err(self.refusal("quotes inside a quoted expansion")),
                 b'~' => return Err(self.refusal("an expansion that is not understood")),
                 b'*' | b'?' | b'[' => {

@@ -1,10 +1,10 @@
-//! Words: quotes, escapes and what they hold.
+//! Words: quotes, escapes and what they contain.
 
 use super::{MAX_WORDS, Reader, Refusal, braces};
 use crate::shell::script::{Piece, Word};
 
 impl Reader<'_> {
-    /// The word that starts here, if one does.
+    /// Reads the word that starts here, if one does.
     pub(super) fn word(&mut self) -> Result<Option<Word>, Refusal> {
         self.peek();
         let start = self.at;
@@ -52,7 +52,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// One piece outside quotes, which starts with `byte`.
+    /// Reads one piece outside quotes, which starts with `byte`.
     pub(super) fn unquoted_piece(&mut self, byte: u8, pieces: &mut Vec<Piece>) -> Result<(), Refusal> {
         match byte {
             b'\\' => {
@@ -100,7 +100,7 @@ impl Reader<'_> {
                 self.bump();
                 push(pieces, byte, false);
                 if let Some(Piece::Literal { bytes, .. }) = pieces.last_mut() {
-                    // What stands for itself wherever it stands, at once.
+                    // A run of bytes without any special meaning is taken at once.
                     let plain =
                         |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
                     let rest = &self.source[self.at.min(self.end)..self.end];
@@ -113,10 +113,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The rest of a double-quoted string, with its closing quote.
+    /// Reads the rest of a double-quoted string, with its closing quote.
     fn double_quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Refusal> {
         let start = self.at;
-        // An empty string is an argument too.
+        // An empty string is an argument too, so it needs a piece.
         pieces.push(Piece::Literal { bytes: Vec::new(), quoted: true });
         self.quoted_pieces(pieces, Some(b'"'))?;
         self.refuse_newline_with_pending(&self.source[start..self.at])?;
@@ -124,7 +124,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Text as between double quotes, up to `close` (not stepped over) or the end.
+    /// Reads text as between double quotes, up to `close` (which is not stepped over) or the end.
     pub(super) fn quoted_pieces(
         &mut self,
         pieces: &mut Vec<Piece>,
@@ -163,7 +163,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A newline inside quotes while a here-document waits for its body: readers differ there.
+    /// Refuses a newline inside quotes while a here-document waits for its body, because readers disagree there.
     fn refuse_newline_with_pending(&self, bytes: &[u8]) -> Result<(), Refusal> {
         if !self.pending.is_empty() && bytes.contains(&b'\n') {
             return Err(self.refusal("a quoted newline on the line of a here-document"));
@@ -171,7 +171,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The rest of `$'…'`, decoded, with its closing quote.
+    /// Reads and decodes the rest of `$'…'`, with its closing quote.
     fn ansi_c(&mut self) -> Result<Vec<u8>, Refusal> {
         let mut bytes = Vec::new();
         loop {
@@ -181,7 +181,7 @@ impl Reader<'_> {
                 b'\'' => return Ok(bytes),
                 b'\\' => {
                     let decoded = self.ansi_c_escape()?;
-                    // A NUL would cut the string short.
+                    // A NUL would end the string early.
                     if decoded.is_empty() || decoded.contains(&0) {
                         return Err(self.refusal("an escape in $'…' that is not understood"));
                     }
@@ -229,7 +229,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Up to `most` digits; `None` if there is none.
+    /// Reads up to `most` digits; `None` if there is none.
     fn digits(&mut self, radix: u32, most: usize) -> Option<u32> {
         let mut value = None;
         for _ in 0..most {
@@ -241,7 +241,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether an unquoted `~` after `pieces` may be expanded: at the start of a word, and after `=` or `:`.
+/// Whether bash may expand an unquoted `~` after `pieces`: at the start of a word, and after `=` or `:`.
 fn tilde_expands(pieces: &[Piece]) -> bool {
     match pieces.last() {
         None => true,
@@ -252,7 +252,7 @@ fn tilde_expands(pieces: &[Piece]) -> bool {
     }
 }
 
-/// Adds a byte to the literal at the end, or starts one.
+/// Adds a byte to the literal at the end, or starts a literal.
 pub(super) fn push(pieces: &mut Vec<Piece>, byte: u8, quoted: bool) {
     if let Some(Piece::Literal { bytes, quoted: before }) = pieces.last_mut()
         && *before == quoted

@@ -1,4 +1,4 @@
-//! Programs that list or print what is in archives and object files.
+//! Programs that list or print the contents of archives and object files.
 
 use crate::EffectKind::{Executes, Network, WritesOutside, WritesWorkspace};
 use crate::shell::analyse::Judge;
@@ -42,7 +42,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
     Spec { flags: "npi_", values: "s", long: "help version", ..Spec::new(&["c++filt"], Operands::Data) },
 ];
 
-/// Whether one of the options takes a file of further arguments: an operand that starts with `@`.
+/// Whether the program takes an operand that starts with `@` for a file of further arguments.
 pub(super) fn takes_arguments_from_files(name: &str) -> bool {
     matches!(name, "strings" | "size" | "nm" | "readelf" | "objdump" | "c++filt")
 }
@@ -50,11 +50,11 @@ pub(super) fn takes_arguments_from_files(name: &str) -> bool {
 pub(super) const UNZIP: Spec =
     Spec { flags: "clvtpqZ12shmTzaCjLb", abbreviates: false, ..Spec::new(&["unzip"], Operands::Custom) };
 
-/// `unzip` and `zipinfo`, as far as they list or print.
+/// `unzip` and `zipinfo`, if they list or print.
 pub(super) fn unzip(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span) {
     let parsed = parse(judge, &UNZIP, args);
     let options = args.iter().filter_map(Arg::text).filter(|text| text.starts_with('-'));
-    // Only the first argument says that it is a listing in the long form.
+    // Only as the first argument it asks for a listing in the long form.
     let lists = name == "zipinfo" || parsed.has(&["l", "v", "t", "p", "Z", "z", "c"]);
     if !lists {
         return judge.refuse(WritesWorkspace, "unzip writes the files of the archive", span);
@@ -65,7 +65,7 @@ pub(super) fn unzip(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span)
     {
         return judge.unknown("an option of unzip that is not understood", span);
     }
-    // Behind `--` it goes on reading options, which may take the listing back.
+    // Behind `--` unzip goes on reading options, and one of them may undo the listing.
     let is_odd = |arg: &&Arg| arg.is("--") || (arg.dash && !arg.exact);
     if let Some(odd) = args.iter().find(is_odd) {
         return judge.unknown("an argument that unzip may take for an option", odd.span);
@@ -75,13 +75,13 @@ pub(super) fn unzip(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span)
     let Some(text) = plain else {
         return judge.unknown("an archive that is not known before it runs", archive.span);
     };
-    // It tries the name with this ending too.
+    // It also tries the name with this ending.
     let longer = Arg::exact(format!("{text}.zip").into_bytes(), archive.span);
     judge.read_file(archive);
     judge.read_file(&longer);
 }
 
-/// `ar t`: what is in a library. What it holds may lie elsewhere, if it is a thin one.
+/// `ar t`, which lists a library. The members of a thin library lie elsewhere.
 pub(super) fn ar(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let [operation, library, members @ ..] = args else {
         return judge.refuse(WritesWorkspace, "ar may write a library", span);
@@ -105,7 +105,7 @@ pub(super) const CPIO: Spec = Spec {
     ..Spec::new(&["cpio"], Operands::Custom)
 };
 
-/// `cpio`, as far as it lists its input.
+/// `cpio`, if it lists its input.
 pub(super) fn cpio(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &CPIO, args);
     if !parsed.has(&["t", "list"]) {
@@ -131,10 +131,10 @@ pub(super) const TAR: Spec = Spec {
     ..Spec::new(&["tar"], Operands::Custom)
 };
 
-/// `tar`, as far as it lists, prints or packs to its output.
+/// `tar`, if it lists, prints or packs to its output.
 pub(super) fn tar(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let mut args = args.to_vec();
-    // The old form: the first argument is a bundle without a dash, whose values follow it.
+    // In the old form the first argument is a bundle without a dash, whose values follow it.
     if let Some(first) =
         args.first_mut().filter(|first| first.exact && !first.many && !first.prefix.starts_with(b"-"))
     {

@@ -1,4 +1,4 @@
-//! `awk`: its options, and its programs, read as tokens.
+//! `awk`: its options, and its programs, which are read as tokens.
 
 mod loops;
 
@@ -33,7 +33,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     };
     for text in &readings {
         match check(text) {
-            // The name of a file would rest on the number.
+            // The name of a file in the program would depend on the number.
             Ok(further) if !program.exact && !further.is_empty() => {
                 judge.refuse(Executes, "an awk program that is not known before it runs", program.span);
             }
@@ -57,7 +57,7 @@ pub(super) const FUNCTIONS: &str = "length substr index split sub gsub match spr
     close fflush gensub strftime systime mktime strtonum and or xor lshift rshift compl asort asorti patsplit typeof isarray";
 const KEYWORDS: &str = "BEGIN END if else while for do break continue next exit return delete in function func print printf switch \
     case default nextfile";
-/// Names that reach beyond the input.
+/// Names with which a program reaches beyond its input.
 const REFUSED: &str = "system ARGV ARGC ENVIRON PROCINFO SYMTAB FUNCTAB BEGINFILE ENDFILE";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ enum Token<'a> {
     Operator(&'a [u8]),
 }
 
-/// Whether a program only reads and prints; the files that it reads by `getline < "name"`.
+/// Checks that a program only reads and prints. Returns the files that it reads by `getline < "name"`.
 pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
     let tokens = tokens(program)?;
     let defined: Vec<&str> = tokens
@@ -92,7 +92,7 @@ pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
             }
             Token::Name("getline") => {
                 if let Some(name) = getline_file(&tokens[place + 1..])? {
-                    // Of a file that is not there it says -1, which is true.
+                    // For a file that does not exist getline gives -1, which counts as true, so a loop would not end.
                     let compared = tokens[place..].windows(3).any(|three| {
                         matches!(three, [Token::Operator(b")"), Token::Operator(b">"), Token::Number(_)])
                     });
@@ -124,7 +124,7 @@ pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
             }
             Token::Operator(b"(") if printing => inside += 1,
             Token::Operator(b")") if printing => inside = inside.saturating_sub(1),
-            // In a `print` it is a redirection, unless parentheses make it part of an expression.
+            // In a `print` this operator is a redirection, unless parentheses make it part of an expression.
             Token::Operator(b">") if printing && inside == 0 && !to_terminal(&tokens[place + 1..]) => {
                 return Err((WritesWorkspace, "the awk program writes a file"));
             }
@@ -141,17 +141,17 @@ pub(super) fn check(program: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
     }
 }
 
-/// The file that `getline` reads, after it: none where it reads on in the input.
+/// The file that `getline` reads, from the tokens behind it; `None` if it reads on in the input.
 fn getline_file(rest: &[Token<'_>]) -> Result<Option<Vec<u8>>, Refused> {
     let unknown = (EffectKind::Unknown, "a getline in the awk program that is not understood");
     let after = match rest {
-        // A plain variable; a field or an element could be one of many forms.
+        // Only a plain variable may stand here, because a field or an element could be written in many ways.
         [Token::Name(name), rest @ ..] if !listed(KEYWORDS, name) => rest,
         rest => rest,
     };
     match after {
         [Token::Operator(b"<"), Token::Text(text), next @ ..] => {
-            // Another operand after the name would be joined to it.
+            // A further operand behind the name would be joined to it.
             let ends = matches!(
                 next.first(),
                 None | Some(Token::Newline | Token::Operator(b")" | b";" | b"}" | b"&&" | b"||"))
@@ -168,7 +168,7 @@ fn getline_file(rest: &[Token<'_>]) -> Result<Option<Vec<u8>>, Refused> {
     }
 }
 
-/// A redirection to what the program was given to print to.
+/// Whether the target of a redirection is where the program prints anyway.
 fn to_terminal(target: &[Token<'_>]) -> bool {
     let ends = |rest: &[Token<'_>]| {
         matches!(rest.first(), None | Some(Token::Newline | Token::Operator(b";" | b"}")))
@@ -181,12 +181,12 @@ fn to_terminal(target: &[Token<'_>]) -> bool {
     }
 }
 
-/// `( number )`
+/// Whether the tokens are `( number )`.
 fn constant_condition(tokens: &[Token<'_>]) -> bool {
     matches!(tokens, [Token::Operator(b"("), Token::Number(_) | Token::Text(_), Token::Operator(b")"), ..])
 }
 
-/// Whether a newline after `tokens` may not end the statement.
+/// Whether a newline behind `tokens` does not end the statement.
 fn continues(tokens: &[Token<'_>]) -> bool {
     match tokens.last() {
         Some(Token::Name(name)) => matches!(*name, "do" | "else" | "in"),
@@ -275,7 +275,7 @@ fn tokens(program: &[u8]) -> Result<Vec<Token<'_>>, Refused> {
     Ok(tokens)
 }
 
-/// Where a number ends; a letter right after it would be read as a name of its own.
+/// The end of a number. A letter directly behind it would begin a name, and is refused.
 fn number_end(program: &[u8], mut at: usize) -> Option<usize> {
     let digits = |mut at: usize| {
         while program.get(at).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.') {
@@ -301,7 +301,7 @@ fn operator_length(rest: &[u8]) -> usize {
     LONG.iter().find(|operator| rest.starts_with(operator)).map_or(1, |operator| operator.len())
 }
 
-/// Where a string that starts before `at` ends.
+/// The end of a string that starts before `at`.
 fn string_end(program: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match program.get(at)? {
@@ -314,7 +314,8 @@ fn string_end(program: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Where a pattern that starts before `at` ends; a slash between brackets has two readings, and so none.
+/// The end of a regular expression that starts before `at`. A slash between brackets is read differently by different
+/// versions, and is refused.
 fn regex_end(program: &[u8], mut at: usize) -> Option<usize> {
     let mut bracket = false;
     loop {
@@ -328,7 +329,7 @@ fn regex_end(program: &[u8], mut at: usize) -> Option<usize> {
             b'[' if bracket => {
                 at += 1;
                 if let Some(kind @ (b':' | b'.' | b'=')) = program.get(at) {
-                    // `[:name:]`: its bracket does not close ours.
+                    // The bracket of a `[:name:]` does not close the outer one.
                     let rest = program.get(at + 1..)?;
                     let name = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
                     if rest.get(name) != Some(kind) || rest.get(name + 1) != Some(&b']') {

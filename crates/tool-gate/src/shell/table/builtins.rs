@@ -1,4 +1,4 @@
-//! Commands of the shell itself.
+//! Builtins of the shell.
 
 use crate::EffectKind::{Environment, Executes, NonTerminating, Unknown};
 use crate::shell::analyse::{Folder, Judge};
@@ -11,10 +11,10 @@ pub(super) const PWD: Spec = Spec { flags: "LP", ..Spec::new(&["pwd"], Operands:
 
 pub(super) const TYPE: Spec = Spec { flags: "afpPt", tame: true, ..Spec::new(&["type"], Operands::Data) };
 
-/// Judges `name` if it is a command of the shell that the gate knows.
+/// Judges `name` if it is a builtin that the gate knows.
 pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
     match name {
-        // Without arguments they list what there is, which is nothing.
+        // Without arguments these list what was defined, which is nothing here.
         "alias" | "dirs" | "trap" if args.is_empty() => {}
         "trap" if matches!(args, [only] if only.is("-l") || only.is("-p")) => {}
         "kill" if matches!(args, [list, rest @ ..] if list.is("-l") && rest.iter().all(|arg| arg.exact && !arg.dash)) =>
@@ -24,7 +24,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
         "hash" if args.iter().all(|arg| has_only(arg, b"rlt") || is_plain_name(arg)) => {}
         "help" if args.iter().all(|arg| has_only(arg, b"dms") || (arg.exact && !arg.dash)) => {}
         "true" | "false" | ":" | "times" | "exit" => {}
-        // What holds here holds behind the loop, too.
+        // The state here also holds behind the loop.
         "break" | "continue" => judge.jump(!args.is_empty()),
         "pwd" => {
             parse(judge, &PWD, args);
@@ -55,7 +55,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
         },
         "sleep" => sleep(judge, args, span),
         "wait" => {
-            // `-p` names a variable, with a subscript that is evaluated.
+            // `-p` names a variable, possibly with an index that is evaluated.
             if args.iter().any(|arg| !arg.number && arg.dash) {
                 judge.unknown("an option of wait", span);
             }
@@ -72,13 +72,13 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg])
     true
 }
 
-/// Whether an argument is a bundle of these letters.
+/// Whether an argument is a bundle of these letters only.
 fn has_only(arg: &Arg, letters: &[u8]) -> bool {
     let bundle = arg.bytes().and_then(|bytes| bytes.strip_prefix(b"-"));
     bundle.is_some_and(|bundle| !bundle.is_empty() && bundle.iter().all(|letter| letters.contains(letter)))
 }
 
-/// `compgen`, as far as it lists names of commands; its other letters list variables, expand words or run programs.
+/// Whether `compgen` only lists names of commands. Its other letters list variables, expand words or run programs.
 fn lists_commands(args: &[Arg]) -> bool {
     let kinds = ["builtin", "command", "keyword", "signal"];
     let rest = match args {
@@ -97,7 +97,7 @@ fn is_plain_name(arg: &Arg) -> bool {
     arg.text().is_some_and(|text| !text.starts_with('-') && !text.contains('/'))
 }
 
-/// A command of the shell that `builtin` may run.
+/// Judges a builtin that `builtin` may run.
 fn judge_known(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) -> bool {
     by_policy::stop(judge, name, span, args);
     match name {
@@ -122,7 +122,7 @@ fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let folders = judge.state.folders.clone();
     let new = match operands.as_slice() {
         [target] => match target.bytes() {
-            // Back to where it was before, which nobody keeps.
+            // The previous folder is not kept, so it could be anywhere.
             Some(b"-") | None => vec![Folder::Outside],
             Some(b"") => folders.clone(),
             Some(path) => {
@@ -141,7 +141,7 @@ fn cd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 fn command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     match args.split_first() {
         Some((first, _)) if first.is("-v") || first.is("-V") => {}
-        // The system's own folders are searched, as they are without it.
+        // `-p` searches the system's own folders, which the shell would search anyway.
         Some((first, rest)) if first.is("-p") && rest.first().is_some_and(|next| !next.dash) => {
             command(judge, rest, span);
         }
@@ -162,7 +162,8 @@ fn sleep(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
-/// How long `sleep` takes a text for, rounded up. By hand: reading any float would bring large tables into a small module.
+/// The milliseconds that `sleep` waits for a text, rounded up. Parsed by hand, because reading floats in general adds
+/// large tables to the wasm module.
 fn milliseconds(text: &str) -> Option<u64> {
     let text = text.trim_end_matches('s');
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -209,7 +210,8 @@ pub(super) fn printf(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
-/// Whether a format of printf has a `%n`, or a width or precision of more than four digits (or one that is an argument).
+/// Whether a format of printf contains `%n`, or a width or precision that is an argument or has more than four
+/// digits.
 fn assigns_or_floods(format: &[u8]) -> bool {
     let mut conversions = format.split(|byte| *byte == b'%').skip(1);
     conversions.any(|conversion| {

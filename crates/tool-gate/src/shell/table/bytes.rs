@@ -1,4 +1,4 @@
-//! Programs that show bytes, sum them up, or write them in another way.
+//! Programs that show bytes, compute checksums, or print bytes in another notation.
 
 use crate::EffectKind::{ReadsOutside, WritesWorkspace};
 use crate::shell::Span;
@@ -11,7 +11,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
         flags: "bwzt",
         values: "l",
         long: "binary ignore-missing length= quiet status strict tag text warn zero help version",
-        // A list of sums names the files that are read.
+        // A list of checksums names the files that are read.
         refuses: &[("c check", ReadsOutside, "reads the files that a list names")],
         tame: true,
         ..Spec::new(
@@ -66,7 +66,8 @@ pub(super) const PROGRAMS: &[Spec] = &[
     },
 ];
 
-/// shasum is a Perl script, for which `+c` is `-c`; behind `--`, which an unknown start gets, it is a file.
+/// Whether shasum, a Perl script, would take the argument for an option: to it `+c` is `-c`. With `--` before it, it
+/// is a file.
 pub(super) fn is_option_with_plus(arg: &Arg) -> bool {
     match arg.prefix.first() {
         Some(first) => *first == b'+',
@@ -75,7 +76,7 @@ pub(super) fn is_option_with_plus(arg: &Arg) -> bool {
 }
 
 pub(super) const XXD: Spec =
-    // What follows the first file is the name of one that is written, whatever it looks like.
+    // The operand behind the first file is one that is written.
     Spec {
         flags: "abCeEipur",
         values: "cglos",
@@ -84,11 +85,11 @@ pub(super) const XXD: Spec =
         ..Spec::new(&["xxd"], Operands::Files(1))
     };
 
-/// `xxd`, which parses its options by hand, and whose `-r` makes a file of a dump.
+/// `xxd`, which parses its options by hand, and whose `-r` writes a file from a dump.
 pub(super) fn xxd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let several = |arg: &Arg| match arg.bytes() {
         Some([b'-', b'-', ..]) => false,
-        // A value may follow its letter, and a number only; letters after a letter are not read as options.
+        // Only a number may be attached to a letter; letters behind a letter are not read as options.
         Some([b'-', _, rest @ ..]) => !rest.is_empty() && !rest.iter().all(u8::is_ascii_digit),
         Some(_) => false,
         None => arg.dash,

@@ -1,4 +1,4 @@
-//! Compressors, as far as they print: without an option that says so they replace the file.
+//! Compressors, if they print: without an option that says so they replace the file.
 
 use crate::EffectKind::{Executes, ReadsOutside, WritesWorkspace};
 use crate::shell::Span;
@@ -6,7 +6,7 @@ use crate::shell::analyse::Judge;
 use crate::shell::options::{FILES, Operands, Spec, parse};
 use crate::shell::value::Arg;
 
-/// Those that only print.
+/// Programs that can only print.
 pub(super) const PROGRAMS: &[Spec] = &[
     Spec {
         flags: "cdflqvt",
@@ -61,17 +61,17 @@ fn spec_of(name: &str) -> Option<&'static Spec> {
     [&GZIP, &BZIP2, &XZ, &ZSTD].into_iter().find(|spec| spec.names.contains(&name))
 }
 
-/// `gzip` and its like, as far as they list or print.
+/// `gzip` and similar programs, if they list or print.
 pub(super) fn compressor(judge: &mut Judge<'_>, name: &str, args: &[Arg], span: Span) {
     let Some(spec) = spec_of(name) else { return judge.unknown("a compressor that is not understood", span) };
     let parsed = parse(judge, spec, args);
-    // Not the questions for help or a version: bzip2 answers and goes on.
+    // The options for help or a version do not count, because bzip2 answers them and goes on.
     let looks = parsed.has(&["l", "list", "t", "test"]);
-    // Of all but gzip the last mode counts, and not always the last one on the line.
+    // In all of these but gzip only the last mode counts, and that is not always the last one on the line.
     let replaces =
         parsed.has(&["d", "decompress", "uncompress", "z", "compress"]) && !GZIP.names.contains(&name);
     let prints = parsed.has(&["c", "stdout", "to-stdout"]) || (looks && !replaces);
-    // Without an operand it works on its input and prints.
+    // Without an operand it compresses its input and prints.
     if !prints && !parsed.operands.is_empty() {
         return judge.refuse(WritesWorkspace, format!("{name} replaces the file"), span);
     }
@@ -91,7 +91,7 @@ pub(super) const ZGREP: Spec = Spec {
     ..Spec::new(&["zgrep", "zegrep", "zfgrep", "xzgrep", "xzegrep", "xzfgrep"], Operands::Custom)
 };
 
-/// `grep` over compressed files: scripts of the shell, which take a name apart where it is a strange one.
+/// `grep` over compressed files. These are scripts of the shell, which split unusual names.
 pub(super) fn zgrep(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &ZGREP, args);
     let files = if parsed.has(&["e"]) {

@@ -107,7 +107,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
 ];
 
 pub(super) const BAT: Spec = Spec {
-    // `-P`, and the default without a terminal: no pager.
+    // `-P`, and what is the default without a terminal: no pager.
     flags: "pAnufPLS",
     values: "lrHm",
     long: "plain show-all number unbuffered language= line-range= highlight-line= style= color= decorations= wrap= tabs= theme= \

@@ -45,7 +45,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         judge.read(start, Extent::Names);
     }
-    // Names that find gives to a program start as the starting points do.
+    // Names that find passes to a program begin as the starting points do.
     let named: Vec<Arg> = starts.iter().map(|start| below(start)).collect();
     let named = if named.is_empty() { vec![below(&Arg::exact(*b".", span))] } else { named };
     let rest = &args[starts.len()..];
@@ -54,7 +54,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     judge.reads_input = false;
 }
 
-/// What the expression prints, if that is nothing but names.
+/// What the expression prints, if it prints names only.
 fn printed(expression: &[Arg], starts: &[&Arg]) -> Option<Printed> {
     let uses = |names: &[&str]| expression.iter().any(|arg| names.iter().any(|name| arg.is(name)));
     let acts = uses(&["-printf", "-ls", "-exec", "-execdir", "-ok"]);
@@ -65,7 +65,7 @@ fn printed(expression: &[Arg], starts: &[&Arg]) -> Option<Printed> {
     if nul && uses(&["-print"]) {
         return None;
     }
-    // Each name starts as its starting point does, and ends where find says.
+    // Each name begins with its starting point, and a newline or NUL ends it.
     let clean = nul && starts.iter().all(|start| start.exact && !start.dash);
     Some(Printed::Names { nul, clean })
 }
@@ -145,7 +145,7 @@ fn expression(judge: &mut Judge<'_>, args: &[Arg], named: &[Arg], span: Span) {
                     let words: Vec<Arg> = rest[..length].iter().map(|word| replaced(word, name)).collect();
                     wrappers::inner(judge, &words, span);
                 }
-                // It may leave the input anywhere in a line.
+                // The program may stop anywhere in a line of the input.
                 judge.input = Value::ANY;
                 at += length + 1;
             }

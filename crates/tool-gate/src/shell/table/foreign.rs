@@ -1,6 +1,6 @@
-//! Commands of PowerShell and of `cmd.exe`, told from bash's so that the verdict can say what they are.
+//! Recognises commands of PowerShell and of `cmd.exe`, so that the verdict can say what they are.
 //!
-//! The gate reads bash. A text of another shell is a boundary, whatever bash would make of it.
+//! The gate reads bash. A text for another shell is a boundary, whatever bash would make of it.
 
 use crate::EffectKind::{self, Executes, Unknown};
 use crate::shell::names::listed_in_any_case as listed;
@@ -14,27 +14,29 @@ const VERBS: &str = "add clear close compare compress convert convertfrom conver
     format get import install invoke join measure move new open out pop push read receive register remove rename resolve restart \
     restore resume save select send set show sort split start stop submit suspend switch tee test trace unblock uninstall \
     unregister update use wait watch where write";
-/// Short names of cmdlets that are no programs elsewhere.
+/// Aliases of cmdlets that are not also programs elsewhere.
 const ALIASES: &str = "gci gcm gal gjb gps gsv gwmi iex ihy ii ipmo irm iwr ndr ni nsn oss rni rnp rvpa rwmi sajb saps sasv sls spps spsv pwsh powershell";
-/// Commands of `cmd.exe`, and programs that are called like it alone.
+/// Commands of `cmd.exe`, and programs with names that exist only on Windows.
 const COMMANDS: &str = "assoc attrib bcdedit certutil chkdsk cls cmd color copy del diskpart endlocal erase findstr forfiles ftype icacls \
     ipconfig md mklink move net netsh pushd popd rd reg rem ren robocopy sc schtasks setlocal setx sfc start systeminfo takeown taskkill \
     tasklist tree ver vol vssadmin wevtutil wmic wscript cscript xcopy";
-/// Of these, those that bash or a program of Unix may be meant by; they count only with a switch as in `/s`.
+/// Commands whose names may also mean a builtin of bash or a program of Unix. They only count with a switch such as
+/// `/s`.
 const SHARED: &str = "move net pushd popd start tree color dir sc";
 /// Variables of Windows that are written between percent signs.
 const VARIABLES: &str = "allusersprofile appdata cd commonprogramfiles computername comspec date errorlevel homedrive homepath localappdata \
     os path pathext programdata programfiles public random systemdrive systemroot temp time tmp userdomain username userprofile windir";
 
-/// Most commands that are looked at: what shell a text is for shows at its start.
+/// The most commands that are looked at, because the first ones show which shell a text is for.
 const PARTS: usize = 16;
 
-/// What is wrong with a text that is not bash's, looked at as a whole and only where something else is wrong too.
+/// Says for which other shell a text is. It is only asked about a text in which something else is wrong, so a mistake
+/// costs little.
 pub(crate) fn recognise(text: &str) -> Option<(EffectKind, &'static str)> {
     if let Some(found) = marks(text) {
         return Some(found);
     }
-    // A search for one byte is much cheaper than one for several.
+    // Searching for one byte first is much cheaper than searching for the sign.
     let has = |first: char, sign: &str| text.contains(first) && text.contains(sign);
     if has('`', "`\n") && text.matches('`').count() % 2 == 1 {
         return Some((Unknown, POWERSHELL));

@@ -1,4 +1,4 @@
-//! `git`: which sub-commands only read, and how they must run so that they do.
+//! `git`: which subcommands only read, and how they have to be run so that they do.
 
 mod commands;
 mod harden;
@@ -12,7 +12,7 @@ use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 use commands::{COMMANDS, Command, REFUSED, Shows};
 
-/// Settings that change nothing but how output looks.
+/// Settings that only change how output looks.
 const HARMLESS_SETTINGS: [&str; 8] = [
     "color.ui",
     "color.diff",
@@ -32,12 +32,12 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     judge.state.folders = folders;
 }
 
-/// Steps over what stands before the sub-command; `None` where there is nothing left to judge.
+/// Steps over what stands before the subcommand; `None` if there is nothing left to judge.
 fn global_options<'a>(judge: &mut Judge<'_>, args: &'a [Arg]) -> Option<&'a [Arg]> {
     let mut rest = args;
     loop {
         let Some((first, after)) = rest.split_first() else {
-            // Git alone prints its usage.
+            // Without arguments git prints its usage.
             return None;
         };
         let Some(text) = first.text() else {
@@ -107,7 +107,7 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         _ => {}
     }
-    // Some sub-commands have sub-commands: the second word says which.
+    // Some subcommands have subcommands of their own, named by the second word.
     let two_words = |second: &Arg| second.text().map(|second| format!("{text} {second}"));
     let pair = rest.first().and_then(two_words);
     let found = |wanted: &str| COMMANDS.iter().find(|command| command.spec.names.contains(&wanted));
@@ -123,7 +123,7 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         return judge.unknown(format!("git {text} is not understood"), name.span);
     };
-    // A command may come in its hardened form.
+    // The command may already be in its hardened form.
     let inserted: Vec<&str> = command.insert.split_ascii_whitespace().collect();
     let is_hardened =
         inserted.len() <= rest.len() && inserted.iter().zip(rest).all(|(option, arg)| arg.is(option));
@@ -139,7 +139,7 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
     access(judge, command, &parsed, span);
     judge.harden_git(harden::environment());
-    // `git reflog show` takes the options after its second word.
+    // `git reflog show` takes its options behind the second word.
     let last = match rest.first() {
         Some(show) if text == "reflog" && show.is("show") => show,
         _ => last,
@@ -148,17 +148,17 @@ fn sub_command(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         judge.insert_behind(last.span, command.insert);
     }
     if text == "config" && !parsed.has(&["local", "worktree"]) {
-        // The user's own configuration holds tokens.
+        // The user's own configuration may hold tokens.
         let word = rest.first().filter(|first| first.is("list") || first.is("get"));
         judge.insert_behind(word.unwrap_or(last).span, " --local");
     }
-    // Alone of all it prints the `--` that it is given.
+    // Only rev-parse prints the `--` that it is given.
     let prints_dashes = text == "rev-parse" && rest.iter().any(|arg| arg.is("--"));
     judge.printed = lines::of_git(text, &parsed).filter(|_| !prints_dashes);
     judge.reads_input &= READS_INPUT.contains(&text);
 }
 
-/// Sub-commands that may read their standard input.
+/// Subcommands that may read their standard input.
 const READS_INPUT: [&str; 11] = [
     "apply",
     "cat-file",
@@ -173,7 +173,7 @@ const READS_INPUT: [&str; 11] = [
     "stripspace",
 ];
 
-/// The sub-commands with the options that they are given, for the page that documents them.
+/// The subcommands, each with the options inserted into it, for the page that documents them.
 #[cfg(test)]
 pub(super) fn documented() -> impl Iterator<Item = (&'static Spec, &'static str)> {
     let apply = std::iter::once((&APPLY, ""));
@@ -202,7 +202,7 @@ fn access(judge: &mut Judge<'_>, command: &Command, parsed: &Parsed, span: Span)
         "m",
         "diff-merges",
     ];
-    // A name may stand for a file's content, which a format can ask for.
+    // An object's name may stand for a file's content, and a format can ask for that content.
     let is_raw = |given: &Given| {
         given.name == "format"
             && given.value.as_ref().and_then(Arg::text).is_some_and(|text| text.contains("raw"))
@@ -215,12 +215,12 @@ fn access(judge: &mut Judge<'_>, command: &Command, parsed: &Parsed, span: Span)
     judge.read_workspace(if content { Extent::Below } else { Extent::Names }, span);
 }
 
-/// `%G…`, also as `%+G`, `%-G` and `% G`.
+/// Whether a format contains `%G…`, also as `%+G`, `%-G` or `% G`.
 fn checks_signature(format: &str) -> bool {
     format.split('%').skip(1).any(|rest| rest.trim_start_matches(['+', '-', ' ']).starts_with('G'))
 }
 
-/// Formats can ask for a signature to be checked, or for git to be started again.
+/// Refuses formats that ask for a signature to be checked, or for git to be started again.
 fn formats(judge: &mut Judge<'_>, parsed: &Parsed) {
     const NAMED: [&str; 9] =
         ["oneline", "short", "medium", "full", "fuller", "reference", "email", "mboxrd", "raw"];
@@ -237,7 +237,7 @@ fn formats(judge: &mut Judge<'_>, parsed: &Parsed) {
             "pretty" | "format" => {
                 let named = text.starts_with("format:") || text.starts_with("tformat:") || text.contains('%');
                 let asks = checks_signature(text) || text.contains("signature") || text.contains("describe");
-                // A name may stand for a format of the repository's own.
+                // The name may be that of a format which the repository defines.
                 asks || (!named && !text.is_empty() && !NAMED.contains(&text))
             }
             "diff-merges" => text.starts_with('r'),
@@ -249,13 +249,13 @@ fn formats(judge: &mut Judge<'_>, parsed: &Parsed) {
     }
 }
 
-/// Revisions and paths: none may lead out of the workspace.
+/// Checks revisions and paths: none may lead out of the workspace.
 fn operands(judge: &mut Judge<'_>, parsed: &Parsed) {
     for operand in &parsed.operands {
         let leads_out = |text: &[u8]| {
             text.starts_with(b"/") || text.split(|byte| b":/".contains(byte)).any(|name| name == b"..")
         };
-        // A range has two dots, and leads nowhere.
+        // A range contains two dots and leads nowhere.
         let bad = match operand.readings() {
             Some(readings) => readings.iter().any(|text| leads_out(text)),
             None => leads_out(&operand.prefix) || (!operand.exact && operand.escapes),
@@ -273,7 +273,7 @@ fn operands(judge: &mut Judge<'_>, parsed: &Parsed) {
 /// Sub-commands of `git config` that do more than read.
 const CONFIG_WORDS: [&str; 5] = ["edit", "set", "unset", "rename-section", "remove-section"];
 
-/// Sub-commands that list, unless their operands say otherwise.
+/// Subcommands that only list, unless their operands say otherwise.
 fn does_more(name: &str, parsed: &Parsed) -> Option<&'static str> {
     let count = parsed.operands.len();
     let first = parsed.operands.first().and_then(Arg::text);
@@ -282,13 +282,13 @@ fn does_more(name: &str, parsed: &Parsed) -> Option<&'static str> {
     match name {
         "branch" if 0 < count && !lists => Some("git branch with a name makes a branch"),
         "tag" if 0 < count && !lists && !parsed.has(&["n"]) => Some("git tag with a name makes a tag"),
-        // Three trees are merged in memory and printed; the newer form writes what it makes.
+        // With three trees it merges in memory and prints; the newer form writes objects.
         "merge-tree" if count != 3 || many => Some("git merge-tree writes a tree"),
         "clean" if !parsed.has(&["n", "dry-run"]) => Some("git clean removes files"),
         "symbolic-ref" if count != 1 || many => Some("git symbolic-ref with two names writes a reference"),
         "config" => {
             let asks = parsed.has(&["get", "get-all", "get-regexp", "get-urlmatch", "list", "l"]);
-            // Newer versions have words of their own, which take effect behind any option.
+            // Newer versions have subcommands, which take effect behind any option.
             let word = |operand: &Arg| operand.text().is_none_or(|text| CONFIG_WORDS.contains(&text));
             let key = first.is_some_and(|text| text.contains('.') || text == "list");
             let reads =
@@ -305,7 +305,7 @@ fn does_more(name: &str, parsed: &Parsed) -> Option<&'static str> {
     }
 }
 
-/// Whether the operand of `git reflog` cannot be one of its sub-commands.
+/// Whether the operand of `git reflog` cannot be one of its subcommands.
 fn is_revision(text: &str) -> bool {
     text.contains(['@', '/', '~', '^']) || matches!(text, "HEAD" | "main" | "master")
 }
@@ -331,7 +331,7 @@ pub(super) const APPLY: Spec = Spec {
     ..Spec::new(&["apply"], Operands::Custom)
 };
 
-/// `git apply`, as far as it only tells what a patch would do.
+/// `git apply`, if it only says what a patch would do.
 fn apply(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &APPLY, args);
     if !parsed.has(&["stat", "numstat", "summary", "check"]) {

@@ -1,4 +1,4 @@
-//! `jq`: its options, and a look at its program.
+//! `jq`: its options, and a check of its program.
 
 use crate::EffectKind::{self, Environment, Executes, NonTerminating};
 use crate::shell::Span;
@@ -7,7 +7,7 @@ use crate::shell::options::{Operands, Spec};
 use crate::shell::progress::{Change, Sum, compared, never_ends};
 use crate::shell::value::Arg;
 
-/// Names in a program that reach beyond the input.
+/// Names with which a program reaches beyond its input.
 const REFUSED: [&str; 6] = ["env", "ENV", "import", "include", "modulemeta", "get_search_list"];
 
 pub(super) const JQ: Spec = Spec {
@@ -18,7 +18,7 @@ pub(super) const JQ: Spec = Spec {
 };
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    // Options with two values come first in `rest`, so they are taken out here.
+    // Options with two values are taken out first, because the other code expects one value at most.
     let mut program = None;
     let mut rest = args.iter();
     let mut named_positional = false;
@@ -67,7 +67,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
-/// What a program does besides filtering its input; `None` where that is all.
+/// What a program does besides filtering its input; `None` if that is all.
 pub(super) fn beyond(program: &str) -> Option<(EffectKind, String)> {
     let mut end = 0;
     for word in
@@ -84,7 +84,8 @@ pub(super) fn beyond(program: &str) -> Option<(EffectKind, String)> {
     endless(program).map(|why| (NonTerminating, why.to_owned()))
 }
 
-/// What makes a program go on for ever: a filter that repeats itself, a number without an end, a condition that is written out.
+/// Why a program goes on for ever: a filter that repeats itself, a number without an end, or a condition that never
+/// changes.
 fn endless(program: &str) -> Option<&'static str> {
     let bare: String = program.chars().filter(|character| !character.is_whitespace()).collect();
     let named = |name: &str| {
@@ -109,7 +110,7 @@ fn endless(program: &str) -> Option<&'static str> {
     None
 }
 
-/// A filter that is applied again and again to what it gave, and whose condition stays as it is.
+/// Finds a filter that is applied to its own result again and again, with a condition that never changes.
 fn steps_for_ever(bare: &str) -> Option<&'static str> {
     for call in calls(bare, "range") {
         if matches!(call.as_slice(), [_, _, "0"]) {
@@ -118,7 +119,7 @@ fn steps_for_ever(bare: &str) -> Option<&'static str> {
     }
     for call in calls(bare, "recurse") {
         match call.as_slice() {
-            // Whatever number comes in, one goes out.
+            // This filter gives one number for every number, so it is applied for ever.
             [step] if Sum::read(step).is_some() => {
                 return Some("a recurse in the jq program that does not end");
             }
@@ -142,7 +143,7 @@ fn steps_for_ever(bare: &str) -> Option<&'static str> {
     None
 }
 
-/// Why what `step` gives never comes to differ in whether `condition` holds.
+/// Why the results of `step` never change whether `condition` holds.
 fn goes_on(condition: &str, step: &str, negated: bool) -> Option<&'static str> {
     if step == "." || (condition == "true" && !negated) {
         return Some("a loop in the jq program whose condition never changes");
@@ -185,8 +186,8 @@ fn calls<'a>(bare: &'a str, name: &str) -> Vec<Vec<&'a str>> {
     calls
 }
 
-/// Whether a function is named more often within its own definition than to define it. Where the definition ends is not looked
-/// for: what comes up to the next one counts, up to the first `;` outside of parentheses.
+/// Whether a function is named within its own definition. The end of the definition is not looked for: the text up to
+/// the next definition counts, or up to the first `;` outside parentheses.
 fn calls_itself(program: &str) -> bool {
     program.split("def ").skip(1).any(|definition| {
         let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
@@ -208,7 +209,7 @@ fn calls_itself(program: &str) -> bool {
     })
 }
 
-/// Whether a name after this text is the name of a field: one dot, with no number or further dot before it.
+/// Whether a name behind this text is a field's name: behind one dot, without a number or another dot before that.
 pub(super) fn is_field(before: &str) -> bool {
     let Some(rest) = before.strip_suffix('.') else { return false };
     !rest.ends_with(|last: char| last == '.' || last.is_ascii_alphanumeric() || last == '_')

@@ -1,22 +1,22 @@
-//! What is known of the lines that a program prints, from its options as they were read.
+//! What is known of the lines that a program prints, judging by its options.
 //!
-//! Two kinds of output are worth knowing: numbers, because arithmetic evaluates text, and names of files, because
-//! what follows opens them. A name may hold a newline, and an index that somebody tampered with any path, so a
-//! listing proves nothing by itself: where names are used, the hardened form has a filter behind the listing that takes out each
-//! line that starts with a dash or a slash or holds a `..`. So what is listed here decides only where the filter
-//! changes nothing for names as people give them, which is where a program prints relative paths, one a line.
+//! Two kinds of output matter: numbers, because arithmetic evaluates text, and names of files, because the next
+//! command opens them. A name may contain a newline, and a manipulated index any path, so that a program lists names
+//! proves nothing. Where names are used, the hardened form therefore has a filter behind the listing that removes
+//! each line which starts with a dash or a slash or contains a `..`. So this module only decides where such a filter
+//! changes nothing for ordinary names, which is where a program prints relative paths, one a line.
 
 use crate::shell::analyse::Judge;
 use crate::shell::names::listed;
 use crate::shell::options::{Given, Parsed};
 use crate::shell::value::{Arg, is_plain_word};
 
-/// A script of sed that takes out of a listing what leads out of the workspace or looks like an option.
+/// A script for sed that removes from a listing the lines that lead out of the workspace or look like an option.
 pub(crate) const LINES: &str = r"\,(^|/)[.][.](/|$)|^[-/],d";
-/// One that takes out besides what the shell would split, or match against names.
+/// A script that also removes the lines which the shell would split or match against names.
 pub(crate) const WORDS: &str = r"\,(^|/)[.][.](/|$)|^[-/]|[]*?\\[:blank:][],d";
 
-/// What every line of an output is.
+/// What every line of an output looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Printed {
     /// Digits in one line; it may be missing.
@@ -28,10 +28,10 @@ pub(crate) enum Printed {
     /// A relative path, up to a NUL or a newline.
     Names {
         nul: bool,
-        /// Whether the program itself lets no other path through.
+        /// Whether the program itself prints no other paths, so that no filter is needed.
         clean: bool,
     },
-    /// A relative path, a colon and something.
+    /// A relative path, a colon and further text.
     Located,
 }
 
@@ -65,7 +65,7 @@ const SORTS: [&str; 24] = [
     "zero-terminated",
 ];
 
-/// What a program of the tables prints.
+/// What a program that is described by a [`Spec`] prints.
 pub(super) fn of_program(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> Option<Printed> {
     let only = |names: &[&str]| parsed.options.iter().all(|given| names.contains(&given.name.as_str()));
     match name {
@@ -140,7 +140,7 @@ pub(super) fn of_program(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> Opti
     }
 }
 
-/// What programs print that read their arguments in their own way.
+/// What a program prints that reads its arguments in its own way.
 pub(super) fn of_arguments(judge: &Judge<'_>, name: &str, args: &[Arg]) -> Option<Printed> {
     let words: Vec<&str> = args.iter().map(Arg::text).collect::<Option<_>>()?;
     match (name, words.as_slice()) {
@@ -163,13 +163,13 @@ pub(super) fn of_arguments(judge: &Judge<'_>, name: &str, args: &[Arg]) -> Optio
     }
 }
 
-/// Whether a text is a relative path without anything that a shell or `xargs` would take apart.
+/// Whether a text is a relative path that neither a shell nor `xargs` would split.
 fn is_plain_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
     !text.starts_with(['-', '/']) && !text.contains("..") && text.bytes().all(plain)
 }
 
-/// Whether a sed script is one `s` that replaces by nothing.
+/// Whether a sed script is one `s` command that replaces by nothing.
 fn takes_away(script: &str) -> bool {
     let mut rest = script.strip_prefix('s').unwrap_or_default().chars();
     let Some(mark) = rest.next().filter(char::is_ascii_punctuation) else { return false };
@@ -177,7 +177,7 @@ fn takes_away(script: &str) -> bool {
     matches!(parts.as_slice(), [_, "", "" | "g"]) && !script.contains('\n')
 }
 
-/// `grep` and `rg`: `files` are the operands after the pattern.
+/// What `grep` and `rg` print. `files` are the operands behind the pattern.
 pub(super) fn of_search(
     judge: &Judge<'_>,
     parsed: &Parsed,
@@ -241,11 +241,11 @@ pub(super) fn of_search(
     (located && relative && !parsed.has(&other)).then_some(Printed::Located)
 }
 
-/// The sub-commands of git, `name` in one or two words.
+/// What a subcommand of git prints. `name` is one word or two.
 pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
     let only = |names: &str| parsed.options.iter().all(|given| listed(names, &given.name));
     let names = |nul: bool| Some(Printed::Names { nul, clean: false });
-    // A pathspec with magic reaches up to the root of the repository.
+    // A pathspec with magic can reach up to the root of the repository.
     let magic = parsed.operands.iter().any(|operand| operand.prefix.starts_with(b":") || !operand.exact);
     let nul = parsed.has(&["z", "null"]);
     match name {
@@ -282,10 +282,10 @@ pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
             ];
             (!parsed.has(&other)).then_some(Printed::Located)
         }
-        // Of several it prints the first.
+        // If there are several merge bases, it prints the first one.
         "merge-base" => only("fork-point octopus").then_some(Printed::Object),
         "rev-parse" => {
-            // What it does not find it prints as it was given.
+            // It prints a revision that it does not find as it was given.
             let revision = match parsed.operands.as_slice() {
                 [only] if parsed.has(&["verify"]) => only.bytes().is_some_and(is_plain_word),
                 [only] => only.text().is_some_and(is_usual_revision),
@@ -321,7 +321,7 @@ pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
     }
 }
 
-/// Whether a text is a revision that hardly names a file, and surely none that holds a secret.
+/// Whether a text is a revision that is unlikely to name a file, and certainly names none that holds a secret.
 fn is_usual_revision(text: &str) -> bool {
     let branch = text.strip_prefix("origin/").unwrap_or(text);
     let name = branch.trim_end_matches(|last: char| last.is_ascii_digit() || matches!(last, '~' | '^'));
@@ -336,7 +336,7 @@ fn is_one(parsed: &Parsed) -> bool {
     counts.next().is_some_and(one) && counts.all(one)
 }
 
-/// Lines that come in go out as they are, some of them, if the program reads nothing else.
+/// What a program prints that passes on some of its input lines unchanged, if it reads nothing else.
 fn passes(judge: &Judge<'_>, parsed: &Parsed, ends: &[&str]) -> Option<Printed> {
     let reads_input = parsed.operands.iter().all(|operand| operand.is("-"));
     let by_nul = parsed.has(&["z", "zero-terminated"]) || parsed.has(ends);
@@ -347,7 +347,7 @@ fn passes(judge: &Judge<'_>, parsed: &Parsed, ends: &[&str]) -> Option<Printed> 
     }
 }
 
-/// Whether all of them are paths below the current folder.
+/// Whether all operands are paths below the current folder.
 pub(super) fn are_relative<'a>(operands: impl IntoIterator<Item = &'a Arg>) -> bool {
     operands.into_iter().all(|operand| {
         let climbs = operand.prefix.split(|byte| *byte == b'/').any(|name| name == b"..");

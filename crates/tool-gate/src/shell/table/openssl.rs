@@ -1,4 +1,4 @@
-//! `openssl`, as far as it shows certificates and sums: its options have one dash and whole names.
+//! `openssl`, if it shows certificates and checksums. Its options have one dash and whole names.
 
 use crate::EffectKind::{Unknown, WritesWorkspace};
 use crate::shell::Span;
@@ -17,8 +17,8 @@ pub(super) struct Command {
     files: bool,
 }
 
-/// What is understood. Options that write (`-out`, `-CAcreateserial`), load (`-engine`, `-provider`) or ask for a
-/// password are not listed, nor are commands that make keys or connect.
+/// What the gate knows. Left out are options that write (`-out`, `-CAcreateserial`), load code (`-engine`,
+/// `-provider`) or ask for a password, and commands that make keys or connect.
 pub(super) const COMMANDS: &[Command] = &[
     Command { names: "version", flags: "a v b d e f o p r c", values: "", files: false },
     Command {

@@ -1,4 +1,4 @@
-//! `docs/gate.md`, written from the table. The test fails when the page is not current.
+//! Writes `docs/gate.md` from the table. A test fails if the page is not current.
 
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ fn the_page_is_current() {
     );
 }
 
-/// The files that are closed without a rule.
+/// The files that are closed even without a rule.
 fn secrets() -> String {
     let mut section = SECRETS.to_owned();
     for files in SECRET_FILES {

@@ -1,11 +1,12 @@
-//! Programs that are known to do more than read, so that a front end can say what; and all others.
+//! Programs that are known to do more than read, so that a front end can say what, and all programs that are not
+//! known.
 
 use crate::EffectKind::{self, Environment, Executes, Network, NonTerminating, WritesWorkspace};
 use crate::shell::Span;
 use crate::shell::analyse::Judge;
 use crate::shell::names::listed;
 
-/// All that is said of a program of which nothing else is known.
+/// What is said of a program about which nothing else is known.
 pub(super) const RUNS_OTHERS: &str = "runs other programs";
 
 pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[

@@ -30,7 +30,7 @@ pub(super) fn grep(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     read_after_pattern(judge, &parsed, &["e", "regexp", "f", "file"], recursive, span);
 }
 
-/// Links that are found on the way may lead out of the workspace, so the hardened form has the option that follows none.
+/// Links that a search meets may lead out of the workspace, so the hardened form has the option that follows none.
 fn do_not_follow(judge: &mut Judge<'_>, parsed: &Parsed, args: &[Arg], span: Span) {
     let flags = |arg: &Arg| {
         let text = arg.text()?.strip_prefix('-')?;
@@ -38,7 +38,7 @@ fn do_not_follow(judge: &mut Judge<'_>, parsed: &Parsed, args: &[Arg], span: Spa
         let flags = &text[..text.len() - rest.len()];
         flags.contains('R').then(|| flags.to_owned())
     };
-    // One alone: another could be the value of an option.
+    // Only the single argument with flags is changed: of several, one could be the value of an option.
     let mut found = args.iter().filter_map(|arg| flags(arg).map(|flags| (arg, flags)));
     if let (Some((arg, flags)), None) = (found.next(), found.next())
         && !parsed.has(&["dereference-recursive"])
@@ -51,12 +51,12 @@ fn do_not_follow(judge: &mut Judge<'_>, parsed: &Parsed, args: &[Arg], span: Spa
     judge.refuse(ReadsOutside, "grep follows links, which may lead out of the workspace", span);
 }
 
-/// Reads the operands after the pattern, which is the first unless an option gave it.
+/// Reads the operands behind the pattern. The pattern is the first operand unless an option gave it.
 fn read_after_pattern(judge: &mut Judge<'_>, parsed: &Parsed, pattern: &[&str], recursive: bool, span: Span) {
     let mut files = parsed.operands.as_slice();
     if !parsed.has(pattern) {
         match files.split_first() {
-            // It may be none or several arguments: then it is files too.
+            // The pattern may become no argument or several, and then some of them are files.
             Some((first, rest)) if !first.many => files = rest,
             Some((first, _)) if first.escapes => {
                 return judge.refuse(ReadsOutside, "a pattern that may become several arguments", first.span);
@@ -177,7 +177,7 @@ const NUMBERS: [&str; 9] = ["A", "B", "C", "m", "after", "before", "context", "d
 
 pub(super) fn ag(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &AG, args);
-    // Without a number it takes the next word for the pattern, and what follows for where.
+    // If the number is missing, ag takes the next word for the pattern, and what follows for paths.
     let digits =
         |value: &Arg| value.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let number = |value: &Option<Arg>| value.as_ref().is_some_and(digits);

@@ -38,7 +38,8 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         scripts.push(script.clone());
         files = rest;
     }
-    // Sed makes one script of them, each on lines of its own. A number in one may be any; the first reading has them all.
+    // Sed joins all scripts, each on lines of its own. A number in one may have any value; the first reading stands
+    // for all of them.
     let mut wholes: Vec<Vec<u8>> = vec![Vec::new()];
     let at =
         scripts.iter().map(|script| script.span).reduce(|all, next| (all.0.min(next.0), all.1.max(next.1)));
@@ -63,7 +64,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let numbered = scripts.iter().any(|script| !script.exact);
     for (place, whole) in wholes.iter().enumerate().filter(|_| known) {
         match check(whole.strip_suffix(b"\n").unwrap_or(whole)) {
-            // The name of a file or a label would rest on the number.
+            // The name of a file or of a label would depend on the number.
             Ok(further) if numbered && (!further.is_empty() || whole.contains(&b':')) => {
                 judge.refuse(Executes, "a sed script that is not known before it runs", at);
             }
@@ -72,7 +73,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
                     judge.read_file(&Arg::exact(name, at));
                 }
             }
-            // Sed says so, and does nothing.
+            // With such a number sed reports an error and does nothing.
             Err((_, MALFORMED)) if 0 < place => {}
             Err((kind, detail)) => judge.refuse(kind, detail, at),
         }
@@ -82,12 +83,12 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
-/// What sed itself refuses, in whichever version.
+/// An error of sed itself, in every version.
 const MALFORMED: &str = "an address of a sed script that is not complete";
 
 type Refused = (EffectKind, &'static str);
 
-/// Whether a script only edits its stream; the further files that it reads.
+/// Checks that a script only edits its stream. Returns the further files that it reads.
 pub(super) fn check(script: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
     let (reads, labels) = (Vec::new(), Vec::new());
     let mut reader = Reader { script, at: 0, open: 0, reads, labels, changed: false, grows: false };
@@ -104,21 +105,21 @@ struct Reader<'a> {
     at: usize,
     open: usize,
     reads: Vec<Vec<u8>>,
-    /// Labels from which every command so far goes on to the next, and reads no further line.
+    /// Labels from which every command so far goes on to the next and none reads another line.
     labels: Vec<Vec<u8>>,
-    /// Whether the line may have been changed since the first of them.
+    /// Whether the line may have been changed since the first of these labels.
     changed: bool,
-    /// Whether an `s` since then finds again what it has put there.
+    /// Whether an `s` command since then matches its own replacement.
     grows: bool,
 }
 
-/// Which lines a command is for.
+/// The lines to which a command applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Address {
     All,
-    /// Those of some numbers: that does not change before the next line is read.
+    /// Lines of some numbers. The number stays the same until the next line is read.
     Numbers,
-    /// Those that match.
+    /// Lines that match a pattern.
     Matching,
 }
 
@@ -141,7 +142,7 @@ impl Reader<'_> {
         start < self.at
     }
 
-    /// One command with its addresses; whether there was one.
+    /// Reads one command with its addresses; the result says whether there was one.
     fn command(&mut self) -> Result<bool, Refused> {
         self.skip(b" \t\n;");
         let Some(first) = self.peek() else { return Ok(false) };
@@ -262,7 +263,8 @@ impl Reader<'_> {
         Ok(byte)
     }
 
-    /// Text up to the delimiter, which is stepped over; where the text ends. Where sed's versions could find different ends, it is refused.
+    /// Reads text up to the delimiter and steps over that; returns the end of the text. It is refused if versions of
+    /// sed could find different ends.
     fn section(&mut self, delimiter: u8, regex: bool) -> Result<usize, Refused> {
         let mut bracket = None;
         loop {
@@ -278,7 +280,8 @@ impl Reader<'_> {
                 }
                 b'\\' => match self.peek() {
                     Some(b'\n') | None => return Err(unknown("a newline inside a sed command")),
-                    // Inside brackets a backslash is itself, but GNU sed still steps over a delimiter after it.
+                    // Inside brackets a backslash stands for itself, but GNU sed still steps over a delimiter behind
+                    // it.
                     Some(next) if bracket.is_some() && next != delimiter && next != b'\\' => {}
                     Some(_) => self.at += 1,
                 },
@@ -300,7 +303,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `[:name:]` inside brackets.
+    /// Reads `[:name:]` inside brackets.
     fn class(&mut self, delimiter: u8) -> Result<(), Refused> {
         let kind = self.peek();
         self.at += 1;
@@ -339,7 +342,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The name of a file: the rest of the line, whatever is in it.
+    /// Reads the name of a file, which is the rest of the line.
     fn file_name(&mut self) -> &[u8] {
         self.skip(b" \t");
         let start = self.at;
@@ -347,7 +350,7 @@ impl Reader<'_> {
         &self.script[start..self.at]
     }
 
-    /// A file to write, which may only be what sed was given to print to.
+    /// Reads the name of a file to write, which may only be where sed prints anyway.
     fn printed_to(&mut self) -> Result<(), Refused> {
         match self.file_name() {
             b"/dev/stdout" | b"/dev/stderr" => Ok(()),
@@ -355,7 +358,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What may follow a command.
+    /// Reads what may follow a command.
     fn end(&mut self) -> Result<(), Refused> {
         self.skip(b" \t");
         match self.peek() {
@@ -381,21 +384,22 @@ impl Reader<'_> {
                 }
                 self.labels.push(name);
             }
-            // Nothing in between reads a line, leaves the loop or changes for which lines it goes round.
+            // Between the label and this jump nothing reads a line, leaves the loop or changes which lines match the
+            // address.
             b'b' if self.labels.contains(&name) && (address != Address::Matching || !self.changed) => {
                 return Err((NonTerminating, "a loop in the sed script does not end"));
             }
             b't' if self.labels.contains(&name) && self.grows => {
                 return Err((NonTerminating, "a loop in the sed script finds what it has put there itself"));
             }
-            // From here on only a jump with an address, or one to a later label, has left what is above.
+            // From here on, only a conditional jump or one to a later label has left the commands above.
             b'b' | b't' => self.labels.clear(),
             _ => {}
         }
         self.end()
     }
 
-    /// The text of `a`, `i` and `c`: to the end of the line.
+    /// Reads the text of `a`, `i` and `c`, which goes to the end of the line.
     fn text(&mut self) -> Result<(), Refused> {
         loop {
             self.line();
@@ -404,7 +408,7 @@ impl Reader<'_> {
                 return Ok(());
             }
             if self.peek().is_none() {
-                // It would go on in the next `-e`.
+                // The text would go on in the next `-e`.
                 return Err(unknown("text in a sed script that is not complete"));
             }
             self.at += 1;

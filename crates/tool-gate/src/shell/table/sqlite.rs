@@ -1,8 +1,8 @@
-//! `sqlite3 -readonly`: its options, the commands that start with a dot, and statements that only ask.
+//! `sqlite3 -readonly`: its options, the commands that start with a dot, and statements that only query.
 //!
-//! `-readonly` alone does not keep it from writing: of a database in write-ahead mode it makes the `-wal` and `-shm` files, and
-//! SQL has functions and statements that write elsewhere. So the hardened form opens the file as one that nobody changes (`immutable=1`),
-//! in the safe mode of the program, and without the user's start file.
+//! `-readonly` alone does not prevent writes: for a database in write-ahead mode sqlite3 makes the `-wal` and `-shm`
+//! files, and SQL has functions and statements that write elsewhere. So the hardened form opens the file as one that
+//! nobody changes (`immutable=1`), in the program's safe mode, and without the user's start file.
 
 use crate::EffectKind::{self, Executes, NonTerminating, ReadsOutside, WritesWorkspace};
 use crate::shell::Span;
@@ -23,17 +23,17 @@ pub(super) const SQLITE: Spec = Spec {
     ..Spec::new(&["sqlite3"], Operands::Custom)
 };
 
-/// Commands of the program that only show, or that change how results are shown.
+/// Dot commands that only show something, or change how results are shown.
 pub(super) const DOT_COMMANDS: &str = ".databases .dbinfo .dump .eqp .explain .fullschema .headers .header .help .indexes .indices .mode \
     .nullvalue .print .schema .separator .show .stats .tables .timer .version .width";
-/// Pragmas that tell something, without a value.
+/// Pragmas that show something, without a value.
 pub(super) const PRAGMAS: &str = "application_id collation_list compile_options database_list encoding foreign_key_check foreign_keys freelist_count \
     function_list integrity_check journal_mode module_list page_count page_size pragma_list quick_check schema_version table_list user_version";
-/// Pragmas whose value says of which table they tell.
+/// Pragmas whose value is the table that they show.
 pub(super) const PRAGMAS_OF: &str = "foreign_key_check foreign_key_list index_info index_list index_xinfo integrity_check quick_check table_info \
     table_xinfo";
 
-/// What reaches beyond the database, however it is quoted: whether to read, to write, or without an end.
+/// What reaches beyond the database, even in quotes: to read, to write, or without an end.
 const BEYOND: &[(EffectKind, &str, &str)] = &[
     (ReadsOutside, "reads other files", "fsdir readfile zipfile"),
     (WritesWorkspace, "writes files", "writefile attach vacuum"),
@@ -44,7 +44,7 @@ const BEYOND: &[(EffectKind, &str, &str)] = &[
 const SAFE: [&str; 4] = ["-readonly", "-safe", "-init", "/dev/null"];
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
-    // A command may come in its hardened form.
+    // The command may already be in its hardened form.
     let is_hardened = SAFE.len() <= args.len() && SAFE.iter().zip(args).all(|(option, arg)| arg.is(option));
     let mut rest = if is_hardened { args[SAFE.len()..].iter() } else { args.iter() };
     let mut read_only = is_hardened;
@@ -58,7 +58,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
             operands.push(arg);
             continue;
         };
-        // One dash does as well as two, and an option may stand anywhere.
+        // One dash means the same as two, and an option may stand anywhere.
         let name = name.strip_prefix('-').unwrap_or(name);
         let mark = SQLITE.long.split_ascii_whitespace().find(|entry| entry.trim_end_matches('=') == name);
         match mark {
@@ -103,7 +103,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
-/// The database: a file by its plain name, as the hardened form needs it in an address.
+/// Reads the database: a file by its plain name, because the hardened form writes it as an address.
 fn open(judge: &mut Judge<'_>, database: &Arg, is_hardened: bool) {
     let text = database.text().unwrap_or_default();
     if text == ":memory:" {
@@ -127,7 +127,7 @@ fn open(judge: &mut Judge<'_>, database: &Arg, is_hardened: bool) {
 
 type Refused = (EffectKind, String);
 
-/// Whether a text that sqlite3 is given only asks.
+/// Checks that a text that sqlite3 is given only queries.
 pub(super) fn check(text: &str) -> Result<(), Refused> {
     let unknown = |detail: &str| Err((EffectKind::Unknown, detail.to_owned()));
     if text.starts_with('.') {
@@ -135,7 +135,7 @@ pub(super) fn check(text: &str) -> Result<(), Refused> {
         if text.contains(['\n', '|']) || !listed(DOT_COMMANDS, name) {
             return Err((Executes, format!("the command {name} of sqlite3 is not one that only shows")));
         }
-        // Lines of a table, a schema or a setting; a further word is never a file.
+        // These show lines of a table, a schema or a setting; a further word is never a file.
         return Ok(());
     }
     let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
@@ -155,7 +155,7 @@ pub(super) fn check(text: &str) -> Result<(), Refused> {
         match first.as_str() {
             "" if statement.trim().is_empty() => {}
             "select" | "values" | "explain" => {}
-            // A table that is a union with itself may grow for ever, with or without its keyword.
+            // A recursive query may grow for ever, with or without the keyword for it.
             "with" if words.any(|word| word.eq_ignore_ascii_case("union")) => {
                 return Err((NonTerminating, "a statement of sqlite3 that may rest on itself".to_owned()));
             }
@@ -182,7 +182,7 @@ pub(super) fn check(text: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Whether a pragma only tells.
+/// Whether a pragma only shows something.
 fn asks(statement: &str) -> bool {
     let Some(rest) = statement.trim().get("pragma".len()..) else { return false };
     let bare: String = rest.chars().filter(|character| !character.is_whitespace()).collect();
@@ -194,7 +194,8 @@ fn asks(statement: &str) -> bool {
     (value.is_empty() && listed_in_any_case(PRAGMAS, name)) || (of && listed_in_any_case(PRAGMAS_OF, name))
 }
 
-/// The statements of a text, without comments, and with nothing between quotes; `None` where one of these is open.
+/// The statements of a text without comments and without what is between quotes; `None` if a comment or a quote is
+/// not closed.
 fn statements(text: &str) -> Option<Vec<String>> {
     let mut statements = vec![String::new()];
     let mut rest = text.chars().peekable();
@@ -238,7 +239,7 @@ fn statements(text: &str) -> Option<Vec<String>> {
         if !closed && close != '\n' {
             return None;
         }
-        // A name between quotes keeps its place.
+        // A quoted name leaves a word in its place.
         last.push_str(if close == '\n' { " " } else { "x " });
     }
     Some(statements)

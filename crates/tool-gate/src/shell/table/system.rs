@@ -1,4 +1,4 @@
-//! Programs that tell of the machine, its users and its time.
+//! Programs that tell about the machine, its users and the time.
 
 use crate::EffectKind::{NonTerminating, WritesOutside, WritesWorkspace};
 use crate::shell::Span;
@@ -79,7 +79,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
         ..Spec::new(&["lsmem"], Operands::None)
     },
     Spec { long: "help version", ..Spec::new(&["runlevel"], Operands::None) },
-    // Mounts nothing only without operands.
+    // It only mounts something if it has operands.
     Spec {
         flags: "lhV",
         long: "show-labels help version",
@@ -110,7 +110,7 @@ pub(super) const SYSCTL: Spec = Spec {
     ..Spec::new(&["sysctl"], Operands::Custom)
 };
 
-/// `sysctl`, as far as it shows settings of the kernel that are named.
+/// `sysctl`, if it shows settings of the kernel by name.
 pub(super) fn sysctl(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let named = |operand: &Arg| operand.text().is_some_and(|text| !text.contains('='));
     let operands = parse(judge, &SYSCTL, args).operands;
@@ -119,11 +119,11 @@ pub(super) fn sysctl(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
-/// Names of capabilities that print, and start or reset nothing.
+/// Capabilities that only print, and neither start nor reset the terminal.
 const CAPABILITIES: &str =
     "cols lines colors bold dim rev smul rmul smso rmso sitm ritm sgr0 setaf setab el ed cr longname";
 
-/// `tput`, as far as it prints how the terminal is told something.
+/// `tput`, if it prints the sequences that control a terminal.
 pub(super) fn tput(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let known = args.first().and_then(Arg::text).is_some_and(|name| listed(CAPABILITIES, name));
     if !known || !args[1..].iter().all(|arg| arg.number) {
@@ -141,14 +141,14 @@ pub(super) const DATE: Spec = Spec {
     ..Spec::new(&["date"], Operands::Custom)
 };
 
-/// Whether a date says of which time zone it is: that may be the path of a file.
+/// Whether a date names its time zone, which may be the path of a file.
 pub(super) fn names_a_zone(date: &[u8]) -> bool {
     date.windows(3).any(|part| part == b"TZ=")
 }
 
-/// `date`: prints the time unless it is told one.
+/// `date`, if it is not told to set the time.
 pub(super) fn date(judge: &mut Judge<'_>, args: &[Arg]) {
-    // A date may name a file: that of its time zone.
+    // A date may name a file, that of its time zone.
     let zone = |arg: &Arg| match arg.bytes() {
         Some(bytes) => names_a_zone(bytes),
         None => !arg.number && !matches!(arg.prefix.first(), Some(b'+' | b'@' | b'0'..=b'9')),
@@ -156,7 +156,7 @@ pub(super) fn date(judge: &mut Judge<'_>, args: &[Arg]) {
     if let Some(arg) = args.iter().find(|arg| zone(arg)) {
         return judge.unknown("a date that may name a file as its time zone", arg.span);
     }
-    // A date that only a run knows is a date, also where it looks like an option.
+    // A value that is only known when the command runs counts as a date, even if it may look like an option.
     let known: Vec<Arg> = match args {
         [option, date, rest @ ..]
             if (option.is("-d") || option.is("-ud") || option.is("--date")) && !date.many =>

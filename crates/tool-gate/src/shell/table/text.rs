@@ -193,7 +193,7 @@ pub(super) const PROGRAMS: &[Spec] = &[
     Spec { long: "exponents help version", flags: "h", tame: true, ..Spec::new(&["factor"], Operands::Data) },
 ];
 
-/// Whether `seq` takes the operand for a number without an end: `inf`, in capitals too, with a sign.
+/// Whether `seq` counts without an end to this operand: `inf`, in capitals too, with a sign.
 pub(super) fn is_endless(operand: &Arg) -> bool {
     let bytes = operand.prefix.trim_ascii_start();
     let bytes = bytes.strip_prefix(b"+").or(bytes.strip_prefix(b"-")).unwrap_or(bytes);

@@ -1,4 +1,4 @@
-//! Commands of the shell that give or take variables and settings.
+//! Builtins that set, read or remove variables and settings.
 
 use crate::EffectKind::{Environment, Executes};
 use crate::environment::is_special_variable;
@@ -14,7 +14,7 @@ pub(super) const READ: Spec =
 
 pub(super) fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &READ, args);
-    // A line as it is, where nothing splits it and no backslash is taken out.
+    // A line is kept as it is, if nothing splits it and no backslash is removed.
     let mut nul = false;
     let mut lines = true;
     let mut arrays = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
     lines &= nul || !judge.input.shape().nul;
     if !lines {
-        // What it leaves may start anywhere in a line.
+        // What it leaves of the input may start anywhere in a line.
         judge.input = Value::ANY;
     }
     let whole = lines && parsed.operands.len() == 1 && parsed.has(&["r"]) && arrays.is_empty();
@@ -44,7 +44,7 @@ pub(super) fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 pub(super) const MAPFILE: Spec =
     Spec { flags: "t", values: "dns", ..Spec::new(&["mapfile", "readarray"], Operands::Custom) };
 
-/// `mapfile`: an array of the lines that it reads. Its callback and its other descriptors are not understood.
+/// `mapfile`, which makes an array of the lines that it reads. Its callback and other descriptors are refused.
 pub(super) fn mapfile(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &MAPFILE, args);
     let nul = parsed
@@ -63,17 +63,17 @@ pub(super) fn mapfile(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
-/// Gives a variable that an argument names a value; a name may hold a subscript, which bash evaluates.
+/// Gives a value to the variable that an argument names. The name may contain an index, which bash evaluates.
 fn assign_to(judge: &mut Judge<'_>, name: &Arg, value: Value, span: Span) {
     match name.text().filter(|text| is_name(text)) {
-        // The next command gives it another value, and nothing here relies on it.
+        // The next command overwrites it, and nothing here relies on it.
         Some("_") => {}
         Some(text) => judge.assign(text, value, span),
         None => judge.refuse(Executes, "a name that may hold a subscript, which is evaluated", name.span),
     }
 }
 
-/// As [`assign_to`], of an array whose every element is one that `value` stands for.
+/// As [`assign_to`], for an array each of whose elements is a text that `value` stands for.
 fn assign_array(judge: &mut Judge<'_>, name: &Arg, value: Value, span: Span) {
     assign_to(judge, name, value.clone(), span);
     if let Some(text) = name.text() {
@@ -86,7 +86,7 @@ fn is_name(text: &str) -> bool {
         && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
 }
 
-/// `export` of variables that change nothing but a program's language, time zone or colours.
+/// `export` of variables that only change a program's language, time zone or colours.
 pub(super) fn export(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     if args.is_empty() {
         return judge.refuse(Environment, "prints the environment", span);
@@ -115,7 +115,7 @@ pub(super) fn unset(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
-/// Settings of `shopt` that change only which names a wild card stands for.
+/// Settings of `shopt` that only change which names a wildcard matches.
 const GLOBBING: &str = "nullglob globstar dotglob nocaseglob";
 
 pub(super) fn shopt(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
@@ -125,7 +125,7 @@ pub(super) fn shopt(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         arg.is("-p") || arg.is("-q") || arg.text().is_some_and(letters)
     };
     match args.split_first() {
-        // What the settings are.
+        // Asks which settings are on.
         _ if args.iter().all(asks) => {}
         Some((first, rest))
             if (first.is("-s") || first.is("-u")) && !rest.is_empty() && rest.iter().all(known) => {}
@@ -135,7 +135,7 @@ pub(super) fn shopt(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
 
 pub(super) fn set(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     if matches!(args, [only] if only.is("-o") || only.is("+o")) {
-        // It prints what is set.
+        // Prints which settings are on.
         return;
     }
     let mut rest = args.iter();

@@ -1,12 +1,13 @@
-//! Programs of which the gate allows one question: which version they are.
+//! Programs that the gate only lets tell their version.
 
 use crate::shell::names::listed;
 use crate::shell::value::Arg;
 
-/// Names, and the only arguments with which they print and end before they look at anything else.
+/// Names, each with the only arguments for which the program prints its version and ends before anything else.
 ///
-/// Not here, though they print too: those whose version the repository chooses (`cargo`, `rustc`, `go`, where a
-/// file says which tool chain to fetch or run), and those that leave files behind (`java`, `npm`, `gh`).
+/// Two groups are left out, though they print a version too: programs whose version the repository chooses (`cargo`,
+/// `rustc`, `go`, where a file says which tool chain to fetch or run), and programs that leave files behind (`java`,
+/// `npm`, `gh`).
 pub(super) const VERSIONS: &[(&str, &str)] = &[
     ("python python3", "--version -V -VV"),
     ("node", "--version -v"),
@@ -30,13 +31,13 @@ pub(super) const VERSIONS: &[(&str, &str)] = &[
     ("tmux", "-V"),
 ];
 
-/// Programs that write, and that print their help or version and end where that is the only argument.
+/// Programs that write, but print their help or version and end if that is the only argument.
 pub(super) const HELPFUL: &str = "chgrp chmod chown chroot cp csplit dd install link ln mkdir mkfifo mknod mktemp mv nohup rm rmdir shred split \
     sync touch truncate ptx dircolors runcon chcon yes patch rsync wget curl  zip xargs env timeout nice stdbuf \
     pgrep pkill ps  top free  sdiff envsubst gettext uuidgen mcookie nm strip ar \
     ranlib setarch ionice taskset flock setsid";
 
-/// Whether this is such a question.
+/// Whether a command only asks for a version or for help.
 pub(super) fn asks(name: &str, args: &[Arg]) -> bool {
     let [only] = args else { return false };
     let Some(text) = only.text() else { return false };

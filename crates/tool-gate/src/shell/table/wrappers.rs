@@ -1,4 +1,4 @@
-//! Programs that run another one, given by their arguments.
+//! Programs that run another program, which their arguments name.
 
 use crate::EffectKind::{Environment, Executes, WritesWorkspace};
 use crate::environment::is_special_variable;
@@ -8,7 +8,7 @@ use crate::shell::table::{Caller, is_harmless_prefix, judge_program};
 use crate::shell::value::Arg;
 use crate::shell::{Span, by_policy};
 
-/// Judges the command that `words` are.
+/// Judges the command that `words` form.
 pub(super) fn inner(judge: &mut Judge<'_>, words: &[Arg], span: Span) {
     let Some((program, rest)) = words.split_first() else {
         return judge.unknown("no program to run", span);
@@ -32,12 +32,12 @@ pub(super) const XARGS: Spec = Spec {
 pub(super) fn xargs(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &XARGS, args);
     if parsed.operands.is_empty() {
-        // Without a program it runs echo, which nothing but a policy stops.
+        // Without a program xargs runs echo, at which only a policy can stop.
         return by_policy::stop(judge, "echo", span, &[]);
     }
     let replaced =
         parsed.options.iter().rev().find(|given| given.name == "I").map(|given| given.value.clone());
-    // The last of these wins, and with a count the mark is no mark any more.
+    // The last of these options wins, and with a count the replacement mark means nothing.
     if replaced.is_some() && parsed.has(&["L", "n", "max-args", "max-lines"]) {
         return judge.unknown("a mark and a count in one xargs", span);
     }
@@ -70,14 +70,14 @@ fn taken(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) -> Arg {
             _ => other = true,
         }
     }
-    // Otherwise an argument may start anywhere in a name.
+    // Otherwise an argument may start anywhere within a name.
     let whole = !(other || (nul && newline)) && nul == shape.nul;
     let known = whole && !shape.climbs && !shape.slash_first;
     if !known {
         return Arg { escapes: true, ..Arg::listed(span) };
     }
     if !nul && !newline && shape.not_number {
-        // A name is an argument, with its blanks and quotes.
+        // A whole name becomes one argument, with its blanks and quotes.
         judge.insert_behind(span, r" -d '\n'");
     }
     judge.make(shape.fixes, false);
@@ -87,14 +87,14 @@ fn taken(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) -> Arg {
 /// `word` with each `mark` in it replaced by what is known of `given`.
 pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
     let Some(text) = word.text() else {
-        // The mark may be in what is not known.
+        // The mark may be in the part that is not known.
         return Arg { escapes: true, dash: true, really_dash: true, ..word.clone() };
     };
     let Some(at) = text.find(mark) else { return word.clone() };
     let prefix = text.as_bytes()[..at].to_vec();
     let dash = if prefix.is_empty() { given.dash } else { prefix.starts_with(b"-") };
     let really_dash = if prefix.is_empty() { given.really_dash } else { dash };
-    // Joined to itself or to a dot, a `.` or a `./` of the listing becomes a `..`.
+    // A `.` or `./` of the listing becomes a `..` if it is joined to itself or to a dot.
     let dot_beside = text.contains(&format!(".{mark}")) || text.contains(&format!("{mark}."));
     let escapes = given.escapes || text.contains("..") || 1 < text.matches(mark).count() || dot_beside;
     Arg {
@@ -122,7 +122,7 @@ pub(super) fn env(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         rest = after;
     }
-    // A variable less, by its plain name; what runs then was not in need of it.
+    // This removes a variable by its plain name, on which the program did not depend.
     if let [first, name, after @ ..] = rest
         && first.is("-u")
         && name.text().is_some_and(|name| {
@@ -187,7 +187,7 @@ pub(super) fn nice(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     inner(judge, &parsed.operands, span);
 }
 
-/// The shell's keyword `time`, whose only option is `-p`; its reach over a pipeline changes nothing.
+/// The shell's keyword `time`, whose only option is `-p`. That it times a whole pipeline changes nothing here.
 pub(super) fn time(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let rest = match args.split_first() {
         Some((first, rest)) if first.is("-p") => rest,
@@ -208,7 +208,7 @@ pub(super) const TEE: Spec = Spec {
     ..Spec::new(&["tee"], Operands::Custom)
 };
 
-/// Places that are no files of anybody.
+/// Targets that are nobody's files.
 const PRINTED: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 
 pub(super) fn tee(judge: &mut Judge<'_>, args: &[Arg]) {

@@ -1,7 +1,7 @@
-//! `xmllint`: it reads the files that it is given, and nothing that they name.
+//! `xmllint`, if it reads the files that it is given, and nothing that those name.
 //!
-//! Whatever makes libxml2 load what a document names (a DTD, an entity, an inclusion, a schema) reads any file and any address.
-//! `--c14n` is among that: a canonical form has its entities in it.
+//! Whatever makes libxml2 load what a document names (a DTD, an entity, an inclusion, a schema) can read any file and
+//! any address. `--c14n` is one of these, because a canonical form has its entities replaced.
 
 use crate::EffectKind::{Network, ReadsOutside, WritesWorkspace};
 use crate::shell::Span;
@@ -37,7 +37,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let mut rest = args.iter();
     let mut files: Vec<&Arg> = Vec::new();
     while let Some(arg) = rest.next() {
-        // One dash does as well as two, nothing ends the options, and no value is attached.
+        // One dash means the same as two, `--` does not end the options, and no value is attached.
         let name = arg.text().and_then(|text| text.strip_prefix('-'));
         let name = name.map(|name| name.strip_prefix('-').unwrap_or(name)).filter(|name| !name.is_empty());
         let Some(name) = name else {
@@ -70,7 +70,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
 }
 
-/// An operand is an address if it looks like one, and its `%2e` are read as what they stand for.
+/// Reads an operand. Xmllint takes it for an address if it looks like one, and then decodes its `%2e`.
 fn read(judge: &mut Judge<'_>, file: &Arg) {
     if file.is("-") {
         return;
@@ -85,7 +85,7 @@ fn read(judge: &mut Judge<'_>, file: &Arg) {
         judge.reads_input &= !file.is_a_file();
     } else if file.really_dash || !file.prefix.contains(&b'/') || judge.source(file.span).contains([':', '%'])
     {
-        // Of a name that is not known a part may be `file:`.
+        // A name that is not known may begin with `file:`.
         return judge.unknown("a name that xmllint could read as an option or an address", file.span);
     }
     judge.read_file(file);

@@ -1,6 +1,7 @@
-//! `yq`: two programs have this name, one of them written in Go, one a wrapper of jq in Python. What is allowed only reads in both.
+//! `yq`: two programs have this name, one written in Go, the other a wrapper of jq in Python. A command is allowed
+//! only if it reads in both.
 //!
-//! They differ in which word is the program and which a file, so a word that could be either is read as both.
+//! They differ in which word is the program and which a file, so a word that could be either is treated as both.
 
 use super::jq;
 use crate::EffectKind::{Environment, Executes, WritesWorkspace};
@@ -32,12 +33,13 @@ pub(super) const YQ: Spec = Spec {
     ..Spec::new(&["yq"], Operands::Custom)
 };
 
-/// What reaches beyond the input, in the one program or the other. The one in Go knows no ends of words: `orload` is an `or` and a `load`.
+/// What reaches beyond the input in either program. The one in Go does not need blanks between words: `orload` is `or
+/// load`.
 const BEYOND: [&str; 5] = ["load", "env", "eval", "system", "exec"];
 /// Formats, by their names and letters.
 const FORMATS: &str =
     "yaml yml y json j xml x props p csv c tsv t toml lua l shell s base64 uri auto a ini i";
-/// Sub-commands of the one program, which are the program text to the other.
+/// Subcommands of the one in Go, which the other takes for the program.
 const COMMANDS: &str = "e eval ea eval-all";
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
@@ -58,7 +60,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     for given in &parsed.options {
         let Some(value) = &given.value else { continue };
         let text = value.text().unwrap_or_default();
-        // `-o=json`, as the one program takes it.
+        // The one in Go accepts `-o=json`.
         let text = text.strip_prefix('=').unwrap_or(text);
         let known = match given.name.as_str() {
             "I" | "indent" => value.number,
@@ -95,7 +97,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     }
     could_be_file(judge, program, shifts || commanded);
     for file in files.iter().filter(|file| !file.is("-")) {
-        // In one of the programs an option may stand behind a file, too.
+        // In one of the programs an option may also stand behind a file.
         if file.really_dash {
             return judge
                 .unknown("an argument that is not known before it runs could be an option", file.span);
@@ -105,7 +107,8 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     judge.reads_input &= files.is_empty();
 }
 
-/// The program is a file where there is one of that name, and where a word before it is the program.
+/// Treats the program text as a file too, which it is if there is a file of that name or a word before it is the
+/// program.
 fn could_be_file(judge: &mut Judge<'_>, program: &Arg, shifts: bool) {
     let text = program.text().unwrap_or_default();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
@@ -121,7 +124,7 @@ fn could_be_file(judge: &mut Judge<'_>, program: &Arg, shifts: bool) {
     }
 }
 
-/// What a program names besides the fields of its input.
+/// What a program uses besides the fields of its input.
 fn reaches_beyond(program: &str) -> Option<&'static str> {
     let part_of_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
     BEYOND.into_iter().find(|name| {

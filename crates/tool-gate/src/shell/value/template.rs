@@ -1,18 +1,19 @@
-//! Text with words in it that are known but for their value: a line number in a script of sed, an object's name in a revision.
+//! Texts that are known except for the value of some words: a line number in a script of sed, or an object's name in
+//! a revision.
 
 use super::{Arg, Shape};
 
-/// More words than this are not followed: each may be several things.
+/// Templates with more words than this are not followed, because each word has several readings.
 const MAX_WORDS: usize = 3;
-/// What stands for a number, and for a word that need not be one.
+/// Samples that stand for any number, and for any word that need not be a number.
 const NUMBER: &[u8] = b"31";
 const WORD: &[u8] = b"4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/// Bytes, and between them words whose value is not known.
+/// Bytes, with words of unknown value between them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Template {
     bytes: Vec<u8>,
-    /// Where in the bytes a word stands.
+    /// The words, by their offsets in the bytes.
     words: Vec<(usize, Hole)>,
 }
 
@@ -33,12 +34,12 @@ impl Template {
         self.words.push((self.bytes.len(), hole));
     }
 
-    /// Whether it is one word and nothing else.
+    /// Whether it is a single word without bytes around it.
     pub(super) fn is_one_word(&self) -> bool {
         self.bytes.is_empty() && self.words.len() == 1
     }
 
-    /// Texts that stand for all that it can be; none where there are too many.
+    /// Sample texts that together stand for all possible ones; `None` if there are too many.
     fn readings(&self, numbers_only: bool) -> Option<Vec<Vec<u8>>> {
         if MAX_WORDS < self.words.len() || (numbers_only && self.words.iter().any(|(_, hole)| !hole.number)) {
             return None;
@@ -68,17 +69,18 @@ impl Template {
 }
 
 impl Arg {
-    /// Texts that stand for all that the argument can be, where that is known but for words in it; the first has them all.
+    /// Sample texts that together stand for all that the argument can be, if it is known except for words in it. The
+    /// first sample contains all words.
     pub(crate) fn readings(&self) -> Option<Vec<Vec<u8>>> {
         self.readings_of(false)
     }
 
-    /// The same where each of the words is a number.
+    /// As [`readings`](Self::readings), if each of the words is a number.
     pub(crate) fn readings_by_number(&self) -> Option<Vec<Vec<u8>>> {
         self.readings_of(true)
     }
 
-    /// The argument where a number at its start, with its sign, is no option of the program: it says so, and does nothing.
+    /// The argument, for a program that rejects a number (with its sign) at the place of an option and does nothing.
     pub(crate) fn with_number_first(&self) -> Self {
         let is_option = |text: &Vec<u8>| match text.as_slice() {
             [b'-', next, ..] => !next.is_ascii_digit(),
@@ -97,10 +99,10 @@ impl Arg {
     }
 }
 
-/// Whether a text is a word as a revision is written plainly, and nothing that a program takes for something else.
+/// Whether a text is a plainly written revision, which no program takes for something else.
 pub(crate) fn is_plain_word(bytes: &[u8]) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_./~^-".contains(byte);
-    // `^@`, `^!` and `^-` are several revisions.
+    // `^@`, `^!` and `^-` stand for several revisions.
     let counted =
         |pair: &[u8]| pair[0] == b'^' && !(pair[1].is_ascii_digit() || matches!(pair[1], b'^' | b'~'));
     bytes.first().is_some_and(u8::is_ascii_alphanumeric)

@@ -5,19 +5,19 @@ use crate::shell::names::listed;
 use crate::shell::progress::{Change, Sum, compared, never_ends};
 
 const UNCHANGED: &str = "a loop in the awk program whose condition never changes";
-/// What a statement may leave a loop or a function with.
+/// Statements that leave a loop or a function.
 const LEAVES: &str = "break exit return next nextfile";
-/// Calls that change what their arguments name, or the current line.
+/// Functions that change their arguments or the current line.
 const CHANGES: &str = "getline sub gsub split patsplit asort asorti rand";
 const ASSIGNS: [&[u8]; 10] = [b"=", b"+=", b"-=", b"*=", b"/=", b"%=", b"^=", b"**=", b"++", b"--"];
 
-/// Why a program does not end; `None` where it may. `defined`: the functions that it defines.
+/// Why a program does not end; `None` if it may. `defined` are the functions that it defines.
 pub(super) fn endless(tokens: &[Token<'_>], defined: &[&str]) -> Option<&'static str> {
     let within_do = tokens.contains(&Token::Name("do"));
     for (place, token) in tokens.iter().enumerate() {
         let Token::Name(name @ ("while" | "for")) = token else { continue };
         let Some((header, after)) = enclosed(&tokens[place + 1..]) else { continue };
-        // The body of a `do` stands before it; whatever the program does counts as its body.
+        // The body of a `do` stands before its condition. For simplicity the whole program counts as the body.
         let body = if within_do { tokens } else { statement(after) };
         let parts: Vec<&[Token<'_>]> = header.split(|token| *token == Token::Operator(b";")).collect();
         let why = match (*name, parts.as_slice()) {
@@ -51,17 +51,17 @@ fn endless_loop(condition: &[Token<'_>], parts: &[&[Token<'_>]], defined: &[&str
     never_ends(&left, compare, &right, &change, &|_| None)
 }
 
-/// The variable that a token of a condition looks at; `$` for the line.
+/// The variable that a token of a condition depends on; `$` for the line.
 fn seen<'a>(token: &Token<'a>) -> Option<&'a str> {
     match token {
         Token::Name(name) if !listed(FUNCTIONS, name) && !listed(KEYWORDS, name) => Some(name),
-        // A pattern alone, or a function without its argument, looks at the line.
+        // A pattern alone, or one of these functions without an argument, looks at the line.
         Token::Name("length" | "match") | Token::Regex | Token::Operator(b"$") => Some("$"),
         _ => None,
     }
 }
 
-/// Whether a statement may give a variable, an element of an array of that name, or the line (`$`) another value.
+/// Whether a statement may change a variable, an element of an array of that name, or the line (`$`).
 fn may_change(tokens: &[Token<'_>], name: &str) -> bool {
     let assigns = |token: Option<&Token<'_>>| matches!(token, Some(Token::Operator(operator)) if ASSIGNS.contains(operator));
     let by_call = tokens.iter().any(|token| matches!(token, Token::Name(call) if listed(CHANGES, call)));
@@ -84,7 +84,7 @@ fn may_change(tokens: &[Token<'_>], name: &str) -> bool {
     })
 }
 
-/// What the assignments in a statement do to a variable, each.
+/// What each assignment in a statement does to a variable.
 fn changes(tokens: &[Token<'_>], name: &str) -> Vec<Change> {
     let mut changes = Vec::new();
     for (place, token) in tokens.iter().enumerate() {
@@ -120,7 +120,7 @@ fn changes(tokens: &[Token<'_>], name: &str) -> Vec<Change> {
     changes
 }
 
-/// A function that calls itself without a condition, or with what it was given.
+/// Finds a function that calls itself without a condition, or with the same arguments.
 fn endless_function(tokens: &[Token<'_>], defined: &[&str]) -> Option<&'static str> {
     let bodies: Vec<(&str, &[Token<'_>], &[Token<'_>])> = tokens
         .iter()
@@ -140,7 +140,7 @@ fn endless_function(tokens: &[Token<'_>], defined: &[&str]) -> Option<&'static s
             _ => false,
         })
     };
-    // Functions of which each calls the next, and none looks at anything.
+    // Functions that call each other in a circle without any condition do not end either.
     let calls = |body: &[Token<'_>]| -> Vec<usize> {
         let called = |name: &&str| body.contains(&Token::Name(name));
         (0..bodies.len()).filter(|place| called(&bodies[*place].0)).collect()
@@ -180,7 +180,7 @@ fn endless_function(tokens: &[Token<'_>], defined: &[&str]) -> Option<&'static s
     None
 }
 
-/// What stands in the parentheses that `tokens` start with, and what follows.
+/// The tokens between the parentheses with which `tokens` start, and those behind.
 fn enclosed<'a, 'b>(tokens: &'a [Token<'b>]) -> Option<(&'a [Token<'b>], &'a [Token<'b>])> {
     balanced(tokens, b"(", b")")
 }
@@ -204,7 +204,7 @@ fn balanced<'a, 'b>(
     None
 }
 
-/// The statement that `tokens` start with; more than it where it has no braces.
+/// The statement with which `tokens` start. Without braces it may include more than that.
 fn statement<'a, 'b>(tokens: &'a [Token<'b>]) -> &'a [Token<'b>] {
     let start = tokens.iter().position(|token| *token != Token::Newline).unwrap_or(tokens.len());
     let tokens = &tokens[start..];
@@ -238,7 +238,7 @@ fn text(tokens: &[Token<'_>]) -> Option<String> {
             }
             _ => return None,
         }
-        // Two operands side by side are joined in awk.
+        // Two operands side by side are concatenated in awk.
         text.push(' ');
     }
     let joined = tokens.windows(2).any(|pair| {

@@ -1,22 +1,22 @@
-//! The sub-commands of git that can only read, with the options that keep them so.
+//! The subcommands of git that can only read, with the options that keep them so.
 
 use crate::EffectKind::{self, Executes, Network, WritesWorkspace};
 use crate::shell::options::{Operands, Spec};
 
-/// What a sub-command prints of the workspace.
+/// What a subcommand prints of the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shows {
     /// Names, messages, numbers.
     Names,
     /// Content of files.
     Content,
-    /// Content only if an option asks for a patch.
+    /// Content, but only if an option asks for a patch.
     Asked,
 }
 
 pub(super) struct Command {
     pub(super) spec: Spec,
-    /// Options that follow the sub-command in the hardened form.
+    /// Options that the hardened form inserts behind the subcommand.
     pub(super) insert: &'static str,
     pub(super) shows: Shows,
 }
@@ -42,7 +42,7 @@ const DIFF_LONG: &str = "patch no-patch unified? raw patch-with-raw patch-with-s
     mailmap no-mailmap use-mailmap exclude-first-parent-only since-as-filter= no-commit-id root end-of-options \
     objects objects-edge in-commit-order disk-usage? no-index";
 
-/// Options that name a program, a file to write, or a process per submodule.
+/// Options that name a program, a file to write, or start a process for each submodule.
 const DIFF_REFUSES: &[(&str, EffectKind, &str)] = &[
     ("output", WritesWorkspace, "git writes its output to a file"),
     ("ext-diff textconv", Executes, "git runs a program that the repository names"),
@@ -51,7 +51,7 @@ const DIFF_REFUSES: &[(&str, EffectKind, &str)] = &[
     ("remerge-diff", Executes, "git merges again, with the repository's merge programs"),
 ];
 
-/// Everything that walks history and shows differences takes the same options.
+/// A subcommand that walks the history and shows differences; all of them take the same options.
 const fn history(name: &'static [&'static str], insert: &'static str, shows: Shows) -> Command {
     let spec = Spec {
         flags: "abcEFghimopPqrRstuvwWz",
@@ -241,7 +241,7 @@ pub(super) const COMMANDS: &[Command] = &[
     Command {
         spec: Spec { long: "trivial-merge", ..Spec::new(&["merge-tree"], Operands::Custom) },
         insert: "",
-        // Of what does not go together it prints both sides.
+        // For a conflict it prints both sides.
         shows: Shows::Content,
     },
     plain(&["stripspace"], "sc", "strip-comments comment-lines"),
@@ -264,7 +264,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// Sub-commands that are known to do more.
+/// Subcommands that are known to do more than read.
 pub(super) const REFUSED: &[(EffectKind, &str, &str)] = &[
     (
         WritesWorkspace,

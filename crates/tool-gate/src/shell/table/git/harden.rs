@@ -1,12 +1,12 @@
-//! How git must run so that it runs no program which the repository names.
+//! How git has to be run so that it starts no program that the repository names.
 //!
-//! Each line was tried on a repository whose configuration names a program in every place that git looks at.
+//! Each line was tried with a repository whose configuration names a program in every place that git looks at.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-/// Variables. The attributes are read from the empty tree, so that no file of the work tree can name a filter, a diff
-/// driver or a text conversion.
+/// The attributes are read from the empty tree, so that no file of the work tree can name a filter, a diff driver or
+/// a text conversion.
 const ENVIRONMENT: [(&str, &str); 6] = [
     ("GIT_ATTR_NOSYSTEM", "1"),
     ("GIT_ATTR_SOURCE", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
@@ -16,14 +16,14 @@ const ENVIRONMENT: [(&str, &str); 6] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// Settings that win over those of the repository.
+/// Settings that override those of the repository.
 const SETTINGS: [(&str, &str); 20] = [
     ("core.alternateRefsCommand", "false"),
     ("core.attributesFile", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
-    // Whatever it says of locks: without this, `git diff` writes the index.
+    // Without this setting `git diff` writes the index, even if git is told to take no optional locks.
     ("diff.autoRefreshIndex", "false"),
     ("diff.external", ""),
     ("diff.ignoreSubmodules", "dirty"),
@@ -36,7 +36,7 @@ const SETTINGS: [(&str, &str); 20] = [
     ("interactive.diffFilter", "cat"),
     ("log.diffMerges", "separate"),
     ("log.showSignature", "false"),
-    // A folder of checked-in files that looks like a repository is none.
+    // A folder of committed files that looks like a repository must not be taken for one.
     ("safe.bareRepository", "explicit"),
     ("status.submoduleSummary", "false"),
     ("submodule.recurse", "false"),
