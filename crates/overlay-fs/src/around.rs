@@ -1,4 +1,4 @@
-//! A workspace that does more than another one at a commit, and nothing else.
+//! Wraps a workspace, so that something more is done at a commit and all else stays the same.
 
 use async_trait::async_trait;
 
@@ -6,13 +6,14 @@ use crate::{
     ChangeSet, CommitOptions, CommitOutcome, DirEntry, Metadata, Tree, TreeError, Workspace, WorkspacePath,
 };
 
-/// A [`Workspace`] by way of another one: whoever looks sees that one, and its commits go through [`commit_around`](Self::commit_around).
+/// A [`Workspace`] around another one: reads go to the inner workspace, and commits go through
+/// [`commit_around`](Self::commit_around).
 #[async_trait]
 pub trait AroundWorkspace: Send + Sync {
-    /// The one that it is around.
+    /// The workspace that is wrapped.
     fn inner(&self) -> &dyn Workspace;
 
-    /// Commits to the one within, as [`commit_within`] does, and does what there is to do before and after.
+    /// Commits to the inner workspace, by [`commit_within`], and does whatever has to be done before and after.
     async fn commit_around(
         &self,
         changes: &ChangeSet,
@@ -21,7 +22,7 @@ pub trait AroundWorkspace: Send + Sync {
     ) -> Result<CommitOutcome, TreeError>;
 }
 
-/// [`Workspace::commit`], or [`Workspace::commit_with`] where something commits beside it.
+/// Calls [`Workspace::commit`], or [`Workspace::commit_with`] if another participant commits too.
 pub async fn commit_within(
     workspace: &dyn Workspace,
     changes: &ChangeSet,

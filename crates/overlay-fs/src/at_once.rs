@@ -7,29 +7,30 @@ use crate::check::{Moves, metadata_at, written};
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, ConflictKind, Content};
 use crate::{EntryKind, Merge, Metadata, Resolution, Tree, TreeError, resolve};
 
-/// A tree that takes a commit as a whole: an editor that makes one edit of several files, a server with transactions.
+/// A tree that makes several changes in one call: an editor with edits over several files, or a server with
+/// transactions.
 ///
-/// With it a host gets a [`Workspace`](crate::Workspace) from [`commit_at_once`], and its users get what the host promises
-/// for one edit: nobody sees half of it, and one undo takes all of it back.
+/// A host that implements this gets a [`Workspace`](crate::Workspace) from [`commit_at_once`], and its users get what
+/// the host promises for one edit: nobody sees half of it, and one undo takes all of it back.
 #[async_trait]
 pub trait AtomicWriter: Tree {
-    /// Makes all steps, in this order, or none.
+    /// Makes all steps, in this order, or none of them.
     ///
-    /// Where paths are not, or are no longer, as their steps say, it makes none and names them; an empty answer says that
-    /// all are made. After an error, too, everything is as it was.
+    /// If a path is not what its step expects, it makes none and returns these paths; an empty list means that all
+    /// steps are made. After an error, too, everything is as before.
     async fn make(&self, steps: Vec<Step>) -> Result<Vec<WorkspacePath>, TreeError>;
 }
 
-/// One path of a commit. No two steps of a commit have the same.
+/// One path of a commit. Each path has at most one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The path.
     pub path: WorkspacePath,
-    /// What has to be there; `None`: nothing. A folder is to be empty when its step comes.
+    /// What must be at the path; `None` for nothing. A folder must be empty by the time of its step.
     pub before: Option<Entry>,
-    /// What is there afterwards; `None`: nothing. The folder above is there by then.
+    /// What is at the path afterwards; `None` for nothing. The folder above exists by the time of the step.
     pub after: Option<Entry>,
-    /// Where what is there afterwards was before; that path has a step of its own.
+    /// The path from which `after` was moved; that path has a step of its own.
     pub moved_from: Option<WorkspacePath>,
 }
 
@@ -40,7 +41,7 @@ pub enum Entry {
     File {
         /// The whole content.
         content: Content,
-        /// Whether the owner may execute it. Before a step it is what was found, and another bit is no conflict.
+        /// Whether the owner may execute it. In `before` this is what was found; a different bit is no conflict.
         executable: bool,
     },
     /// A symbolic link, and where it points.
@@ -49,10 +50,10 @@ pub enum Entry {
     Directory,
 }
 
-/// Commits all changes in one call of the host's, by the rules of [`resolve`].
+/// Commits all changes in one call of the host, by the rules of [`resolve`].
 ///
-/// What the host finds changed at that moment is a conflict about these paths. A future that is dropped before that call has
-/// changed nothing; what becomes of the call itself is the host's affair.
+/// A path that the host finds changed during its call is a conflict. If the future is dropped before that call,
+/// nothing has changed; what happens to the call itself is up to the host.
 pub async fn commit_at_once(
     writer: &dyn AtomicWriter,
     changes: &ChangeSet,
@@ -88,30 +89,30 @@ pub async fn commit_at_once(
     Ok(CommitOutcome::Conflict(conflicts))
 }
 
-/// What became of a path that is not as its step says.
+/// The conflict about a path that is not what its step expects.
 async fn conflict(tree: &dyn Tree, changes: &ChangeSet, path: WorkspacePath) -> Result<Conflict, TreeError> {
     let Some(change) = changes.changes.iter().find(|change| change.path == path) else {
         return Ok(Conflict::new(path, ConflictKind::Modified));
     };
-    // It may be as before again.
+    // The path may have changed back since the host looked.
     let seen = written(tree, change, None, Merge::Never).await?.conflict();
     let (kind, side) = seen.unwrap_or((ConflictKind::Modified, None));
     Ok(Conflict::about(change, kind, side))
 }
 
-/// The steps of changes that were compared with the tree just now.
+/// The steps for changes that were just compared with the tree.
 struct Plan<'a> {
     tree: &'a dyn Tree,
     moves: Moves<'a>,
     steps: Vec<Step>,
-    /// Whether a folder is there when the steps so far are made.
+    /// For each folder, whether it exists once the steps so far are made.
     folders: HashMap<WorkspacePath, bool>,
     /// The folders that the steps make.
     made: HashSet<WorkspacePath>,
 }
 
 impl Plan<'_> {
-    /// Whether the path is as the change says.
+    /// Adds a step for a change; `false` if the path is not what the change expects.
     async fn add(&mut self, change: &Change) -> Result<bool, TreeError> {
         if !self.add_folders_above(&change.path).await? {
             return Ok(false);
@@ -148,11 +149,12 @@ impl Plan<'_> {
         Ok(true)
     }
 
-    /// Whether there is nothing above the path but folders, or nothing yet.
+    /// Whether everything above the path is a folder, or does not exist yet.
     async fn add_folders_above(&mut self, path: &WorkspacePath) -> Result<bool, TreeError> {
         let above = std::iter::successors(path.parent(), WorkspacePath::parent);
         let above: Vec<_> = above.filter(|folder| !folder.is_root()).collect();
-        // From the top: what is below a folder that the steps make is not looked for where a link in its place leads.
+        // Goes from the top down: below a folder that the steps make, nothing must be looked up, because a link that
+        // is in its place now would lead elsewhere.
         for folder in above.into_iter().rev() {
             let is_there = match self.folders.get(&folder) {
                 Some(is_there) => *is_there,
@@ -190,7 +192,7 @@ fn base_entry(change: &Change, now: &Metadata) -> Entry {
     match now.kind {
         EntryKind::Directory => Entry::Directory,
         EntryKind::Symlink => Entry::Link(content.map(|target| target.to_vec()).unwrap_or_default()),
-        // A change set without what it replaces is refused by the host, which finds another content.
+        // A change set without the content that it replaces cannot name it, so the host refuses the step.
         EntryKind::File | EntryKind::Other => {
             Entry::File { content: content.unwrap_or_else(|| Vec::new().into()), executable: now.executable }
         }

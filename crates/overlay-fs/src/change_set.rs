@@ -15,18 +15,18 @@ use crate::content::encoding;
 use crate::text::as_text;
 use crate::{Content, ContentHash, EntryKind, Fingerprint};
 
-/// What an accept would do, with all that is needed to do it in another process.
+/// Everything that an accept would do, complete enough to do it in another process.
 ///
-/// The order of the changes is one in which they can be made: removals first, what is in a folder before the
-/// folder; then the rest by path, a folder before what is in it. Folders missing above a file are made with it.
+/// The changes are in an order in which they can be made: removals first, with the content of a folder before the
+/// folder; then the rest by path, a folder before its content. Missing folders above a file are made along with it.
 ///
-/// In JSON a content is a string where it is UTF-8, else `{"base64": "…"}`.
+/// In JSON a content is a string if it is UTF-8, else `{"base64": "…"}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSet {
-    /// What is written, created or removed: at most one change a path.
+    /// What is written, created or removed: at most one change for each path.
     pub changes: Vec<Change>,
-    /// What was read or listed, and rests unchanged below the changes.
+    /// What was read or listed, and must be unchanged when the changes are made.
     pub reads: Vec<Observation>,
 }
 
@@ -36,10 +36,10 @@ pub struct ChangeSet {
 pub struct Change {
     /// The path.
     pub path: WorkspacePath,
-    /// What was there when the change was staged; `None`: nothing.
+    /// What was at the path when the change was staged; `None` for nothing.
     pub base: Option<Fingerprint>,
-    /// What was in the file then (for a link: where it pointed), for the diff and for a merge; `None` where
-    /// there was neither.
+    /// The content of the file at that time (for a link, its target), for the diff and for a merge; `None` if it was
+    /// neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_content: Option<Content>,
     /// What becomes of it.
@@ -50,13 +50,13 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ChangeKind {
-    /// A file with this content, new or in place of the old one.
+    /// A file with this content, new or in place of another one.
     Write {
         /// The whole content.
         content: Content,
         /// Whether the owner may execute it.
         executable: bool,
-        /// The path this content was moved from, for people and diffs; that path has a `Delete` of its own.
+        /// The path that this content was moved from, for people and diffs; that path has a `Delete` of its own.
         #[serde(rename = "movedFrom", default, skip_serializing_if = "Option::is_none")]
         moved_from: Option<WorkspacePath>,
     },
@@ -65,33 +65,33 @@ pub enum ChangeKind {
         /// Where it points, as it is written in the link.
         #[serde(with = "encoding")]
         target: Vec<u8>,
-        /// The path it was moved from, if it was; that path has a `Delete` of its own.
+        /// The path that it was moved from, if it was moved; that path has a `Delete` of its own.
         #[serde(rename = "movedFrom", default, skip_serializing_if = "Option::is_none")]
         moved_from: Option<WorkspacePath>,
     },
     /// A folder that was not there.
     CreateDirectory,
-    /// No file, link or (empty by then) folder any more.
+    /// Removes a file, a link or a folder that is empty by then.
     Delete,
 }
 
-/// A path that was read or listed, and what it was then; `None`: nothing was there.
+/// A path that was read or listed, and what it was at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
     /// The path.
     pub path: WorkspacePath,
-    /// What was there.
+    /// What was at the path; `None` for nothing.
     pub seen: Option<Fingerprint>,
-    /// For a file that was read: its content; for a link that was followed: where it pointed.
+    /// For a file that was read, the hash of its content; for a link that was followed, the hash of its target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentHash>,
-    /// For a folder that was listed: its names.
+    /// For a folder that was listed, its names.
     #[serde(with = "encoding::names", default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<Vec<u8>>>,
 }
 
-/// A change as it is listed in JSON and on screen, without content.
+/// A change without its content, for lists in JSON and on screen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSummary {
@@ -100,7 +100,7 @@ pub struct ChangeSummary {
     /// `create`, `modify`, `delete`, `rename`, `createDirectory`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// For `rename`: the path before.
+    /// For `rename`, the path before.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<WorkspacePath>,
     /// Lines added; 0 for a binary file.
@@ -124,22 +124,23 @@ impl ChangeSet {
         rows::rows(&self.changes).iter().map(ChangeSummary::of).collect()
     }
 
-    /// A unified diff of all changes, for people: of a binary file it only says that it differs.
+    /// A unified diff of all changes, for people. For a binary file it only says that it differs.
     ///
-    /// A diff has no folders, so an empty one is not in it.
+    /// A diff cannot contain folders, so empty ones are missing.
     pub fn diff(&self) -> String {
         diff::unified(&rows::rows(&self.changes), Binary::Said)
     }
 
-    /// The same with the whole content of binary files: `git apply` makes all of it, in any checkout of the same
-    /// base whose repository names its objects by SHA-1.
+    /// As [`diff`](Self::diff), with the whole content of binary files: `git apply` makes all of it, in any checkout
+    /// of the same base whose repository names its objects by SHA-1.
     ///
-    /// Git keeps no folders by themselves and of a mode only whether the owner may execute the file; so does this.
+    /// Like git, it leaves out empty folders, and of a file's mode it only has whether the owner may execute the
+    /// file.
     pub fn patch(&self) -> String {
         diff::unified(&rows::rows(&self.changes), Binary::Whole)
     }
 
-    /// The kind of thing that was at the path of a change.
+    /// The kind of what was at the path of a change.
     pub fn base_kind(change: &Change) -> Option<EntryKind> {
         change.base.as_ref().map(|base| base.kind)
     }

@@ -16,39 +16,39 @@ use crate::walk::link_target;
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, Committed, Conflict, ConflictKind, ContentHash};
 use crate::{EntryKind, Merge, Metadata, Observation, StaleReads, Tree, TreeError};
 
-/// What a commit of a change set to a tree comes to, before anything is written.
+/// What a commit of a change set to a tree would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution<'a> {
     /// It can be committed.
     Apply {
-        /// What is to be applied: the change set, but for the files that are merged. There the content is that of
-        /// both sides, and the base is what its user has now.
+        /// What to apply: the change set, except for files that are merged. There the content holds the edits of both
+        /// sides, and the base is what the user has now.
         changes: Cow<'a, ChangeSet>,
-        /// What to tell when it is done.
+        /// What to tell the user once it is done.
         committed: Committed,
     },
-    /// It cannot, because of these paths.
+    /// It cannot be committed, because of these paths.
     Conflict(Vec<Conflict>),
 }
 
-/// Compares what a change set rests on (written and read) with a tree, and merges what both sides changed.
+/// Compares everything that a change set read or expects with a tree, and merges what both sides changed.
 ///
-/// A file that was touched but holds the same content is no conflict, nor are other permission bits. The tree
-/// may change right after this: a commit has to make sure of every path again at the moment it is replaced.
-/// A change set that would make a link out of the workspace is an error, [`TreeError::Escapes`].
+/// A file that was touched but has the same content is no conflict, nor are other permission bits. The tree may
+/// change right after this, so a commit has to check every path again at the moment it replaces it. A change set that
+/// would make a link out of the workspace is an error, [`TreeError::Escapes`].
 ///
-/// Every [`Workspace`](crate::Workspace) commits by these rules; a host that writes its files itself asks for them
-/// here. To see what an accept would say, ask and apply nothing.
+/// Every [`Workspace`](crate::Workspace) commits by these rules; a host that writes its files itself calls this for
+/// them. To see what an accept would answer, call this and apply nothing.
 pub fn resolve<'tree, 'set: 'tree>(
     tree: &'tree dyn Tree,
     changes: &'set ChangeSet,
     options: CommitOptions,
 ) -> Resolving<'tree, 'set> {
-    // In a box: every caller would hold the whole of it, in code and in the future.
+    // Boxed, because every caller's future would otherwise contain this one, which is large.
     Box::pin(compare(tree, changes, options))
 }
 
-/// The answer of [`resolve`], on its way.
+/// The future of [`resolve`].
 pub type Resolving<'tree, 'set> =
     Pin<Box<dyn Future<Output = Result<Resolution<'set>, TreeError>> + Send + 'tree>>;
 
@@ -81,7 +81,8 @@ async fn compare<'a>(
         };
         match moves.follow(&changes.changes, change, looked_at, options.merge) {
             Written::AsItWas(_) => {}
-            // Its user edited what was moved away from here, and what it came to: who knows which of both is meant.
+            // The user edited both the file that was moved away from here and the place it moved to, so which edit
+            // counts is theirs to say.
             Written::Merged(other) if replaced.iter().any(|(place, _)| *place == index) => {
                 let side = metadata_at(tree, &other.path).await?.map(|now| ConflictSide::found(&now, None));
                 let kind = ConflictKind::Modified;
@@ -110,8 +111,8 @@ async fn compare<'a>(
         if still_seen(tree, read).await? {
             continue;
         }
-        // The work on a path rests on the first look at it. If that was another content than the one that was
-        // replaced, its user's edit came in between, and nobody has the text from which a merge could start.
+        // The work on a path rests on the first look at it. If that look saw another content than the one that was
+        // replaced, the user's edit came in between, and nobody has the text from which a merge could start.
         let is_written = written_to.contains(&read.path);
         let kind = if is_written { ConflictKind::Modified } else { ConflictKind::StaleRead };
         let found_now = metadata_at(tree, &read.path).await?;
@@ -135,7 +136,7 @@ async fn compare<'a>(
     Ok(Resolution::Apply { changes, committed })
 }
 
-/// In the order of the paths, in which they mostly come.
+/// Sorts conflicts by path; they are almost sorted.
 fn by_path(found: Vec<Conflict>) -> Vec<Conflict> {
     let mut sorted: Vec<Conflict> = Vec::with_capacity(found.len());
     for conflict in found {
@@ -145,20 +146,20 @@ fn by_path(found: Vec<Conflict>) -> Vec<Conflict> {
     sorted
 }
 
-/// The folders above the changes: each is looked at once.
+/// The folders above the changes. Each is looked up once.
 struct Parents<'a> {
     tree: &'a dyn Tree,
-    /// What becomes a folder by the change set itself is compared as a change of its own.
+    /// The paths of the change set. A folder that it makes is compared as a change of its own.
     written_to: &'a HashSet<&'a WorkspacePath>,
     known: HashSet<WorkspacePath>,
 }
 
-/// What is above the path of a change.
+/// What is above the path of a change, if that is not a folder.
 enum Above {
     Folders,
-    /// No folder yet, so that there is nothing at the path either, wherever a link that is in its place now leads.
+    /// There is no folder yet, so nothing is at the path either, wherever a link in the folder's place may lead.
     Nothing,
-    /// No folder, and the change set does not make it one: a change is never made through a link.
+    /// Something else than a folder, which the change set does not replace. A change is never made through a link.
     Obstacle(ConflictSide),
 }
 
@@ -186,13 +187,13 @@ impl Parents<'_> {
 
 /// What became of a path that is to be written.
 pub(crate) enum Written {
-    /// With what is there now, if something is.
+    /// It is as the change expects, with what is there now.
     AsItWas(Option<Metadata>),
-    /// What to do instead, so that its user's edit counts as well.
+    /// The user edited it, and this change keeps their edit.
     Merged(Change),
-    /// The same for both changes of a move.
+    /// The user edited a file that the work moved, and these changes keep their edit.
     Followed(Box<Followed>),
-    /// Its user edited it, to this content, and that cannot be merged here.
+    /// The user edited it, to this content, and that cannot be merged here.
     Edited(Metadata, Vec<u8>),
     Conflict(ConflictKind, Option<ConflictSide>),
 }
@@ -232,7 +233,7 @@ pub(crate) async fn written(
         EntryKind::Other => return conflict(ConflictKind::Modified),
         EntryKind::File | EntryKind::Symlink => {}
     }
-    // The metadata is the older of the two looks: an edit in between shows when the change is applied.
+    // The metadata is the older of the two looks, so an edit in between shows when the change is applied.
     let Some(content) = content_at(tree, &change.path, now.kind).await? else {
         return Ok(Written::Conflict(ConflictKind::Deleted, None));
     };
@@ -245,7 +246,7 @@ pub(crate) async fn written(
     }
 }
 
-/// The change that keeps what its user made of a file meanwhile.
+/// The change that keeps what the user made of a file meanwhile.
 fn merged(change: &Change, now: &Metadata, found: &[u8]) -> Option<Change> {
     let ChangeKind::Write { content, executable, moved_from } = &change.kind else { return None };
     let base = change.base.as_ref().filter(|base| base.kind == EntryKind::File)?;
@@ -278,7 +279,7 @@ async fn still_seen(tree: &dyn Tree, read: &Observation) -> Result<bool, TreeErr
             Some(hash) => Ok(content_at(tree, &read.path, now.kind)
                 .await?
                 .is_some_and(|now| ContentHash::of(&now) == hash)),
-            // Only looked at, not read: what a look shows is what counts.
+            // The path was only looked at and not read, so only what a look shows counts.
             None => Ok(seen.is_executable() == now.executable),
         },
     }
@@ -319,7 +320,8 @@ async fn names_in(tree: &dyn Tree, path: &WorkspacePath) -> Result<Vec<Vec<u8>>,
     }
 }
 
-/// A link that leads out now counts as gone: what was inside is not there any more.
+/// Whether an error means that nothing is there. A link that now leads out of the workspace counts, because what was
+/// inside is gone.
 pub(crate) fn is_absence(error: &TreeError) -> bool {
     matches!(error, TreeError::NotFound { .. } | TreeError::NotADirectory { .. } | TreeError::Escapes { .. })
 }

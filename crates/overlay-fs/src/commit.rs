@@ -1,23 +1,23 @@
-//! What a commit is asked and what it answers.
+//! Options and outcomes of a commit.
 
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
 use crate::{Change, ChangeKind, ContentHash, EntryKind, Metadata};
 
-/// How a commit treats what its user changed meanwhile.
+/// How a commit treats what the user changed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CommitOptions {
-    /// A file or folder that the work only read, and that has changed since.
+    /// What becomes of the commit if a file or folder that the work only read has changed.
     pub stale_reads: StaleReads,
-    /// A text that both the work and its user changed.
+    /// What becomes of a text that both the work and the user changed.
     pub merge: Merge,
-    /// Whether the caller may have made this very commit before, and died before it could note it: if the changes are
-    /// in the tree, that is then no conflict. A workspace that keeps no journal cannot know.
+    /// Whether the caller may have made this commit before, and died before it could note that. If the changes are in
+    /// the tree already, that is then no conflict. A workspace without a journal cannot know.
     pub repeated: bool,
 }
 
-/// What becomes of a change set that rests on a file that has changed since it was read.
+/// What becomes of a change set if a file that it read has changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StaleReads {
     /// It is not committed.
@@ -30,8 +30,8 @@ pub enum StaleReads {
 /// What becomes of a text that both sides changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Merge {
-    /// If the edits are in different places, both count, and [`Committed::merged`] names the file; else it is a
-    /// conflict.
+    /// If the edits are in different places, both are kept, and [`Committed::merged`] names the file; otherwise it is
+    /// a conflict.
     #[default]
     Text,
     /// It is a conflict.
@@ -43,20 +43,20 @@ pub enum Merge {
 pub enum CommitOutcome {
     /// Every change is in the tree.
     Committed(Committed),
-    /// Somebody changed what the change set rests on; the tree is as they left it.
+    /// Somebody changed what the change set relies on; the tree is as they left it.
     Conflict(Vec<Conflict>),
 }
 
-/// What a host tells its user about a commit that went through.
+/// What a host tells the user about a successful commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Committed {
-    /// Files that hold both the work's edits and those that their user made meanwhile.
+    /// Files with both the work's edits and those that the user made meanwhile.
     pub merged: Vec<WorkspacePath>,
-    /// What the work read and what has changed since; empty unless the options allow it.
+    /// What the work read and what has changed since; empty unless the options allow that.
     pub stale_reads: Vec<Conflict>,
 }
 
-/// A path that is not what the change set rests on.
+/// A path that is not what the change set expects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Conflict {
@@ -64,19 +64,19 @@ pub struct Conflict {
     pub path: WorkspacePath,
     /// What happened to it meanwhile.
     pub kind: ConflictKind,
-    /// What the change set would put there; `None`: nothing, it removes or has only read it.
+    /// What the change set would put there; `None` if it removes the path or only read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub staged: Option<ConflictSide>,
-    /// What its user has there; `None`: nothing.
+    /// What the user has there; `None` for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<ConflictSide>,
-    /// Whether both sides are text, so that [`Keep::Markers`](crate::Keep::Markers) is a way on.
+    /// Whether both sides are text, so that [`Keep::Markers`](crate::Keep::Markers) is possible.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub markers: bool,
 }
 
 impl Conflict {
-    /// A file that the work has read, or may have, and that its user changed since.
+    /// The conflict about a file that the work has read, or may have read, and that the user changed since.
     pub fn stale_read(path: WorkspacePath) -> Self {
         Self { path, kind: ConflictKind::StaleRead, staged: None, found: None, markers: false }
     }
@@ -92,7 +92,7 @@ pub struct ConflictSide {
     pub len: u64,
     /// Whether the owner may execute it.
     pub executable: bool,
-    /// The hash of its content (for a link: of where it points), where it was looked at.
+    /// The hash of its content (for a link, of its target), if it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentHash>,
 }
@@ -102,18 +102,18 @@ pub struct ConflictSide {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum ConflictKind {
-    /// A file or folder that would be written or removed has another content now, and cannot be merged.
+    /// The content of a file or folder that would be written or removed has changed, and cannot be merged.
     Modified,
-    /// A file that would be written or removed is gone.
+    /// A file that would be written or removed does not exist any more.
     Deleted,
-    /// Something is where a file would be created.
+    /// Something is in the place where a file would be created.
     Created,
-    /// Another kind of thing is there now (a folder, a link), or above it.
+    /// Something of another kind (a folder, a link) is at the path or above it now.
     Replaced,
     /// A file or folder that the work only read has changed.
     StaleRead,
-    /// A branch, tag or other ref of the repository, or its index, is not what the work rests on. The path is where git
-    /// keeps it: `.git/refs/heads/main`, `.git/index`.
+    /// A branch, tag or other ref of the repository, or its index, is not what the work expects. The path is where
+    /// git keeps it: `.git/refs/heads/main`, `.git/index`.
     Ref,
 }
 

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{EntryKind, Fingerprint};
 
-/// The XXH3 hash of a content: tells whether it is the same, not who wrote it.
+/// The XXH3 hash of a content. It tells whether a content is the same, and is no protection against manipulation.
 ///
 /// In JSON: 32 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +21,7 @@ impl ContentHash {
         Self(xxh3_128(content))
     }
 
-    /// The hash of what comes part by part, until a part is empty.
+    /// The hash of a content that comes in parts; an empty part ends it.
     #[cfg(feature = "os")]
     pub(crate) fn of_parts<E>(
         buffer: &mut [u8],
@@ -36,7 +36,7 @@ impl ContentHash {
         }
     }
 
-    /// Part of it, as a number that JavaScript can hold.
+    /// A part of the hash, as a number that JavaScript holds exactly.
     pub(crate) fn short(self) -> u64 {
         self.halves()[0] >> 11
     }
@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for ContentHash {
     }
 }
 
-/// A text is no hash of a content.
+/// A text is not the hash of a content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a content hash of 32 hexadecimal digits")]
 pub struct ParseHashError {
@@ -74,7 +74,7 @@ pub struct ParseHashError {
     pub text: String,
 }
 
-/// From what `Display` writes.
+/// Reads what `Display` writes.
 impl std::str::FromStr for ContentHash {
     type Err = ParseHashError;
 
@@ -87,7 +87,7 @@ impl std::str::FromStr for ContentHash {
     }
 }
 
-/// The content of a file: shared by whoever looks at it, and hashed once.
+/// The content of a file: shared without copying, and hashed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     hash: ContentHash,
@@ -151,11 +151,11 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// The device number of what is staged: no real device has it.
+/// The device number of staged files. No real device has it.
 const STAGED_DEVICE: u64 = u64::MAX;
 
 impl Fingerprint {
-    /// The fingerprint of something that is staged and on no disk: equal content gives an equal fingerprint.
+    /// The fingerprint of something that is only staged: equal content gives equal fingerprints.
     pub(crate) fn staged(kind: EntryKind, content: &[u8], hash: ContentHash, executable: bool) -> Self {
         let [high, low] = hash.halves();
         Self {
@@ -170,12 +170,12 @@ impl Fingerprint {
         }
     }
 
-    /// Whether this is of something that is on no disk.
+    /// Whether this is the fingerprint of something that is only staged.
     pub(crate) fn is_staged(&self) -> bool {
         self.device == STAGED_DEVICE
     }
 
-    /// The fingerprint of a folder of which nothing but its being a folder was seen.
+    /// The fingerprint of a folder of which only is known that it is a folder.
     pub(crate) fn directory() -> Self {
         Self {
             kind: EntryKind::Directory,
@@ -190,7 +190,7 @@ impl Fingerprint {
     }
 }
 
-/// Bytes in JSON: a string where they are UTF-8, else `{"base64": "…"}`.
+/// Bytes in JSON: a string if they are UTF-8, else `{"base64": "…"}`.
 pub(crate) mod encoding {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
@@ -221,7 +221,8 @@ pub(crate) mod encoding {
 
     struct EncodedVisitor;
 
-    /// By hand: what serde derives for an untagged enum copies a text before it knows what it is, and is many times as large.
+    /// Written by hand: the code that serde derives for an untagged enum copies a text before it knows what it is,
+    /// and is many times as large.
     impl<'de> Visitor<'de> for EncodedVisitor {
         type Value = Encoded;
 
@@ -261,7 +262,7 @@ pub(crate) mod encoding {
         Encoded::deserialize(deserializer).map(|encoded| encoded.0)
     }
 
-    /// The same for a list of names that may be missing.
+    /// The same encoding for a list of names that may be absent.
     pub(crate) mod names {
         use super::{Deserialize, Deserializer, Encoded, Serialize, Serializer};
 

@@ -1,5 +1,5 @@
-//! Whole numbers in JSON that survive every reader: as a string where they are larger than a `double` holds exactly, which is
-//! what JavaScript makes of a number.
+//! Whole numbers in JSON that every reader gets exactly: written as a string if they exceed what a `double` holds
+//! exactly, because JavaScript reads every number as a `double`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -74,7 +74,7 @@ mod tests {
             assert!(json.contains(&format!("\"modifiedNs\":{modified_json},")), "{json}");
             let read: Fingerprint = serde_json::from_str(&json).unwrap();
             assert_eq!(read, fingerprint(device, modified));
-            // As it was written before.
+            // The form before this one, which must stay readable.
             let plain = json.replace(device_json, &device.to_string());
             assert_eq!(serde_json::from_str::<Fingerprint>(&plain).unwrap(), read);
         }

@@ -4,33 +4,36 @@ use headstart_workspace_path::{Glob, WorkspacePath};
 
 use crate::{EntryKind, Tree};
 
-/// The rules of `.gitignore` files that count in one folder: its own and those above it, the nearest first.
+/// The rules of the `.gitignore` files that apply in one folder: its own and those of the folders above it, the
+/// nearest first.
 ///
-/// Whoever walks a tree takes them along with [`enter`](Self::enter), or with [`with`](Self::with) where it reads the files itself.
+/// A walk of a tree extends them at each folder with [`enter`](Self::enter), or with [`with`](Self::with) if it reads
+/// the files itself.
 #[derive(Clone, Default)]
 pub struct IgnoreRules(Option<Arc<Level>>);
 
 struct Level {
     folder: WorkspacePath,
-    /// The lines of the file, the last one first: the first that matches decides.
+    /// The lines of the file, the last one first, because the last line that matches decides.
     lines: Vec<Line>,
     above: IgnoreRules,
 }
 
-/// A line of a `.gitignore` that is a pattern.
+/// A pattern from a line of a `.gitignore`.
 struct Line {
     glob: Glob,
-    /// Whether it brings back what an earlier one leaves out.
+    /// Whether it includes again what an earlier line ignores.
     negated: bool,
     folders_only: bool,
-    /// Whether it is for the name alone, at any depth.
+    /// Whether it applies to the name alone, at any depth.
     name_only: bool,
-    /// What a path that it is for ends with, where that is one letter or digit: of a hundred lines most are passed over by it.
+    /// The last letter or digit of every path that it matches, if there is one. A quick check: most lines of a long
+    /// file are skipped by it.
     last: Option<u8>,
 }
 
 impl IgnoreRules {
-    /// These rules with those of a file in `folder`, which come before them.
+    /// These rules preceded by those of a file in `folder`.
     #[must_use]
     pub fn with(&self, folder: &WorkspacePath, text: &str) -> Self {
         let mut lines: Vec<Line> =
@@ -39,8 +42,8 @@ impl IgnoreRules {
         Self(Some(Arc::new(Level { folder: folder.clone(), lines, above: self.clone() })))
     }
 
-    /// These rules with those of the folder's own `.gitignore`, if it has one of at most so many bytes that is not closed. A closed file is not even
-    /// looked at.
+    /// These rules preceded by those of the folder's own `.gitignore`, if it has one that is not closed and has at
+    /// most this many bytes. A closed file is not even looked at.
     pub async fn enter(
         &self,
         folder: &WorkspacePath,
@@ -51,7 +54,7 @@ impl IgnoreRules {
         let Some(file) = folder.join(".gitignore").ok().filter(|file| !closes(file)) else {
             return self.clone();
         };
-        // git itself does not follow a link here.
+        // Git itself does not follow a link here.
         match tree.metadata(&file).await {
             Ok(found) if found.kind == EntryKind::File && found.len <= most_bytes => {}
             _ => return self.clone(),
@@ -60,12 +63,12 @@ impl IgnoreRules {
         self.with(folder, &String::from_utf8_lossy(&bytes))
     }
 
-    /// Whether the path, whose folder these rules belong to, is left out of a search.
+    /// Whether the path is ignored. These rules must be those of its folder.
     pub fn ignores(&self, path: &WorkspacePath, kind: EntryKind) -> bool {
         self.decide(path, kind) == Some(true)
     }
 
-    /// Whether a line says that the path is left out, or that it is not; `None` where none is about it.
+    /// Whether a line ignores the path, or includes it; `None` if no line matches.
     pub fn decide(&self, path: &WorkspacePath, kind: EntryKind) -> Option<bool> {
         let mut level = self.0.as_deref();
         while let Some(Level { folder, lines, above }) = level {
@@ -85,7 +88,7 @@ impl std::fmt::Debug for IgnoreRules {
     }
 }
 impl Line {
-    /// By git's rules. A line that is no pattern leaves nothing out, as in git.
+    /// Reads a line by git's rules. A line that is not a pattern ignores nothing, as in git.
     fn read(line: &str) -> Option<Self> {
         if line.starts_with('#') {
             return None;
@@ -124,7 +127,7 @@ impl Line {
     }
 }
 
-/// To git more than two stars in a row are two.
+/// Git reads more than two stars in a row as two.
 fn without_further_stars(pattern: &str) -> String {
     let mut shorter = String::with_capacity(pattern.len());
     for letter in pattern.chars() {
@@ -135,7 +138,7 @@ fn without_further_stars(pattern: &str) -> String {
     shorter
 }
 
-/// Blanks at the end do not count, unless there is a backslash before them.
+/// Blanks at the end do not count, unless a backslash stands before them.
 fn without_blanks_at_the_end(line: &str) -> &str {
     let trimmed = line.trim_end_matches(' ');
     let backslashes = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count();

@@ -1,17 +1,17 @@
 //! Staged files over a read-only tree: a merged view, a change set, and a commit that is all or nothing.
 //!
-//! A [`Tree`] is read access to files below a root. An [`Overlay`] is a tree over another one that also takes
-//! writes, removals and moves, and keeps them in memory: its readers see them at once, its base never does. It
-//! notes what it read and what it replaced. [`Overlay::change_set`] is the list of what an accept would do,
-//! serialisable, with content. [`Workspace::commit`] compares that list with the real tree, and applies all of it
-//! or, where its user changed what the work rests on, nothing. Paths are [`WorkspacePath`]s, which cannot leave
-//! the root; links that do are refused.
+//! A [`Tree`] is read access to files below a root. An [`Overlay`] is a tree over another one that also takes writes,
+//! removals and moves, and keeps them in memory: its readers see them at once, its base never does. It notes what it
+//! read and what it replaced. [`Overlay::change_set`] is the list of what an accept would do, serialisable, with
+//! content. [`Workspace::commit`] compares that list with the real tree, and applies all of it or, if the user
+//! changed what the work relies on, nothing. Paths are [`WorkspacePath`]s, which cannot leave the root; links that do
+//! are refused.
 //!
-//! Overlays stack: [`ChangeSet::then`] makes one change set of two. A change set is applied to any checkout of the same
-//! base, written as a patch for `git apply` ([`ChangeSet::patch`]), and kept with its contents or, by their hashes,
-//! without ([`ChangeSet::by_hash`]). A host that can change its files only one call at a time implements [`Writer`], and
-//! has the same rules from [`commit_through`]; one that can change several files in one call implements [`AtomicWriter`], and has
-//! them from [`commit_at_once`].
+//! Overlays stack: [`ChangeSet::then`] makes one change set of two. A change set can be applied to any checkout of
+//! the same base, written as a patch for `git apply` ([`ChangeSet::patch`]), and stored with its contents or, by
+//! their hashes, without ([`ChangeSet::by_hash`]). A host that can change its files only one call at a time
+//! implements [`Writer`], and gets the same rules from [`commit_through`]; one that can change several files in one
+//! call implements [`AtomicWriter`], and gets them from [`commit_at_once`].
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -48,44 +48,48 @@
 //! # Limitations
 //!
 //! * Staged content, and the content of the base that it replaces, is held in memory, bounded by [`Quota`].
-//! * On disk a commit exchanges first and looks then at what came out: what its user saves in the last microseconds is
-//!   put back, and out of sight for so long. A program that holds a replaced file open and writes to it later writes to
-//!   the old one; that is kept when it would go.
-//! * Where the file system can neither exchange nor rename without replacing (network, FAT), nothing is at a path for
+//! * On disk a commit first exchanges a file and then looks at what came out, because no system call compares and
+//!   exchanges in one. What the user saves in the last microseconds before the exchange is put back, and is not at
+//!   its path until then. A program that holds a replaced file open and writes to it later writes to the old file;
+//!   that one is kept when it would otherwise be removed.
+//! * On a file system that can neither exchange nor rename without replacing (network, FAT), nothing is at a path for
 //!   a moment, and a file that is made there in that moment may be replaced.
-//! * A merge goes by lines, exactly as `git merge-file --diff-algorithm=myers` does, and knows nothing of what they mean: two edits in different places may still
-//!   not fit together. Edits between which no line of the base lies are a conflict, and so are both edits of a text of
-//!   which one side changed so much (some 500 lines that are elsewhere in the other text) that git would guess.
-//! * What its user moved is taken as removed: if the work changed it, that is a conflict.
+//! * A merge works on lines, exactly as `git merge-file --diff-algorithm=myers` does, and knows nothing of their
+//!   meaning: two edits in different places may still not fit together. Edits without an unchanged line of the base
+//!   between them are a conflict. So are both edits of a text if one side changed so much of it (some 500 lines that
+//!   are elsewhere in the other text) that git would guess.
+//! * What the user moved counts as removed: if the work changed it, that is a conflict.
 //! * A file with several hard links, a FIFO, a socket or a device is not staged. What is staged for a file that this user
 //!   may not write, or that nobody may, is not committed. A change in a folder on another file
 //!   system than the workspace's own, or behind a bind mount, is refused.
-//! * A new file gets the group and the access list that its folder gives, a replaced or moved one keeps its own with its
-//!   extended attributes; but where the system does not let this user set an owner or an attribute, it is without, and
-//!   without the group's permissions if it has another group now. What `security.*` says of a content (capabilities, sums)
-//!   does not outlive it.
-//! * `git` and other programs that look at the disk do not see what is staged. The overlay knows no special
-//!   names: that `.git` is not touched is for the caller to hold.
+//! * A new file gets the group and the access list that its folder gives, a replaced or moved one keeps its own with
+//!   its extended attributes. If the system does not let this user set an owner or an attribute, the file goes
+//!   without it, and without the group's permissions if its group is another one now. Attributes in `security.*` that
+//!   describe a content (capabilities, checksums) are not carried over to another content.
+//! * `git` and other programs that look at the disk do not see what is staged. The overlay knows no special names:
+//!   the caller has to see to it that `.git` is not touched.
 //! * Names that differ only in case or Unicode form are different, whatever the disk thinks; a path of more than
 //!   4,096 bytes is refused by the system.
 //!
 //! # Features
 //!
 //! * `os` (off by default, Unix): `OsTree`, a workspace on a real disk through cap-std directory handles.
-//! * `failpoints` (off by default): for tests; a numbered fail point in front of every system call of a commit, and a
+//! * `failpoints` (off by default): for tests; a numbered fail point before every system call of a commit, and a
 //!   record of what it did to the disk.
 //!
 //! # Decisions that are not obvious
 //!
-//! - **A commit has a second participant** (`src/participant.rs`). What moves together with the files (the refs of a repository) is prepared
-//!   before the journal is written, and committed after a phase of the journal says that all files are in place. That rename is the moment that
-//!   decides: before it, recovery takes the files back, after it, recovery has the other one finish, and takes the files back only where it
-//!   refuses. The staging room knows no git, and a journal with such a part is an error for whoever opens the workspace without the
-//!   participant, because half of an accept must not be ended by somebody who cannot see the other half. Locks are known by their inodes: git's
-//!   are noted once it said that it holds them, and the lock of the index is made only after the journal knows it, so that a process that dies
-//!   leaves none that nobody can tell from a user's.
-//! - **What is staged is one change set for whoever works outside the overlay** (`Tree::staged_changes`), however many steps stand on each
-//!   other.
+//! - **A commit has a second participant** (`src/participant.rs`). Whatever has to change together with the files
+//!   (the refs of a repository) is prepared before the journal is written, and committed once a phase of the journal
+//!   says that all files are in place. The rename that enters this phase decides: before it, recovery takes the files
+//!   back; after it, recovery has the participant finish, and takes the files back only if it refuses. The staging
+//!   room knows nothing of git, and a journal with such a part is an error for whoever opens the workspace without
+//!   the participant, because half of an accept must not be ended by somebody who cannot see the other half. Locks
+//!   are known by their inodes. Git's own locks are noted once git has said that it holds them, and the lock of the
+//!   index is made only after the journal knows it, so that a process that dies leaves no lock that could be a
+//!   user's.
+//! - **For whoever works outside the overlay, everything staged is one change set** (`Tree::staged_changes`), however
+//!   many overlays are stacked.
 //! - **One place for the rules of a commit.** `overlay_fs::resolve` compares a change set with a tree, merges texts and names the conflicts;
 //!   the tree on disk, the one in memory, `commit_through` (for hosts with one asynchronous call per path) and `commit_at_once` (for hosts that
 //!   make one edit of all paths, and promise all or nothing) all ask it, and each makes sure of every path once more when it replaces it.
@@ -95,20 +99,23 @@
 //!   --diff-algorithm=myers`, byte for byte. 500 random merges are compared in every run of the tests; of 40,000 in two long runs (`cargo test
 //!   -p headstart-overlay-fs --lib -- --ignored twenty_thousand --nocapture`) 9,617 were merged alike and 30,381 were conflicts of both, none
 //!   was merged where git has a conflict, and 2 were conflicts where git has a result (texts that differ so much that git guesses).
-//! - **A conflict is answered in the change set.** `overlay_fs::resolve_conflicts` works what a user says (theirs, the work's, both with
-//!   markers) into a change set that is committed by the ordinary rules. A choice holds for what they saw: an edit after it is a conflict
-//!   again.
+//! - **A conflict is answered in the change set.** `overlay_fs::resolve_conflicts` applies what a user says (theirs,
+//!   the work's, both with markers) to a change set, which is then committed by the ordinary rules. A choice holds
+//!   for what the user saw: an edit after it is a conflict again.
 //! - **The tree on disk is five folders whose imports go one way** (`src/os`): `disk` (calls of the system, each of which a test can stop or
 //!   record), `attributes`, `staging` (private folders and how far their commits got), `commit`, `recover` (interrupted commits, undo, sweeps).
-//! - **What a loss of power leaves is played, not argued.** A commit's system calls are recorded; `overlay-fs/tests/faults/power` makes every
-//!   disk that a journalling file system may have kept of them, and recovers on it. A call that changes the disk goes through
-//!   `src/os/disk/calls.rs`, or that test does not see it; a sync that nothing there needs fails it, too.
-//! - **Whose turn it was last** (`src/os/staging/turn.rs`). Whoever takes the commit lock writes a random token beside the staging folders. A
-//!   process that finds its own there knows that nothing is half done, and looks at none of the accepts that are kept; else it looks at all.
-//! - **One look at a path** (`src/os/commit/looks.rs`) serves the comparison and the plan of a commit: what counts is what comes out of the
-//!   workspace, which is read after it is out.
-//! - **A history of edits is bytes.** `overlay-fs/tests/trees/play.rs` plays staging, stacking, edits of the user, commits, crashes and undos
-//!   against a plain map; random tests, the fuzz target in `overlay-fs/fuzz` and the replays of what once went wrong share it.
+//! - **What a loss of power leaves is tested, not argued.** A commit's system calls are recorded;
+//!   `overlay-fs/tests/faults/power` makes every disk that a journalling file system may have kept of them, and
+//!   recovers on it. Every call that changes the disk has to go through `src/os/disk/calls.rs`, because the test does
+//!   not see it otherwise. The test also fails for a sync that nothing needs.
+//! - **Who committed last** (`src/os/staging/turn.rs`). Whoever takes the commit lock writes a random token beside
+//!   the staging folders. A process that finds its own token there knows that nothing is half done, and looks at none
+//!   of the accepts that are kept; otherwise it looks at all of them.
+//! - **One look at a path** (`src/os/commit/looks.rs`) serves both the comparison and the plan of a commit, because
+//!   what counts in the end is what comes out of the workspace, and that is read after it is out.
+//! - **A history of edits is a byte string.** `overlay-fs/tests/trees/play.rs` reads one as staging, stacking, edits
+//!   of the user, commits, crashes and undos, and compares the results with a plain map; random tests, the fuzz
+//!   target in `overlay-fs/fuzz` and the replays of former failures share it.
 
 mod around;
 mod at_once;

@@ -14,10 +14,9 @@ use crate::{Metadata, Resolution, Tree, TreeError, Workspace, resolve};
 
 /// A workspace in memory: for tests, for hosts without a disk, and as the reference for the real one.
 ///
-/// Its fingerprints hold a counter that every edit raises, and a hash of the content, so that they differ from those of
-/// another tree. What it does not model: permissions (besides the
-/// executable bit), owners, times, hard links, limits on names or space, and errors of a medium; a commit never
-/// fails halfway. The root is always there.
+/// Its fingerprints hold a counter that every edit raises, and a hash of the content, so that they differ from those
+/// of another tree. It does not model permissions (besides the executable bit), owners, times, hard links, limits on
+/// names or space, and errors of a medium; a commit never fails halfway. The root always exists.
 #[derive(Debug, Default)]
 pub struct MemoryTree {
     state: Mutex<State>,
@@ -32,7 +31,7 @@ struct State {
 #[derive(Debug, Clone)]
 struct Node {
     what: What,
-    /// A hash of the content of a file, or of where a link points.
+    /// A hash of the content of a file, or of a link's target.
     hash: u64,
     changed: i64,
 }
@@ -61,7 +60,7 @@ impl MemoryTree {
         Self::default()
     }
 
-    /// A workspace of these files; folders are made as needed.
+    /// A workspace with these files; folders are made as needed.
     ///
     /// ```
     /// # use headstart_overlay_fs::{MemoryTree, PathError};
@@ -78,7 +77,7 @@ impl MemoryTree {
         Ok(tree)
     }
 
-    /// Writes a file as its user would, in place of whatever is there; a file above it becomes a folder.
+    /// Writes a file as a user would, in place of whatever is there. A file above it becomes a folder.
     pub fn write(&self, path: &WorkspacePath, content: impl Into<Vec<u8>>) {
         let mut state = self.lock();
         let executable = matches!(state.what(path), Some(What::File { executable: true, .. }));
@@ -90,17 +89,17 @@ impl MemoryTree {
         self.lock().put(path, What::Link { target: target.into() });
     }
 
-    /// Makes a folder, and those above it; nothing happens where one is.
+    /// Makes a folder, and those above it; does nothing if there is one.
     pub fn make_dir(&self, path: &WorkspacePath) {
         self.lock().put(path, What::Directory);
     }
 
-    /// Makes something that is no file, folder or link, as a FIFO is.
+    /// Makes something that is neither file, folder nor link, such as a FIFO.
     pub fn special(&self, path: &WorkspacePath) {
         self.lock().put(path, What::Other);
     }
 
-    /// Sets the executable bit of a file; nothing happens where none is.
+    /// Sets the executable bit of a file; does nothing if there is none.
     pub fn make_executable(&self, path: &WorkspacePath, executable: bool) {
         let mut state = self.lock();
         if let Some(What::File { content, .. }) = state.what(path).cloned() {
@@ -113,7 +112,8 @@ impl MemoryTree {
         self.lock().remove(path);
     }
 
-    /// Every path and its content, for comparison: a folder ends in `/`, a link shows `-> target`.
+    /// Every path and its content, for comparison: the path of a folder ends in `/`, a link has `-> target` as its
+    /// content.
     pub fn snapshot(&self) -> BTreeMap<String, Vec<u8>> {
         let state = self.lock();
         let rows = state.nodes.iter().map(|(path, node)| match &node.what {
@@ -165,7 +165,7 @@ impl State {
         self.nodes.retain(|at, _| !at.starts_with(path));
     }
 
-    /// Where the path leads, with the links above its last name (and, if asked, at it) followed.
+    /// The path once the links above its last name (and, if asked, at it) are followed.
     fn resolve(&self, path: &WorkspacePath, follow_last: bool) -> Result<(WorkspacePath, &What), TreeError> {
         let mut walk = Walk::new(path);
         while let Some(next) = walk.next()? {
@@ -240,7 +240,7 @@ impl Tree for MemoryTree {
             return Err(TreeError::NotADirectory { path: path.clone() });
         };
         let below = state.nodes.iter().filter(|(at, _)| at.parent().as_ref() == Some(&folder));
-        // In the order of the paths, so in that of the names.
+        // The map is sorted by path, so the names come sorted.
         let entries = below
             .filter_map(|(at, node)| {
                 let kind = match node.what {

@@ -1,4 +1,4 @@
-//! Two edits of one text made one, as `git merge-file` makes it.
+//! Merges two edits of one text as `git merge-file` does.
 
 #[cfg(test)]
 mod against_git;
@@ -16,12 +16,13 @@ use self::hunks::{Hunk, Numbers, hunks};
 pub(crate) use self::markers::merge_with_markers;
 use crate::text::{as_text, lines};
 
-/// What both sides made of `base`, if they did not touch the same place; `None`: a person has to decide.
+/// `base` with the edits of both sides, if they did not touch the same place; `None` if a person has to decide.
 ///
-/// Two edits touch when no line of the base lies between them; the same edit on both sides is one edit. Which lines an edit
-/// touched is often a matter of choice (of two equal lines one is gone), and so is then whether two edits touch. So the choice
-/// is git's, line by line: with another, an edit may seem to be the same on both sides and be dropped. Where that choice
-/// would be too costly, there is no result, and none for what is not text, unless one side left it as it was.
+/// Two edits touch if no unchanged line of the base lies between them; the same edit on both sides counts once. Which
+/// lines an edit touched is often a matter of choice (if one of two equal lines was removed, it could be either), and
+/// so is then whether two edits touch. So this makes git's choice, line by line: with another choice, an edit may
+/// look the same on both sides and be dropped. Where that choice would be too costly, there is no result, nor is
+/// there one for what is not text, unless one side left it unchanged.
 pub(crate) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
     if ours == theirs || ours == base {
         return Some(theirs.to_vec());
@@ -49,7 +50,7 @@ struct Sides<'a> {
     theirs: Vec<&'a str>,
 }
 
-/// A part of the base that at least one side changed, and what each made of it.
+/// A part of the base that at least one side changed, and what each side made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Region {
     base: Range<usize>,
@@ -76,7 +77,7 @@ impl<'a> Sides<'a> {
         [&self.base, &self.ours, &self.theirs].map(|lines| numbers.of(lines))
     }
 
-    /// The lines that stand for a region in a merge; `None`: each side made something else of it.
+    /// The lines that a merge has for a region; `None` if the two sides made different things of it.
     fn result(&self, region: &Region) -> Option<&[&'a str]> {
         let (ours, theirs) = (&self.ours[region.ours.clone()], &self.theirs[region.theirs.clone()]);
         match region.changed_by {
@@ -87,8 +88,8 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Hunks that touch, from either side, are one region, and so is each of the others: in order, with at least one line that
-/// nobody changed between two of them.
+/// The regions in order, with at least one unchanged line between two of them. Hunks of either side that touch are
+/// one region.
 fn regions(ours: &[Hunk], theirs: &[Hunk]) -> Vec<Region> {
     let (mut ours, mut theirs) = (Side::of(ours), Side::of(theirs));
     let mut regions = Vec::new();
@@ -122,7 +123,7 @@ fn regions(ours: &[Hunk], theirs: &[Hunk]) -> Vec<Region> {
     regions
 }
 
-/// The hunks of one side that are left, and how the places behind those that are not differ from the base.
+/// The remaining hunks of one side, and by how much a line behind the earlier ones moved.
 struct Side<'a> {
     hunks: Peekable<Iter<'a, Hunk>>,
     base_end: usize,
@@ -138,14 +139,14 @@ impl<'a> Side<'a> {
         self.hunks.peek().map(|hunk| hunk.old.start)
     }
 
-    /// Where the next hunk ends in the base, if it starts there or before.
+    /// Takes the next hunk if it starts at `place` or before, and returns where it ends in the base.
     fn take_until(&mut self, place: usize) -> Option<usize> {
         let hunk = self.hunks.next_if(|hunk| hunk.old.start <= place)?;
         (self.base_end, self.end) = (hunk.old.end, hunk.new.end);
         Some(hunk.old.end)
     }
 
-    /// Where a line of the base is that lies behind the hunks that were taken, and in front of the others.
+    /// Where a line of the base is now, if it lies behind the hunks that were taken and before the others.
     fn place(&self, base: usize) -> usize {
         base - self.base_end + self.end
     }

@@ -1,4 +1,4 @@
-//! A workspace on a real disk. Everything goes through one directory handle.
+//! A workspace on a real disk. Every access starts at one directory handle.
 
 mod attributes;
 mod commit;
@@ -36,46 +36,46 @@ pub use self::staging::process::Process;
 use self::staging::turn::Turn;
 use crate::{ContentHash, EntryKind, Fingerprint, Metadata, Participant, TreeError};
 
-/// A folder on disk and all that is in it (feature `os`; Linux, macOS and other Unix systems).
+/// A folder on disk and everything in it (feature `os`; Linux, macOS and other Unix systems).
 ///
-/// After [`open`](Self::open) nothing is reached by an absolute path: every call starts at the folder's handle,
-/// and the kernel (or, where it cannot, cap-std) refuses what would leave it. The calls block: a read from a
-/// local disk takes microseconds. A host whose disk is slow runs them where it may block.
+/// After [`open`](Self::open) nothing is reached by an absolute path: every call starts at the folder's handle, and
+/// the kernel (or cap-std, where the kernel cannot) refuses what would leave it. The calls block, because a read from
+/// a local disk takes microseconds. A host with a slow disk has to call them where it may block.
 ///
-/// A commit works in a private folder: one below [`OsOptions::state`], where a rename from there reaches the workspace,
-/// else `.headstart-staging-…` directly in the workspace, which no listing shows and which git ignores. It is gone
+/// A commit works in a private folder: one below [`OsOptions::state`], if a rename from there reaches the workspace,
+/// else `.headstart-staging-…` directly in the workspace, which no listing shows and which git ignores. It is removed
 /// when the commit ends, unless it is kept for an undo; see [`sweep`](Self::sweep) for what a killed process leaves.
 #[derive(Debug)]
 pub struct OsTree {
     root: Dir,
-    /// Its file system.
+    /// The device number of its file system.
     device: u64,
     homes: Homes,
     clock: Clock,
     options: OsOptions,
     participant: Option<Arc<dyn Participant>>,
-    /// The host's state folder, if it is in the workspace: no part of the work.
+    /// The host's state folder, if it is inside the workspace. No view shows it.
     hidden: Option<WorkspacePath>,
-    /// What waits for a commit.
+    /// What was prepared for a commit, by its digest.
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
-    /// What is known of the staging folders.
+    /// What this process knows of the staging folders.
     known: Mutex<Known>,
-    /// The last turn that this tree had.
+    /// The token that this tree wrote when it last had the commit lock.
     turn: Mutex<Option<Turn>>,
     /// What was kept for undos when this tree last looked.
     undoable: Mutex<Undoable>,
-    /// What was found half done and ended.
+    /// Interrupted commits that were found and ended, to be told.
     notes: Mutex<Vec<Swept>>,
 }
 
 impl OsTree {
-    /// Opens a workspace. If `path` is or goes through a symbolic link, where that leads now is the workspace
-    /// from here on.
+    /// Opens a workspace. If `path` is a symbolic link or goes through one, the workspace is where that leads now,
+    /// also if the link changes later.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TreeError> {
         Self::open_with(path, OsOptions::default())
     }
 
-    /// The same, with a host's choices.
+    /// As [`open`](Self::open), with a host's options.
     pub fn open_with(path: impl AsRef<Path>, options: OsOptions) -> Result<Self, TreeError> {
         let path = path.as_ref();
         let opened_at = path.canonicalize().ok();
@@ -113,8 +113,9 @@ impl OsTree {
         }
     }
 
-    /// The same tree, which knows what else is committed with its files ([`Workspace::commit_with`](crate::Workspace::commit_with)). Who
-    /// opens a workspace where such a commit may have been interrupted gives the same participant, or gets an error.
+    /// The same tree, with what is committed along with its files
+    /// ([`Workspace::commit_with`](crate::Workspace::commit_with)). A workspace in which such a commit may have been
+    /// interrupted has to be opened with the same participant; otherwise its methods return an error.
     #[must_use]
     pub fn with_participant(mut self, participant: Arc<dyn Participant>) -> Self {
         self.participant = Some(participant);
@@ -143,7 +144,7 @@ impl OsTree {
         self.undoable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a path is in no view: a staging folder, or what a host keeps.
+    /// Whether no view shows a path, because it is a staging folder or belongs to the host.
     fn is_reserved(&self, path: &WorkspacePath) -> bool {
         path.names().any(home::is_staging_name)
             || self.hidden.as_ref().is_some_and(|hidden| path.starts_with(hidden))
@@ -158,11 +159,11 @@ impl OsTree {
     }
 }
 
-/// The folders of commits that can be undone, and how many bytes each holds. Nobody adds to one.
+/// The folders of commits that can be undone, and how many bytes each holds. That number never changes.
 type Undoable = BTreeMap<String, u64>;
 
 impl Drop for OsTree {
-    /// Removes what was prepared and not committed, and the accepts that are too old to be kept.
+    /// Removes what was prepared and not committed, and accepts that are too old to be kept.
     fn drop(&mut self) {
         let prepared = std::mem::take(self.prepared.get_mut().unwrap_or_else(PoisonError::into_inner));
         for (_, staging) in prepared {
@@ -172,17 +173,17 @@ impl Drop for OsTree {
     }
 }
 
-/// One name, or the target of a link, as the operating system takes it.
+/// One name, or the target of a link, for the operating system.
 fn os_name(name: &[u8]) -> &OsStr {
     OsStr::from_bytes(name)
 }
 
-/// The path as the operating system takes it, relative to the root.
+/// A path relative to the root, for the operating system.
 fn os_path(path: &WorkspacePath) -> &OsStr {
     if path.is_root() { OsStr::new(".") } else { os_name(path.as_bytes()) }
 }
 
-/// The error for a path; cap-std's own refusals have no number of the system.
+/// The error for a path. Refusals by cap-std itself have no error number.
 fn tree_error(path: &WorkspacePath, error: &io::Error) -> TreeError {
     let path = path.clone();
     match (error.kind(), Errno::from_io_error(error)) {

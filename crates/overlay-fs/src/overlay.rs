@@ -21,9 +21,9 @@ pub struct Quota {
     pub files: u64,
     /// Staged content, and the content of the base that is kept for the diff, in bytes.
     pub bytes: u64,
-    /// The content of one file, as it is staged and as the base has it, in bytes.
+    /// The content of one file, both as staged and as in the base, in bytes.
     pub file_bytes: u64,
-    /// Names in the path of something that is staged.
+    /// Names in a staged path.
     pub depth: u64,
 }
 
@@ -35,7 +35,7 @@ impl Default for Quota {
 }
 
 impl Quota {
-    /// Whether what is staged at one path is too much by itself.
+    /// Refuses what is staged at one path if it exceeds the quota by itself.
     fn check(&self, path: &WorkspacePath, now: &Now) -> Result<(), TreeError> {
         let content = match now {
             Now::File { content, .. } | Now::Link { target: content } => content.len(),
@@ -75,11 +75,11 @@ pub struct Savepoint {
 
 /// Staged files over a tree that is never written.
 ///
-/// Nothing reaches the base: what is staged is held in memory, and what was read of the base is noted. An
-/// overlay is itself a [`Tree`], so overlays stack. All methods take `&self`; two that stage at the same time
-/// come one after the other. A staging that fails stages nothing.
+/// Nothing is written to the base: what is staged is held in memory, and what was read from the base is noted. An
+/// overlay is itself a [`Tree`], so overlays stack. All methods take `&self`; of two that stage at the same time, one
+/// comes after the other. A method that fails stages nothing.
 ///
-/// Every path is taken to the one without links in it, so that a file has one identity; a link that leads out of
+/// Every path is resolved to the one without links in it, so that a file has one identity. A link that leads out of
 /// the workspace is refused with [`TreeError::Escapes`].
 pub struct Overlay {
     base: Arc<dyn Tree>,
@@ -98,7 +98,7 @@ impl Overlay {
         &self.base
     }
 
-    /// The overlay from which this change set was taken, over the same tree or one that has changed since.
+    /// Restores the overlay from which this change set was taken, over the same tree or one that has changed since.
     pub fn from_change_set(
         base: Arc<dyn Tree>,
         quota: Quota,
@@ -115,7 +115,7 @@ impl Overlay {
         ChangeSet { changes: state.changes(), reads: state.reads() }
     }
 
-    /// Whether something is staged at or below the path (a removal counts).
+    /// Whether something is staged at or below the path, including removals.
     pub fn touches(&self, path: &WorkspacePath) -> bool {
         self.lock().touches(path)
     }
@@ -125,23 +125,23 @@ impl Overlay {
         self.lock().usage()
     }
 
-    /// What is staged now, to go back to. Contents are shared, not copied.
+    /// What is staged now, for [`roll_back`](Self::roll_back). Contents are shared, not copied.
     pub fn savepoint(&self) -> Savepoint {
         self.lock().savepoint()
     }
 
-    /// Takes back all that was staged since the savepoint. What was read since stays in the read set.
+    /// Takes back everything that was staged since the savepoint. What was read since stays in the read set.
     pub fn roll_back(&self, savepoint: Savepoint) {
         self.lock().roll_back(savepoint);
     }
 
-    /// Forgets everything that is staged, and everything that was read.
+    /// Forgets everything that is staged and everything that was read.
     pub fn discard(&self) {
         self.lock().discard();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere cannot leave a state half changed that an accept would not check again.
+        // A panic in another thread cannot do harm here: an accept checks the whole state again.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What a user says to the conflicts of a commit, worked into the change set.
+//! Applies what a user says about the conflicts of a commit to the change set.
 
 use std::collections::HashSet;
 
@@ -12,17 +12,17 @@ use crate::{
     TreeError,
 };
 
-/// What is to be at a path about which a commit reported a conflict.
+/// What is to be at a path for which a commit reported a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Keep {
-    /// What its user has there: the work's change of the path is left out, with what needs that change (the other half of a
-    /// move, what is made in a folder that is not made).
+    /// What the user has there. The work's change of the path is left out, with everything that needs that change
+    /// (the other half of a move, what is made in a folder that is not made).
     Yours,
-    /// What the work made of it. What its user has is replaced or removed; a workspace that keeps an undo keeps it there.
+    /// What the work made of it. What the user has is replaced or removed; a workspace with undo keeps it for that.
     Work,
-    /// The text with the edits of both. Where they overlap, both are there between markers, in the style that git calls `diff3`:
-    /// `<<<<<<< yours`, `||||||| base`, `=======`, `>>>>>>> the work`.
+    /// The text with the edits of both. Where they overlap, it has both between markers, in the style that git calls
+    /// `diff3`: `<<<<<<< yours`, `||||||| base`, `=======`, `>>>>>>> the work`.
     Markers,
 }
 
@@ -30,19 +30,21 @@ pub enum Keep {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Choice {
-    /// The conflict as it was reported: what they saw when they chose.
+    /// The conflict as it was reported, which is what they saw when they chose.
     pub conflict: Conflict,
     /// What they chose.
     pub keep: Keep,
 }
 
-/// The change set that does what its user chose; a commit of it takes the place of the one that reported the conflicts.
+/// The change set that does what the user chose. Committing it takes the place of the commit that reported the
+/// conflicts.
 ///
-/// It is a change set as any other: the commit compares it with the tree again, all of it or nothing is made, and an edit that
-/// comes after the choice is a conflict once more. So is a choice that cannot be made: [`Keep::Work`] where its user has
-/// something else by now than the conflict says, or a folder with new names; [`Keep::Markers`] for what is not text on both
-/// sides ([`Conflict::markers`]). A choice for a path that was only read ([`ConflictKind::StaleRead`]) is to go on, whatever is
-/// kept. Choices for paths that the change set does not hold do nothing.
+/// It is a change set like any other: the commit compares it with the tree again, all of it or nothing is made, and
+/// an edit that comes after the choice is a conflict once more. So is a choice that cannot be made: [`Keep::Work`] if
+/// the user has something other by now than the conflict says, or a folder with new names; [`Keep::Markers`] for what
+/// is not text on both sides ([`Conflict::markers`]). A choice for a path that was only read
+/// ([`ConflictKind::StaleRead`]) means to go on, whatever is kept. Choices for paths that the change set does not
+/// contain do nothing.
 pub async fn resolve_conflicts(
     tree: &dyn Tree,
     changes: &ChangeSet,
@@ -64,10 +66,10 @@ struct Resolving {
     dropped: HashSet<WorkspacePath>,
 }
 
-/// What its user has at a path.
+/// What the user has at a path.
 struct Found {
     metadata: Metadata,
-    /// Of a file, and of a link where it points.
+    /// The content of a file, or the target of a link.
     content: Option<Vec<u8>>,
 }
 
@@ -93,18 +95,18 @@ impl Resolving {
         Ok(())
     }
 
-    /// Leaves out a change, and those that are nothing without it.
+    /// Leaves out a change, and those that are impossible without it.
     fn drop(&mut self, index: usize, kind: ConflictKind) {
         let all = &self.changes.changes;
         let change = &all[index];
         let mut dropped = vec![&change.path];
         dropped.extend(moved_from(change));
         dropped.extend(all.iter().filter(|other| moved_from(other) == Some(&change.path)).map(|it| &it.path));
-        // Without the folder there is nothing in it.
+        // Without the folder nothing can be made in it.
         if change.kind == ChangeKind::CreateDirectory || kind == ConflictKind::Replaced {
             dropped.extend(all.iter().map(|other| &other.path).filter(|path| path.starts_with(&change.path)));
         }
-        // A folder in which something stays, stays.
+        // A folder stays if something in it stays.
         let holds_kept =
             |folder: &WorkspacePath| dropped.iter().any(|kept| *kept != folder && kept.starts_with(folder));
         let folders = all.iter().filter(|other| other.kind == ChangeKind::Delete && holds_kept(&other.path));
@@ -112,11 +114,11 @@ impl Resolving {
         self.dropped.extend(dropped.into_iter().cloned().chain(folders));
     }
 
-    /// The work's change, over what is there now.
+    /// Puts the work's change over what is there now.
     fn rebase(&mut self, index: usize, found: Option<Found>) {
         let change = &mut self.changes.changes[index];
         match found {
-            // Another kind of thing is never replaced by what was meant for the first one.
+            // What was meant to replace one kind of thing never replaces another.
             Some(found)
                 if found.metadata.kind != change.base.as_ref().map_or(EntryKind::File, |base| base.kind) => {}
             Some(Found { metadata, content }) => {

@@ -1,9 +1,9 @@
-//! Texts as lines: what a diff and a merge have in common.
+//! Texts as lines, for diffs and merges.
 
 use similar::{Algorithm, DiffOp};
 
-/// Above this many lines that differ on both sides, they are taken as replaced in one piece: the search for the
-/// smallest difference takes the product of both.
+/// If more lines than this differ on both sides, they count as replaced in one piece, because the search for the
+/// smallest difference takes time that grows with their product.
 const COMPARED_LINES: usize = 20_000;
 
 /// The content, if it is text: UTF-8 without NUL.
@@ -16,7 +16,7 @@ pub(crate) fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// How to get from one list of lines to the other.
+/// The operations that lead from one list of lines to the other.
 pub(crate) fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let same_start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old_rest, new_rest) = (&old[same_start..], &new[same_start..]);

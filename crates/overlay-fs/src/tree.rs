@@ -20,22 +20,22 @@ pub enum EntryKind {
     Other,
 }
 
-/// What identified the content of a path at one moment. Two equal fingerprints mean "not changed in between", unless the
-/// first is [`young`](Self::young).
+/// What identified the content of a path at one moment. Two equal fingerprints mean "not changed in between", unless
+/// the first is [`young`](Self::young).
 ///
-/// A tree fills in what it has: the operating system's tree device, inode, size, times and mode; the in-memory
-/// tree a hash of the content in `inode` and a counter in `changed_ns`.
+/// A tree fills in what it has: the one of the operating system device, inode, size, times and mode; the one in
+/// memory a hash of the content in `inode` and a counter in `changed_ns`.
 ///
-/// In JSON a number that is larger than JavaScript holds exactly is a string.
+/// In JSON a number that exceeds what JavaScript holds exactly is a string.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fingerprint {
     /// File, folder, link or other.
     pub kind: EntryKind,
-    /// Device number, 0 where there is none.
+    /// Device number, 0 if there is none.
     #[serde(with = "exact")]
     pub device: u64,
-    /// Inode number, 0 where there is none.
+    /// Inode number, 0 if there is none.
     #[serde(with = "exact")]
     pub inode: u64,
     /// Length in bytes; 0 for a folder.
@@ -49,21 +49,22 @@ pub struct Fingerprint {
     /// Last status change, nanoseconds since the Unix epoch (or a counter).
     #[serde(with = "exact")]
     pub changed_ns: i64,
-    /// Whether the last change was so short a time before the look that another one right after it may show the same
-    /// times, or whether the tree has no time at all that every change moves. A commit compares the content then.
+    /// Whether the last change came so shortly before the look that another one right after it may show the same
+    /// times, or whether the tree has no time that every change moves. A commit then compares the content. Git calls
+    /// such an entry of its index racy.
     ///
-    /// A tree whose times are coarse has to say so: only it knows how coarse they are, and how late it is.
+    /// A tree with coarse times has to set this, because only it knows how coarse they are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub young: bool,
 }
 
 impl Fingerprint {
-    /// Whether what a later look showed is known by this to be the same, without a look at the content.
+    /// Whether this proves that a later look saw the same content, so that it need not be read.
     pub fn vouches_for(&self, later: &Self) -> bool {
         !self.young && self.shows_same(later)
     }
 
-    /// Whether two looks showed the same, whatever may have been between them.
+    /// Whether two looks showed the same, whatever happened in between.
     pub(crate) fn shows_same(&self, other: &Self) -> bool {
         let shown = |one: &Self| Self { young: false, ..one.clone() };
         shown(self) == shown(other)
@@ -84,8 +85,8 @@ pub struct Metadata {
     pub len: u64,
     /// Whether the owner may execute the file.
     pub executable: bool,
-    /// How many names the file has; 1 where the tree does not count. A file with more is never staged: a
-    /// change would part it from its other names.
+    /// How many names the file has; 1 if the tree does not count. A file with more is never staged, because a change
+    /// would separate it from its other names.
     pub links: u64,
     /// For optimistic concurrency.
     pub fingerprint: Fingerprint,
@@ -96,7 +97,7 @@ pub struct Metadata {
 pub struct DirEntry {
     /// The name, without its folder.
     pub name: Vec<u8>,
-    /// What it stands for (links are not followed).
+    /// What it stands for. Links are not followed.
     pub kind: EntryKind,
 }
 
@@ -110,19 +111,19 @@ pub enum TreeError {
         /// The path asked for.
         path: WorkspacePath,
     },
-    /// A folder is needed and something else is there.
+    /// A folder is needed, and something else is there.
     #[error("{path} is not a directory")]
     NotADirectory {
         /// The path asked for.
         path: WorkspacePath,
     },
-    /// A file is needed and a folder is there.
+    /// A file is needed, and a folder is there.
     #[error("{path} is a directory")]
     IsADirectory {
         /// The path asked for.
         path: WorkspacePath,
     },
-    /// The target is there already.
+    /// The target exists already.
     #[error("{path} already exists")]
     AlreadyExists {
         /// The path asked for.
@@ -134,7 +135,8 @@ pub enum TreeError {
         /// The path asked for.
         path: WorkspacePath,
     },
-    /// A FIFO, socket, device, or a file with several hard links or without the permission to write that a change would touch.
+    /// A FIFO, socket or device, or a file that a change would touch and that has several hard links or may not be
+    /// written.
     #[error("{path} cannot be read or changed: {reason}")]
     Unsupported {
         /// The path asked for.
@@ -157,20 +159,20 @@ pub enum TreeError {
     Io {
         /// The path asked for.
         path: WorkspacePath,
-        /// The system's words, or those of who found that something is wrong.
+        /// The system's words, or a description of what is wrong.
         message: String,
-        /// What the system answered, where it was the system.
+        /// What the system answered, if it was the system.
         source: Option<SystemError>,
     },
 }
 
-/// An answer of the system's, which can be cloned and compared as an [`io::Error`] cannot.
+/// An error of the system that, unlike an [`io::Error`], can be cloned and compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SystemError {
     /// What kind of error it is.
     pub kind: io::ErrorKind,
-    /// The system's number for it, where it has one.
+    /// The system's error number, if it has one.
     pub number: Option<i32>,
     message: String,
 }
@@ -182,28 +184,28 @@ impl From<&io::Error> for SystemError {
 }
 
 impl TreeError {
-    /// What the system answered for this path.
+    /// The system's answer for this path.
     pub fn io(path: WorkspacePath, error: &io::Error) -> Self {
         Self::Io { path, message: error.to_string(), source: Some(error.into()) }
     }
 
-    /// Something that no answer of the system's says.
+    /// An error that the system did not report.
     pub fn failed(path: WorkspacePath, message: impl Into<String>) -> Self {
         Self::Io { path, message: message.into(), source: None }
     }
 
-    /// For reading what is no file.
+    /// The path to be read is not a file.
     pub(crate) fn not_a_file(path: &WorkspacePath) -> Self {
         Self::Unsupported { path: path.clone(), reason: "it is not a regular file".to_owned() }
     }
 
-    /// For what no view shows, and nobody may stage.
+    /// The path is one that no view shows and nobody may stage.
     #[cfg(feature = "os")]
     pub(crate) fn reserved(path: &WorkspacePath) -> Self {
         Self::Unsupported { path: path.clone(), reason: "the name is reserved".to_owned() }
     }
 
-    /// For reading the target of what is no link.
+    /// The path whose target is to be read is not a link.
     pub(crate) fn not_a_link(path: &WorkspacePath) -> Self {
         Self::Unsupported { path: path.clone(), reason: "it is not a symbolic link".to_owned() }
     }
@@ -214,25 +216,26 @@ impl TreeError {
 /// # Guarantees
 ///
 /// * No method changes anything, and none reads outside the root, wherever symbolic links lead.
-/// * `metadata`, and the entries of `list`, describe a link itself; `read` and `list` follow links that stay
-///   inside, and every method follows them in the folders above the last name.
+/// * `metadata`, and the entries of `list`, describe a link itself; `read` and `list` follow links that stay inside,
+///   and every method follows links in the folders above the last name.
 /// * `list` is sorted by name and never holds `.` or `..`.
 ///
 /// # Not guaranteed
 ///
-/// Two calls need not see the same moment: a user may edit in between. [`Fingerprint`] tells.
+/// Two calls need not see the same moment, because a user may edit in between. [`Fingerprint`] tells whether that
+/// happened.
 #[async_trait]
 pub trait Tree: Send + Sync {
-    /// What is at `path`; [`TreeError::NotFound`] where nothing is.
+    /// What is at `path`; [`TreeError::NotFound`] if nothing is.
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError>;
 
     /// The whole content of a file.
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError>;
 
-    /// What is at `path` and, for a regular file, its whole content; a link at the end is not followed.
+    /// What is at `path` and, for a regular file, its whole content. A link at the end is not followed.
     ///
-    /// The metadata is never newer than the content, so that an edit in between shows. A tree that can do both
-    /// with one call to its system overrides this.
+    /// The metadata is never newer than the content, so that an edit in between shows. A tree that can do both with
+    /// one call to its system should override this.
     async fn look(&self, path: &WorkspacePath) -> Result<(Metadata, Option<Vec<u8>>), TreeError> {
         let metadata = self.metadata(path).await?;
         let content = match metadata.kind {
@@ -245,17 +248,17 @@ pub trait Tree: Send + Sync {
     /// The names in a folder, sorted.
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError>;
 
-    /// Where a symbolic link points, as it is written in the link.
+    /// The target of a symbolic link, as it is written in the link.
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError>;
 
-    /// Whether something at or below the path is staged only, here or in what this tree lies over: a program that
-    /// opens it by itself does not find what this tree shows.
+    /// Whether something at or below the path is only staged, here or in a tree below this one, so that a program
+    /// that opens the path itself does not find what this tree shows.
     fn is_staged(&self, _path: &WorkspacePath) -> bool {
         false
     }
 
-    /// All that is staged, here and in what this tree lies over, as one change set: what lies between this tree and the
-    /// files that a program finds by itself.
+    /// Everything that is staged, here and in the trees below this one, as one change set: the difference between
+    /// this tree and the files that a program finds by itself.
     fn staged_changes(&self) -> ChangeSet {
         ChangeSet::default()
     }
@@ -266,19 +269,21 @@ pub trait Tree: Send + Sync {
 pub trait Workspace: Tree {
     /// Applies every change, or none.
     ///
-    /// What its user changed meanwhile is merged or is a conflict, as [`resolve`](crate::resolve) says: an
-    /// implementation asks it, applies what it answers, and makes sure at the moment it replaces a path that the
-    /// path is still as that answer's base says. On a conflict nothing is changed. An error on the way
-    /// (permission, full disk) rolls back what was applied, and is returned.
+    /// What the user changed meanwhile is merged or is a conflict, as [`resolve`](crate::resolve) says. An
+    /// implementation calls it, applies its answer, and checks at the moment it replaces a path that the path is
+    /// still as that answer's base says. On a conflict nothing is changed. An error on the way (permission, full
+    /// disk) takes back what was applied, and is returned.
     ///
-    /// What a future that is dropped half-way leaves is the implementation's affair, and says so: the trees of this crate
-    /// commit within one poll, [`commit_through`](crate::commit_through) leaves the steps that were made. The engine
-    /// drops no commit for a limit of time, but a host that drops a turn or an accept drops the commit within. An
-    /// implementation that cannot bear it does the work in a task of its own, and only waits for that here.
+    /// What a future leaves that is dropped half-way depends on the implementation, which has to say so: the trees of
+    /// this crate commit within one poll, [`commit_through`](crate::commit_through) leaves the steps that were made.
+    /// The engine drops no commit because of a time limit, but a host that drops a turn or an accept drops the commit
+    /// within it. An implementation for which that would be harmful does the work in a task of its own, and only
+    /// waits for it here.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError>;
 
-    /// The same, together with what another [`Participant`](crate::Participant) of this workspace commits: both or neither. The
-    /// change set may be empty then. By default an error, for a workspace of files alone knows no other.
+    /// As [`commit`](Self::commit), together with what another [`Participant`](crate::Participant) of this workspace
+    /// commits: both or neither. The change set may then be empty. The default is an error, because a workspace of
+    /// files alone has no participant.
     async fn commit_with(
         &self,
         changes: &ChangeSet,
@@ -290,12 +295,12 @@ pub trait Workspace: Tree {
         Err(TreeError::Unsupported { path, reason })
     }
 
-    /// Gets ready for a commit of these changes, so that it is quick: while its user still reads. Nothing that can be
-    /// seen changes, and a commit without it is as good. By default there is nothing to do.
+    /// Prepares for a commit of these changes while the user still reads, so that the commit is quick. Nothing
+    /// visible changes, and a commit without it is as good. The default does nothing.
     async fn prepare(&self, _changes: &ChangeSet) -> Result<(), TreeError> {
         Ok(())
     }
 
-    /// No commit of these changes will follow: what was prepared for it goes.
+    /// Removes what was prepared for a commit of these changes, because none will follow.
     fn forget(&self, _changes: &ChangeSet) {}
 }

@@ -2,17 +2,17 @@ use headstart_workspace_path::WorkspacePath;
 
 use crate::TreeError;
 
-/// As many links as the kernel follows in one path before it calls it a circle.
+/// The most links in one path, as in the kernel, before it counts as a circle.
 const MAX_LINKS: u32 = 40;
 
-/// Resolves the symbolic links of one path, name by name, without looking at any tree itself.
+/// Resolves the symbolic links of one path, name by name, without access to a tree.
 ///
-/// The caller looks up what [`next`](Self::next) asks for, and answers with [`enter`](Self::enter) for a
+/// The caller looks up the path that [`next`](Self::next) asks for, and answers with [`enter`](Self::enter) for a
 /// folder or [`follow`](Self::follow) for a link.
 pub(crate) struct Walk {
     asked: WorkspacePath,
     at: WorkspacePath,
-    /// The names still to go, last first; `..` may be among them, `.` and empty names are not.
+    /// The remaining names, last first. `..` may be among them; `.` and empty names are not.
     rest: Vec<Vec<u8>>,
     links: u32,
 }
@@ -23,7 +23,7 @@ impl Walk {
         Self { asked: path.clone(), at: WorkspacePath::root(), rest, links: 0 }
     }
 
-    /// The same, where the folder that holds the path is known to be one that is reached without a link.
+    /// Starts in the folder that holds the path, which is known to be reached without a link.
     pub(crate) fn from_folder(path: &WorkspacePath, folder: WorkspacePath) -> Self {
         let rest = path.file_name().map(<[u8]>::to_vec).into_iter().collect();
         Self { asked: path.clone(), at: folder, rest, links: 0 }
@@ -44,22 +44,22 @@ impl Walk {
         Ok(None)
     }
 
-    /// Where the walk is: always a folder that is no link.
+    /// Where the walk is: always a folder that is not a link.
     pub(crate) fn at(&self) -> &WorkspacePath {
         &self.at
     }
 
-    /// Whether the path that was given last has no name behind it.
+    /// Whether the path that was asked for last is the end of the walk.
     pub(crate) fn is_last(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// `path` is a folder: go on in it.
+    /// `path` is a folder, so the walk goes on in it.
     pub(crate) fn enter(&mut self, path: WorkspacePath) {
         self.at = path;
     }
 
-    /// The path that was given last is a link with this target.
+    /// The path that was asked for last is a link with this target.
     pub(crate) fn follow(&mut self, target: &[u8]) -> Result<(), TreeError> {
         self.links += 1;
         if self.links > MAX_LINKS || target.is_empty() || target.starts_with(b"/") {
@@ -70,7 +70,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The path at which `missing` and all that follows it would be, if somebody made it.
+    /// The path that `missing` and all names behind it would have, if somebody made it.
     pub(crate) fn beyond(&self, missing: WorkspacePath) -> Result<WorkspacePath, TreeError> {
         let mut path = missing;
         for name in self.rest.iter().rev() {
@@ -87,8 +87,8 @@ impl Walk {
     }
 }
 
-/// Where a link at `path` with this target leads, judged by its text alone; `None`: out of the workspace, or to where
-/// its text does not tell, because it steps up from a name that may itself be a link.
+/// Where a link at `path` with this target leads, judging by its text alone; `None` if that is out of the workspace,
+/// or if the text does not tell, because it steps up from a name that may itself be a link.
 pub(crate) fn link_target(path: &WorkspacePath, target: &[u8]) -> Option<WorkspacePath> {
     let names = target.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".");
     if names.skip_while(|name| *name == b"..").any(|name| name == b"..") {

@@ -5,36 +5,37 @@ use crate::check::{Moves, content_at, is_absence, metadata_at, written};
 use crate::{Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, Conflict, ConflictKind};
 use crate::{ContentHash, EntryKind, Fingerprint, Merge, Metadata, Resolution, Tree, TreeError, resolve};
 
-/// A tree that is changed one path at a time, by calls that may be answered later: an editor's files, a page's.
+/// A tree that is changed one path at a time, by calls that may be answered later: the files of an editor, or of a
+/// web page.
 ///
-/// With it a host gets a whole [`Workspace`](crate::Workspace) from [`commit_through`]. The futures are `Send`; where
-/// an answer cannot leave its thread, as a promise of JavaScript, it comes through a channel.
+/// A host that implements this gets a whole [`Workspace`](crate::Workspace) from [`commit_through`]. The futures are
+/// `Send`; an answer that cannot leave its thread, such as a promise of JavaScript, has to come through a channel.
 #[async_trait]
 pub trait Writer: Tree {
-    /// Makes a file, or replaces the content and the executable bit of the one that is there. The folder above is
-    /// there.
+    /// Makes a file, or replaces the content and the executable bit of the one that is there. The folder above
+    /// exists.
     async fn write(&self, path: &WorkspacePath, content: &[u8], executable: bool) -> Result<(), TreeError>;
 
     /// Makes a symbolic link where nothing is.
     async fn symlink(&self, path: &WorkspacePath, target: &[u8]) -> Result<(), TreeError>;
 
-    /// Makes a folder where nothing is. The folder above is there.
+    /// Makes a folder where nothing is. The folder above exists.
     async fn create_dir(&self, path: &WorkspacePath) -> Result<(), TreeError>;
 
     /// Removes a file, a link, or a folder that is empty.
     async fn remove(&self, path: &WorkspacePath) -> Result<(), TreeError>;
 }
 
-/// Commits path by path, by the rules of [`resolve`], for hosts that cannot do better.
+/// Commits path by path, by the rules of [`resolve`], for hosts that can only change one path at a time.
 ///
-/// Right before each path is changed it is compared once more with what the change set rests on. On a surprise or an
-/// error what was done is taken back, last first, but for paths that somebody changed again meanwhile.
+/// Right before each path is changed it is compared once more with what the change set expects. If that fails, or on
+/// an error, what was done is taken back, last first, except for paths that somebody changed again meanwhile.
 ///
-/// Not guaranteed, for no sequence of calls could: that no reader sees half of it, and that nothing is left half done
-/// by a host that dies. The host lets one commit run at a time.
+/// Two things are not guaranteed, because no sequence of calls could guarantee them: that no reader sees half of the
+/// commit, and that nothing is left half done by a host that dies. The host lets one commit run at a time.
 ///
-/// A future that is dropped half-way leaves the paths that were changed so far as they are, with nobody who takes them
-/// back, and a second commit of the same changes finds them as conflicts: poll it to its end, in a task that no timeout or
+/// If the future is dropped half-way, the paths that were changed so far stay changed and nobody takes them back, and
+/// a second commit of the same changes finds them as conflicts. So poll it to its end, in a task that no timeout or
 /// abort drops.
 pub async fn commit_through(
     writer: &dyn Writer,
@@ -73,16 +74,16 @@ impl From<TreeError> for Stop {
 /// A path that was changed.
 struct Done {
     path: WorkspacePath,
-    /// What was there; `None`: nothing.
+    /// What was there; `None` for nothing.
     old: Option<Old>,
     left: Left,
 }
 
-/// What a step left at its path, to know it again.
+/// What a step left at its path, by which it is recognised.
 enum Left {
     Nothing,
     This(Fingerprint, Option<ContentHash>),
-    /// The call failed: it may have written, or not.
+    /// The call failed, and may or may not have written.
     Unknown,
 }
 
@@ -108,10 +109,10 @@ impl Steps<'_> {
         Ok(())
     }
 
-    /// What is at the path of a change, if that is what the change rests on.
+    /// What is at the path of a change, if that is what the change expects.
     async fn still(&self, change: &Change) -> Result<Option<Metadata>, Stop> {
         let kind = match (&change.kind, &change.base) {
-            // What is in it was compared when it was removed: it has to be empty by now, or it is not removed.
+            // Its content was compared when that was removed. By now it has to be empty, or it is not removed.
             (_, Some(base)) if base.kind == EntryKind::Directory => None,
             _ => written(self.writer, change, None, Merge::Never).await?.conflict(),
         };
@@ -137,7 +138,7 @@ impl Steps<'_> {
             content: change.base_content.as_deref().unwrap_or_default().to_vec(),
             executable: now.executable,
         });
-        // A file is written over; all else makes room first.
+        // A file is overwritten; anything else has to be removed first.
         let is_written_over = wanted == Some(EntryKind::File) && there == wanted;
         if there.is_some() && !is_written_over {
             self.remove(change, old).await?;
@@ -158,7 +159,8 @@ impl Steps<'_> {
             let conflict = Conflict::about(change, ConflictKind::Modified, None);
             return Err(Stop::Conflict(Box::new(conflict)));
         }
-        // Noted before the call, which may fail when it has removed. If something is there then, it was not removed.
+        // Noted before the call, which may remove and then fail. If something is there afterwards, it was not
+        // removed.
         self.done.push(Done { path: path.clone(), old, left: Left::Nothing });
         self.writer.remove(path).await?;
         Ok(())
@@ -166,7 +168,7 @@ impl Steps<'_> {
 
     async fn put(&mut self, change: &Change, old: Option<Old>, found: Option<&Metadata>) -> Result<(), Stop> {
         let path = &change.path;
-        // Noted before the call: one that fails halfway may have written.
+        // Noted before the call, which may write and then fail.
         self.done.push(Done { path: path.clone(), old, left: Left::Unknown });
         let left = match &change.kind {
             ChangeKind::Write { content, executable, .. } => {
@@ -219,11 +221,12 @@ impl Steps<'_> {
         Ok(())
     }
 
-    /// Takes all back, last first, whatever fails on the way; the first failure that leaves something changed is told.
+    /// Takes everything back, last first, even if some of it fails. The first failure that leaves something changed
+    /// is returned.
     async fn take_back(&mut self) -> Result<(), TreeError> {
         let mut failed = None;
         while let Some(done) = self.done.pop() {
-            // A call that failed may have done nothing, or all of it.
+            // A call that failed may have done nothing, or everything.
             if self.is_as_before(&done).await {
                 continue;
             }
@@ -243,7 +246,7 @@ impl Steps<'_> {
         Ok(content_at(self.writer, path, kind).await?.map(|content| ContentHash::of(&content)))
     }
 
-    /// Whether what was at a path is there, as far as the tree tells.
+    /// Whether what was at a path is there again, as far as the tree tells.
     async fn is_as_before(&self, done: &Done) -> bool {
         let (found, old) = match (metadata_at(self.writer, &done.path).await, &done.old) {
             (Ok(None), None) => return true,

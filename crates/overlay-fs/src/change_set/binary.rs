@@ -1,4 +1,4 @@
-//! Binary content in a patch, as git writes it: compressed, in base 85, once for each direction.
+//! Binary content in a patch as git writes it: compressed, in base 85, once for each direction.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use sha1::{Digest as _, Sha1};
 
 const ALPHABET: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-/// Compressed bytes in a line.
+/// How many compressed bytes go into one line.
 const IN_A_LINE: usize = 52;
-/// As git compresses by default.
+/// The level at which git compresses by default.
 const LEVEL: u8 = 6;
 
-/// The name that git gives a file with this content.
+/// The object name that git gives to this content.
 pub(super) fn object_id(content: &[u8]) -> String {
     let mut hash = Sha1::new();
     hash.update(format!("blob {}\0", content.len()));
@@ -22,7 +22,7 @@ pub(super) fn object_id(content: &[u8]) -> String {
     })
 }
 
-/// Both contents in full: the new one, and for a patch that is taken back the old one.
+/// Writes both contents in full: the new one, and the old one for a patch that is taken back.
 pub(super) fn write(patch: &mut String, old: &[u8], new: &[u8]) {
     patch.push_str("GIT binary patch\n");
     for content in [new, old] {
@@ -34,7 +34,8 @@ pub(super) fn write(patch: &mut String, old: &[u8], new: &[u8]) {
     }
 }
 
-/// The number of bytes as a letter, then five digits for every four bytes, the last ones filled up with zeros.
+/// Writes the number of bytes as a letter, then five digits for every four bytes; the last four are filled up with
+/// zeros.
 fn write_line(patch: &mut String, bytes: &[u8]) {
     let letters = (b'A'..=b'Z').chain(b'a'..=b'z');
     patch.extend(letters.map(char::from).nth(bytes.len() - 1));

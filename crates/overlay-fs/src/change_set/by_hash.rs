@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use crate::content::encoding;
 use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, Fingerprint, Observation};
 
-/// A change set whose contents are kept elsewhere, by their hashes: small, and what several change sets share is kept
-/// once.
+/// A change set whose contents are kept elsewhere, by their hashes. It is small, and change sets that share a content
+/// keep it only once.
 ///
-/// The hash tells damage, not malice: whoever can write to where the contents are kept can change what an accept does,
-/// as with the change set itself.
+/// The hash reveals damage and not manipulation: whoever can write to where the contents are kept can change what an
+/// accept does, as with the change set itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSetByHash {
@@ -24,12 +24,12 @@ pub struct ChangeSetByHash {
 pub struct ChangeByHash {
     /// The path.
     pub path: WorkspacePath,
-    /// What was there when the change was staged; `None`: nothing.
+    /// What was at the path when the change was staged; `None` for nothing.
     pub base: Option<Fingerprint>,
     /// The hash of [`Change::base_content`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_content: Option<ContentHash>,
-    /// What becomes of it.
+    /// What becomes of the path.
     pub kind: ChangeKindByHash,
 }
 
@@ -47,18 +47,18 @@ pub enum ChangeKindByHash {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         moved_from: Option<WorkspacePath>,
     },
-    /// A symbolic link; where it points is short and stays here.
+    /// A symbolic link. Its target is short, so it stays here.
     Link {
         /// As it is written in the link.
         #[serde(with = "encoding")]
         target: Vec<u8>,
-        /// The path it was moved from, if it was.
+        /// The path that it was moved from, if it was moved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         moved_from: Option<WorkspacePath>,
     },
     /// A folder that was not there.
     CreateDirectory,
-    /// Nothing any more.
+    /// Removes what is at the path.
     Delete,
 }
 
@@ -85,7 +85,7 @@ pub enum ContentError {
 }
 
 impl ChangeSet {
-    /// The same without contents; keep [`contents`](Self::contents) with it.
+    /// The change set without its contents; keep [`contents`](Self::contents) with it.
     pub fn by_hash(&self) -> ChangeSetByHash {
         let change = |change: &Change| ChangeByHash {
             path: change.path.clone(),
@@ -107,7 +107,7 @@ impl ChangeSet {
         ChangeSetByHash { changes: self.changes.iter().map(change).collect(), reads: self.reads.clone() }
     }
 
-    /// Every content that [`by_hash`](Self::by_hash) names, the old and the new; equal ones come more than once.
+    /// Every content that [`by_hash`](Self::by_hash) names, old and new. Equal ones may come more than once.
     pub fn contents(&self) -> impl Iterator<Item = (ContentHash, &[u8])> {
         self.changes
             .iter()
@@ -124,7 +124,7 @@ impl ChangeSet {
 }
 
 impl ChangeSetByHash {
-    /// The whole change set, with what `content` has under each hash.
+    /// The whole change set, with the contents that `content` has under their hashes.
     pub fn with_contents(
         &self,
         mut content: impl FnMut(ContentHash) -> Option<Vec<u8>>,

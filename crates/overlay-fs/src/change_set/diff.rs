@@ -8,19 +8,19 @@ use super::rows::{Row, Side};
 use crate::EntryKind;
 use crate::text::{as_text, compare, lines};
 
-/// Lines around a change.
+/// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 3;
 
-/// What is written of content that is no text.
+/// How content that is not text is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Binary {
-    /// That it differs.
+    /// Only that it differs.
     Said,
-    /// All of it, as git writes it.
+    /// All of it, in git's form.
     Whole,
 }
 
-/// The rows as a patch, in the form that `git apply` takes.
+/// Writes the rows as a patch, in the form that `git apply` reads.
 pub(super) fn unified(rows: &[Row<'_>], binary: Binary) -> String {
     let mut patch = String::new();
     for row in rows {
@@ -29,7 +29,7 @@ pub(super) fn unified(rows: &[Row<'_>], binary: Binary) -> String {
     patch
 }
 
-/// Lines added and removed between two texts; zeros for what is not text.
+/// The numbers of lines added and removed between two texts; zeros for what is not text.
 pub(super) fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
     let (Some(old), Some(new)) = (as_text(old), as_text(new)) else { return (0, 0) };
     let sum = |range: fn(&DiffOp) -> usize, ops: &[DiffOp]| ops.iter().map(range).sum();
@@ -43,7 +43,7 @@ pub(super) fn count(old: &[u8], new: &[u8]) -> (usize, usize) {
 fn write_row(patch: &mut String, row: &Row<'_>, binary: Binary) {
     let kind = |side: &Option<Side<'_>>| side.as_ref().map(|side| side.kind);
     if kind(&row.old) == Some(EntryKind::Directory) || kind(&row.new) == Some(EntryKind::Directory) {
-        // A patch has no folders: what was in the other's place is all it can say.
+        // A patch cannot contain folders, so it only shows what was at the path before or is there after.
         let mut row = row.clone();
         row.old.take_if(|side| side.kind == EntryKind::Directory);
         row.new.take_if(|side| side.kind == EntryKind::Directory);
@@ -61,7 +61,7 @@ fn write_row(patch: &mut String, row: &Row<'_>, binary: Binary) {
     }
 }
 
-/// Infallible: writing to a string.
+/// Writes a line. Writing to a string cannot fail.
 macro_rules! line {
     ($patch:expr, $($format:tt)*) => { writeln!($patch, $($format)*).expect("works because a string takes all") };
 }
@@ -147,7 +147,8 @@ fn mode(side: &Side<'_>) -> &'static str {
     }
 }
 
-/// A path as git writes it: in quotes with C escapes where it holds quotes, control characters or no UTF-8.
+/// A path as git writes it: in quotes with C escapes if it contains quotes, control characters or bytes that are not
+/// UTF-8.
 fn quoted(prefix: &str, path: &WorkspacePath) -> String {
     let is_plain = |text: &str| !text.contains(|c: char| c.is_control() || c == '"' || c == '\\');
     if let Some(text) = path.as_str().filter(|text| is_plain(text)) {
@@ -167,7 +168,7 @@ fn quoted(prefix: &str, path: &WorkspacePath) -> String {
     name
 }
 
-/// A name with a space needs a tab behind it, or a reader would take the rest for a date.
+/// A name with a space needs a tab behind it, because a reader would otherwise take the rest for a date.
 fn ended(name: &str) -> String {
     let tab = if name.contains(' ') && !name.starts_with('"') { "\t" } else { "" };
     format!("{name}{tab}")

@@ -1,27 +1,27 @@
-//! What tells one change set from another.
+//! Digests, which tell change sets apart.
 
 use serde::Serialize;
 
 use crate::{ChangeKind, ChangeSet, Content, ContentHash};
 
 impl ChangeSet {
-    /// What tells these changes from others: what they do, and what they rest on.
+    /// The digest of these changes: of what they do, and of what they rely on.
     pub fn digest(&self) -> ContentHash {
         self.digest_with(None)
     }
 
-    /// The same, and what was [committed with them](crate::Workspace::commit_with).
+    /// The digest of these changes together with what is [committed with them](crate::Workspace::commit_with).
     pub fn digest_with(&self, beside: Option<&str>) -> ContentHash {
         Digest::of(self).with(beside).whole
     }
 }
 
-/// A change set, hashed: each content once for all that a commit needs it for.
+/// All hashes of a change set that a commit needs, so that each content is hashed once.
 #[derive(Debug)]
 pub(crate) struct Digest {
-    /// What tells it from another one: what it does, and what it rests on.
+    /// The digest of the whole change set.
     pub(crate) whole: ContentHash,
-    /// Of its changes, in their order.
+    /// The hashes of the changes, in their order.
     #[cfg_attr(
         not(feature = "os"),
         expect(dead_code, reason = "only a commit on a disk asks for single hashes")
@@ -33,9 +33,9 @@ pub(crate) struct Digest {
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "os"), expect(dead_code, reason = "only a commit on a disk asks for single hashes"))]
 pub(crate) struct Hashes {
-    /// Of the content on which it rests.
+    /// The hash of the content that the change expects.
     pub(crate) old: Option<ContentHash>,
-    /// Of the content, or the target of the link, that it makes.
+    /// The hash of the content, or of the link's target, that the change makes.
     pub(crate) new: Option<ContentHash>,
 }
 
@@ -67,7 +67,7 @@ impl Digest {
         Self { whole: ContentHash::of(&bytes), changes: hashes }
     }
 
-    /// The same together with what another participant commits.
+    /// The digest together with what another participant commits.
     pub(crate) fn with(self, beside: Option<&str>) -> Self {
         let Some(beside) = beside else { return self };
         let mut bytes = Vec::new();

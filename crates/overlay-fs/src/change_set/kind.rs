@@ -6,8 +6,8 @@ use super::ChangeKind;
 use crate::Content;
 use crate::content::encoding::Encoded;
 
-/// The fields of all kinds together. What serde derives for an enum with a tag first copies all of it, contents as well,
-/// and is several times as large.
+/// The fields of all kinds together. The code that serde derives for an enum with a tag first copies all of it,
+/// contents included, and is several times as large.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Fields {

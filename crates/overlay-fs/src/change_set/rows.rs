@@ -4,7 +4,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use crate::{Change, ChangeKind, EntryKind};
 
-/// One thing that a person sees happen: a rename is one row although it is two changes.
+/// One change as a person sees it: a rename is one row although it is two changes.
 #[derive(Clone)]
 pub(super) struct Row<'a> {
     pub(super) path: &'a WorkspacePath,
@@ -14,7 +14,7 @@ pub(super) struct Row<'a> {
     pub(super) new: Option<Side<'a>>,
 }
 
-/// What is at a path before or after.
+/// What is at a path before or after a change.
 #[derive(Clone)]
 pub(super) struct Side<'a> {
     pub(super) kind: EntryKind,
@@ -22,14 +22,14 @@ pub(super) struct Side<'a> {
     pub(super) executable: bool,
 }
 
-/// The rows of these changes, by path. Folders whose content has rows of its own have none.
+/// The rows of these changes, by path. A folder has none if something in it has one.
 pub(super) fn rows(changes: &[Change]) -> Vec<Row<'_>> {
     let sources: HashMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
     let mut moved = HashSet::new();
     let mut rows: Vec<Row<'_>> = Vec::with_capacity(changes.len());
     for change in changes {
         let row = row(change, &sources, &mut moved);
-        // They are mostly in order.
+        // The changes are almost sorted, so this moves few rows.
         let place = rows.partition_point(|other| other.path <= row.path);
         rows.insert(place, row);
     }
@@ -72,7 +72,7 @@ fn row<'a>(
         }
     };
     let old = base(change);
-    // What was moved onto a path that had something else is a change of that path, for git and for people.
+    // Git and people see a move onto a path that held something else as a change of that path, not as a rename.
     let source = moved_from.filter(|_| old.is_none()).and_then(|from| sources.get(from));
     let source = source.filter(|source| base(source).map(|old| old.kind) == new.as_ref().map(|new| new.kind));
     let Some(source) = source else { return Row { path: &change.path, from: None, old, new } };

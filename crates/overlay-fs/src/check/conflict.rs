@@ -1,11 +1,11 @@
-//! What a conflict says of both sides.
+//! Conflicts with what each side has.
 
 use super::{content_at, metadata_at};
 use crate::commit::ConflictSide;
 use crate::text::as_text;
 use crate::{Change, ChangeKind, Conflict, ConflictKind, EntryKind, Tree, TreeError};
 
-/// The conflict about a change, with the content of what its user has at the path now.
+/// The conflict about a change, with the content that the user has at the path now.
 pub(super) async fn about(
     tree: &dyn Tree,
     changes: &[Change],
@@ -14,7 +14,7 @@ pub(super) async fn about(
     found: Option<ConflictSide>,
 ) -> Result<Conflict, TreeError> {
     let mut conflict = Conflict::about(change, kind, found);
-    // What is found above the path is nothing that a user could choose instead.
+    // Whatever is found above the path cannot be chosen in place of the work's change.
     let Some(now) = metadata_at(tree, &change.path).await? else { return Ok(conflict) };
     if !matches!(now.kind, EntryKind::File | EntryKind::Symlink) || conflict.found.is_none() {
         return Ok(conflict);
@@ -28,7 +28,8 @@ pub(super) async fn about(
     Ok(conflict)
 }
 
-/// The number of the change that holds what the work made of the file at this path: the change itself, or where the file moved.
+/// The index of the change with the work's content for this path: the change itself, or the one at the place where
+/// the file moved.
 pub(crate) fn text_of(changes: &[Change], change: &Change) -> Option<usize> {
     let holds = |other: &Change| match (&change.kind, &other.kind) {
         (ChangeKind::Delete, ChangeKind::Write { moved_from, .. }) => {

@@ -1,4 +1,4 @@
-//! A file that the work moved and its user edited meanwhile, at the place that it had: the edit goes along.
+//! A file that the work moved and the user edited at its old place meanwhile: the edit is applied at the new place.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,21 +9,21 @@ use crate::commit::ConflictSide;
 use crate::merge::merge;
 use crate::{Change, ChangeKind, ConflictKind, EntryKind, Fingerprint, Merge, Metadata};
 
-/// Where the changes of a set move files to.
+/// Where the changes of a set move files.
 pub(crate) struct Moves<'a> {
-    /// The number of the change that holds what was at a path; `None` where several do.
+    /// The index of the change that now has the content of a path; `None` if several have it.
     to: HashMap<&'a WorkspacePath, Option<usize>>,
-    /// Files that are taken away from their place.
+    /// Files that are removed from their place.
     gone: HashSet<&'a WorkspacePath>,
 }
 
-/// The two changes of a move, so that an edit of its user's counts as well.
+/// The two changes of a move that keep an edit of the user.
 pub(crate) struct Followed {
-    /// The number of the change at the new place.
+    /// The index of the change at the new place.
     pub(super) to: usize,
     pub(super) gone: Change,
     pub(super) moved: Change,
-    /// Whether the content holds the edits of both; else only the executable bit came along.
+    /// Whether the content holds the edits of both sides; otherwise only the executable bit was kept.
     pub(super) is_merged: bool,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Moves<'a> {
         let mut to = HashMap::new();
         for (number, change) in changes.iter().enumerate() {
             if let ChangeKind::Write { moved_from: Some(from), .. } = &change.kind {
-                // What went to two places has no place for an edit.
+                // A file that went to two places has no single place for the edit.
                 to.entry(from).and_modify(|to| *to = None).or_insert(Some(number));
             }
         }
@@ -42,8 +42,8 @@ impl<'a> Moves<'a> {
         Self { to, gone: gone.map(|change| &change.path).collect() }
     }
 
-    /// The executable bit of a file that is written: the one that its user gave to the file that is there `now`, unless the
-    /// change set changes it, or the file came here with its own.
+    /// The executable bit of a file that is written: the one that the user gave to the file that is there `now`,
+    /// unless the change set changes it, or the file was moved here with its own.
     pub(crate) fn executable(&self, change: &Change, staged: bool, now: Option<bool>) -> bool {
         let ChangeKind::Write { moved_from, .. } = &change.kind else { return staged };
         let came =
@@ -54,12 +54,12 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// The number of the change that holds what this one takes away from its place.
+    /// The index of the change that has the content which this one removes.
     fn to(&self, change: &Change) -> Option<usize> {
         *self.to.get(&change.path).filter(|_| self.gone.contains(&change.path))?
     }
 
-    /// What became of a path, if what was there moved: an edit of it goes along, where both fit together.
+    /// Applies the user's edit of a path whose content moved at its new place, if both edits fit together.
     pub(super) fn follow(
         &self,
         changes: &[Change],
@@ -88,12 +88,12 @@ impl<'a> Moves<'a> {
     }
 }
 
-/// The executable bit of a file: as its user has it now, unless the change set changes it.
+/// The executable bit of a file: as the user has it now, unless the change set changes it.
 pub(super) fn bit(base: &Fingerprint, staged: bool, now: bool) -> bool {
     if base.is_executable() == staged { now } else { staged }
 }
 
-/// The removal and the file at its new place, with what its user has at the old one now.
+/// The removal, and the file at its new place with what the user has at the old one now.
 fn followed(
     change: &Change,
     moved: &Change,
@@ -117,7 +117,7 @@ fn followed(
 }
 
 impl Written {
-    /// What is no longer to be merged.
+    /// The conflict, if it cannot be merged.
     pub(crate) fn conflict(self) -> Option<(ConflictKind, Option<ConflictSide>)> {
         match self {
             Self::Conflict(kind, side) => Some((kind, side)),

@@ -1,4 +1,4 @@
-//! The merge beside git's: what both make of random texts, byte for byte.
+//! Compares the merge with git's on random texts, byte for byte.
 
 #![expect(
     clippy::disallowed_methods,
@@ -17,8 +17,8 @@ fn five_hundred_merges_are_those_of_git() {
     compare_with_git(500, 14);
 }
 
-/// `cargo test -p headstart-overlay-fs --lib -- --ignored twenty_thousand --nocapture`; the seed is the process's number, or
-/// that of `MERGE_SEED`.
+/// Run by `cargo test -p headstart-overlay-fs --lib -- --ignored twenty_thousand --nocapture`; the seed is the
+/// process's number, or `MERGE_SEED`.
 #[test]
 #[ignore = "a minute or two"]
 fn twenty_thousand_merges_are_those_of_git() {
@@ -85,7 +85,7 @@ fn compare_some(triples: usize, seed: u64) -> Counts {
     counts
 }
 
-/// Git's result, or with its markers as an error.
+/// Git's result, or its result with markers as an error.
 fn git_merge(folder: &Path, [base, yours, work]: [&str; 3], options: &[&str]) -> Result<String, String> {
     for (name, text) in [("base", base), ("yours", yours), ("work", work)] {
         fs::write(folder.join(name), text).unwrap();
@@ -112,8 +112,8 @@ fn differs_too_much(base: &str, yours: &str, work: &str) -> bool {
     super::hunks(&base, &yours).is_none() || super::hunks(&base, &work).is_none()
 }
 
-/// With `--diff3` git marks what both sides made the same out of different pieces, too. To the last line of a text that has
-/// no end it gives one in front of a marker.
+/// Removes markers that only git's `--diff3` sets: it also marks what both sides made the same from different pieces.
+/// If the last line of a text has no line end, git gives it one before a marker.
 fn without_equal_parts(marked: &str, yours: &str, work: &str) -> String {
     let mut text = String::new();
     let mut rest = marked;
@@ -154,8 +154,8 @@ impl Random {
     }
 }
 
-/// Short texts of few different lines, where most lines could stand for each other; and texts like source code, with lines
-/// of their own between many that are equal.
+/// Short texts of few different lines, where most lines could stand for each other, and texts like source code, where
+/// unique lines alternate with equal ones.
 fn triple(random: &mut Random) -> [String; 3] {
     let kinds = 1 + random.below(6);
     let (length, edits, own) = match random.below(8) {
@@ -182,7 +182,7 @@ fn line(random: &mut Random, kinds: usize, own: usize, names: &mut usize) -> Str
         *names += 1;
         return format!("line {names}");
     }
-    // A blank line and a bracket have no letter, which matters to git in a conflict.
+    // A blank line and a bracket contain no letter, which matters to git in a conflict.
     ["", "}", "a", "b", "c", "d"][random.below(kinds)].into()
 }
 
@@ -209,7 +209,7 @@ fn edit(random: &mut Random, lines: &mut Vec<String>, kinds: usize, own: usize, 
     }
 }
 
-/// Most texts end as they should; some lack the last line end, and some have the line ends of Windows.
+/// Most texts end with a line end; some do not, and some have the line ends of Windows.
 fn text(random: &mut Random, lines: &[String]) -> String {
     let line_end = if random.one_in(10) { "\r\n" } else { "\n" };
     let mut text: String = lines.iter().flat_map(|line| [line, line_end]).collect();

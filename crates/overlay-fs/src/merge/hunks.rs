@@ -1,19 +1,19 @@
-//! What one side did to a text, as git tells it.
+//! What one side did to a text, as git sees it.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::search::changed_lines;
 
-/// Lines of the old text that stand for lines of the new one; one of both may be none. Between two hunks of one side lies at
-/// least one line that both texts have.
+/// Lines of the old text, and the lines of the new text in their place; either range may be empty. Between two hunks
+/// of one side lies at least one line that both texts have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub(super) old: Range<usize>,
     pub(super) new: Range<usize>,
 }
 
-/// Each line as a number, the same for equal lines.
+/// Numbers for lines: equal lines have equal numbers.
 #[derive(Default)]
 pub(super) struct Numbers<'a>(HashMap<&'a str, usize>);
 
@@ -27,7 +27,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The hunks, in order; `None`: the texts differ too much to tell what belongs to what.
+/// The hunks in order; `None` if the texts differ too much to tell which lines belong together.
 pub(super) fn hunks(old: &[usize], new: &[usize]) -> Option<Vec<Hunk>> {
     let (old_changed, new_changed) = changed_lines(old, new)?;
     let (mut removed, mut added) = (gaps(&old_changed), gaps(&new_changed));
@@ -45,17 +45,17 @@ pub(super) fn hunks(old: &[usize], new: &[usize]) -> Option<Vec<Hunk>> {
     Some(hunks)
 }
 
-/// How many changed lines stand in front of each line that is not, and behind the last of them. Both texts have the same
-/// lines that are not changed, so the same gaps.
+/// How many changed lines stand before each unchanged line, and behind the last one. Both texts have the same
+/// unchanged lines, so the same number of gaps.
 fn gaps(changed: &[bool]) -> Vec<usize> {
     changed.split(|changed| !changed).map(<[bool]>::len).collect()
 }
 
-/// Puts each group of changed lines at the place that git chooses among equally good ones.
+/// Moves each group of changed lines to the place that git chooses among the equally good ones.
 ///
-/// A group whose last line equals the one above it may as well start one line higher, and the other way round. A group that
-/// comes to touch another one makes one with it. In the end each is as low as it can be, or at the lowest place where the
-/// other text has changed lines, too.
+/// A group whose last line equals the line above it may as well start one line higher, and likewise downwards. A
+/// group that then touches another one is joined with it. In the end each is as low as possible, or at the lowest
+/// place where the other text has changed lines too.
 fn slide(lines: &[usize], gaps: &mut [usize], others: &[usize]) {
     let mut group = Group { lines, gaps, gap: 0, end: 0 };
     while group.gap < group.gaps.len() {
@@ -68,12 +68,12 @@ fn slide(lines: &[usize], gaps: &mut [usize], others: &[usize]) {
     }
 }
 
-/// The changed lines in one gap.
+/// The changed lines of one gap.
 struct Group<'a> {
     lines: &'a [usize],
     gaps: &'a mut [usize],
     gap: usize,
-    /// The line behind the group.
+    /// The index of the line behind the group.
     end: usize,
 }
 

@@ -1,15 +1,17 @@
-//! A merge for a person to finish: what each side made of a place that both changed, between markers.
+//! A merge that a person has to finish: where both sides changed the same place, markers separate what each made of
+//! it.
 
 use super::hunks::{Hunk, hunks};
 use super::{Region, Sides, regions};
 
-/// What stands behind the markers.
+/// The texts behind the markers.
 const LABELS: [&str; 3] = [" yours", " base", " the work"];
 
-/// Both edits in one text; what overlaps is there as `yours` has it, as it was, and as `work` has it, between markers in the
-/// style that git calls `diff3`. `None`: one of them is not text.
+/// A text with the edits of both. Where they overlap, it has the lines of `yours`, of `base` and of `work`, between
+/// markers in the style that git calls `diff3`. `None` if one of the three is not text.
 ///
-/// Where the texts differ too much to tell what belongs to what, all between their common start and end is one piece.
+/// If the texts differ too much to tell which lines belong together, everything between their common start and end
+/// counts as one overlap.
 pub(crate) fn merge_with_markers(base: &[u8], yours: &[u8], work: &[u8]) -> Option<Vec<u8>> {
     let sides = Sides::of(base, yours, work)?;
     let [base, yours, work] = sides.numbers();
@@ -47,7 +49,7 @@ impl Sides<'_> {
         for ((marker, label), lines) in openings.into_iter().zip(parts) {
             merged.extend([marker, label, line_end]);
             merged.extend(lines.iter().copied());
-            // The last line of a text may have no end, and a marker starts a line.
+            // The last line of a text may have no line end, and a marker must start a line.
             if lines.last().is_some_and(|line| !line.ends_with('\n')) {
                 merged.push_str(line_end);
             }
@@ -55,8 +57,8 @@ impl Sides<'_> {
         merged.extend([">>>>>>>", LABELS[2], line_end]);
     }
 
-    /// Whether the lines end as on Windows: in front of the region on both sides, and at the start of the base; a line that
-    /// has no end agrees with all.
+    /// Whether lines end as on Windows, judged by the lines before the region on both sides and at the start of the
+    /// base. A line without an end agrees with either.
     fn has_carriage_returns(&self, region: &Region) -> bool {
         let places = [
             (&self.ours, region.ours.start.saturating_sub(1)),
@@ -74,7 +76,7 @@ impl Sides<'_> {
     }
 }
 
-/// Of a last line without an end the line above tells; `None`: nothing does.
+/// For a last line without an end, the line above it decides; `None` if nothing does.
 fn ends_with_carriage_return(lines: &[&str], at: usize) -> Option<bool> {
     let line = lines.get(at)?;
     let line = if line.ends_with('\n') { line } else { lines.get(at.checked_sub(1)?)? };

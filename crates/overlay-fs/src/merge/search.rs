@@ -1,18 +1,20 @@
-//! The smallest edit between two lists of lines, the very one of several that git finds.
+//! The smallest edit between two lists of lines; if there are several, the one that git finds.
 //!
-//! The algorithm is Myers' ("An O(ND) difference algorithm and its variations", 1986), in linear space: from both ends of an
-//! area, the furthest points are looked for that 1, 2, 3 … edits reach, until both meet; that cuts the area in two. Where
-//! several edits are equally small, the order of the search decides, so it is git's order, as is what is left out of the
-//! search (`compared`): a merge whose hunks are git's cannot go otherwise than git's.
+//! The algorithm is Myers' ("An O(ND) difference algorithm and its variations", 1986), in linear space. From both
+//! ends of an area it looks for the furthest points that 1, 2, 3 … edits reach, until both searches meet; that point
+//! splits the area in two. If several edits are equally small, the order of the search decides which one is found. So
+//! the order is git's, and so is what is left out of the search (`compared`): with the same hunks as git, a merge
+//! cannot differ from git's.
 
-/// So many edits from each end an area may take. Beyond, git takes short cuts and finds some edit, not the smallest.
+/// The most edits that the search from each end of an area makes. Beyond this, git takes short cuts and finds some
+/// edit that is not the smallest.
 const MOST_EDITS: usize = 256;
-/// A line this frequent is never left out of a search, however long the text.
+/// A line that occurs less often than this is never left out of a search, however long the text.
 const MOST_FREQUENT: usize = 1024;
-/// So many lines on each side are looked at to find whether a frequent line stands among new ones.
+/// How many lines on each side are looked at to find out whether a frequent line stands among new ones.
 const NEIGHBOURS: usize = 100;
 
-/// Which lines of both texts differ; `None`: they differ so much that git would not find the smallest edit.
+/// Which lines of both texts differ; `None` if they differ so much that git would not find the smallest edit.
 pub(super) fn changed_lines(old: &[usize], new: &[usize]) -> Option<(Vec<bool>, Vec<bool>)> {
     let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let ends = old[start..].iter().rev().zip(new[start..].iter().rev());
@@ -45,7 +47,7 @@ pub(super) fn changed_lines(old: &[usize], new: &[usize]) -> Option<(Vec<bool>, 
     Some((old_changed, new_changed))
 }
 
-/// How often a line is in the other text.
+/// How often a line occurs in the other text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Never,
@@ -53,9 +55,9 @@ enum Found {
     Often,
 }
 
-/// The lines of one text that are looked for in the other. The rest is marked as changed: what the other text does not have,
-/// and frequent lines (blank ones, brackets) that stand among such, because to match them would only cut a new piece of text
-/// into many.
+/// The lines of one text that the search compares. The others are marked as changed: lines that the other text does
+/// not have, and frequent lines (blank ones, brackets) that stand among such lines, because matching those would only
+/// cut a new piece of text into many.
 fn compared(
     lines: &[usize],
     other: &[usize],
@@ -110,12 +112,12 @@ fn is_among_new(found: &[Found], at: usize) -> bool {
     new_before > 0 && new_after > 0 && often * 3 < new
 }
 
-/// A power of two between the square root and twice of it.
+/// A power of two between the square root of a number and twice that root.
 fn rough_square_root(number: usize) -> usize {
     1 << (usize::BITS - number.leading_zeros()).div_ceil(2)
 }
 
-/// A part of both lists.
+/// A range of each list.
 #[derive(Debug, Clone, Copy)]
 struct Area {
     old_start: isize,
@@ -124,8 +126,8 @@ struct Area {
     new_end: isize,
 }
 
-/// A diagonal is the difference between a place in the old list and one in the new list; for each, the furthest place in the
-/// old list that was reached on it.
+/// The state of a search. A diagonal is the difference between a position in the old list and one in the new list;
+/// for each diagonal, the furthest position in the old list that was reached on it.
 struct Search {
     old: Vec<usize>,
     new: Vec<usize>,
@@ -143,7 +145,8 @@ impl Search {
         self.old[old.cast_unsigned()] == self.new[new.cast_unsigned()]
     }
 
-    /// Where a diagonal is kept: the lowest that is ever written is one below the lowest of the whole area.
+    /// The index at which a diagonal is kept. The lowest one that is ever written is one below the lowest of the
+    /// whole area.
     fn place(&self, diagonal: isize) -> usize {
         (diagonal + self.new.len().cast_signed() + 1).cast_unsigned()
     }
@@ -161,7 +164,7 @@ impl Search {
         area
     }
 
-    /// A place in both lists that a smallest edit of the area passes.
+    /// A pair of positions that a smallest edit of the area passes.
     fn middle(&mut self, area: Area) -> Option<(isize, isize)> {
         let bounds = (area.old_start - area.new_end, area.old_end - area.new_start);
         let (first, last) = (area.old_start - area.new_start, area.old_end - area.new_end);
@@ -196,8 +199,8 @@ impl Search {
         None
     }
 
-    /// One more diagonal on each side, which counts as not reached; at the border of the area one less, since only every other
-    /// diagonal can be reached with a given number of edits.
+    /// Widens the range by one diagonal on each side, which counts as not reached. At the border of the area it
+    /// shrinks by one instead, because with a given number of edits only every other diagonal can be reached.
     fn widened(&mut self, (low, high): (isize, isize), bounds: (isize, isize), way: Way) -> (isize, isize) {
         let wider = (
             if low > bounds.0 { low - 1 } else { low + 1 },
@@ -214,7 +217,7 @@ impl Search {
         wider
     }
 
-    /// One edit further, and as far as lines are equal from there.
+    /// The position that is reached by one more edit and by skipping equal lines from there.
     fn further(&self, diagonal: isize, area: Area) -> isize {
         let place = self.place(diagonal);
         let mut old = (self.forward[place - 1] + 1).max(self.forward[place + 1]);

@@ -21,11 +21,12 @@ fn edits_in_different_places_are_merged_and_those_that_meet_are_not() {
         ("a\nb\nc", "A\nb\nc", "a\nb\nc\n", Some("A\nb\nc\n")),
         ("a\nb\n", "", "a\nB\n", None),
         ("", "a\n", "b\n", None),
-        // Which of two equal lines is gone, or new, is a matter of choice: git's.
+        // Which of two equal lines was removed, or added, is a matter of choice, and the choice is git's.
         ("a\nb\nb\n", "a\nb\n", "a\nb\nb\nc\n", None),
         ("b\nb\na\nb\nb\nc\n", "b\nb\nb\nc\n", "b\nb\na\nb\nb\nC\n", Some("b\nb\nb\nC\n")),
         ("x\na\na\nb\n", "x\na\na\na\nb\n", "X\na\na\nb\n", Some("X\na\na\na\nb\n")),
-        // What the one side takes out the other seems to take out, too, if it is read as another edit than git reads it.
+        // One side's edit can be read in two ways, and read in the other way it would seem to remove what the other
+        // side removes.
         ("0\n0\n0\n1\n2\n", "0\n0\n0\n2\n", "0\n0\n1\n0\n2\n", None),
         ("a\r\nb\r\nc\r\n", "a\nb\nc\n", "a\r\nb\r\nC\r\n", None),
     ];
@@ -52,7 +53,7 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Lines with names of their own, so that there is one way only to see what each side did.
+    /// All lines are different, so that there is only one way to see what each side did.
     #[test]
     fn every_edit_of_both_sides_is_in_the_result(ours in edits(), theirs in edits()) {
         let base: Vec<_> = (0..20).map(|line| format!("line {line}\n")).collect();
@@ -71,7 +72,7 @@ proptest! {
     }
 }
 
-/// Lines that are replaced, by one line or (`true`) by two.
+/// Lines that are replaced by one line, or (`true`) by two.
 fn edits() -> impl Strategy<Value = Vec<(usize, bool)>> {
     proptest::collection::btree_map(0..20_usize, any::<bool>(), 0..4)
         .prop_map(|edits| edits.into_iter().collect())

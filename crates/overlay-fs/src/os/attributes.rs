@@ -1,4 +1,4 @@
-//! What a file has besides its content, and keeps when that is replaced.
+//! What a file has besides its content, and keeps when the content is replaced.
 
 pub(super) mod inherit;
 
@@ -10,7 +10,7 @@ use super::disk::calls::{self, Found, Place};
 use crate::Change;
 
 /// The bits that the user's file has now, with the executable ones changed only if the change set changes them.
-/// Set-user-id and the like are not carried over to new content.
+/// Set-user-id and similar bits are not carried over to new content.
 pub(super) fn permission_bits(old: &Found, base: &Change, executable: bool) -> u32 {
     let now = old.mode & 0o777;
     let was_executable = base.base.as_ref().is_some_and(crate::Fingerprint::is_executable);
@@ -21,18 +21,18 @@ pub(super) fn permission_bits(old: &Found, base: &Change, executable: bool) -> u
     }
 }
 
-/// Only the superuser, or a member of the group, can give a file away; for all others the file becomes theirs, as
-/// with every editor that saves by renaming. Whether it has the group.
+/// Gives a file the owner of another one; returns whether it has the group. Only the superuser, or a member of the
+/// group, can do this. For everybody else the file becomes their own, as with every editor that saves by renaming.
 pub(super) fn keep_owner(file: &OwnedFd, old: &Found) -> bool {
     let (user, group) = (Uid::from_raw(old.owner.0), Gid::from_raw(old.owner.1));
     fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group))).is_ok()
 }
 
-/// They speak of the content, and are void for another one: what the program may do beyond its user's rights, and sums
-/// that are checked.
+/// Attributes that describe the content, and are wrong for another one: capabilities of a program, and checksums that
+/// the kernel verifies.
 const OF_CONTENT: [&[u8]; 3] = [b"security.capability", b"security.ima", b"security.evm"];
 
-/// Copies extended attributes, access lists among them, as far as the system lets us; whether there were any.
+/// Copies extended attributes, including access lists, as far as the system permits; returns whether there were any.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub(super) fn keep_attributes(file: &OwnedFd, old: Place<'_>, is_same_content: bool) -> bool {
     let Ok(old) = calls::open(old) else { return false };
@@ -55,7 +55,7 @@ pub(super) fn copy_attributes(from: impl AsFd, to: impl AsFd, is_wanted: impl Fn
     for name in names.filter(|name| !name.is_empty() && is_wanted(name)) {
         value.resize(64 * 1024, 0);
         if let Ok(len) = fgetxattr(&from, name, &mut value[..]) {
-            // What only the superuser may set stays behind, as with a copy.
+            // What only the superuser may set is left out, as when copying a file.
             let _ = fsetxattr(&to, name, &value[..len], rustix::fs::XattrFlags::empty());
         }
     }

@@ -38,20 +38,21 @@ use crate::{
 
 #[async_trait]
 impl Workspace for OsTree {
-    /// Plan, journal, apply, mark: new files wait in a private folder; a journal says what is about to be done; then
-    /// every path is exchanged or moved in one step of the kernel, and what came out is compared with what the change
-    /// set rests on. On a surprise all steps are taken back. If the process dies in the middle, the next commit,
-    /// undo or sweep of this workspace takes them back.
+    /// Commits in four phases: plan, journal, apply, mark. New files wait in a private folder; a journal says what is
+    /// about to be done; then every path is exchanged or moved in one step of the kernel, and what came out is
+    /// compared with what the change set expects. If something unexpected comes out, all steps are taken back. If the
+    /// process dies in the middle, the next commit, undo or sweep of this workspace takes them back.
     ///
-    /// A replaced or moved file keeps its permission bits and extended attributes, and its owner where that is allowed; it
-    /// is a new inode. A new one is as if it were made in its folder.
+    /// A replaced or moved file keeps its permission bits and extended attributes, and its owner where that is
+    /// permitted; its inode is new. A new file is as if it had been made in its folder.
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
         self.commit_both(changes, None, options).await
     }
 
-    /// Plan, prepare the other one, journal, apply, note that the files are in place, have the other one commit, mark. Where a
-    /// process dies before the note, the next one takes the files back; after it, the next one has the other one finish,
-    /// and takes the files back only where it refuses.
+    /// As [`commit`](Self::commit), with a participant: plan, prepare the participant, journal, apply, note that the
+    /// files are in place, have the participant commit, mark. If a process dies before the note, the next one takes
+    /// the files back. After the note, the next one has the participant finish, and takes the files back only if it
+    /// refuses.
     async fn commit_with(
         &self,
         changes: &ChangeSet,
@@ -73,10 +74,10 @@ impl Workspace for OsTree {
             self.ends_turn(last);
             let bytes = changes.changes.iter().filter_map(|change| change.base_content.as_ref());
             let bytes = bytes.map(|content| content.len() as u64).sum();
-            // What cannot be removed now is tried again, and told of by a sweep.
+            // What cannot be removed now is tried again later, and a sweep reports it.
             let _ = self.trim(1, bytes);
         }
-        // Before an accept nothing appears in the workspace, not even a hidden folder.
+        // Before an accept nothing may appear in the workspace, not even a hidden folder.
         let Some(home) = self.homes.outside() else { return Ok(()) };
         let mut staging = Self::stage(&home, changes, digest.whole).map_err(Stop::into_error)?;
         let mut done = self.give_all(&mut staging, changes).map_err(io::Error::from);
@@ -87,12 +88,12 @@ impl Workspace for OsTree {
             discard(&staging);
             return Err(at_root(&error));
         }
-        // Without it, an accept reads again what it puts in.
+        // If this fails, the accept reads what it puts in again.
         let _ = ready::vouch(&mut staging, &digest.changes);
         if self.options.prepare == Preparing::ForAnyProcess {
             return staging.wait(self.is_full()).map_err(|error| at_root(&error));
         }
-        // Without it, an accept makes the file.
+        // If this fails, the accept makes the file.
         let _ = staging.reserve();
         self.keep_prepared(digest.whole, staging);
         Ok(())
@@ -103,7 +104,7 @@ impl Workspace for OsTree {
     }
 }
 
-/// What is to be done, and what was found where it is to be done.
+/// What is to be done, and what was found at the paths.
 type Work<'a> = (&'a ChangeSet, &'a Digest, &'a FoundAt);
 
 impl OsTree {
@@ -120,7 +121,7 @@ impl OsTree {
         let name = digest.whole;
         let _lock = CommitLock::take(&self.root)?;
         let last = self.recover()?;
-        // Until the first step is made.
+        // This holds until the first step is made.
         self.ends_turn(last);
         if options.repeated && self.holds(name)? {
             self.discard_waiting(waiting);
@@ -138,8 +139,8 @@ impl OsTree {
         self.refuse_read_only(&changes, &found)?;
         let mut prepared = self.take_waiting(waiting);
         if beside.is_some() || matches!(changes, Cow::Owned(_)) {
-            // It was prepared without what its user did meanwhile, and is merged now; or it is known by the files alone, and
-            // would be taken for their commit later.
+            // Discarded, because it was prepared without what the user did meanwhile and is merged now; or because a
+            // prepared folder is identified by the files alone and would be taken for their commit later.
             discard_prepared(prepared.take());
             digest = Digest { whole: name, ..Digest::of(&changes) };
         }
@@ -179,7 +180,7 @@ impl OsTree {
         Ok(())
     }
 
-    /// A rename would replace also a file that this user may not write.
+    /// Refuses files that this user may not write, because a rename would replace them all the same.
     fn refuse_read_only(&self, changes: &ChangeSet, found: &FoundAt) -> Result<(), TreeError> {
         let mut folders = Folders::new(&self.root);
         for change in &changes.changes {
@@ -187,7 +188,7 @@ impl OsTree {
             let Some(there) = there.filter(|_| matches!(change.kind, ChangeKind::Write { .. })) else {
                 continue;
             };
-            // What the file system says is asked only where the bits do not tell.
+            // The system is asked only if the bits do not tell, because that is another call.
             let may_write = there.mode & 0o200 != 0 && there.owner.0 == rustix::process::geteuid().as_raw()
                 || there.mode & 0o222 != 0
                     && folders.place(&change.path).is_ok_and(|at| calls::may_write(at).is_ok());
@@ -210,7 +211,7 @@ impl OsTree {
         }
     }
 
-    /// Puts what is staged on the medium, and the name of the staging folder; the names in it follow with the journal.
+    /// Syncs what is staged and the name of the staging folder. The names in it are synced with the journal.
     fn sync(&self, home: &Home, staging: &Staging, names: &[String]) -> io::Result<()> {
         match stage::sync(staging, names)? {
             Synced::All => Ok(()),
@@ -218,7 +219,7 @@ impl OsTree {
         }
     }
 
-    /// `last`: the time of the last commit that is kept.
+    /// Applies a planned commit. `last` is the time of the last commit that is kept.
     fn apply(
         &self,
         work: Work<'_>,
@@ -233,7 +234,7 @@ impl OsTree {
         if let Some(staging) = prepared {
             match self.plan(&staging, None, work, note, last) {
                 Ok(journal) => planned = Some((staging, journal)),
-                // Much may have happened to what another process wrote.
+                // Another process prepared the files some time ago, and much may have happened to them since.
                 Err(Stop::Error(_)) if staging.bits.is_some() => discard(&staging),
                 Err(stop) => {
                     discard(&staging);
@@ -267,7 +268,7 @@ impl OsTree {
             });
         }
         if let Some(other) = other {
-            // After an error it is not known how far the other one got: the next run asks it again.
+            // After an error it is not known how far the participant got, so the next run asks it again.
             if let Finish::Refused(conflicts) = other.commit().map_err(Stop::Error)? {
                 return match applied.roll_back(&journal.steps, self.is_full()) {
                     Ok(kept) if kept.is_empty() => {
@@ -297,7 +298,7 @@ impl OsTree {
         Ok(Finish::Done)
     }
 
-    /// Plans the commit, and notes the plan: from here on a process that dies is a commit to be taken back.
+    /// Plans the commit and writes the journal. If the process dies from here on, the commit is taken back.
     fn plan(
         &self,
         staging: &Staging,
@@ -320,7 +321,7 @@ impl OsTree {
         Ok((journal, begun))
     }
 
-    /// The steps are taken back: the folder goes, unless it holds what could not be put back.
+    /// Ends a commit whose steps were taken back: removes its folder, unless it holds what could not be put back.
     fn end_rollback(&self, staging: &Staging, kept: &Kept, stop: Stop) -> Stop {
         if kept.is_empty() {
             // What cannot be removed here is left to the next run, which finds nothing to take back.
@@ -332,7 +333,7 @@ impl OsTree {
         Stop::Error(not_put_back(staging, kept))
     }
 
-    /// Has the other participant of this workspace hold what its change rests on.
+    /// Has the participant of this workspace lock what its change relies on.
     pub(super) fn prepare_other(
         &self,
         change: &str,
@@ -356,7 +357,7 @@ impl OsTree {
 }
 
 impl Stop {
-    /// The first conflict, of which there is one wherever something was refused.
+    /// Stops with the first conflict; there is at least one if something was refused.
     pub(super) fn of(conflicts: Vec<Conflict>) -> Self {
         let first = conflicts.into_iter().next();
         let first = first.unwrap_or_else(|| Conflict::new(WorkspacePath::root(), ConflictKind::Ref));
@@ -383,7 +384,8 @@ impl From<NotPrepared> for Stop {
 }
 
 fn discard(staging: &Staging) {
-    // It has its outcome; what cannot be removed here is left to a sweep. No journal in it is of something half done.
+    // The outcome is decided, so what cannot be removed is left to a sweep. A journal in it is not of anything half
+    // done.
     let _ = staging.remove(false);
 }
 

@@ -1,4 +1,4 @@
-//! The calls of the system, each of which the tests can stop or record, and what they say of a path.
+//! System calls, each of which tests can stop or record, and what they say about a path.
 
 pub(super) mod calls;
 pub(super) mod clock;

@@ -3,51 +3,52 @@ use std::path::PathBuf;
 /// A host's choices for a workspace on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OsOptions {
-    /// A folder of the host, outside the workspace and private to its user, for what is staged and what is kept for an
-    /// undo. It is made when it is needed. `None`, or on another file system than the workspace: a hidden folder in
-    /// the workspace is used. If it is in the workspace all the same (who works on their home folder has it there), no view
-    /// shows it and nothing in it can be staged.
+    /// A folder of the host, outside the workspace and private to the user, for what is staged and what is kept for
+    /// an undo. It is made when it is needed. Without it, or if it is on another file system than the workspace, a
+    /// hidden folder in the workspace is used. If it lies inside the workspace (because the workspace is the home
+    /// folder, say), no view shows it and nothing in it can be staged.
     pub state: Option<PathBuf>,
     /// What a commit survives.
     pub durability: Durability,
     /// How many commits can be undone.
     pub undo: UndoLimit,
-    /// Whether [`Workspace::prepare`](crate::Workspace::prepare) writes to the disk, and for whom; it does so in the state
-    /// folder alone.
+    /// Whether [`Workspace::prepare`](crate::Workspace::prepare) writes to the disk, and for whom. It only writes to
+    /// the state folder.
     pub prepare: Preparing,
 }
 
-/// For whose commit is prepared.
+/// Who may use what was prepared for a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preparing {
-    /// Nobody's.
+    /// Nothing is prepared.
     Never,
-    /// That of this very tree: what is prepared goes with it.
+    /// Only this tree: what is prepared is removed with it.
     #[default]
     ForThisTree,
-    /// That of any process. What is prepared stays until it is committed, [forgotten](crate::Workspace::forget), or
-    /// [swept](crate::OsTree::sweep_unwanted), all of it by the same change set.
+    /// Any process. What is prepared stays until it is committed, [forgotten](crate::Workspace::forget) or
+    /// [swept](crate::OsTree::sweep_unwanted), always by its change set.
     ForAnyProcess,
 }
 
-/// What a commit survives, all of it or nothing.
+/// What a commit survives without being left half done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// The death of its process.
     Fast,
-    /// The loss of power, too, as far as the medium keeps what it was told to: data, journal and folders are synced.
+    /// A loss of power too, as far as the medium keeps what it was told to: data, journal and folders are synced.
     #[default]
     Full,
 }
 
-/// What is kept so that commits to a workspace can be undone. The oldest go first: not while an accept is waited for, but at
-/// the next `prepare` or sweep, or when the tree is dropped; at the latest when there is twice as much, whoever committed
-/// it. A commit that is larger by itself takes all older ones with it, so that the last one kept is the last.
+/// How much is kept so that commits to a workspace can be undone. The oldest are removed first. This does not happen
+/// while somebody waits for an accept, but at the next `prepare` or sweep, or when the tree is dropped; at the latest
+/// when twice as much is kept, whoever committed it. A commit that exceeds the limit by itself removes all older ones
+/// too, because otherwise an undo would take back an older commit than the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UndoLimit {
-    /// So many commits; 0: none.
+    /// The most commits that are kept; 0 for none.
     pub accepts: usize,
-    /// So many bytes of replaced content.
+    /// The most bytes of replaced content.
     pub bytes: u64,
 }
 

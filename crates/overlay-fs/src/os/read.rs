@@ -16,8 +16,8 @@ use super::staging::home::is_staging_name;
 use super::{OsTree, metadata_of, os_name, os_path, tree_error};
 use crate::{DirEntry, EntryKind, Metadata, Tree, TreeError};
 
-/// How often a refused path is tried again: a folder that is renamed at that moment can make a legal path look
-/// as if it led out.
+/// How often a refused path is tried again, because a folder that is renamed at that moment can make a legal path
+/// look as if it led out.
 const ATTEMPTS: u32 = 4;
 
 #[async_trait]
@@ -80,7 +80,7 @@ impl OsTree {
     }
 }
 
-/// For reading; opening a FIFO does not wait for a writer.
+/// Options for reading. Opening a FIFO does not wait for a writer.
 fn options(more: OFlags) -> OpenOptions {
     let mut options = OpenOptions::new();
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | more;
@@ -91,7 +91,7 @@ fn options(more: OFlags) -> OpenOptions {
 /// The content of a file; `None` for what is neither file nor folder.
 fn read_file(root: &Dir, path: &WorkspacePath) -> io::Result<Option<Vec<u8>>> {
     let file = match root.open_with(os_path(path), &options(OFlags::empty())) {
-        // A socket or a device without driver.
+        // A socket, or a device without a driver.
         Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return Ok(None),
         opened => opened?,
     };
@@ -101,7 +101,7 @@ fn read_file(root: &Dir, path: &WorkspacePath) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Metadata and content with one opening; what cannot be opened for reading is only looked at.
+/// Metadata and content with one opening. For what cannot be opened for reading there is only the metadata.
 fn look_at(root: &Dir, path: &WorkspacePath) -> io::Result<(Metadata, Option<Vec<u8>>)> {
     let opened = root.open_with(os_path(path), options(OFlags::empty()).follow(FollowSymlinks::No));
     let (found, content) = match opened {
@@ -114,14 +114,14 @@ fn look_at(root: &Dir, path: &WorkspacePath) -> io::Result<(Metadata, Option<Vec
     Ok((metadata_of(&(&found).into()), content))
 }
 
-/// The metadata is taken first: then an edit while the content is read shows.
+/// Reads the metadata first, so that an edit during the reading of the content shows.
 fn read_open(file: &File) -> io::Result<(cap_std::fs::Metadata, Option<Vec<u8>>)> {
     let found = file.metadata()?;
     if !found.is_file() {
         return Ok((found, None));
     }
     let len = usize::try_from(found.len()).map_err(|_| Errno::FBIG)?;
-    // Room for one byte more shows, without another call, that there is none.
+    // Room for one byte more, so that no further call is needed to see that the file has ended.
     let mut content = Vec::with_capacity(len.saturating_add(1));
     loop {
         match rustix::io::read(file, spare_capacity(&mut content)) {
@@ -135,7 +135,7 @@ fn read_open(file: &File) -> io::Result<(cap_std::fs::Metadata, Option<Vec<u8>>)
     Ok((found, Some(content)))
 }
 
-/// Of a file that grew, or of which the system does not say how long it is.
+/// How much to read next of a file that grew, or whose length the system does not tell.
 const READ_MORE: usize = 32 * 1024;
 
 fn list_folder(root: &Dir, path: &WorkspacePath) -> io::Result<Vec<DirEntry>> {
@@ -144,7 +144,7 @@ fn list_folder(root: &Dir, path: &WorkspacePath) -> io::Result<Vec<DirEntry>> {
     for_each_name(&folder, |name, kind| {
         if !matches!(name, b"." | b"..") && !is_staging_name(name) {
             let kind = match kind {
-                // Some file systems tell it only to those who look.
+                // Some file systems tell the kind only to those who look at the name.
                 FileType::Unknown => kind_of_name(&folder, name)?,
                 kind => Some(calls::kind_of(kind)),
             };
@@ -152,12 +152,12 @@ fn list_folder(root: &Dir, path: &WorkspacePath) -> io::Result<Vec<DirEntry>> {
         }
         Ok(())
     })?;
-    // No two are equal.
+    // No two entries are equal, so the order is the same with an unstable sort.
     entries.sort_unstable();
     Ok(entries)
 }
 
-/// `None`: it is gone since.
+/// The kind of a name; `None` if it is gone since.
 fn kind_of_name(folder: &File, name: &[u8]) -> rustix::io::Result<Option<EntryKind>> {
     match statat(folder, os_name(name), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(calls::kind_of(FileType::from_raw_mode(found.st_mode)))),

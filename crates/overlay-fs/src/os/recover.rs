@@ -1,4 +1,4 @@
-//! What is done with commits that are through, or were interrupted.
+//! Ends interrupted commits, and finds commits that are done.
 
 pub(super) mod orphans;
 pub(super) mod outcome;
@@ -23,11 +23,11 @@ use super::staging::{Phase, Staging};
 use crate::{ChangeSet, ContentHash, Direction, Finish, TreeError, WorkspacePath};
 
 impl OsTree {
-    /// Takes back what a dead process left half done. To be called with the commit lock: whoever has it knows that no
-    /// other process is at work. Gives the time of the last commit that is kept.
+    /// Takes back what a dead process left half done. The caller must have the commit lock, which shows that no other
+    /// process is at work. Returns the time of the last commit that is kept.
     ///
-    /// Who ends their turn with nothing half done says so ([`ends_turn`](Self::ends_turn)): then nobody has to look again
-    /// until somebody else has a turn.
+    /// A tree that ends a commit with nothing half done notes that ([`ends_turn`](Self::ends_turn)). Then it need not
+    /// look again until another process had the commit lock.
     pub(super) fn recover(&self) -> Result<Time, TreeError> {
         let failed = |error: io::Error| at_root(&error);
         let homes = self.homes.existing().map_err(failed)?;
@@ -61,20 +61,21 @@ impl OsTree {
         Ok(last)
     }
 
-    /// Whether all is as this tree left it; from here on it is this tree's turn.
+    /// Whether everything is as this tree left it. Writes this tree's token.
     fn is_last_turn_ours(&self, homes: &[Home]) -> io::Result<bool> {
         let mut is_ours = false;
         for home in homes {
             is_ours = match home.path {
                 Some(_) => self.take_turn(home)?,
-                // Who has another state folder commits in the workspace, and has no turn here.
+                // A process with another state folder commits in the workspace itself, and writes no token here.
                 None => is_ours && self.known().has_none(home, &self.clock)?,
             };
         }
         Ok(is_ours)
     }
 
-    /// Nothing is half done, and this is the time of the last commit that is kept. To be called with the commit lock.
+    /// Notes that nothing is half done, and the time of the last commit that is kept. The caller must have the commit
+    /// lock.
     pub(super) fn ends_turn(&self, last: Time) {
         self.known().last = Some(last);
     }
@@ -97,7 +98,7 @@ impl OsTree {
             return Ok(SweepOutcome::Kept);
         }
         if matches!(phase, Phase::Undoing | Phase::Returning) {
-            // The accept stands, and can be undone again.
+            // The accept is in force again, and can be undone again.
             staging.leave(phase, self.is_full())?;
             return Ok(SweepOutcome::UndoRolledBack);
         }
@@ -105,8 +106,8 @@ impl OsTree {
         Ok(SweepOutcome::RolledBack)
     }
 
-    /// The files are in place, and another participant was to follow: whether it did, or does now. Where it refuses, the files
-    /// are to be taken back.
+    /// Has the participant of a commit whose files are in place finish; returns whether it did, now or before. If it
+    /// refuses, the files are to be taken back.
     fn finish_other(&self, staging: &Staging, phase: Phase, beside: &str) -> io::Result<bool> {
         let (direction, next) = match phase {
             Phase::Completing => (Direction::Forth, Phase::Committed),
@@ -121,7 +122,7 @@ impl OsTree {
         Ok(true)
     }
 
-    /// Every staging folder of this workspace that is ours.
+    /// Every staging folder of this workspace that this crate made for this user.
     pub(super) fn stagings(&self) -> io::Result<Vec<Staging>> {
         let mut stagings = Vec::new();
         for home in self.homes.existing()? {
@@ -132,7 +133,7 @@ impl OsTree {
         Ok(stagings)
     }
 
-    /// The folder of a commit that is through, or was undone.
+    /// The folder of a commit that is done, or was undone.
     pub(super) fn find(&self, changes: ContentHash) -> io::Result<Option<(Staging, Phase)>> {
         let mut found = None;
         for staging in self.stagings()? {
@@ -149,8 +150,8 @@ impl OsTree {
         Ok(found)
     }
 
-    /// Whether a commit made these changes, and all of it is still in the workspace: for a host that may have died before
-    /// it could note that. Known as long as the commit can be undone.
+    /// Whether a commit made these changes, and all of them are still in the workspace: for a host that may have died
+    /// before it could note that. Known as long as the commit can be undone.
     pub fn is_committed(&self, changes: &ChangeSet) -> Result<bool, TreeError> {
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
@@ -166,41 +167,41 @@ impl OsTree {
         Ok(matches!(found, Some((_, Phase::Committed))))
     }
 
-    /// Like [`is_committed`](Self::is_committed), for whoever has the commit lock.
+    /// As [`is_committed`](Self::is_committed), for a caller with the commit lock.
     pub(super) fn holds(&self, changes: ContentHash) -> Result<bool, TreeError> {
         let found = self.find(changes).map_err(|error| at_root(&error))?;
         let Some((staging, Phase::Committed)) = found else { return Ok(false) };
         let journal = staging.journal(Phase::Committed).map_err(|error| at_root(&error))?;
         let Some(journal) = journal else { return Ok(false) };
-        // The same changes may be wanted again, by another speculation or after its user took them back: only where
-        // all of them are still there, there is nothing to do.
+        // The same changes may be wanted again, by another speculation or because the user took them back. There is
+        // only nothing to do if all of them are still there.
         Ok(self.changed_since(&journal.steps).map_err(Stop::into_error)?.is_empty())
     }
 
-    /// One more accept is kept. The oldest ones are not removed by every accept but together, when twice as many are there as
-    /// are to be kept, unless a `prepare`, a sweep or the end comes first: while its user waits, it would cost as much as
-    /// the accept.
+    /// Notes that one more accept is kept. The oldest are removed together, once twice as many are kept as the limit
+    /// permits, unless a `prepare`, a sweep or the end of the tree comes first. Removing one at every accept would
+    /// take as long as the accept, while the user waits.
     pub(super) fn keep_one_more(&self, name: &str, bytes: u64) {
         self.undoable().insert(name.to_owned(), bytes);
         if self.keeps_more_than(2) {
-            // The commit is through; what cannot be removed now is left to a sweep.
+            // The commit is done, so what cannot be removed now is left to a sweep.
             let _ = self.trim(0, 0);
         }
     }
 
-    /// The last accept is too large to be kept. The older ones go with it, as in [`trim`](Self::trim): the last that is kept would
-    /// be taken for the last that was made.
+    /// Removes all kept accepts, because the last one is too large to be kept. As in [`trim`](Self::trim), an undo
+    /// would otherwise take an older accept for the last one.
     pub(super) fn forget_kept(&self) {
         *self.undoable() = Undoable::new();
         for (staging, phase) in self.ended().unwrap_or_default() {
             if phase == Phase::Committed {
-                // The commit is through; what cannot be removed now is left to a sweep.
+                // The commit is done, so what cannot be removed now is left to a sweep.
                 let _ = drop_ended(&staging, phase, self.is_full());
             }
         }
     }
 
-    /// What `keep_one_more` left; another process that is at work here does it as well.
+    /// Removes what `keep_one_more` left, unless another process at work here has done so.
     pub(super) fn make_room_at_end(&self) {
         if self.keeps_more_than(1)
             && let Some(_lock) = CommitLock::take_if_free(&self.root)
@@ -209,7 +210,7 @@ impl OsTree {
         }
     }
 
-    /// Whether more is kept than so many times what is to be kept, by all that commit here.
+    /// Whether more than this many times the limit is kept, counting all processes that commit here.
     fn keeps_more_than(&self, times: usize) -> bool {
         let (limit, kept) = (self.options.undo, self.undoable());
         let bytes = kept.values().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
@@ -217,14 +218,14 @@ impl OsTree {
         limit.accepts.saturating_mul(times) < kept.len() || limit.bytes.saturating_mul(many) < bytes
     }
 
-    /// Removes the oldest accepts that could be undone, until there is room for so many more within the limit.
+    /// Removes the oldest accepts, until there is room for this many more within the limit.
     pub(super) fn trim(&self, accepts: usize, bytes: u64) -> io::Result<()> {
         let limit = self.options.undo;
         let mut kept = Undoable::new();
         let mut room = (limit.accepts.saturating_sub(accepts), limit.bytes.saturating_sub(bytes));
         for (staging, phase) in self.ended()?.into_iter().rev() {
             let size = match staging.size() {
-                // A name that no commit gives: a sweep tells of it, and leaves it.
+                // It contains a name that no commit gives. A sweep reports it and leaves it.
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => continue,
                 size => size?,
             };
@@ -233,7 +234,7 @@ impl OsTree {
                 kept.insert(staging.name, size);
                 continue;
             }
-            // From here on all are older.
+            // All folders from here on are older.
             room = (0, 0);
             drop_ended(&staging, phase, self.is_full())?;
         }
@@ -241,7 +242,7 @@ impl OsTree {
         Ok(())
     }
 
-    /// The folders of commits that are through, or were undone, oldest first.
+    /// The folders of commits that are done, or were undone, oldest first.
     pub(super) fn ended(&self) -> io::Result<Vec<(Staging, Phase)>> {
         let mut ended = Vec::new();
         for staging in self.stagings()? {
@@ -255,7 +256,8 @@ impl OsTree {
     }
 }
 
-/// Removes what could be undone; what was written to after it was replaced, by a program that held it open, is kept.
+/// Removes what could be undone. A file that was written to after it was replaced, by a program that held it open, is
+/// kept.
 pub(super) fn drop_ended(staging: &Staging, phase: Phase, sync: bool) -> io::Result<SweepOutcome> {
     if phase == Phase::Committed && !is_as_replaced(staging)? {
         staging.go(phase, Phase::Kept, sync)?;
@@ -265,7 +267,7 @@ pub(super) fn drop_ended(staging: &Staging, phase: Phase, sync: bool) -> io::Res
     Ok(SweepOutcome::Removed)
 }
 
-/// Whether nobody wrote to what the commit took out. What is gone was being removed when the power went.
+/// Whether nobody wrote to what the commit took out. A missing file was being removed when the power failed.
 fn is_as_replaced(staging: &Staging) -> io::Result<bool> {
     let Some(journal) = staging.journal(Phase::Committed)? else { return Ok(false) };
     for step in journal.steps.iter().filter(|step| matches!(step.action, Action::TakeAway | Action::Replace))

@@ -1,4 +1,4 @@
-//! Staging folders: private folders in which new files wait and old ones are kept.
+//! Staging folders: private folders for new files that wait and old ones that are kept.
 
 pub(super) mod home;
 pub(super) mod journal;
@@ -27,36 +27,38 @@ use super::disk::names::names_in;
 use super::disk::seen::{Vouched, look_if_there, place};
 use crate::{ContentHash, EntryKind};
 
-/// Who made the folder, and for which changes. Its maker holds a lock on it.
+/// The file that says who made the folder, and for which changes. Its maker holds a lock on it.
 ///
-/// To make a file is what takes longest when a folder is made, so one says two things: it keeps the folder out of `git status`
-/// without a change to the user's files, and the rest is a comment in it.
+/// Making a file takes longer than anything else when a folder is made, so one file does two things: as a
+/// `.gitignore` it hides the folder from `git status` without a change to the user's files, and a comment in it holds
+/// the record of the owner.
 pub(super) const OWNER: &str = ".gitignore";
-/// What stands before the owner in this file.
+/// What stands before the owner's record in this file.
 const IGNORE_ALL: &str = "*\n# ";
-/// No journal or record of ours is larger, in bytes; what is might be a sparse file that fills the memory.
+/// The largest size of a journal or record, in bytes. A larger one was not written here, and might be a sparse file
+/// that fills the memory.
 const LARGEST: u64 = 256 << 20;
-/// A journal that is being written.
+/// A journal while it is being written.
 const DRAFT: &str = "draft";
 
-/// How far it got, each a journal of that name. The first that is there counts.
+/// How far a commit got. Each phase is a journal of that name; if there are several, the first of this list counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The folder holds what a rollback could not put back.
     Kept,
-    /// The files of an undo are as they were before the accept, and another participant is to follow.
+    /// The files of an undo are as they were before the accept, and the participant has to follow.
     Returning,
-    /// The files of a commit are in place, and another participant is to follow.
+    /// The files of a commit are in place, and the participant has to follow.
     Completing,
-    /// An undo is being made: the folder may hold the only copy of what was in the workspace.
+    /// An undo is being made. The folder may hold the only copy of what was in the workspace.
     Undoing,
-    /// A commit is being made: the same.
+    /// A commit is being made. The folder may hold the only copy of what was in the workspace.
     Applying,
-    /// The commit was taken back; only the owner and this journal are left.
+    /// The commit was taken back; only the owner's record and this journal are left.
     Undone,
-    /// The commit is through; the folder holds what it replaced.
+    /// The commit is done; the folder holds what it replaced.
     Committed,
-    /// It holds what goes in, for whichever process makes the commit.
+    /// The folder holds what goes in, for whichever process makes the commit.
     Waiting,
     /// The workspace was not touched.
     Idle,
@@ -74,12 +76,12 @@ impl Phase {
         Self::Waiting,
     ];
 
-    /// Whether the workspace may be neither as it was nor as it is to be.
+    /// Whether the workspace may be neither in its old state nor in its new one.
     pub(super) fn is_half_done(self) -> bool {
         matches!(self, Self::Undoing | Self::Applying | Self::Completing | Self::Returning)
     }
 
-    /// Whether all files are where they are to be, and another participant is to follow.
+    /// Whether all files are in their final places, and the participant has to follow.
     pub(super) fn is_in_place(self) -> bool {
         matches!(self, Self::Completing | Self::Returning)
     }
@@ -108,7 +110,7 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// JSON has no end of line in it, so all of it is the comment.
+    /// As a comment in the file. JSON contains no line end, so all of it fits into one.
     fn to_bytes(&self) -> io::Result<Vec<u8>> {
         Ok(format!("{IGNORE_ALL}{}\n", serde_json::to_string(self)?).into_bytes())
     }
@@ -118,7 +120,7 @@ impl Owner {
     }
 }
 
-/// An empty file that was made for a journal.
+/// An empty file that was made for a journal to come.
 #[derive(Debug)]
 struct Reserved {
     file: OwnedFd,
@@ -126,23 +128,24 @@ struct Reserved {
     identity: (u64, u64),
 }
 
-/// A private folder in which new files wait and old ones are kept.
+/// A private folder for new files that wait and old ones that are kept.
 #[derive(Debug)]
 pub(super) struct Staging {
     home: Arc<Dir>,
     pub(super) folder: Dir,
     pub(super) name: String,
-    /// For people.
+    /// Its path as people are told it.
     pub(super) told: String,
-    /// Tells this folder from any other, also from a copy of it.
+    /// Tells this folder from any other, including a copy of it.
     identity: OnceLock<String>,
-    /// The kernel gives it back when the process dies.
+    /// The lock on the owner's record. The kernel releases it when the process dies.
     lock: Option<FileLock>,
-    /// By the number of the change; none for what was just written.
+    /// What is known of the waiting files, by the index of the change; empty for files that were just written.
     pub(super) vouched: Vec<Vouched>,
-    /// An empty file for the journal of a commit that may come: to make a file can take longer than all the rest of it.
+    /// An empty file for the journal of a possible commit, because making a file can take longer than the rest of the
+    /// commit.
     reserved: Option<Reserved>,
-    /// The permission bits of a new program, if another process wrote what is in it, perhaps with another umask.
+    /// The permission bits of a new program, if another process, which may have another umask, wrote the files.
     pub(super) bits: Option<u32>,
 }
 
@@ -160,7 +163,7 @@ impl Staging {
         match staging.prepare(changes) {
             Ok(()) => Ok(staging),
             Err(error) => {
-                // The first error is the one to tell; what is left is for a sweep.
+                // The first error is the one to report; what is left is for a sweep.
                 let _ = staging.remove(false);
                 Err(error)
             }
@@ -174,15 +177,15 @@ impl Staging {
         make_plain(&self.folder)?;
         let owner = Owner { process: Process::current(), changes: Some(changes) };
         let file = calls::create(self.at(OWNER), 0o600, &owner.to_bytes()?)?;
-        // It was made a moment ago, and nobody else has opened it.
+        // It was made a moment ago, so nobody else has opened it.
         self.lock = Some(FileLock::try_exclusive(file)?.map_err(|_| io::ErrorKind::WouldBlock)?);
         Ok(())
     }
 
-    /// A staging folder that is there already: ours, private and a folder, or `None`.
+    /// Opens an existing staging folder; `None` unless it is a private folder that this crate made.
     ///
-    /// In the workspace that is not enough, for a project can bring such a folder: there, what is to be done by a journal
-    /// is done only if it was written in this very folder.
+    /// In the workspace that is not enough, because a project can bring such a folder along. There, a journal counts
+    /// only if it was written in this very folder.
     pub(super) fn open(home: &Home, name: &str) -> io::Result<Option<Self>> {
         match Self::open_ours(home, name)? {
             Some(staging) if home.path.is_none() && staging.is_brought()? => Ok(None),
@@ -190,7 +193,7 @@ impl Staging {
         }
     }
 
-    /// The same for a name that this process gave, or that it opened before.
+    /// As [`open`](Self::open), for a name that this process gave or has opened before.
     pub(super) fn open_ours(home: &Home, name: &str) -> io::Result<Option<Self>> {
         let at = place(&home.folder, name);
         if look_if_there(at)?.is_none_or(|found| found.kind != EntryKind::Directory) {
@@ -198,7 +201,7 @@ impl Staging {
         }
         let folder = match home.folder.open_dir_nofollow(name) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
-            // Its process removed it at this moment.
+            // Its process has just removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
@@ -211,14 +214,14 @@ impl Staging {
         Ok(Some(Self { home, folder, name, told, identity, lock, vouched, reserved, bits }))
     }
 
-    /// Whether it holds a journal that no commit wrote here. A damaged one is told, and nothing is done by it.
+    /// Whether it holds a journal that no commit wrote here. A damaged journal is reported and not acted on.
     fn is_brought(&self) -> io::Result<bool> {
         let (phase, Some(found)) = self.marked()? else { return Ok(false) };
         if found.kind != EntryKind::File || LARGEST < found.len {
             return Ok(true);
         }
         let journal = match self.journal(phase) {
-            // Its process went on at this moment.
+            // Its process has just entered the next phase.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             journal => journal?,
         };
@@ -238,7 +241,7 @@ impl Staging {
         place(&self.folder, name)
     }
 
-    /// `None`: nothing says so, or nothing that can be read.
+    /// The owner's record; `None` if there is none that can be read.
     pub(super) fn owner(&self) -> io::Result<Option<Owner>> {
         match look_if_there(self.at(OWNER))? {
             Some(found) if found.kind == EntryKind::File && found.len <= LARGEST => {
@@ -251,14 +254,14 @@ impl Staging {
         }
     }
 
-    /// Whether its maker is at work: holds the lock, or is a living process.
+    /// Whether its maker is at work: it holds the lock, or is a living process.
     pub(super) fn is_alive(&self) -> io::Result<bool> {
         let is_locked = match calls::open(self.at(OWNER)) {
             Ok(file) => FileLock::try_shared(file)?.is_err(),
             Err(Errno::NOENT | Errno::LOOP) => false,
             Err(error) => return Err(error.into()),
         };
-        // What this process is at work on, it has locked.
+        // The folders that this process works with are locked by it.
         let is_another = |owner: &Owner| owner.process != Process::current();
         Ok(is_locked || self.owner()?.filter(is_another).is_some_and(|owner| owner.process.is_alive()))
     }
@@ -267,7 +270,7 @@ impl Staging {
         Ok(self.marked()?.0)
     }
 
-    /// The phase, and what the system says of its journal.
+    /// The phase, and what the system says about its journal.
     pub(super) fn marked(&self) -> io::Result<(Phase, Option<Found>)> {
         for phase in Phase::MARKED {
             if let Some(found) = look_if_there(self.at(phase.journal()))? {
@@ -277,8 +280,8 @@ impl Staging {
         Ok((Phase::Idle, None))
     }
 
-    /// Writes what is about to be done, and enters the phase in which it is done. The journal's time, which it returns, is
-    /// later than `after`, whatever the clock says.
+    /// Writes what is about to be done, and enters the phase of doing it. Returns the journal's time, which is later
+    /// than `after` whatever the clock says.
     pub(super) fn begin(&self, phase: Phase, journal: &Journal, after: Time, sync: bool) -> io::Result<Time> {
         self.mark(phase, &journal.to_bytes(), after, sync)
     }
@@ -310,7 +313,7 @@ impl Staging {
         Ok(written)
     }
 
-    /// Makes the file for the journal of a commit that may come.
+    /// Makes the file for the journal of a possible commit.
     pub(super) fn reserve(&mut self) -> io::Result<()> {
         self.identity()?;
         let file = calls::create(self.at(DRAFT), 0o600, b"")?;
@@ -319,7 +322,7 @@ impl Staging {
         Ok(())
     }
 
-    /// What was reserved, if it is as it was made.
+    /// The reserved file, if it is unchanged.
     fn reserved(&self) -> io::Result<Option<&OwnedFd>> {
         let Some(Reserved { file, identity }) = &self.reserved else { return Ok(None) };
         let is_same = |found: &Found| (found.device, found.inode) == *identity;
@@ -327,16 +330,16 @@ impl Staging {
         Ok(look_if_there(self.at(DRAFT))?.filter(is_as_made).map(|_| file))
     }
 
-    /// Leaves the phase in which it is done, or stays in it if that cannot be put on the medium.
+    /// Ends the phase `from` by entering `to`, or stays in it if that cannot be synced.
     pub(super) fn end(&self, from: Phase, to: Phase, sync: bool) -> io::Result<()> {
         self.go(from, to, sync).inspect_err(|_| {
-            // Not there where the rename itself failed. If this fails as well, the caller is told of an error, and
-            // learns when it asks again that it was done.
+            // Does nothing if the rename itself failed. If this fails too, the caller gets an error, and learns when
+            // it asks again that the commit was made.
             let _ = self.go(to, from, false);
         })
     }
 
-    /// From one phase to the next, in one step.
+    /// Enters one phase from another by one rename.
     pub(super) fn go(&self, from: Phase, to: Phase, sync: bool) -> io::Result<()> {
         calls::rename_over(&self.folder, from.journal(), to.journal())?;
         if sync {
@@ -345,7 +348,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Leaves a phase for the one before it, in one step.
+    /// Goes back to the phase before this one by one rename.
     pub(super) fn leave(&self, phase: Phase, sync: bool) -> io::Result<()> {
         calls::remove_file(self.at(phase.journal()))?;
         if sync {
@@ -354,8 +357,8 @@ impl Staging {
         Ok(())
     }
 
-    /// The digest of the change set that was committed, or undone. What says who made the folder may be missing after a
-    /// loss of power; the journal never is.
+    /// The digest of the change set that was committed or undone. The owner's record may be missing after a loss of
+    /// power; the journal never is.
     pub(super) fn changes(&self, phase: Phase) -> io::Result<Option<ContentHash>> {
         match self.owner()?.and_then(|owner| owner.changes) {
             Some(changes) => Ok(Some(changes)),
@@ -363,7 +366,7 @@ impl Staging {
         }
     }
 
-    /// How many bytes are in it.
+    /// The number of bytes in it.
     pub(super) fn size(&self) -> io::Result<u64> {
         let mut size = 0;
         for name in self.content()? {
@@ -372,7 +375,7 @@ impl Staging {
         Ok(size)
     }
 
-    /// `None`: it is damaged, or a newer headstart wrote it.
+    /// The journal; `None` if it is damaged, or written by a newer headstart.
     pub(super) fn journal(&self, phase: Phase) -> io::Result<Option<Journal>> {
         Ok(Journal::parse(&self.content_of(phase.journal())?))
     }
@@ -386,19 +389,19 @@ impl Staging {
         Ok(calls::read(file, found.len)?)
     }
 
-    /// The commit is through, or taken back: the folder is no longer this process's work.
+    /// Releases the folder, because its commit is done or taken back.
     pub(super) fn release(&mut self) {
         self.lock = None;
     }
 
-    /// It is this process's work now, by the lock on its owner's record.
+    /// Takes the folder over with the lock on its owner's record.
     pub(super) fn hold(&mut self, lock: FileLock) {
         self.lock = Some(lock);
     }
 
-    /// Removes the folder and what a commit puts in it. The journals go first: a
-    /// folder without one is known to hold nothing that is needed. The owner's record goes last, so that what is left by
-    /// a process that dies here is still known. An unexpected name stops it before anything is removed.
+    /// Removes the folder and everything that a commit puts into it. The journals go first, because a folder without
+    /// one is known to hold nothing that is needed. The owner's record goes last, so that a folder left by a process
+    /// that dies here is still recognised. An unexpected name stops it before anything is removed.
     pub(super) fn remove(&self, sync: bool) -> io::Result<()> {
         self.content()?;
         for phase in Phase::MARKED.into_iter().rev() {
@@ -406,7 +409,8 @@ impl Staging {
                 continue;
             }
             self.remove_if_there(phase.journal())?;
-            // Where it came back after a loss of power, but not what it tells of, nobody could take anything back by it.
+            // After a loss of power the journal could come back without the files that it mentions, and nothing could
+            // be taken back by it.
             if sync && phase.is_half_done() {
                 calls::sync_folder(&self.folder)?;
             }
@@ -416,7 +420,7 @@ impl Staging {
         Ok(calls::remove_folder(place(&self.home, &self.name))?)
     }
 
-    /// Removes all but who made it, and how far it got.
+    /// Removes everything except the owner's record and the journal.
     pub(super) fn remove_content(&self) -> io::Result<()> {
         for name in self.content()? {
             let at = self.at(&name);
@@ -459,7 +463,7 @@ fn not_private(found: &Found) -> io::Error {
     ))
 }
 
-/// Whether a commit gives this name to what waits or is kept: a number, for what is beside it, one ending more.
+/// Whether a commit gives this name to what waits or is kept: a number, possibly with `above-`, `-old` or `-between`.
 fn is_content(name: &str) -> bool {
     let number = name.strip_suffix("-between").unwrap_or(name);
     let number = number.strip_suffix("-old").unwrap_or(number);

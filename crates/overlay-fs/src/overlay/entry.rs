@@ -6,10 +6,10 @@ use crate::{Change, ChangeKind, EntryKind, Fingerprint, Metadata, Observation};
 /// A staged path.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// What the base had; `None`: nothing.
+    /// What the base had at the path; `None` for nothing.
     pub(super) base: Option<Base>,
     pub(super) now: Now,
-    /// Where the content of a file or link was in the base, if it was moved.
+    /// The path in the base from which the content was moved, if it was.
     pub(super) moved_from: Option<WorkspacePath>,
 }
 
@@ -17,11 +17,11 @@ pub(super) struct Entry {
 #[derive(Debug, Clone)]
 pub(super) struct Base {
     pub(super) fingerprint: Fingerprint,
-    /// The content of a file, the target of a link.
+    /// The content of a file, or the target of a link.
     pub(super) content: Option<Content>,
 }
 
-/// What a staged path is now.
+/// What is staged at a path.
 #[derive(Debug, Clone)]
 pub(super) enum Now {
     File {
@@ -31,7 +31,8 @@ pub(super) enum Now {
     Link {
         target: Content,
     },
-    /// `implied`: in the place of something removed, only because something staged is in it.
+    /// `implied`: it takes the place of something that was removed, and exists only because something staged is in
+    /// it.
     Directory {
         implied: bool,
     },
@@ -43,14 +44,14 @@ impl Entry {
         Self { base, now: Now::Removed, moved_from: None }
     }
 
-    /// What was seen of the base, where something was.
+    /// The observation of the base at this path, if something was there.
     pub(super) fn base_seen(&self, path: &WorkspacePath) -> Option<Observation> {
         let base = self.base.as_ref()?;
         let content = base.content.as_ref().map(Content::hash);
         Some(Observation { path: path.clone(), seen: Some(base.fingerprint.clone()), content, names: None })
     }
 
-    /// What this path holds in memory.
+    /// The bytes of memory that this path takes.
     pub(super) fn bytes(&self) -> u64 {
         let base =
             self.base.as_ref().and_then(|base| base.content.as_ref()).map_or(0, |content| content.len());
@@ -78,18 +79,19 @@ impl Entry {
         }
     }
 
-    /// Whether the base that was kept is what the first look saw. Where its user changed it in between, that
-    /// first look has to stay in the read set.
+    /// Whether the kept base is what the first look saw. If the user changed it in between, the first look has to
+    /// stay in the read set.
     pub(super) fn rests_on(&self, read: &Observation) -> bool {
         match (&self.base, &read.seen) {
             (None, None) => true,
             (Some(base), Some(seen)) => match read.content {
-                // Not by what the looks showed: the base was looked at and then read, and saved in between.
+                // The content decides, and not what the looks show: the base was looked at, saved by the user, and
+                // then read.
                 Some(content) => {
                     base.fingerprint.kind == seen.kind
                         && base.content.as_ref().map(Content::hash) == Some(content)
                 }
-                // Where only the look counts, nothing else can have changed than what it shows.
+                // If there is no content, only what the looks show can be compared.
                 None => seen.shows_same(&base.fingerprint),
             },
             _ => false,
@@ -109,7 +111,8 @@ impl Entry {
         Some(Metadata { kind, len, executable, links: 1, fingerprint: self.fingerprint() })
     }
 
-    /// What was removed and made again as it was is the same thing to an overlay above.
+    /// The fingerprint of staged content. An overlay above cannot tell what was removed and made again from what was
+    /// never touched.
     fn fingerprint(&self) -> Fingerprint {
         let as_it_was = self.base.as_ref().filter(|_| !self.is_change());
         match (as_it_was, &self.now) {
@@ -165,7 +168,7 @@ impl Entry {
 }
 
 impl Base {
-    /// The same, as if it were staged.
+    /// The content of the base, as if it were staged.
     pub(super) fn as_now(&self) -> Now {
         let content = || self.content.clone().unwrap_or_else(|| Content::from(Vec::new()));
         match self.fingerprint.kind {
@@ -177,7 +180,7 @@ impl Base {
 }
 
 impl Now {
-    /// `None`: nothing is there.
+    /// The kind of what is there; `None` for nothing.
     pub(super) fn kind(&self) -> Option<EntryKind> {
         match self {
             Self::File { .. } => Some(EntryKind::File),

@@ -8,14 +8,15 @@ use super::{Overlay, Quota};
 use crate::{Change, ChangeKind, ChangeSet, EntryKind, Observation, TreeError};
 
 impl Overlay {
-    /// Stages this change set in place of all that is staged: one staging, which succeeds as a whole or stages nothing.
+    /// Stages this change set in place of everything that is staged. It succeeds as a whole or stages nothing.
     ///
-    /// It is for work that was done elsewhere over what this overlay shows, and came back whole. What rests on the base keeps resting on
-    /// what the base had when it was first staged here; only of other paths the base is the one that the change set names. What was staged
-    /// and is not in the change set is unchanged again, and joins the read set. The change set's own read set joins it, too, and the names
-    /// in each folder that is removed: they are those that the change set removes there.
+    /// This is for work that was done elsewhere over what this overlay shows, and came back whole. A path that was
+    /// staged here before keeps as its base what the base had when it was first staged; for other paths the base is
+    /// the one that the change set names. A path that was staged and is not in the change set is unchanged again, and
+    /// joins the read set. So does the change set's own read set, and the names in each folder that is removed, which
+    /// are those that the change set removes there.
     ///
-    /// The quota counts as for every staging ([`TreeError::Quota`]).
+    /// The quota applies as always ([`TreeError::Quota`]).
     pub fn replace(&self, changes: &ChangeSet) -> Result<(), TreeError> {
         self.lock().replace(changes, self.quota)
     }
@@ -54,7 +55,7 @@ impl State {
     }
 }
 
-/// What was in each folder of the base that the change set removes or puts something else in the place of.
+/// The names in each folder of the base that the change set removes or replaces by something else.
 fn removed_folders(changes: &ChangeSet) -> Vec<Observation> {
     let mut folders: BTreeMap<&WorkspacePath, Observation> = BTreeMap::new();
     for change in changes.changes.iter().filter(|change| change.kind != ChangeKind::CreateDirectory) {

@@ -8,13 +8,13 @@ use crate::{ChangeSet, Observation, TreeError};
 const UNLIMITED: Quota = Quota { files: u64::MAX, bytes: u64::MAX, file_bytes: u64::MAX, depth: u64::MAX };
 
 impl ChangeSet {
-    /// Both in one: this change set, and then the one of an overlay that lies over this one's.
+    /// This change set followed by the one of an overlay that lies over this one's, as one change set.
     ///
-    /// To commit it is to commit both, one after the other, but for one thing: a folder that is there only because a
-    /// file of this set is in it goes when `above` removes the file.
+    /// Committing it is like committing both, one after the other, with one exception: a folder that exists only
+    /// because a file of this set is in it goes when `above` removes the file.
     ///
-    /// What `above` read of this set is no longer read of anybody else, and leaves the read set. A folder in which
-    /// this set stages something and that `above` listed was listed by the overlay below, too: take this set after
+    /// What `above` read from this set does not depend on anybody else, so it leaves the read set. A folder in which
+    /// this set stages something and that `above` listed was also listed by the overlay below, so take this set after
     /// `above` did its work.
     #[must_use]
     pub fn then(&self, above: &Self) -> Self {
@@ -33,7 +33,7 @@ fn stacked(below: &ChangeSet, above: &ChangeSet) -> Result<State, TreeError> {
         if let Some(old) = state.entries.get(&change.path) {
             entry.base.clone_from(&old.base);
         } else {
-            // A folder that was there only because something of the set below is in it.
+            // The folder existed only because something of the set below is in it.
             entry.base.take_if(|base| base.fingerprint.is_staged());
         }
         entry.moved_from = match entry.moved_from.take() {
@@ -44,7 +44,7 @@ fn stacked(below: &ChangeSet, above: &ChangeSet) -> Result<State, TreeError> {
                     old.moved_from.clone().or_else(|| was_there.then_some(from))
                 }
             },
-            // Written to where the set below has moved it.
+            // It was written at the place to which the set below moved it.
             None => state.entries.get(&change.path).and_then(|old| match (&old.now, &entry.now) {
                 (Now::File { .. }, Now::File { .. }) => old.moved_from.clone(),
                 _ => None,
@@ -69,7 +69,7 @@ fn stacked(below: &ChangeSet, above: &ChangeSet) -> Result<State, TreeError> {
     Ok(state)
 }
 
-/// Whether what was seen is, or may be, what the set below stages.
+/// Whether what was read is, or may be, what the set below stages.
 fn is_of_below(state: &State, read: &Observation) -> bool {
     state.entries.contains_key(&read.path)
         || state.is_hidden(&read.path)

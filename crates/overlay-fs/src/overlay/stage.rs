@@ -14,13 +14,13 @@ struct Item {
     base: Option<Base>,
     now: Now,
     moved_from: Option<WorkspacePath>,
-    /// A folder that is there only because something staged is in it.
+    /// A folder that exists only because something staged is in it.
     implied: bool,
 }
 
 impl Overlay {
-    /// Stages the whole content of a file, new or not; missing folders are made, and go again with their last
-    /// staged content. A link to a file inside the workspace is followed.
+    /// Stages the whole content of a file, new or not. Missing folders are made, and removed again with the last
+    /// staged content in them. A link to a file inside the workspace is followed.
     pub async fn write(&self, path: &WorkspacePath, content: Vec<u8>) -> Result<(), TreeError> {
         let content = Content::from(content);
         self.edit_file(path, Some((content, false)), |file| file).await
@@ -31,7 +31,7 @@ impl Overlay {
         self.edit_file(path, None, |(content, _)| (content, executable)).await
     }
 
-    /// Stages what `edit` makes of a file; `replacement` stands for the content, and for the file if it is new.
+    /// Stages what `edit` makes of a file. `replacement` is the new content, and the file's state if it is new.
     async fn edit_file(
         &self,
         asked: &WorkspacePath,
@@ -93,8 +93,8 @@ impl Overlay {
     /// Stages a new symbolic link (and the folders above it).
     ///
     /// A link that leads out of the workspace, by its text or through other links, is refused with
-    /// [`TreeError::Escapes`]; so is one that steps up after a name (`a/../b`), for `a` may be a link one day. What
-    /// it leads to need not exist.
+    /// [`TreeError::Escapes`]; so is one that steps up from a name (`a/../b`), because `a` may become a link. Its
+    /// target need not exist.
     pub async fn symlink(&self, path: &WorkspacePath, target: &[u8]) -> Result<(), TreeError> {
         loop {
             let version = self.version();
@@ -114,8 +114,8 @@ impl Overlay {
 
     /// Stages the removal of a file, link or whole folder.
     ///
-    /// Everything in the folder is looked at and counts against the quota; what its user puts there later is
-    /// a conflict, not removed.
+    /// Everything in the folder is looked at and counts against the quota. What the user puts there later is a
+    /// conflict, and not removed.
     pub async fn remove(&self, path: &WorkspacePath) -> Result<(), TreeError> {
         loop {
             let version = self.version();
@@ -170,7 +170,7 @@ impl Overlay {
         }
     }
 
-    /// Everything that is at and below a path, folders before their content; the path comes first.
+    /// Everything at and below a path, folders before their content; the path itself comes first.
     async fn subtree(&self, path: &WorkspacePath) -> Result<Vec<Item>, TreeError> {
         let root = match self.locate(path, LastLink::Keep).await? {
             Located::Absent(_) => return Err(TreeError::NotFound { path: path.clone() }),
@@ -199,7 +199,7 @@ impl Overlay {
         Ok(items)
     }
 
-    /// One path of the merged view whose parent has no links in it; `None` where nothing is (any more).
+    /// One path of the merged view whose parent contains no links; `None` if nothing is there (any more).
     async fn item(&self, path: WorkspacePath) -> Result<Option<Item>, TreeError> {
         let looked_up = self.lock().lookup(&path);
         match looked_up {
@@ -247,7 +247,7 @@ impl Overlay {
         Ok(Base { fingerprint: metadata.fingerprint, content: content.map(Content::from) })
     }
 
-    /// Refuses early what the quota would refuse, before it is read into memory.
+    /// Refuses what the quota would refuse before it is read into memory.
     fn check_room(&self, path: &WorkspacePath, files: u64, bytes: u64) -> Result<(), TreeError> {
         let exceeded = |limit, unit| Err(TreeError::Quota { path: path.clone(), limit, unit });
         if self.quota.files < files {
@@ -270,7 +270,8 @@ impl Overlay {
         })
     }
 
-    /// Applies the edits, unless something was staged since `version`: then they have to be prepared again.
+    /// Applies the edits, unless something was staged since `version`. Then it returns `false`, and they have to be
+    /// prepared again.
     fn stage(&self, version: u64, edits: impl FnOnce(&State) -> Edits) -> Result<bool, TreeError> {
         let mut state = self.lock();
         if state.version != version {

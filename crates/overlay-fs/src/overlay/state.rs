@@ -8,34 +8,34 @@ use crate::{Change, ChangeKind, ChangeSet, EntryKind, Fingerprint, Observation, 
 
 /// What is staged, what was read, and what is known of the base.
 ///
-/// A path with an entry hides the base at and below it. A folder that is there only because something staged is
-/// in it has no entry, so it goes with its content.
+/// A path with an entry hides the base at and below it. A folder that exists only because something staged is in it
+/// has no entry, so it goes with its content.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) entries: BTreeMap<WorkspacePath, Entry>,
     reads: BTreeMap<WorkspacePath, Observation>,
-    /// Folders of the base that were seen to be folders, not links.
+    /// Folders of the base that are known to be folders, not links.
     folders: HashSet<WorkspacePath>,
     bytes: u64,
-    /// Raised by every change of `entries`: a change is prepared without the lock, and prepared again if
-    /// another came first.
+    /// Raised by every change of `entries`. A change is prepared without the lock, and prepared again if another one
+    /// came first.
     pub(super) version: u64,
 }
 
 /// What the state alone says about a path whose parent is a folder.
 pub(super) enum Lookup {
     Entry(Entry),
-    /// A folder, for something staged is in it; whether the base has it too is not said.
+    /// A folder, because something staged is in it. Whether the base has it too is not known.
     Above,
-    /// Nothing: the base is hidden here.
+    /// Nothing, because the base is hidden here.
     Hidden,
     /// A folder of the base.
     Folder,
-    /// Ask the base.
+    /// Not known, so the base has to be asked.
     Base,
 }
 
-/// What becomes of paths in one go; `None` takes the entry away.
+/// Changes of entries that are made together; `None` removes the entry.
 pub(super) type Edits = Vec<(WorkspacePath, Option<Entry>)>;
 
 impl State {
@@ -52,7 +52,7 @@ impl State {
         if path.is_root() || self.folders.contains(path) { Lookup::Folder } else { Lookup::Base }
     }
 
-    /// Whether the path is known to be a folder of the base that is seen through the overlay, and no link leads to it.
+    /// Whether the path is known to be a folder of the base that the overlay shows, with no link on the way.
     pub(super) fn is_base_folder(&self, path: &WorkspacePath) -> bool {
         self.folders.contains(path) && !self.entries.contains_key(path) && !self.is_hidden(path)
     }
@@ -74,7 +74,7 @@ impl State {
         same_start.filter(move |(at, _)| *at != path && at.starts_with(path))
     }
 
-    /// The names directly in the folder that something staged gives or takes; `None`: taken.
+    /// The names in the folder that something staged adds, or (`None`) removes.
     pub(super) fn names_in(&self, folder: &WorkspacePath) -> HashMap<Vec<u8>, Option<EntryKind>> {
         let mut names = HashMap::new();
         for (path, entry) in self.below(folder) {
@@ -89,17 +89,17 @@ impl State {
         names
     }
 
-    /// Notes that the folders among these names of a folder of the base are folders.
+    /// Notes that a path is a folder of the base.
     pub(super) fn know_folder(&mut self, path: WorkspacePath) {
         self.folders.insert(path);
     }
 
-    /// Whether the read set holds the names of this folder: another look adds nothing.
+    /// Whether the read set has the names of this folder, so that another look adds nothing.
     pub(super) fn knows_names(&self, folder: &WorkspacePath) -> bool {
         self.reads.get(folder).is_some_and(|read| read.names.is_some())
     }
 
-    /// Adds to the read set. The first look counts; a later one adds what the first did not look at.
+    /// Adds to the read set. The first look counts; a later one only adds what the first did not look at.
     pub(super) fn observe(&mut self, seen: Observation) {
         let Some(first) = self.reads.get_mut(&seen.path) else {
             self.reads.insert(seen.path.clone(), seen);
@@ -166,7 +166,7 @@ impl State {
         Ok(())
     }
 
-    /// A file or link that is what the base has needs no entry; that it was looked at stays in the read set.
+    /// Removes the entry of a file or link that is as the base has it. That it was looked at stays in the read set.
     fn drop_if_unchanged(&mut self, path: &WorkspacePath) {
         if self.is_hidden(path) {
             return;
@@ -184,7 +184,7 @@ impl State {
         }
     }
 
-    /// Folders in the place of something removed go with the last thing staged in them.
+    /// Removes folders that take the place of something removed once nothing staged is left in them.
     fn drop_emptied_above(&mut self, path: &WorkspacePath) {
         for folder in ancestors(path) {
             let is_implied = |entry: &Entry| matches!(entry.now, Now::Directory { implied: true });
@@ -200,7 +200,7 @@ impl State {
         }
     }
 
-    /// Edits that make folders again of the removed paths above this one.
+    /// Edits that make folders of the removed paths above this one.
     pub(super) fn revive_above(&self, path: &WorkspacePath) -> Edits {
         let removed = ancestors(path).filter_map(|folder| {
             let entry = self.entries.get(&folder)?;
@@ -261,7 +261,7 @@ impl State {
         removals
     }
 
-    /// The read set, without what the bases of the changes say as well.
+    /// The read set, without what the bases of the changes say too.
     pub(super) fn reads(&self) -> Vec<Observation> {
         let is_said = |read: &Observation| {
             let entry = self.entries.get(&read.path).filter(|entry| entry.is_change());
@@ -271,7 +271,7 @@ impl State {
     }
 }
 
-/// Whether what a first look at a path showed still held at the second, which saw its content.
+/// Whether what a first look at a path showed still held at the second look, which saw its content.
 fn is_consistent(first: Option<&Fingerprint>, second: Option<&Fingerprint>) -> bool {
     let shown = |seen: &Fingerprint| (seen.kind, seen.len, seen.is_executable());
     first.map(shown) == second.map(shown)

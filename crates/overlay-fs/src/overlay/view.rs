@@ -9,14 +9,14 @@ use crate::{
     ChangeSet, ContentHash, DirEntry, EntryKind, Fingerprint, Metadata, Observation, Tree, TreeError,
 };
 
-/// What a path is in the merged view; the path in it has no links left (but for a last one that was not to be
+/// What a path is in the merged view. Its path here contains no links (except for a last one that was not to be
 /// followed).
 pub(super) enum Located {
     /// Staged, and not removed.
     Staged(WorkspacePath, Entry),
     /// A folder in which something is staged, or one of the base.
     Folder(WorkspacePath),
-    /// In the base, and no folder; with the content of a file if it was asked for.
+    /// In the base, and not a folder; with the content of a file if it was asked for.
     Base(WorkspacePath, Metadata, Option<Vec<u8>>),
     /// Nothing is there.
     Absent(WorkspacePath),
@@ -27,7 +27,7 @@ pub(super) enum Located {
 pub(super) enum LastLink {
     Keep,
     Follow,
-    /// Follow it, and bring the content of the file.
+    /// Follow it, and read the file.
     Read,
 }
 
@@ -124,7 +124,7 @@ impl Overlay {
         Ok(names)
     }
 
-    /// The names that the base has in a folder, put in the read set; none where it has no such folder.
+    /// The names that the base has in a folder, which are added to the read set; none if the base has no such folder.
     async fn list_base(&self, folder: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
         let listed = match self.base.list(folder).await {
             Ok(listed) => listed,
@@ -157,7 +157,7 @@ impl Overlay {
         self.lock().below(folder).next().is_some()
     }
 
-    /// Puts one look at the base in the read set.
+    /// Adds one look at the base to the read set.
     fn saw(&self, path: &WorkspacePath, seen: Option<&Fingerprint>, content: Option<ContentHash>) {
         self.lock().observe(Observation { path: path.clone(), seen: seen.cloned(), content, names: None });
     }

@@ -1,5 +1,5 @@
-//! What a folder gives to what is made in it. New files are made elsewhere and renamed to their place, so the kernel does
-//! not see to it.
+//! What a folder gives to whatever is made in it. New files are made elsewhere and renamed to their place, so the
+//! kernel does not do this.
 
 use std::ffi::OsStr;
 
@@ -13,12 +13,12 @@ use crate::os::disk::calls::{self, Found, Place};
 
 const SET_GROUP: u32 = 0o2000;
 
-/// What a folder gives.
+/// What a folder gives to new files and folders.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(in crate::os) struct Inherited {
-    /// Its group, in place of the process's own.
+    /// The folder's group, which replaces that of the process.
     group: Option<u32>,
-    /// The access list for what is new, as the system keeps it.
+    /// The access list for new files and folders, in the system's format.
     list: Option<Vec<u8>>,
 }
 
@@ -30,22 +30,22 @@ impl Inherited {
         Ok(Self { group: gives_group.then_some(found.owner.1), list: list::of_new(folder) })
     }
 
-    /// Whether a new one has all that the folder gives already.
+    /// Whether a new folder has all that this folder gives already.
     pub(in crate::os) fn is_plain(&self, new: &Found) -> bool {
         self.group.is_none() && self.list.is_none() && new.owner.1 == rustix::process::getegid().as_raw()
     }
 
-    /// The same for a file.
+    /// Whether a new file has all that this folder gives already.
     pub(in crate::os) fn gives_nothing_to(&self, new: &Found) -> bool {
         let group = self.group.unwrap_or_else(|| rustix::process::getegid().as_raw());
         self.list.is_none() && new.owner.1 == group
     }
 
-    /// Makes a new file or folder as if the process had made it in this folder, with these bits if no umask takes of them;
-    /// whether anything had to be done.
+    /// Gives a new file or folder what it would have if the process had made it in this folder; `wanted` are its bits
+    /// before a umask. Returns whether anything was changed.
     pub(in crate::os) fn give(&self, new: &OwnedFd, found: &Found, wanted: u32) -> Result<bool> {
         let mut is_touched = self.give_group(found, |group| {
-            // Who is no member of the group cannot: then it stays with their own.
+            // A user who is no member of the group cannot set it, so the file keeps their own.
             let _ = fchown(new, None, Some(group));
         });
         if found.kind == EntryKind::Directory && self.group.is_some() && found.mode & SET_GROUP == 0 {
@@ -59,7 +59,7 @@ impl Inherited {
         Ok(is_touched)
     }
 
-    /// The same for a link, which has no bits of its own.
+    /// As [`give`](Self::give) for a link, which has no bits of its own.
     pub(in crate::os) fn give_link(&self, at: Place<'_>, found: &Found) -> bool {
         self.give_group(found, |group| {
             let _ = chownat(at.folder, at.name, None, Some(group), AtFlags::SYMLINK_NOFOLLOW);
@@ -76,7 +76,7 @@ impl Inherited {
     }
 }
 
-/// Makes a folder give nothing to what is made in it, so that only the umask counts.
+/// Removes a folder's default access list and its set-group-ID bit, so that only the umask decides about what is made in it.
 pub(in crate::os) fn make_plain(folder: &Dir) -> Result<()> {
     let open = calls::open(Place { folder, name: OsStr::new(".") })?;
     let found = calls::look_at(&open)?;
@@ -87,7 +87,7 @@ pub(in crate::os) fn make_plain(folder: &Dir) -> Result<()> {
     Ok(())
 }
 
-/// Access lists of POSIX, as Linux keeps them in an extended attribute.
+/// POSIX access lists, as Linux keeps them in an extended attribute.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod list {
     use std::ffi::OsStr;
@@ -103,7 +103,7 @@ mod list {
     const OF_NEW: &str = "system.posix_acl_default";
     const ACCESS: &str = "system.posix_acl_access";
 
-    /// A number for the version, then entries of a tag, what it permits, and a user or group.
+    /// The list starts with a version number, followed by entries: a tag, the permissions, and a user or group.
     const HEADER: usize = 4;
     const ENTRY: usize = 8;
 
@@ -127,7 +127,7 @@ mod list {
     }
 
     pub(in crate::os) fn remove_of_new(folder: &OwnedFd) {
-        // None, or a file system that knows no lists.
+        // The folder has none, or its file system does not support them.
         let _ = fremovexattr(folder, OF_NEW);
     }
 
@@ -144,7 +144,8 @@ mod list {
         Ok(())
     }
 
-    /// The list that a new file gets, made with these bits, and the bits that it shows: no more than either allows.
+    /// The access list of a new file that is made with these bits, and the bits that it then shows: no more than
+    /// either permits.
     fn access(list: &[u8], wanted: u32) -> Option<(Vec<u8>, u32)> {
         let mut access = list.to_vec();
         let entries = access.get_mut(HEADER..)?;
@@ -157,7 +158,7 @@ mod list {
         for entry in entries.chunks_exact_mut(ENTRY) {
             let shift = match tag_of(entry) {
                 USER_OWNER => 6,
-                // With a mask, the bits of the group are those of the mask.
+                // If there is a mask, the bits of the group are those of the mask.
                 GROUP_OWNER if !has_mask => 3,
                 MASK => 3,
                 OTHERS => 0,

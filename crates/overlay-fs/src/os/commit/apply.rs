@@ -20,19 +20,20 @@ use crate::{ConflictKind, EntryKind, TreeError};
 pub(in crate::os) struct Applied<'a> {
     staging: &'a Staging,
     folders: Folders<'a>,
-    /// Whether something was moved by a link.
+    /// Whether something was moved by a hard link.
     links: bool,
 }
 
-/// What a rollback left in the staging folder, because its place in the workspace is taken: path and name.
+/// What a rollback left in the staging folder because its place in the workspace is taken: path in the workspace and
+/// name in the folder.
 pub(in crate::os) type Kept = Vec<(WorkspacePath, String)>;
 
-/// What became of one step that was taken back.
+/// The result of taking back one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TakenBack {
-    /// It is as if it had never been made, but for what its user did since.
+    /// The workspace is as if the step had never been made, except for what the user did since.
     Clean,
-    /// What it took out cannot go back to its place.
+    /// What the step took out cannot go back to its place.
     Kept,
 }
 
@@ -41,8 +42,8 @@ impl<'a> Applied<'a> {
         Self { staging, folders: Folders::new(root), links: false }
     }
 
-    /// Makes the steps in order. What comes out of the workspace is compared with what was expected only then: before,
-    /// its user could still have changed it. After an error the steps before it are made.
+    /// Makes the steps in order. What comes out of the workspace is compared with what is expected only afterwards,
+    /// because the user could still change it before. After an error the steps before it are made.
     pub(in crate::os) fn apply(&mut self, steps: &[Step]) -> Result<(), Stop> {
         for step in steps {
             self.make(step)?;
@@ -59,7 +60,7 @@ impl<'a> Applied<'a> {
         let target = self.folders.target(&step.path)?;
         let path = &step.path;
         if matches!(step.action, Action::TakeAway | Action::Replace) {
-            // What comes out is what counts; but what can be seen before need not come out, not even for a moment.
+            // Only what comes out counts. But a change that can be seen now need not come out, not even for a moment.
             let found = look_if_there(target).map_err(|error| Stop::io(path, error))?;
             if let (Some(found), Some(old)) = (found, &step.old)
                 && !old.is(&found)
@@ -101,7 +102,7 @@ impl<'a> Applied<'a> {
         })
     }
 
-    /// Whether what came out is what was expected.
+    /// Checks that what came out is what was expected.
     fn check_taken(&self, step: &Step) -> Result<(), Stop> {
         let Some(old) = &step.old else { return Ok(()) };
         let at = self.staging.at(&step.name);
@@ -113,8 +114,8 @@ impl<'a> Applied<'a> {
         }
     }
 
-    /// Takes steps back, last first, whether or not they were made: what is where tells. What its user changed again
-    /// meanwhile stays as the user has it. After an error it can be tried again, by the same journal.
+    /// Takes steps back, last first, whether or not they were made: where a file is tells that. What the user changed
+    /// again meanwhile stays as they have it. After an error this can be tried again with the same journal.
     pub(in crate::os) fn roll_back(&mut self, steps: &[Step], sync: bool) -> io::Result<Kept> {
         let mut kept = Vec::new();
         let mut failed = None;
@@ -122,7 +123,7 @@ impl<'a> Applied<'a> {
             self.folders.forget(&step.path);
             match self.take_back(step, steps) {
                 Ok(TakenBack::Clean) => {}
-                // What waits is not missed; what was taken out is.
+                // An unreachable path only loses something if the step had taken something out.
                 Err(error) if is_in_the_way(&error) && self.holds_only_ours(step) => {}
                 Err(error) if !is_in_the_way(&error) => {
                     failed = failed.or_else(|| Some(Stop::io(&step.path, error)));
@@ -157,7 +158,7 @@ impl<'a> Applied<'a> {
                 Ok(TakenBack::Clean)
             }
             Action::MakeFolder => match waits {
-                // Its user put something in it, and then the power went.
+                // The user put something into the folder, and then the power failed.
                 Some(_) if !is_empty(staging, &step.name)? => Ok(TakenBack::Kept),
                 Some(_) => Ok(TakenBack::Clean),
                 None => self.remove_made_folder(step).map(|()| TakenBack::Clean),
@@ -178,7 +179,7 @@ impl<'a> Applied<'a> {
         let between = staging.at(&name);
         let is_new_staged = is_ours(staged, step.new.as_ref())?;
         if look_if_there(between)?.is_some() {
-            // Only where the file system cannot exchange: the old one is out, the new one perhaps in.
+            // This happens only if the file system cannot exchange: the old file is out, and the new one may be in.
             if is_one_file(between, staged)? {
                 calls::remove_file(between)?;
                 return self.take_replacement_back(step, staged);
@@ -195,7 +196,8 @@ impl<'a> Applied<'a> {
             return Ok(TakenBack::Clean);
         }
         let target = self.folders.place(&step.path)?;
-        // The journal may be on the medium before the names of what waits: then nothing was exchanged.
+        // After a loss of power the journal may exist without the names of the staged files: then nothing was
+        // exchanged.
         if look_if_there(staged)?.is_none() && is_at(target, step.old.as_ref())? {
             return Ok(TakenBack::Clean);
         }
@@ -206,12 +208,12 @@ impl<'a> Applied<'a> {
         if is_ours(staged, step.new.as_ref())? {
             return Ok(TakenBack::Clean);
         }
-        // Saved by its user in the very moment: it goes back to its place.
+        // The user saved in this very moment, so what came out goes back to its place.
         exchange(staged, target, between)?;
         Ok(TakenBack::Kept)
     }
 
-    /// Moves what was taken out to its place again.
+    /// Moves what was taken out back to its place.
     fn put_back(&mut self, step: &Step, from: Place<'_>) -> io::Result<TakenBack> {
         let target = self.folders.place(&step.path)?;
         match move_to_free(from, target) {
@@ -231,8 +233,8 @@ impl<'a> Applied<'a> {
         }
     }
 
-    /// Takes what a step put into the workspace out again, unless its user changed or removed it; `false`: something
-    /// else is there.
+    /// Takes what a step put into the workspace out again, unless the user changed or removed it; `false` if
+    /// something else is there.
     fn take_out(&mut self, step: &Step, staged: Place<'_>) -> io::Result<bool> {
         let is_twin = self.is_twin(step, staged)?;
         let target = match self.folders.place(&step.path) {
@@ -253,13 +255,13 @@ impl<'a> Applied<'a> {
         if is_ours(staged, step.new.as_ref())? {
             return Ok(true);
         }
-        // Saved by its user in the very moment: it goes back to its place.
+        // The user saved in this very moment, so what came out goes back to its place.
         move_to_free(staged, target)?;
         Ok(false)
     }
 
-    /// Takes what a step put into a folder out of it, where that folder is still, or again, in the staging folder: a loss
-    /// of power may have undone its move, but not what was done in it later.
+    /// Takes what a step put into a folder out of it while that folder is in the staging folder: a loss of power may
+    /// have undone the folder's move, but not what was done in it later.
     fn take_out_of_waiting(&self, step: &Step, steps: &[Step]) -> io::Result<()> {
         let is_above = |above: &&Step| above.action == Action::MakeFolder && above.path != step.path;
         for above in steps.iter().filter(is_above) {
@@ -279,7 +281,7 @@ impl<'a> Applied<'a> {
                     } else if look_if_there(staged)?.is_none() {
                         move_to_free(place, staged)?;
                     }
-                    // Should the power go again, it must not be in a folder of which no journal tells.
+                    // If the power fails again, it must not be in a folder that no journal mentions.
                     folders.open(&rest.parent().unwrap_or_default()).map(calls::sync_folder)??;
                 }
             }
@@ -303,13 +305,13 @@ impl<'a> Applied<'a> {
             return Ok(());
         }
         match calls::remove_folder(target) {
-            // Its user put something in it.
+            // The user put something into it.
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT) => Ok(()),
             outcome => Ok(outcome?),
         }
     }
 
-    /// Whether the staging folder holds nothing for the step but what waited there.
+    /// Whether the staging folder holds only what was staged for the step.
     fn holds_only_ours(&self, step: &Step) -> bool {
         let is_free = |name: &str| matches!(look_if_there(place(&self.staging.folder, name)), Ok(None));
         match step.action {
@@ -322,10 +324,11 @@ impl<'a> Applied<'a> {
         }
     }
 
-    /// Puts the names of all folders that the steps changed on the medium.
+    /// Syncs the names in all folders that the steps changed.
     pub(in crate::os) fn sync(&mut self, steps: &[Step]) -> Result<(), Stop> {
         if self.links {
-            // Else a file could have its former name as well, and it would count as one that its user linked.
+            // Otherwise, after a loss of power, a file could still have its former name as well, and would count as
+            // one that the user linked.
             calls::sync_folder(&self.staging.folder).map_err(Stop::at_root)?;
         }
         let changed: BTreeSet<_> = steps.iter().map(|step| step.path.parent().unwrap_or_default()).collect();
@@ -334,7 +337,7 @@ impl<'a> Applied<'a> {
                 Ok(folder) => {
                     calls::sync_folder(folder).map_err(|error| Stop::io(&above, error))?;
                 }
-                // Removed by a later step, and perhaps a file now.
+                // The folder was removed by a later step, and its path may be a file now.
                 Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(Stop::io(&above, error)),
             }
@@ -347,7 +350,8 @@ fn between(step: &Step) -> String {
     format!("{}-between", step.name)
 }
 
-/// Whether the place of a step is gone, or leads elsewhere: that does not pass by itself, as other errors may.
+/// Whether an error says that the path of a step does not exist or leads elsewhere. Trying again does not help then,
+/// as it may with other errors.
 fn is_in_the_way(error: &io::Error) -> bool {
     let in_the_way = [None, Some(Errno::LOOP), Some(Errno::XDEV), Some(Errno::MLINK)];
     is_gone(error) || in_the_way.contains(&Errno::from_io_error(error))
@@ -361,7 +365,7 @@ fn is_empty(staging: &Staging, folder: &str) -> io::Result<bool> {
     Ok(staging.folder.open_dir_nofollow(folder)?.entries()?.next().is_none())
 }
 
-/// Whether two names are of one file: a move by link and unlink stopped in the middle.
+/// Whether two names are of one file, because a move by link and unlink was interrupted.
 fn is_one_file(one: Place<'_>, other: Place<'_>) -> io::Result<bool> {
     let (one, other) = (look_if_there(one)?, look_if_there(other)?);
     Ok(one.zip(other).is_some_and(|(one, other)| {
@@ -373,8 +377,8 @@ pub(in crate::os) fn is_folder(at: Place<'_>) -> bool {
     calls::look(at).is_ok_and(|found| found.kind == EntryKind::Directory)
 }
 
-/// How what is held differs from what was expected; `None`: not at all. Times and inode do not count, only
-/// content, permission bits, and that no other name has it.
+/// How what came out differs from what was expected; `None` if it does not. Only the content, the permission bits and
+/// the number of names count, not times and inode.
 pub(in crate::os) fn difference(expected: &Seen, held: &crate::os::disk::seen::Held) -> Option<ConflictKind> {
     if expected.kind != held.found.kind {
         return Some(ConflictKind::Replaced);

@@ -13,7 +13,7 @@ use crate::os::os_name;
 #[derive(Debug)]
 pub(in crate::os) struct Folders<'a> {
     root: &'a Dir,
-    /// The last one: the next is often the same, or in it.
+    /// The folder that was opened last. The next one is often the same, or inside it.
     last: Option<(WorkspacePath, Dir)>,
 }
 
@@ -38,18 +38,18 @@ impl<'a> Folders<'a> {
         }
     }
 
-    /// The place of a path, in the folder that holds it.
+    /// The place of a path: its name in the folder that holds it.
     pub(in crate::os) fn place<'b>(&'b mut self, path: &'b WorkspacePath) -> io::Result<Place<'b>> {
         let name: &OsStr = os_name(path.file_name().unwrap_or_default());
         Ok(Place { folder: self.open(&path.parent().unwrap_or_default())?, name })
     }
 
-    /// The same for a change: what is in the way is a conflict.
+    /// As [`place`](Self::place) for a change: an obstacle is a conflict.
     pub(in crate::os) fn target<'b>(&'b mut self, path: &'b WorkspacePath) -> Result<Place<'b>, Stop> {
         self.place(path).map_err(|error| Stop::above(path, &error))
     }
 
-    /// Forgets an open folder at or below a path that is taken away.
+    /// Closes the folder that was opened last, if it is at or below a path that is removed.
     pub(in crate::os) fn forget(&mut self, path: &WorkspacePath) {
         self.last.take_if(|(at, _)| at.starts_with(path));
     }

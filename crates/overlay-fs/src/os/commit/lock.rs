@@ -9,14 +9,14 @@ use rustix::io::Errno;
 use crate::TreeError;
 use crate::os::disk::file_lock::FileLock;
 
-/// How long a commit waits for another one to end: some seconds, where a commit takes milliseconds.
+/// How often a commit tries to get the lock: for some seconds, while a commit takes milliseconds.
 const ATTEMPTS: u32 = 2_500;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The right to commit to a workspace: one process, one thread at a time.
+/// The right to commit to a workspace, which one thread of one process has at a time.
 ///
-/// It is an advisory lock on the workspace folder itself, so it leaves no file, and the kernel releases it when
-/// the process dies.
+/// It is an advisory lock on the workspace folder itself, so it leaves no file behind, and the kernel releases it
+/// when the process dies.
 #[derive(Debug)]
 pub(in crate::os) struct CommitLock {
     _lock: FileLock,
@@ -42,14 +42,15 @@ impl CommitLock {
         Err(TreeError::failed(WorkspacePath::root(), message))
     }
 
-    /// `None`: another one has it, or nobody can. For what can as well be done later.
+    /// Takes the lock unless somebody has it, or it cannot be taken; for work that can be done later as well.
     pub(in crate::os) fn take_if_free(root: &Dir) -> Option<Self> {
         let folder = open(root).ok()?;
         Some(Self { _lock: FileLock::try_exclusive(folder).ok()?.ok()? })
     }
 }
 
-/// A lock belongs to one opening of the folder: two threads with clones of one handle would share it.
+/// Opens the folder again for the lock, because a lock belongs to one open file: two threads with clones of one
+/// handle would share it.
 fn open(root: &Dir) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(root, ".", flags, Mode::empty())

@@ -1,4 +1,4 @@
-//! One look at each path of a commit, for the comparison and for the plan.
+//! Looks up each path of a commit once, for both the comparison and the plan.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,8 +12,8 @@ use crate::os::disk::clock::Clock;
 use crate::os::{OsTree, metadata_of};
 use crate::{DirEntry, Metadata, Tree, TreeError};
 
-/// The tree as a commit compares it with what it rests on. What it looked at is noted: the plan need not look again, for what
-/// counts is what comes out of the workspace when it is applied.
+/// The tree as a commit compares it with the change set. It notes what it found, so that the plan need not look
+/// again: what counts is what comes out of the workspace when the plan is applied.
 pub(in crate::os) struct Looks<'a> {
     tree: &'a OsTree,
     noted: Mutex<Noted<'a>>,
@@ -24,7 +24,7 @@ struct Noted<'a> {
     found: FoundAt,
 }
 
-/// What was found, by its path.
+/// What was found at each path.
 pub(in crate::os) type FoundAt = HashMap<WorkspacePath, Found>;
 
 impl<'a> Looks<'a> {
@@ -37,7 +37,8 @@ impl<'a> Looks<'a> {
         self.noted.into_inner().unwrap_or_else(PoisonError::into_inner).found
     }
 
-    /// `None`: nothing is there, or what leads there is no plain folder; the tree itself says which.
+    /// What is at a path; `None` if nothing is, or what leads there is not a plain folder (the tree itself says
+    /// which).
     fn look_at(&self, path: &WorkspacePath) -> Option<Found> {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         let found = noted.folders.place(path).ok().and_then(|at| calls::look(at).ok())?;

@@ -4,7 +4,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use crate::{Change, ChangeKind, ChangeSet, EntryKind};
 
-/// Where the files and folders of a change set were before, if they moved: they keep what is theirs.
+/// Where moved files and folders of a change set were before, so that they keep their attributes.
 #[derive(Debug, Default)]
 pub(in crate::os) struct Origins<'a> {
     files: HashMap<&'a WorkspacePath, &'a Change>,
@@ -33,7 +33,7 @@ impl<'a> Origins<'a> {
             if let Some(gone) = files.get(from) {
                 origins.files.insert(&change.path, gone);
             }
-            // A folder moved if something in it did, and kept its name.
+            // A folder counts as moved if something in it moved and kept its name.
             let (mut from, mut to) = (from.clone(), change.path.clone());
             while from.file_name() == to.file_name()
                 && let (Some(from_above), Some(to_above)) = (from.parent(), to.parent())
@@ -47,12 +47,12 @@ impl<'a> Origins<'a> {
         origins
     }
 
-    /// The change that takes the content of this file away from where it was.
+    /// The change that removes the content of this file from its old place.
     pub(in crate::os) fn file(&self, path: &WorkspacePath) -> Option<&'a Change> {
         self.files.get(path).copied()
     }
 
-    /// Which folder this one was.
+    /// The former path of a folder.
     pub(in crate::os) fn folder(&self, path: &WorkspacePath) -> Option<&WorkspacePath> {
         self.folders.get(path)
     }

@@ -20,24 +20,24 @@ use crate::os::staging::Staging;
 use crate::os::staging::journal::{Action, Step};
 use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind};
 
-/// Turns changes into the steps that make them, with what goes in waiting in the staging folder as it will be in the
-/// workspace. The workspace is only looked at.
+/// Turns changes into the steps that make them, and gives what waits in the staging folder the attributes that it
+/// will have in the workspace. The workspace itself is only read.
 pub(in crate::os) struct Planner<'a> {
     folders: Folders<'a>,
     staging: &'a Staging,
     stage: Stage,
     steps: Vec<Step>,
     unsynced: Vec<String>,
-    /// Folders that are there, or are made by the steps.
+    /// Folders that exist, or are made by the steps.
     there: HashSet<WorkspacePath>,
-    /// The names in the staging folder of those that the steps make.
+    /// The folders that the steps make, with their names in the staging folder.
     made: HashMap<WorkspacePath, String>,
     origins: Origins<'a>,
-    /// What a folder gives to what is new in it: the last one.
+    /// What a folder gives to new files in it, for the folder that was asked about last.
     inherited: Option<(WorkspacePath, Inherited)>,
-    /// What was found in the workspace when it was compared with what the changes rest on.
+    /// What the comparison with the change set found in the workspace.
     found: &'a FoundAt,
-    /// The file system of the workspace's folder.
+    /// The device number of the workspace's file system.
     device: u64,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Planner<'a> {
         Self { folders, staging, stage, steps, unsynced, there, made, origins, inherited, found, device }
     }
 
-    /// The steps, in order, and the names in the staging folder of what holds, or is, something that is not on the medium.
+    /// The steps in order, and the names of those things in the staging folder that still have to be synced.
     pub(in crate::os) fn plan(
         mut self,
         changes: &'a ChangeSet,
@@ -146,7 +146,8 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Makes what waits for a change as it will be in the workspace, where it replaces what was found, or moves to.
+    /// Gives what waits for a change the attributes that it will have in the workspace, where it replaces what was
+    /// found or moves to.
     fn ready(
         &mut self,
         number: usize,
@@ -184,7 +185,7 @@ impl<'a> Planner<'a> {
         Ok(seen)
     }
 
-    /// What the folder above a path gives to what is new there.
+    /// What the folder above a path gives to new files.
     fn inherited(&mut self, path: &WorkspacePath) -> Result<Inherited, Stop> {
         let above = path.parent().unwrap_or_default();
         if let Some((_, inherited)) = self.inherited.as_ref().filter(|(at, _)| *at == above) {
@@ -216,10 +217,10 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Adds steps for the folders above a path that are not there.
+    /// Adds steps for missing folders above a path.
     fn make_folders_above(&mut self, path: &WorkspacePath) -> Result<(), Stop> {
         let mut missing = Vec::new();
-        // Something else than a folder; the change set may replace it by one further up.
+        // Something other than a folder, which the change set may replace further up.
         let mut obstacle = None;
         let mut above = path.parent();
         while let Some(folder) = above {
@@ -265,7 +266,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// What has to come out: what is there now, with the content on which the change rests.
+/// What must come out: what is there now, with the content that the change expects.
 fn expected(change: &Change, hashes: Hashes, found: &Found) -> Seen {
     let base = change.base.as_ref();
     let kind = base.map_or(found.kind, |base| base.kind);

@@ -1,4 +1,5 @@
-//! What waits in a staging folder is made as it will be in the workspace: as much of it as can be while its user still reads.
+//! Gives what waits in a staging folder the attributes that it will have in the workspace, as far as possible while
+//! the user still reads.
 
 use std::io;
 
@@ -24,28 +25,28 @@ use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, EntryKind};
 /// Whether what goes in is in the staging folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::os) enum Stage {
-    /// Nothing is there: it is still to be written.
+    /// It has to be written.
     Missing,
-    /// It was prepared: somebody may have changed it, and its times are those of the preparation.
+    /// It was prepared earlier: somebody may have changed it, and its times are those of the preparation.
     Waiting,
 }
 
-/// What a file that goes in is like, besides its content.
+/// From what a file that goes in gets its attributes.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::os) enum Like<'a> {
-    /// The file that it replaces, or that moves to its place: permission bits, owner and extended attributes are its, as
+    /// From the file that it replaces, or that moves to its place: permission bits, owner and extended attributes as
     /// they are now.
     Old(Old<'a>),
-    /// Any new one in its folder.
+    /// From its folder, like any new file.
     New(&'a Inherited),
 }
 
-/// A file of its user's.
+/// A file of the user.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::os) struct Old<'a> {
     pub(in crate::os) at: Place<'a>,
     pub(in crate::os) found: &'a Found,
-    /// What the change set rests on.
+    /// What the change set expects.
     pub(in crate::os) base: &'a Change,
 }
 
@@ -55,16 +56,16 @@ pub(in crate::os) struct Waits<'a> {
     pub(in crate::os) at: Place<'a>,
     pub(in crate::os) stage: Stage,
     pub(in crate::os) vouched: Option<&'a Vouched>,
-    /// The permission bits of a new program, if another process wrote it.
+    /// The permission bits of a new program, if another process wrote the file.
     pub(in crate::os) bits: Option<u32>,
 }
 
-/// How often, and so for how long, a file system's clock is waited for: two ticks of the slowest one.
+/// How often, and thereby how long, to wait for a file system's clock: two ticks of the slowest one.
 const ATTEMPTS: usize = 10;
 
 impl OsTree {
-    /// Gives the files that wait what those have whose places they take, and notes of each whose that is. What cannot be given
-    /// now, or might change without a sign, is left to the accept.
+    /// Gives the waiting files the attributes of the files that they replace, and notes which those were. What cannot
+    /// be given now, or might change without a trace, is left to the accept.
     pub(in crate::os) fn give_all(
         &self,
         staging: &mut Staging,
@@ -89,7 +90,7 @@ impl OsTree {
             if give(&file, &staged, Old { at: target, found: &found, base }, content, *executable).is_ok() {
                 staging.vouched[number].like = Some(Stamp::new(&found));
             } else {
-                // It has some of it, perhaps.
+                // It may have some of the attributes already.
                 calls::remove_file(at)?;
                 stage::write(at, content, *executable)?;
             }
@@ -98,7 +99,7 @@ impl OsTree {
     }
 }
 
-/// Gives a file the bits, owner and attributes of another one; whether it had others before.
+/// Gives a file the bits, owner and attributes of another one; returns whether it had others before.
 fn give(
     file: &OwnedFd,
     staged: &Found,
@@ -111,7 +112,7 @@ fn give(
     let mut mode = permission_bits(old.found, old.base, executable);
     if staged.owner != old.found.owner {
         if !keep_owner(file, old.found) {
-            // What the old group was given is not for another one.
+            // Permissions for the old group must not go to another one.
             mode = mode & !0o070 | (mode & 0o007) << 3;
         }
         is_touched = true;
@@ -123,9 +124,9 @@ fn give(
     Ok(is_touched)
 }
 
-/// Reads the files that wait, and notes of each that holds what it should by what the system says it will be known
-/// to be untouched. For this, the file system's clock must have gone on since the file was last changed: a change in the
-/// same tick would not show.
+/// Reads the waiting files, and notes for each with the right content what the system says of it, so that a later
+/// look shows whether it was touched. For this, the file system's clock must have gone on since the file was last
+/// changed, because a change in the same tick would not show.
 pub(in crate::os) fn vouch(staging: &mut Staging, hashes: &[Hashes]) -> io::Result<()> {
     let mut held = Vec::with_capacity(hashes.len());
     for (number, hashes) in hashes.iter().enumerate() {
@@ -144,10 +145,10 @@ pub(in crate::os) fn vouch(staging: &mut Staging, hashes: &[Hashes]) -> io::Resu
     Ok(())
 }
 
-/// The time by the file system's clock, later than that of a change if it gets there soon.
+/// The time by the file system's clock: later than `changed`, if it gets there soon.
 fn clock_after(staging: &Staging, changed: Time) -> io::Result<Time> {
     for _ in 0..ATTEMPTS {
-        // The second time it is exact, where the system counts finely only after somebody has looked.
+        // Some systems keep exact times only for a file that somebody has looked at, so the second time is exact.
         touch(staging, staging::OWNER)?;
         let clock = touch(staging, staging::OWNER)?.changed;
         if changed < clock {
@@ -158,8 +159,8 @@ fn clock_after(staging: &Staging, changed: Time) -> io::Result<Time> {
     Ok(touch(staging, staging::OWNER)?.changed)
 }
 
-/// Makes what goes in for a change as it will be in the workspace, and says what it is then, and whether the file is still to
-/// be put on the medium.
+/// Gives what goes in for a change the attributes that it will have in the workspace. Returns its state, and whether
+/// the file still has to be synced.
 pub(in crate::os) fn ready(
     waits: Waits<'_>,
     change: &Change,
@@ -223,7 +224,7 @@ fn ready_file(
         Stage::Missing => None,
     };
     if open.is_some() && vouched.is_some_and(|vouched| vouched.like.is_some()) {
-        // It has what its user's file had once; that of it which this one has no more must not stay.
+        // It has attributes that the user's file had once; those that the file has lost since must not stay.
         calls::remove_file(at).map_err(failed)?;
         (open, stage) = (None, Stage::Missing);
     }
@@ -256,7 +257,7 @@ fn ready_file(
     Ok((Seen::new(&now, hash), is_unsynced))
 }
 
-/// Opens the file that waits; an error where it does not hold what it should.
+/// Opens the waiting file; an error if it does not have the right content.
 fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Content) -> Result<(OwnedFd, Found), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
     let file = match calls::open(waits.at) {
@@ -274,7 +275,8 @@ fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Content) -> Result
     Ok((file, staged))
 }
 
-/// The same, if all but its time was made so before, and is still so. A file of its user's is at, or moves to, the place.
+/// The state of a waiting file that was given all attributes but its time earlier, and still has them, where a file
+/// of the user is at its place or moves to it.
 pub(in crate::os) fn as_prepared(
     waits: Waits<'_>,
     change: &Change,
@@ -287,14 +289,14 @@ pub(in crate::os) fn as_prepared(
         return Ok(None);
     }
     let Some(staged) = look_if_vouched(&waits, change)? else { return Ok(None) };
-    // A build that ran since the content was staged must see it as newer than what it built.
+    // A build that ran since the content was staged must see the file as newer than what it built.
     calls::set_modified_at(waits.at, time_of(change, content, base, found))
         .map_err(|error| Stop::io(&change.path, error))?;
     Ok(Some(Seen::new(&staged, hash)))
 }
 
-/// The time to be given to a file; `None`: now. Where only the bits change, it is that of the content. At another place a build
-/// must see it as new.
+/// The modification time to give to a file; `None` for now. If only the bits change, it keeps the time of its
+/// content. At another path a build must see it as new.
 fn time_of(change: &Change, content: &Content, base: &Change, found: &Found) -> Option<Time> {
     let is_same = base.base_content.as_ref() == Some(content) && base.path == change.path;
     is_same.then_some(found.modified)
@@ -310,7 +312,7 @@ fn look_if_vouched(waits: &Waits<'_>, change: &Change) -> Result<Option<Found>, 
     }
 }
 
-/// Whether a file that waits has all that a new one gets, but for its time.
+/// Whether a waiting file has everything that a new file gets, except its time.
 fn has_all_of_new(waits: &Waits<'_>, staged: &Found, executable: bool, inherited: &Inherited) -> bool {
     let is_other = |bits: u32| staged.mode != bits_wanted(executable) & bits;
     let was_like_another = waits.vouched.is_some_and(|vouched| vouched.like.is_some());

@@ -13,7 +13,7 @@ use crate::os::os_name;
 use crate::os::staging::Staging;
 use crate::{Change, ChangeKind, ChangeSet};
 
-/// Beyond so many files, syncing the whole file system once is cheaper than syncing each.
+/// With more files than this, syncing the whole file system once is cheaper than syncing each file.
 const SYNC_EACH: usize = 4;
 
 /// Writes the content of every change to the staging folder.
@@ -45,16 +45,16 @@ pub(in crate::os) fn written(changes: &ChangeSet) -> Vec<String> {
     numbered.filter(|(_, change)| is_written(change)).map(|(number, _)| number.to_string()).collect()
 }
 
-/// What a sync has put on the medium.
+/// What a sync wrote to the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::os) enum Synced {
-    /// What was asked for.
+    /// The files that were asked for.
     These,
     /// Everything on this file system.
     All,
 }
 
-/// Puts files and folders in the staging folder on the medium: what they hold, and their bits.
+/// Syncs files and folders in the staging folder: their content and their bits.
 pub(in crate::os) fn sync(staging: &Staging, names: &[String]) -> io::Result<Synced> {
     if SYNC_EACH < names.len() {
         match calls::sync_file_system(&staging.folder) {
@@ -68,7 +68,7 @@ pub(in crate::os) fn sync(staging: &Staging, names: &[String]) -> io::Result<Syn
     Ok(Synced::These)
 }
 
-/// An empty folder with the bits, owner and attributes of another one.
+/// Makes an empty folder with the bits, owner and attributes of another one.
 pub(in crate::os) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<()> {
     let old = calls::look(of)?;
     match calls::make_folder(at, 0o700) {
@@ -84,9 +84,9 @@ pub(in crate::os) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<
     Ok(calls::set_mode(&folder, old.mode)?)
 }
 
-/// A new folder, as if it were made where it will be.
+/// Makes a folder with what it would have if it were made at its final place.
 pub(in crate::os) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix::io::Result<Found> {
-    // A commit before this one may have got as far as that.
+    // An earlier attempt at this commit may have made it.
     calls::make_folder_if_missing(at, 0o777)?;
     let found = calls::look(at)?;
     if inherited.is_plain(&found) {
@@ -97,7 +97,7 @@ pub(in crate::os) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix:
     calls::look_at(&folder)
 }
 
-/// An empty folder with these bits, made where it is not there.
+/// Makes an empty folder with these bits, unless it exists.
 pub(in crate::os) fn folder(at: Place<'_>, mode: u32, is_there: bool) -> io::Result<()> {
     if !is_there {
         calls::make_folder(at, 0o700)?;
@@ -105,11 +105,11 @@ pub(in crate::os) fn folder(at: Place<'_>, mode: u32, is_there: bool) -> io::Res
     Ok(calls::set_mode(calls::open(at)?, mode)?)
 }
 
-/// For what is put back: a build must see it as newer than what it built meanwhile.
+/// Sets the time of what is put back to now, because a build must see it as newer than what it built meanwhile.
 pub(in crate::os) fn touch(staging: &Staging, name: &str) -> io::Result<Found> {
     let file = calls::open(place(&staging.folder, name))?;
     match calls::set_modified(&file, None) {
-        // It belongs to another user, who lets nobody else write it: then it comes back as it was.
+        // It belongs to another user who lets nobody else write it, so it keeps its time.
         Err(Errno::PERM | Errno::ACCESS) => {}
         outcome => outcome?,
     }

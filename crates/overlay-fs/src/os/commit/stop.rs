@@ -1,4 +1,4 @@
-//! Why a commit does not go on, and how that is told.
+//! Why a commit stops, and what is reported.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::os::disk::calls::Place;
 use crate::os::tree_error;
 use crate::{Conflict, ConflictKind, TreeError};
 
-/// Why a commit does not go on.
+/// Why a commit stops.
 #[derive(Debug)]
 pub(in crate::os) enum Stop {
     Conflict(Box<Conflict>),
@@ -25,7 +25,7 @@ impl Stop {
         Self::Error(TreeError::io(path.clone(), &error.into()))
     }
 
-    /// For what fails with no path of the workspace to blame.
+    /// An error that no path of the workspace caused.
     pub(in crate::os) fn at_root(error: impl Into<io::Error>) -> Self {
         Self::io(&WorkspacePath::root(), error)
     }
@@ -57,7 +57,7 @@ pub(in crate::os) fn tampered(path: &WorkspacePath, at: Place<'_>) -> Stop {
     Stop::Error(TreeError::failed(path.clone(), message))
 }
 
-/// What was done is still half done, and its journal in force.
+/// The steps could not be taken back: the commit is half done, and its journal stays in force.
 pub(in crate::os) fn not_taken_back(stop: Stop, error: &io::Error) -> Stop {
     let stop = stop.into_error();
     let message = format!(

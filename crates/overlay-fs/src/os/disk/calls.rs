@@ -1,4 +1,4 @@
-//! The system calls of a commit. Each does all or nothing, none follows a link, and none that moves ever overwrites.
+//! The system calls of a commit. Each does all or nothing, none follows a link, and a move never overwrites.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -26,23 +26,23 @@ pub(in crate::os) struct Place<'a> {
     pub(in crate::os) name: &'a OsStr,
 }
 
-/// What the system says of a name.
+/// What the system says about a name.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::os) struct Found {
     pub(in crate::os) kind: EntryKind,
     pub(in crate::os) inode: u64,
     pub(in crate::os) device: u64,
     pub(in crate::os) len: u64,
-    /// Permission bits, with those for set-user-id and the like.
+    /// Permission bits, including set-user-id and similar ones.
     pub(in crate::os) mode: u32,
     pub(in crate::os) owner: (u32, u32),
     pub(in crate::os) links: u64,
     pub(in crate::os) modified: Time,
-    /// The last change to content, bits, owner or names; nobody can set it.
+    /// The time of the last change to content, bits, owner or names. No program can set it.
     pub(in crate::os) changed: Time,
 }
 
-/// Notes what was done, for tests that ask for it.
+/// Records a call, if a test asks for that.
 macro_rules! done {
     ($done:expr) => {
         #[cfg(feature = "failpoints")]
@@ -56,31 +56,31 @@ fn before(_call: &'static str, _name: &OsStr) -> Result<()> {
     Ok(())
 }
 
-/// Everything but a file is opened without waiting for its other end.
+/// Flags for reading. Opening a FIFO or a device does not wait for another process.
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// What is at the place; a link is not followed.
+/// What is at the place. A link is not followed.
 pub(in crate::os) fn look(at: Place<'_>) -> Result<Found> {
     before("look", at.name)?;
     Ok(found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-/// What is at a path from outside the workspace, wherever links in it lead.
+/// What is at a path outside the workspace, with links followed.
 pub(in crate::os) fn look_through(path: &Path) -> Result<Found> {
     Ok(found(&rustix::fs::stat(path)?))
 }
 
-/// Whether this user may write the file at the place.
+/// Checks that this user may write the file at the place.
 pub(in crate::os) fn may_write(at: Place<'_>) -> Result<()> {
     before("look", at.name)?;
     rustix::fs::accessat(at.folder, at.name, Access::WRITE_OK, AtFlags::EACCESS)
 }
 
-/// What is open.
+/// What an open file is.
 pub(in crate::os) fn look_at(file: impl AsFd) -> Result<Found> {
     Ok(found(&rustix::fs::fstat(file)?))
 }
@@ -91,14 +91,14 @@ pub(in crate::os) fn open(at: Place<'_>) -> Result<OwnedFd> {
     rustix::fs::openat(at.folder, at.name, READ, Mode::empty())
 }
 
-/// Opens a file for both, where its names do not lead elsewhere.
+/// Opens a file for reading and writing, unless its name is a link.
 pub(in crate::os) fn open_to_write(at: Place<'_>) -> Result<OwnedFd> {
     before("open", at.name)?;
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::openat(at.folder, at.name, flags, Mode::empty())
 }
 
-/// Reads the start of an open file; `false`: it is shorter.
+/// Reads the start of an open file; `false` if the file is shorter.
 pub(in crate::os) fn read_start(file: impl AsFd, start: &mut [u8]) -> Result<bool> {
     loop {
         match rustix::io::pread(&file, &mut *start, 0) {
@@ -108,7 +108,7 @@ pub(in crate::os) fn read_start(file: impl AsFd, start: &mut [u8]) -> Result<boo
     }
 }
 
-/// The content of an open file, as far as `len` bytes and one more to show that there is more.
+/// Reads up to `len` bytes of an open file, and one more, which shows that there is more.
 pub(in crate::os) fn read(file: impl AsFd, len: u64) -> Result<Vec<u8>> {
     let mut content = vec![0; usize::try_from(len).map_err(|_| Errno::FBIG)?.saturating_add(1)];
     let mut filled = 0;
@@ -118,7 +118,7 @@ pub(in crate::os) fn read(file: impl AsFd, len: u64) -> Result<Vec<u8>> {
             Ok(count) => {
                 filled += count;
                 if filled + 1 == content.len() {
-                    // It was asked for that byte more, and there was none.
+                    // One byte more than the file's length was asked for, and did not come.
                     break;
                 }
             }
@@ -130,10 +130,10 @@ pub(in crate::os) fn read(file: impl AsFd, len: u64) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Small enough to stay in the processor's cache from the reading to the hashing.
+/// Small enough for the data to stay in the processor's cache between reading and hashing.
 const PART: u64 = 64 * 1024;
 
-/// The hash of the content of an open file, as far as `len` bytes and at least one more, if there is more.
+/// The hash of up to `len` bytes of an open file, and of at least one more if there is more.
 pub(in crate::os) fn hash(file: impl AsFd, len: u64) -> Result<ContentHash> {
     let part = usize::try_from(PART.min(len + 1)).map_err(|_| Errno::FBIG)?;
     let mut rest = u128::from(len) + 1;
@@ -149,20 +149,20 @@ pub(in crate::os) fn hash(file: impl AsFd, len: u64) -> Result<ContentHash> {
         };
         rest = rest.saturating_sub(count as u128);
         if rest == 1 && count < buffer.len() {
-            // It was asked for that byte more, and there was none.
+            // One byte more than the file's length was asked for, and did not come.
             rest = 0;
         }
         Ok(count)
     })
 }
 
-/// Where the link at the place points.
+/// The target of the link at the place.
 pub(in crate::os) fn read_link(at: Place<'_>) -> Result<Vec<u8>> {
     before("read link", at.name)?;
     Ok(rustix::fs::readlinkat(at.folder, at.name, Vec::new())?.into_bytes())
 }
 
-/// Makes a file where nothing is; its permission bits are `mode` without what the process's umask takes.
+/// Makes a file where nothing is. The process's umask applies to `mode`.
 pub(in crate::os) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd> {
     before("create", at.name)?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -174,9 +174,9 @@ pub(in crate::os) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<
     Ok(file)
 }
 
-/// Writes to the end of a file that this process made.
+/// Appends to a file that this process made.
 pub(in crate::os) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Result<()> {
-    // In two parts where a test may stop between them.
+    // Written in two parts if a test may stop in between.
     let half = if cfg!(feature = "failpoints") { content.len() / 2 } else { 0 };
     let (start, rest) = content.split_at(half);
     for part in [start, rest].into_iter().filter(|part| cfg!(feature = "failpoints") || !part.is_empty()) {
@@ -190,7 +190,7 @@ pub(in crate::os) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Res
     Ok(())
 }
 
-/// Writes the start of an open file anew. What it says is for processes that live, so no record of it is needed.
+/// Overwrites the start of an open file. Only living processes read it, so the power tests need no record of it.
 pub(in crate::os) fn overwrite(file: &OwnedFd, name: &OsStr, start: &[u8]) -> Result<()> {
     before("overwrite", name)?;
     loop {
@@ -236,7 +236,7 @@ pub(in crate::os) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// The same, where it is not there yet.
+/// As [`make_folder`], unless it exists.
 pub(in crate::os) fn make_folder_if_missing(at: Place<'_>, mode: u32) -> Result<()> {
     match make_folder(at, mode) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
@@ -259,7 +259,7 @@ pub(in crate::os) fn remove_file(at: Place<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same, where it is there.
+/// As [`remove_file`], if it exists.
 pub(in crate::os) fn remove_file_if_there(at: Place<'_>) -> Result<()> {
     match remove_file(at) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -274,7 +274,7 @@ pub(in crate::os) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// Sets the time of the last modification of an open file: `None` is now.
+/// Sets the modification time of an open file; `None` for now.
 pub(in crate::os) fn set_modified(file: impl AsFd, modified: Option<Time>) -> Result<()> {
     before("set time", OsStr::new(""))?;
     set_times(modified, |times| rustix::fs::futimens(&file, times))?;
@@ -285,7 +285,7 @@ pub(in crate::os) fn set_modified(file: impl AsFd, modified: Option<Time>) -> Re
     Ok(())
 }
 
-/// The same for what is at the place.
+/// As [`set_modified`] for what is at the place.
 pub(in crate::os) fn set_modified_at(at: Place<'_>, modified: Option<Time>) -> Result<()> {
     before("set time", at.name)?;
     let flags = AtFlags::SYMLINK_NOFOLLOW;
@@ -302,7 +302,7 @@ fn set_times(modified: Option<Time>, set: impl Fn(&Timestamps) -> Result<()>) ->
     let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let last_modification = modified.map_or(now, |(tv_sec, tv_nsec)| Timespec { tv_sec, tv_nsec });
     match set(&Timestamps { last_access, last_modification }) {
-        // Of a file that belongs to another user only all times can be set, to those who may write it.
+        // For a file of another user, those who may write it can only set all times to now.
         Err(Errno::PERM) if modified.is_none() => {
             set(&Timestamps { last_access: now, last_modification: now })
         }
@@ -310,7 +310,7 @@ fn set_times(modified: Option<Time>, set: impl Fn(&Timestamps) -> Result<()>) ->
     }
 }
 
-/// Puts an open file on the medium.
+/// Writes an open file to the medium.
 pub(in crate::os) fn sync(file: &OwnedFd, name: &OsStr) -> Result<()> {
     before("sync", name)?;
     rustix::fs::fsync(file)?;
@@ -318,12 +318,12 @@ pub(in crate::os) fn sync(file: &OwnedFd, name: &OsStr) -> Result<()> {
     Ok(())
 }
 
-/// Puts the names in a folder on the medium.
+/// Writes the names in a folder to the medium.
 pub(in crate::os) fn sync_folder(folder: &Dir) -> Result<()> {
     let folder = open_folder(folder)?;
     before("sync folder", OsStr::new(""))?;
     match rustix::fs::fsync(&folder) {
-        // Some file systems cannot sync a folder; what they promise is then all there is.
+        // Some file systems cannot sync a folder; then their own guarantees have to do.
         Err(Errno::INVAL | Errno::ROFS) => return Ok(()),
         outcome => outcome?,
     }
@@ -331,8 +331,7 @@ pub(in crate::os) fn sync_folder(folder: &Dir) -> Result<()> {
     Ok(())
 }
 
-/// Puts everything on the medium that was written to the file system of a folder; [`Errno::NOSYS`] where the system
-/// cannot.
+/// Writes everything to the medium that was written to a folder's file system; [`Errno::NOSYS`] if the system cannot.
 pub(in crate::os) fn sync_file_system(folder: &Dir) -> Result<()> {
     let folder = open_folder(folder)?;
     before("sync file system", OsStr::new(""))?;
@@ -350,22 +349,22 @@ pub(in crate::os) fn sync_file_system(folder: &Dir) -> Result<()> {
     }
 }
 
-/// A handle of a folder that can be synced, and whose names can be read: others only lead to it.
+/// Opens a folder so that it can be synced and its names read, which the handles that only lead to it do not permit.
 pub(in crate::os) fn open_folder(folder: &Dir) -> Result<OwnedFd> {
     before("open folder", OsStr::new(""))?;
     rustix::fs::openat(folder, ".", READ | OFlags::DIRECTORY, Mode::empty())
 }
 
-/// How something came to another place.
+/// How something was moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::os) enum Moved {
-    /// In one step.
+    /// By one rename.
     AtOnce,
-    /// It was there under both names for a moment, and may be so again after a loss of power.
+    /// By a hard link: for a moment it had both names, and may have them again after a loss of power.
     ByLink,
 }
 
-/// Moves to a place where nothing is; [`Errno::EXIST`] if something is there.
+/// Moves something to a place where nothing is; [`Errno::EXIST`] if something is there.
 pub(in crate::os) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<Moved> {
     let moved = before("move", to.name).and_then(|()| rename(from, to, RenameFlags::NOREPLACE));
     match moved {
@@ -374,10 +373,10 @@ pub(in crate::os) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<Move
     }
 }
 
-/// Exchanges what is at two places; [`Errno::NOENT`] if one is empty.
+/// Exchanges what is at two places; [`Errno::NOENT`] if nothing is at one of them.
 ///
-/// `between` is a free place in the folder of `staged`, for file systems that cannot exchange. There nothing is at
-/// the target for a moment; if its user makes something there, the old one stays in between.
+/// `between` is a free place in the folder of `staged`, for file systems that cannot exchange. There, nothing is at
+/// the target for a moment; if the user makes something there, the old file stays at `between`.
 pub(in crate::os) fn exchange(staged: Place<'_>, target: Place<'_>, between: Place<'_>) -> Result<Moved> {
     let exchanged =
         before("exchange", target.name).and_then(|()| rename(staged, target, RenameFlags::EXCHANGE));
@@ -393,7 +392,7 @@ pub(in crate::os) fn exchange(staged: Place<'_>, target: Place<'_>, between: Pla
     move_to_free(between, staged)
 }
 
-/// Renames in one folder, over what may be there.
+/// Renames within one folder, over what may be there.
 pub(in crate::os) fn rename_over(folder: &Dir, from: &str, to: &str) -> Result<()> {
     before("rename", OsStr::new(to))?;
     rustix::fs::renameat(folder, from, folder, to)?;
@@ -414,13 +413,14 @@ fn rename(from: Place<'_>, to: Place<'_>, flags: RenameFlags) -> Result<()> {
     Ok(())
 }
 
-/// Some file systems (network, FAT, FUSE) have plain renames only.
+/// Some file systems (network, FAT, FUSE) only have plain renames.
 fn is_missing_feature(error: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP].contains(&error)
 }
 
-/// A hard link fails where something is, so it is as good; folders, and systems without hard links, are looked
-/// at first: what its user makes there in between is replaced if it is a file.
+/// Moves without the kernel's help. A hard link fails if something is there, so it does as well. For folders, and on
+/// systems without hard links, the target is looked up first, and a file that the user makes there in between is
+/// replaced.
 fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<Moved> {
     if look(from)?.kind != EntryKind::Directory {
         before("link", to.name)?;

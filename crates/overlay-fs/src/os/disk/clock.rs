@@ -7,15 +7,15 @@ use super::calls::{self, Found};
 use crate::{EntryKind, Fingerprint};
 
 const SECOND: i64 = 1_000_000_000;
-/// How long two changes may show one time: a tick of the slowest kernel's clock.
+/// How long two changes may show the same time: a tick of the slowest kernel's clock.
 const TICK: i64 = SECOND / 100;
-/// The same where the file system keeps no parts of a second.
+/// The same for a file system that keeps no fractions of a second.
 const COARSE_TICK: i64 = 2 * SECOND;
 
-/// Tells how old a change was when somebody looked, where that can be told.
+/// Tells how old a change was at a look, if the file system permits that.
 #[derive(Debug)]
 pub(in crate::os) struct Clock {
-    /// The file system whose times of change are from this system's clock, if the workspace is on one.
+    /// The file system whose change times come from this system's clock, if the workspace is on one.
     device: Option<u64>,
 }
 
@@ -25,7 +25,7 @@ impl Clock {
         Ok(Self { device: is_from_our_clock(root)?.then_some(device) })
     }
 
-    /// Nanoseconds since the Unix epoch, as the kernel would write them at a file that changes now.
+    /// Nanoseconds since the Unix epoch, as the kernel would write them for a file that changes now.
     pub(in crate::os) fn now() -> i64 {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         let now = clock_gettime(ClockId::RealtimeCoarse);
@@ -34,29 +34,29 @@ impl Clock {
         now.tv_sec.saturating_mul(SECOND).saturating_add(now.tv_nsec)
     }
 
-    /// Whether every change of what was `found` shows that is made after a moment; the clock was read then, and the look came
-    /// after it.
+    /// Whether every change of what was `found` shows that is made after `moment`; the clock was read at that moment,
+    /// and the look came after it.
     pub(in crate::os) fn shows_changes_since(&self, moment: i64, found: &Found) -> bool {
         let (seconds, part) = found.changed;
         let changed = seconds.saturating_mul(SECOND).saturating_add(part);
         self.device == Some(found.device) && is_old(changed, moment)
     }
 
-    /// Notes how old what is there was, by a clock that was read before the look.
+    /// Notes whether what is there had changed just before the look, by a clock that was read before the look.
     pub(in crate::os) fn date(&self, seen: &mut Fingerprint, looked_at: i64) {
         let is_content = matches!(seen.kind, EntryKind::File | EntryKind::Symlink);
         seen.young = is_content && !(self.device == Some(seen.device) && is_old(seen.changed_ns, looked_at));
     }
 }
 
-/// Whether every change from a moment on shows a later time than this.
+/// Whether every change from `moment` on shows a later time than this.
 fn is_old(changed: i64, moment: i64) -> bool {
     let tick = if changed % SECOND == 0 { COARSE_TICK } else { TICK };
     changed.saturating_add(tick) <= moment
 }
 
-/// Whether this kernel writes the time of a change, and nobody can set it: not so over a network, where another clock
-/// counts, and where the file system has no such time (FAT) or a program answers for it (FUSE).
+/// Whether this kernel writes the change times. Not so over a network, where another machine's clock counts, and not
+/// if the file system has no such time (FAT) or a program answers for it (FUSE).
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn is_from_our_clock(root: &Dir) -> io::Result<bool> {
     const KNOWN: [u64; 11] = [

@@ -1,8 +1,8 @@
-//! A numbered fail point in front of every system call with which a commit, an undo or a sweep works. For tests of
-//! this crate and of its hosts; without the feature `failpoints` it is not there.
+//! A numbered fail point before every system call of a commit, an undo or a sweep, for tests of this crate and of its
+//! hosts. Without the feature `failpoints` there are none.
 //!
-//! What is armed counts for the thread that armed it. What a thread does can be recorded, too, for a test that asks what
-//! of it a loss of power would leave.
+//! A plan applies to the thread that armed it. What a thread does can also be recorded, for a test that asks what a
+//! loss of power would leave of it.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -15,11 +15,11 @@ pub use super::trace::{Done, Slot, record, recorded};
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Point<'a> {
-    /// Which one since the plan was armed, from 0.
+    /// How many points came before this one since the plan was armed.
     pub number: usize,
-    /// What it does: `exchange`, `sync`, …
+    /// The call: `exchange`, `sync`, …
     pub call: &'static str,
-    /// The name that it is about, without its folder.
+    /// The name that the call is about, without its folder.
     pub name: &'a [u8],
 }
 
@@ -28,9 +28,9 @@ pub struct Point<'a> {
 pub enum Then {
     /// The call is made.
     GoOn,
-    /// The process is killed, as by `SIGKILL`, before the call.
+    /// The process is killed before the call, as by `SIGKILL`.
     Die,
-    /// The call fails with this number of the system, and does nothing.
+    /// The call does nothing and fails with this error number.
     Fail(i32),
 }
 
@@ -45,12 +45,12 @@ pub fn arm(plan: impl FnMut(&Point<'_>) -> Then + 'static) {
     ARMED.set(Some((0, Box::new(plan))));
 }
 
-/// Takes the plan away; returns how many points were reached.
+/// Removes the plan; returns how many points were reached.
 pub fn disarm() -> usize {
     ARMED.take().map_or(0, |(reached, _)| reached)
 }
 
-/// A point of somebody else's, in the same count: that of a [`Participant`](crate::Participant), say.
+/// A point of other code, such as a [`Participant`](crate::Participant), in the same count.
 pub fn reach(call: &'static str, name: &str) -> std::io::Result<()> {
     Ok(before(call, OsStr::new(name))?)
 }
@@ -71,7 +71,7 @@ pub(in crate::os) fn before(call: &'static str, name: &OsStr) -> Result<(), Errn
 
 fn die() -> ! {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-    // The signal may arrive a moment later: nothing of the commit may happen in between.
+    // The signal may arrive a moment later, and nothing of the commit may happen in between.
     loop {
         std::hint::spin_loop();
     }

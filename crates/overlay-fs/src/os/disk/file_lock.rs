@@ -2,17 +2,17 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// An advisory lock on an open file or folder. It ends with this value, or with the process.
+/// An advisory lock on an open file or folder. It ends when this value is dropped, or with the process.
 #[derive(Debug)]
 pub(in crate::os) struct FileLock(OwnedFd);
 
 impl FileLock {
-    /// Nobody else has any; `Err` gives the file back: somebody else has one.
+    /// An exclusive lock; `Err` gives the file back if somebody else has a lock.
     pub(in crate::os) fn try_exclusive(file: OwnedFd) -> rustix::io::Result<Result<Self, OwnedFd>> {
         Self::try_take(file, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// Nobody else has an exclusive one; `Err` as above.
+    /// A shared lock; `Err` gives the file back if somebody else has an exclusive one.
     pub(in crate::os) fn try_shared(file: OwnedFd) -> rustix::io::Result<Result<Self, OwnedFd>> {
         Self::try_take(file, FlockOperation::NonBlockingLockShared)
     }
@@ -28,8 +28,8 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // To close the file is not enough, because a child that another thread has just forked shares it until it
-        // is another program. If this fails, that moment passes all the same.
+        // Closing the file is not enough, because a child that another thread has just forked shares it until it
+        // executes another program. If this fails, the child releases it shortly after.
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }

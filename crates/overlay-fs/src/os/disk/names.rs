@@ -10,11 +10,12 @@ use rustix::fs::RawDir;
 
 use super::calls;
 
-/// One call of the system fills it with the names of most folders.
+/// Large enough for the names of most folders to come with one system call.
 #[cfg(target_os = "linux")]
 const NAMES: usize = 16 * 1024;
 
-/// Every name in a folder that is open for reading, `.` and `..` too, and what the system says on the way that it is.
+/// Calls back for every name in a folder that is open for reading, including `.` and `..`, with its kind as far as
+/// the system tells.
 #[cfg(target_os = "linux")]
 pub(in crate::os) fn for_each_name(
     folder: impl AsFd,

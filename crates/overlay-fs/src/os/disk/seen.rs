@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::calls::{self, Found, Place, Time};
 use crate::{ContentHash, EntryKind};
 
-/// What something on disk was at one moment: enough to know it again, and to know whether it was edited.
+/// What something on disk was at one moment: enough to recognise it, and to see whether it was edited.
 ///
-/// The device is missing because its number may be another one after the next boot.
+/// The device number is missing, because it may be another one after the next boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::os) struct Seen {
@@ -18,9 +18,9 @@ pub(in crate::os) struct Seen {
     pub(in crate::os) len: u64,
     /// Permission bits.
     pub(in crate::os) mode: u32,
-    /// Of a file or link of which the hash is there it decides nothing.
+    /// The modification time. It does not decide if there is a hash.
     pub(in crate::os) modified: Time,
-    /// Of a file's content or a link's target.
+    /// The hash of a file's content or a link's target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::os) hash: Option<ContentHash>,
 }
@@ -40,8 +40,8 @@ impl Seen {
     }
 }
 
-/// What the system said of a file, in a folder of this process alone, when its content was read; of a folder, when its
-/// names were.
+/// What the system said about a file in this process's own folder when its content was read, or about a folder when
+/// its names were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::os) struct Stamp {
     device: u64,
@@ -57,8 +57,8 @@ impl Stamp {
         Self { device, inode, len, modified, changed }
     }
 
-    /// Whether a file is known by it to hold what was read. Who changes the content changes the last of the times as
-    /// well, and nobody can set that.
+    /// Whether it proves that a file still holds what was read. Whoever changes the content also changes the last of
+    /// the times, which no program can set.
     pub(in crate::os) fn vouches_for(&self, found: &Found) -> bool {
         *self == Self::new(found)
     }
@@ -68,9 +68,9 @@ impl Stamp {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::os) struct Vouched {
-    /// What the system said of the file when it held what it should.
+    /// What the system said about the file when its content was found to be right.
     pub(in crate::os) file: Option<Stamp>,
-    /// The file of its user whose bits, owner and attributes it was given, as that was then.
+    /// The file of the user whose bits, owner and attributes it was given, as that file was then.
     pub(in crate::os) like: Option<Stamp>,
 }
 
@@ -80,19 +80,19 @@ impl Vouched {
         self.file.is_some_and(|stamp| stamp.vouches_for(staged))
     }
 
-    /// Whether what it was given is what this file of its user's has.
+    /// Whether the attributes that it was given are those that this file of the user has now.
     pub(in crate::os) fn is_like(&self, old: &Found) -> bool {
         self.like.is_some_and(|stamp| stamp.vouches_for(old))
     }
 }
 
-/// What a place holds: what the system says of it, and the hash of its content.
+/// What the system says about a place, and the hash of its content.
 pub(in crate::os) struct Held {
     pub(in crate::os) found: Found,
     pub(in crate::os) hash: Option<ContentHash>,
 }
 
-/// Reads what is at a place. A link is not followed; of a file that grows while it is read the hash is another one.
+/// Reads what is at a place. A link is not followed. If a file grows while it is read, the hash differs.
 pub(in crate::os) fn hold(at: Place<'_>) -> rustix::io::Result<Held> {
     let found = calls::look(at)?;
     match found.kind {
@@ -102,7 +102,7 @@ pub(in crate::os) fn hold(at: Place<'_>) -> rustix::io::Result<Held> {
     }
 }
 
-/// The same where a file is expected: with one call less if it is one.
+/// As [`hold`], with one call less if a file is there.
 pub(in crate::os) fn hold_file(at: Place<'_>) -> rustix::io::Result<Held> {
     match calls::open(at) {
         Ok(file) => hold_open(&file),
@@ -116,7 +116,7 @@ fn hold_open(file: &OwnedFd) -> rustix::io::Result<Held> {
     Ok(Held { found, hash })
 }
 
-/// Whether something is there, and is `seen`.
+/// Whether something is there that is `seen`.
 pub(in crate::os) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
     match look_if_there(at)? {
         Some(found) => Ok(seen.is_some_and(|seen| seen.is(&found))),
@@ -124,8 +124,9 @@ pub(in crate::os) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<boo
     }
 }
 
-/// Whether what was put there is there and was not edited since. Its time does not decide where its content does: after
-/// a loss of power it may be that of the staging, and its user may have edited it in place and put the time back.
+/// Whether what was put there is there and was not edited since. If there is a hash, the modification time does not
+/// count: after a loss of power it may be that of the staging, and the user may have edited the file in place and set
+/// the time back.
 pub(in crate::os) fn is_ours(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
     let (Some(found), Some(seen)) = (look_if_there(at)?, seen) else { return Ok(false) };
     if seen.hash.is_none() {

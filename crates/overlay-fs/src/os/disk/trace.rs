@@ -1,4 +1,4 @@
-//! What a commit did to the disk, call by call: for tests that ask what of it would be left after a loss of power.
+//! A record of what a commit did to the disk, for tests that ask what a loss of power would leave of it.
 
 use std::cell::RefCell;
 
@@ -6,7 +6,7 @@ use rustix::io::Result;
 
 use super::calls::{Place, look_at};
 
-/// A name in a folder, which goes by the number of its inode.
+/// A name in a folder. The folder is identified by its inode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
     /// The folder.
@@ -15,7 +15,7 @@ pub struct Slot {
     pub name: Vec<u8>,
 }
 
-/// A system call that changed something, or put changes on the medium. It was made, and did not fail.
+/// A successful system call that changed something, or wrote changes to the medium.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields say what the call was given, and what the file is since")]
 #[non_exhaustive]
@@ -40,12 +40,12 @@ thread_local! {
     static TRACE: RefCell<Option<Vec<Done>>> = const { RefCell::new(None) };
 }
 
-/// From here on, what this thread does is recorded.
+/// Starts recording what this thread does.
 pub fn record() {
     TRACE.set(Some(Vec::new()));
 }
 
-/// What was done since [`record`]; recording ends.
+/// Ends recording, and returns what was done since [`record`].
 pub fn recorded() -> Vec<Done> {
     TRACE.take().unwrap_or_default()
 }

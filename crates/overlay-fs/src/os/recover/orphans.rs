@@ -20,9 +20,10 @@ use crate::os::staging::turn::TURN;
 use crate::os::staging::{Phase, Staging};
 
 impl OsTree {
-    /// Removes what is kept in a host's state folder for undos in workspaces that are gone: nothing is at their path any
-    /// more, or another folder. What was used after `unused_since`, a time since the Unix epoch, is left, and so is what may be the only copy of
-    /// something: whoever removed the workspace may have meant less than that.
+    /// Removes what a host's state folder keeps for undos in workspaces that do not exist any more: nothing is at
+    /// their path, or another folder. What was used after `unused_since` (a time since the Unix epoch) stays, and so
+    /// does what may be the only copy of something, because whoever removed the workspace may not have meant to
+    /// remove that.
     pub fn sweep_orphans(state: &Path, unused_since: Duration) -> Result<Vec<Swept>, TreeError> {
         sweep_homes(&state.join(STAGING), unused_since).map_err(|error| at_root(&error))
     }
@@ -38,12 +39,12 @@ fn sweep_homes(path: &Path, unused_since: Duration) -> io::Result<Vec<Swept>> {
         let name = entry?.file_name();
         let Some(key) = name.to_str() else { continue };
         let folder = match homes.open_dir_nofollow(key) {
-            // No home, or another sweep has removed it.
+            // It is not the folder of a workspace, or another sweep has removed it.
             Err(error) if is_no_folder(&error) => continue,
             folder => folder?,
         };
         if is_private(&folder)? && is_orphan(&folder, key)? {
-            // Nothing of its workspace is left to be reached.
+            // A rename from here can reach nothing, because the workspace is gone.
             let home = Home { folder: Arc::new(folder), path: Some(path.join(key)), reaches: false };
             sweep_home(&home, unused_since, &mut swept)?;
             remove_if_empty(&homes, &home, key)?;
@@ -53,7 +54,7 @@ fn sweep_homes(path: &Path, unused_since: Duration) -> io::Result<Vec<Swept>> {
     Ok(swept)
 }
 
-/// Whether the workspace of a home is surely gone. Without a note nobody knows.
+/// Whether the workspace of a folder is certainly gone. Without a note this cannot be known.
 fn is_orphan(home: &Dir, key: &str) -> io::Result<bool> {
     let noted = match home.read(NOTE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -61,7 +62,7 @@ fn is_orphan(home: &Dir, key: &str) -> io::Result<bool> {
     };
     match Dir::open_ambient_dir(Path::new(OsStr::from_bytes(&noted)), ambient_authority()) {
         Ok(root) => Ok(identity(&root)? != key),
-        // What may not be opened may still be there.
+        // A workspace that cannot be opened may still exist.
         Err(error) => Ok(is_no_folder(&error)),
     }
 }
@@ -70,7 +71,7 @@ fn sweep_home(home: &Home, unused_since: Duration, swept: &mut Vec<Swept>) -> io
     for name in home.names()? {
         let Some(staging) = Staging::open(home, &name)? else { continue };
         let outcome = match sweep_one(&staging, unused_since) {
-            // A name that no commit gives.
+            // It contains a name that no commit gives.
             Err(error) if error.kind() == io::ErrorKind::InvalidData => SweepOutcome::Foreign,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             outcome => outcome?,
@@ -101,7 +102,7 @@ fn sweep_one(staging: &Staging, unused_since: Duration) -> io::Result<SweepOutco
     })
 }
 
-/// A time before 1970 is as good as none: it is old.
+/// Whether a folder was not used since. A time before 1970 cannot be right and counts as old.
 fn is_unused_since(folder: &Dir, unused_since: Duration) -> io::Result<bool> {
     let (seconds, nanoseconds) = calls::look_at(folder)?.modified;
     let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());

@@ -7,33 +7,33 @@ pub struct Swept {
     pub outcome: SweepOutcome,
 }
 
-/// What a sweep does with a staging folder.
+/// What a sweep did with a staging folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SweepOutcome {
-    /// Nothing in it was needed: it is gone.
+    /// It held nothing that was needed, and was removed.
     Removed,
-    /// Its process lives: left alone.
+    /// Its process lives, so it was left alone.
     Alive,
-    /// Its process died in the middle of a commit: the workspace is as it was before, and the folder is gone.
+    /// Its process died in the middle of a commit. The workspace is as it was before, and the folder was removed.
     RolledBack,
-    /// Its process died when the files were in place, and what is committed with them was missing: that is done now, or had
-    /// been.
+    /// Its process died when the files were in place and the participant had not finished. It has finished now.
     Completed,
-    /// Its process died in the middle of an undo: the commit stands, and can be undone again.
+    /// Its process died in the middle of an undo. The commit is in force, and can be undone again.
     UndoRolledBack,
-    /// It holds what an accept replaced, to undo it.
+    /// It holds what an accept replaced, for an undo.
     Undoable,
     /// It holds what was prepared for an accept by any process.
     Waiting,
-    /// It holds what a rollback could not put back, or what was written to after it was replaced; it is left.
+    /// It holds what a rollback could not put back, or what was written to after it was replaced. It was left.
     Kept,
-    /// Its process died in the middle of a commit, and its journal is damaged: nothing is guessed, all is left.
+    /// Its process died in the middle of a commit, and its journal is damaged. Nothing is guessed, so everything was
+    /// left.
     Damaged,
-    /// Its workspace is gone, and it was not used for long: it is gone, too.
+    /// Its workspace does not exist any more, and it was not used for long. It was removed.
     Orphan,
-    /// Its workspace is gone; it was used not long ago, and is left.
+    /// Its workspace does not exist any more. It was used not long ago, and was left.
     YoungOrphan,
-    /// It is not private to this user, or not made by this crate: left alone.
+    /// It is not private to this user, or was not made by this crate. It was left alone.
     Foreign,
 }

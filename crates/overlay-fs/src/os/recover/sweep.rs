@@ -10,20 +10,20 @@ use crate::os::staging::{Phase, Staging};
 use crate::{ContentHash, TreeError};
 
 impl OsTree {
-    /// Ends what dead processes left half done in the workspace, removes what nobody needs any more, and says of every
-    /// staging folder what became of it.
+    /// Ends what dead processes left half done in the workspace, removes what nobody needs any more, and returns for
+    /// every staging folder what became of it.
     pub fn sweep(&self) -> Result<Vec<Swept>, TreeError> {
         self.sweep_but(None, None)
     }
 
-    /// The same; and of what was prepared for any process it leaves only what waits for a commit of these changes, by
-    /// their [digests](crate::ChangeSet::digest).
+    /// As [`sweep`](Self::sweep). Of what was prepared for any process it keeps only what waits for a commit of these
+    /// changes, by their [digests](crate::ChangeSet::digest).
     pub fn sweep_unwanted(&self, wanted: &[ContentHash]) -> Result<Vec<Swept>, TreeError> {
         self.sweep_but(None, Some(wanted))
     }
 
-    /// The same, but for the notes of undos, by which a caller that died knows that it was done: for the start of a
-    /// host, which may be about to ask again.
+    /// As [`sweep`](Self::sweep), but it keeps the notes about undos, by which a caller that died can learn that its
+    /// undo was done. Meant for the start of a host, which may be about to ask again.
     pub fn tidy(&self) -> Result<Vec<Swept>, TreeError> {
         self.sweep_but(Some(Phase::Undone), None)
     }
@@ -48,9 +48,9 @@ impl OsTree {
                     Err(error) => Err(error),
                 };
                 let outcome = match outcome {
-                    // A name that no commit gives.
+                    // It contains a name that no commit gives.
                     Err(error) if error.kind() == io::ErrorKind::InvalidData => SweepOutcome::Foreign,
-                    // Its process removed it at this moment.
+                    // Its process has just removed it.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     outcome => outcome.map_err(failed)?,
                 };
@@ -62,7 +62,7 @@ impl OsTree {
         for one in swept.iter_mut().filter(|one| one.outcome == SweepOutcome::Undoable) {
             one.outcome = match left.iter().find(|staging| staging.told == one.name) {
                 None => SweepOutcome::Removed,
-                // It was written to late.
+                // A program wrote to a replaced file in it.
                 Some(staging) if staging.phase().map_err(failed)? == Phase::Kept => SweepOutcome::Kept,
                 Some(_) => SweepOutcome::Undoable,
             };
@@ -71,7 +71,7 @@ impl OsTree {
         Ok(swept)
     }
 
-    /// What earlier calls found half done and ended; each is told once.
+    /// Interrupted commits that earlier calls found and ended. Each is told once.
     pub fn recovered(&self) -> Vec<Swept> {
         std::mem::take(&mut *self.notes())
     }
@@ -103,7 +103,8 @@ impl OsTree {
                 if staging.is_alive()? {
                     return Ok(SweepOutcome::Alive);
                 }
-                // Made or removed halfway by a process that died there is nothing in it; else it is not ours.
+                // An empty folder was left by a process that died while making or removing it; a folder with content
+                // is not ours.
                 if staging.owner()?.is_none() && !content.is_empty() {
                     return Ok(SweepOutcome::Foreign);
                 }
@@ -114,7 +115,7 @@ impl OsTree {
     }
 }
 
-/// Whether somebody may still commit what waits. Its maker may not have told anybody yet, and lives.
+/// Whether somebody may still commit what waits. A maker that lives may not have told anybody about it yet.
 fn is_wanted(staging: &Staging, wanted: Option<&[ContentHash]>) -> io::Result<bool> {
     let Some(wanted) = wanted else { return Ok(true) };
     Ok(staging.owner()?.and_then(|owner| owner.changes).is_some_and(|changes| wanted.contains(&changes)))

@@ -16,47 +16,47 @@ use crate::{
     TreeError, WorkspacePath,
 };
 
-/// How an undo ended, when nothing went wrong.
+/// How an undo ended, unless with an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UndoOutcome {
     /// The workspace is as it was before the accept.
     Undone {
-        /// Of which changes; see [`ChangeSet::digest`](crate::ChangeSet::digest).
+        /// The digest of the changes that were taken back; see [`ChangeSet::digest`](crate::ChangeSet::digest).
         changes: ContentHash,
-        /// What was put back, removed or restored.
+        /// The paths that were put back, removed or restored.
         paths: Vec<WorkspacePath>,
     },
-    /// Its user changed what was accepted. Nothing was changed.
+    /// The user changed what was accepted. Nothing was changed.
     Conflict(Vec<Conflict>),
-    /// There is no such accept (any more): never made here, or older than what is kept.
+    /// There is no such accept (any more): it was never made here, or is older than what is kept.
     NotKept,
 }
 
 impl OsTree {
-    /// Takes the commit of these changes back, as long as nothing of it has changed since.
+    /// Takes back the commit of these changes, unless something of it has changed since.
     ///
-    /// It is as safe as a commit: all or nothing, verified path by path, taken back by the next run if the process dies
-    /// in the middle. What was replaced comes back as the same inode with its attributes, but with the time of now, so
-    /// that builds see it. A folder that the commit made and that is not empty now stays.
+    /// It is as safe as a commit: all or nothing, verified path by path, taken back by the next run if the process
+    /// dies in the middle. What was replaced comes back as the same inode with its attributes, but with the current
+    /// time, so that builds notice it. A folder that the commit made stays if it is not empty.
     pub fn undo(&self, changes: &ChangeSet) -> Result<UndoOutcome, TreeError> {
         self.undo_with(changes, None)
     }
 
-    /// The same for a commit with [another participant](crate::Workspace::commit_with), which takes its part back as well: both
-    /// or neither.
+    /// As [`undo`](Self::undo) for a commit with [another participant](crate::Workspace::commit_with), which takes
+    /// its part back too: both or neither.
     pub fn undo_with(&self, changes: &ChangeSet, beside: Option<&str>) -> Result<UndoOutcome, TreeError> {
         let digest = changes.digest_with(beside);
         self.undo_found(|| self.find(digest))
     }
 
-    /// Takes the last commit to this workspace back that is not taken back yet; see [`undo`](Self::undo).
+    /// Takes back the last commit to this workspace that is not taken back yet; see [`undo`](Self::undo).
     pub fn undo_last(&self) -> Result<UndoOutcome, TreeError> {
         self.undo_found(|| self.last_committed())
     }
 
-    /// Which changes an [`undo_last`](Self::undo_last) would take back now, whether or not its user changed them since; see
-    /// [`ChangeSet::digest`](crate::ChangeSet::digest).
+    /// The digest ([`ChangeSet::digest`](crate::ChangeSet::digest)) of the changes that an
+    /// [`undo_last`](Self::undo_last) would take back now, whether or not the user changed the files since.
     pub fn last_undoable(&self) -> Result<Option<ContentHash>, TreeError> {
         let _lock = CommitLock::take(&self.root)?;
         self.recover()?;
@@ -103,7 +103,7 @@ impl OsTree {
             return Ok(UndoOutcome::NotKept);
         };
         if phase == Phase::Undone {
-            // The process died before its caller could note it.
+            // The process died before its caller could note the undo.
             return Ok(UndoOutcome::Undone { changes, paths });
         }
         if !is_whole(&staging, &journal.steps).map_err(|error| at_root(&error))? {
@@ -127,13 +127,13 @@ impl OsTree {
         }
     }
 
-    /// What is not as the commit left it.
+    /// The paths that are not as the commit left them.
     pub(in crate::os) fn changed_since(&self, steps: &[Step]) -> Result<Vec<Conflict>, Stop> {
         let mut folders = Folders::new(&self.root);
         let mut conflicts = Vec::new();
         let mut add = |path: &WorkspacePath, kind| conflicts.push(Conflict::new(path.clone(), kind));
         for step in steps {
-            // What is removed first and made anew at the same path has a later step that says more.
+            // A path that is removed first and made anew has a later step, which says more.
             let is_remade = || steps.iter().filter(|other| other.path == step.path).count() > 1;
             let target = match folders.target(&step.path) {
                 Ok(target) => target,
@@ -141,7 +141,7 @@ impl OsTree {
                     continue;
                 }
                 Err(Stop::Conflict(conflict)) => {
-                    // The folder above went with the commit.
+                    // The commit removed the folder above too.
                     if step.new.is_some() || conflict.kind != ConflictKind::Deleted {
                         add(&step.path, conflict.kind);
                     }
@@ -205,7 +205,7 @@ impl OsTree {
             {
                 return self.keep_commit(staging, &mut applied, &journal, conflicts);
             }
-            // The undo is through; what cannot be removed now is left to a sweep.
+            // The undo is done, so what cannot be removed now is left to a sweep.
             let _ = staging.remove_content();
             return Ok(Finish::Done);
         };
@@ -222,8 +222,8 @@ impl OsTree {
         Err(Stop::Error(not_put_back(staging, &kept)))
     }
 
-    /// The files are as before the commit: the other participant follows. After an error it is not known how far it got: the
-    /// next run asks it again.
+    /// Has the participant follow, now that the files are as before the commit. After an error it is not known how
+    /// far it got, so the next run asks it again.
     fn other_back(&self, staging: &Staging, other: Box<dyn Prepared>) -> Result<Finish, Stop> {
         let finish = other.commit().map_err(Stop::Error)?;
         if finish == Finish::Done {
@@ -232,7 +232,7 @@ impl OsTree {
         Ok(finish)
     }
 
-    /// The other participant refused to go back, so the files are put in place again.
+    /// Puts the files in place again, because the participant refused to go back.
     fn keep_commit(
         &self,
         staging: &Staging,
@@ -253,7 +253,7 @@ impl OsTree {
         }
     }
 
-    /// The step that takes a step back, if there is anything to take back. What goes in again must be what came out.
+    /// The step that takes a step back, if there is anything to take back. What it puts in must be what came out.
     fn reverse(&self, staging: &Staging, made: &Step) -> Result<Option<Step>, Stop> {
         let failed = |error: io::Error| Stop::io(&made.path, error);
         let (action, new) = match made.action {
@@ -265,7 +265,8 @@ impl OsTree {
                 let bits = made.old.as_ref().map_or(0o777, |old| old.mode);
                 match look_if_there(at).map_err(failed)? {
                     Some(found) if found.mode == bits => {}
-                    // An undo that was taken back used the copy, or one that failed made it halfway.
+                    // The copy is missing or half made: an undo that was taken back used it, or one that failed was
+                    // making it.
                     found => stage::folder(at, bits, found.is_some()).map_err(failed)?,
                 }
                 let found = look_if_there(at).map_err(failed)?;
@@ -274,7 +275,7 @@ impl OsTree {
             Action::MakeFolder => {
                 let waits = look_if_there(staging.at(&made.name)).map_err(failed)?;
                 if waits.is_some_and(|waits| made.new.as_ref().is_some_and(|new| new.is(&waits))) {
-                    // A folder was there already: it is its user's.
+                    // The folder existed before the commit, so it is the user's.
                     return Ok(None);
                 }
                 let mut folders = Folders::new(&self.root);
@@ -290,7 +291,7 @@ impl OsTree {
         };
         let mut old = made.new.clone();
         if let Some(old) = &mut old {
-            // It may have gone out and come back since, by a later accept and its undo.
+            // A later accept may have removed it, and its undo brought it back.
             let mut folders = Folders::new(&self.root);
             let target = folders.target(&made.path);
             if let Some(found) = target.ok().map(look_if_there).transpose().map_err(failed)?.flatten() {
@@ -300,7 +301,7 @@ impl OsTree {
         Ok(Some(Step { path: made.path.clone(), action, name: made.name.clone(), old, new }))
     }
 
-    /// What came out of the workspace, made ready to go in again.
+    /// Gets what came out of the workspace ready to go in again.
     fn kept(staging: &Staging, made: &Step) -> Result<Seen, Stop> {
         let at = staging.at(&made.name);
         let held = hold(at).map_err(|error| Stop::io(&made.path, error))?;
@@ -321,13 +322,14 @@ impl OsTree {
     }
 }
 
-/// Whether the commit put something else where a folder above was: then that says whether it is as it was left.
+/// Whether the commit replaced a folder above. Then that path shows whether everything is as it was left.
 fn is_below_put(step: &Step, steps: &[Step]) -> bool {
     let is_put = |other: &&Step| matches!(other.action, Action::Put | Action::Replace);
     steps.iter().filter(is_put).any(|other| other.path != step.path && step.path.starts_with(&other.path))
 }
 
-/// Whether everything is there that the steps took out. Of what was being removed when the power went some may be gone.
+/// Whether everything is there that the steps took out. It may be incomplete if the power failed while it was being
+/// removed.
 pub(in crate::os) fn is_whole(staging: &Staging, steps: &[Step]) -> io::Result<bool> {
     for step in steps.iter().filter(|step| matches!(step.action, Action::TakeAway | Action::Replace)) {
         if look_if_there(staging.at(&step.name))?.is_none() {

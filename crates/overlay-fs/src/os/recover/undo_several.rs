@@ -9,24 +9,25 @@ use crate::os::staging::{Phase, Staging};
 use crate::os::{OsTree, UndoOutcome};
 use crate::{Conflict, ContentHash, TreeError, WorkspacePath};
 
-/// How far several commits were taken back.
+/// How many commits were taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SeveralUndone {
-    /// So many of them, the last ones.
+    /// The number of commits, counted from the last one.
     pub commits: usize,
-    /// What was put back, removed or restored, by path.
+    /// The paths that were put back, removed or restored.
     pub paths: Vec<WorkspacePath>,
-    /// Why not all: what its user has changed since, or a commit that is not kept. Where this is found before the first one is
-    /// taken back, nothing is.
+    /// Why not all were: the user has changed something since, or a commit is not kept. If this is found before the
+    /// first one is taken back, none is.
     pub stopped: Option<UndoOutcome>,
 }
 
 impl OsTree {
-    /// Takes several commits back, the last of them first; `commits` are their [digests](crate::ChangeSet::digest_with), oldest first.
+    /// Takes back several commits, the last one first. `commits` are their [digests](crate::ChangeSet::digest_with),
+    /// oldest first.
     ///
-    /// All of them are looked at before the first is taken back: where its user has changed a file since, or one is not kept any more, nothing is
-    /// changed. Each is taken back as [`undo`](Self::undo) does it; only an edit, or an error, in the very moment of the undo can leave the older
-    /// ones made.
+    /// All of them are checked before the first one is taken back: if the user has changed a file since, or one is
+    /// not kept any more, nothing is changed. Each is taken back as [`undo`](Self::undo) does it. Only an edit, or an
+    /// error, in the very moment of the undo can leave the older ones in force.
     pub fn undo_several(&self, commits: &[ContentHash]) -> Result<SeveralUndone, TreeError> {
         let mut several = SeveralUndone::default();
         let mut conflicts = Vec::new();
@@ -35,7 +36,8 @@ impl OsTree {
             let Some((paths, changed)) = self.look_at(commits, place)? else {
                 return Ok(SeveralUndone { stopped: Some(UndoOutcome::NotKept), ..several });
             };
-            // What a later one of them changed is as this one left it once that is taken back.
+            // What a later one of these commits changed will be as this one left it, once the later one is taken
+            // back.
             conflicts.extend(changed.into_iter().filter(|conflict| !later.contains(&conflict.path)));
             later.extend(paths);
         }
@@ -69,7 +71,7 @@ impl OsTree {
         Ok(several)
     }
 
-    /// What a commit changed, and what of it is not as it left it; `None` where it is not kept.
+    /// What a commit changed, and what of it is not as the commit left it; `None` if it is not kept.
     #[expect(clippy::type_complexity, reason = "two lists of one commit")]
     fn look_at(
         &self,
@@ -90,7 +92,8 @@ impl OsTree {
         Ok(Some((journal.steps.into_iter().map(|step| step.path).collect(), changed)))
     }
 
-    /// The commit of these changes that is made and can be taken back: the last one, or the one before so many like it.
+    /// The commit of these changes that can be taken back: the last one, or the one before `later` others with the
+    /// same changes.
     fn find_nth(&self, changes: ContentHash, later: usize) -> io::Result<Option<(Staging, Phase)>> {
         let mut left = later;
         for (staging, phase) in self.ended()?.into_iter().rev() {

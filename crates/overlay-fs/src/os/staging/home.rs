@@ -16,40 +16,41 @@ use crate::os::disk::calls::{self, Found};
 use crate::os::disk::names::names_in;
 use crate::os::disk::seen::place;
 
-/// The folder, in a host's state folder, for the staging folders of all workspaces.
+/// The folder in a host's state folder that holds the staging folders of all workspaces.
 pub(in crate::os) const STAGING: &str = "staging";
 
-/// How the name of a staging folder begins; what follows is a random number.
+/// The prefix of a staging folder's name; a random number follows.
 pub(in crate::os) const PREFIX: &str = ".headstart-staging-";
 
-/// Beside the staging folders of a workspace in the host's state folder: where that workspace was last opened.
+/// A file beside the staging folders of a workspace in the host's state folder. It says where the workspace was last
+/// opened.
 pub(in crate::os) const NOTE: &str = "workspace";
-/// A note that is being written.
+/// That file while it is being written.
 pub(in crate::os) const NOTE_DRAFT: &str = "workspace-draft";
 
-/// Where the staging folders of one workspace are: in the host's state folder, as long as a rename reaches the workspace
-/// from there, else in the workspace's own folder, where no view shows them.
+/// Where the staging folders of one workspace are: in the host's state folder if a rename reaches the workspace from
+/// there, else in the workspace itself, where no view shows them.
 #[derive(Debug)]
 pub(in crate::os) struct Homes {
     root: Arc<Dir>,
     state: Option<PathBuf>,
-    /// Where the workspace was opened, if that is known, for a sweep after it is gone.
+    /// The path at which the workspace was opened, if it is known, for a sweep after the workspace is gone.
     opened_at: Option<PathBuf>,
-    /// Tells this workspace from others, wherever it is moved.
+    /// Tells this workspace from others, also after it was moved.
     pub(in crate::os) workspace: String,
-    /// The one in the state folder, as it was last found.
+    /// The folder in the state folder, as it was last found.
     found: Mutex<Option<Home>>,
-    /// Whether the names of the folders above those in the state folder are on the medium.
+    /// Whether the names of the folders above those in the state folder were synced.
     is_synced: AtomicBool,
 }
 
-/// One folder in which staging folders are.
+/// One folder that holds staging folders.
 #[derive(Debug, Clone)]
 pub(in crate::os) struct Home {
     pub(in crate::os) folder: Arc<Dir>,
-    /// Where it is; `None`: it is the workspace.
+    /// Its path; `None` if it is the workspace.
     pub(in crate::os) path: Option<PathBuf>,
-    /// Whether the kernel renames from here to the workspace.
+    /// Whether the kernel renames from here into the workspace.
     pub(in crate::os) reaches: bool,
 }
 
@@ -71,11 +72,11 @@ impl Homes {
         })
     }
 
-    /// Those that are there. A folder that is not private to this user is none of ours.
+    /// Those that exist. A folder that is not private to this user is left out.
     pub(in crate::os) fn existing(&self) -> io::Result<Vec<Home>> {
         let state = match &self.state {
             Some(state) => match self.in_state(state, false) {
-                // Not there, or something else that is none of ours.
+                // It does not exist, or is something else.
                 Err(error) if is_no_folder(&error) => None,
                 home => home?,
             },
@@ -95,7 +96,7 @@ impl Homes {
         home.filter(|home| home.reaches)
     }
 
-    /// The same, if it was made before.
+    /// As [`outside`](Self::outside), if it exists already.
     pub(in crate::os) fn outside_if_there(&self) -> io::Result<Option<Home>> {
         match &self.state {
             Some(state) => Ok(self.in_state(state, false)?.filter(|home| home.reaches)),
@@ -103,8 +104,8 @@ impl Homes {
         }
     }
 
-    /// Puts the names of the staging folders in a home on the medium, and what leads to the home. After a loss of power
-    /// a journal that nobody finds would help as little as none.
+    /// Syncs the names of the staging folders, and of the folders that lead to them. After a loss of power, a journal
+    /// that nobody finds is worth no more than none.
     pub(in crate::os) fn sync(&self, home: &Home) -> io::Result<()> {
         calls::sync_folder(&home.folder)?;
         let Some(state) = self.state.as_ref().filter(|_| home.path.is_some()) else { return Ok(()) };
@@ -114,7 +115,7 @@ impl Homes {
         let state = Dir::open_ambient_dir(state, ambient_authority())?;
         calls::sync_folder(&state.open_dir_nofollow(STAGING)?)?;
         calls::sync_folder(&state)?;
-        // The folder above is the host's, and may not be this process's to open.
+        // The folder above is the host's, and this process may not be permitted to open it.
         let _ = state.open_parent_dir(ambient_authority()).map(|above| calls::sync_folder(&above));
         self.is_synced.store(true, Ordering::Relaxed);
         Ok(())
@@ -124,7 +125,7 @@ impl Homes {
         Home { folder: self.root.clone(), path: None, reaches: true }
     }
 
-    /// `None`: not there, or not private.
+    /// Opens the folder in the host's state folder; `None` if it does not exist or is not private.
     fn in_state(&self, state: &Path, make: bool) -> io::Result<Option<Home>> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if found.as_ref().is_none_or(|home| !home.is_where_it_was()) {
@@ -148,7 +149,7 @@ impl Homes {
             }
         }
         if let Some(opened_at) = &self.opened_at {
-            // Without it a sweep leaves what is here, so this is no reason to refuse the work.
+            // Without the note a sweep leaves the staging folders alone, so this is no reason to refuse the work.
             let _ = note(&folder, opened_at);
         }
         let path = Some(state.join(STAGING).join(&self.workspace));
@@ -175,7 +176,7 @@ impl Home {
         })
     }
 
-    /// A staging folder as a person is told of it.
+    /// The name of a staging folder as people are told it.
     pub(in crate::os) fn told(&self, name: &str) -> String {
         match &self.path {
             Some(path) => path.join(name).display().to_string(),
@@ -184,7 +185,7 @@ impl Home {
     }
 }
 
-/// Whether a folder belongs to this user, and nobody else can look into it or write to it.
+/// Whether a folder belongs to this user, and nobody else can read or write it.
 pub(in crate::os) fn is_private(folder: &Dir) -> io::Result<bool> {
     Ok(is_private_folder(&calls::look_at(folder)?))
 }
@@ -195,7 +196,7 @@ fn is_private_folder(found: &Found) -> bool {
         && found.mode & 0o777 == 0o700
 }
 
-/// The host's state folder as a path of the workspace, if it is one. It need not be there yet.
+/// The host's state folder as a path of the workspace, if it is inside. It need not exist yet.
 pub(in crate::os) fn within(root: &Path, state: &Path) -> Option<WorkspacePath> {
     let state = std::path::absolute(state).ok()?;
     let mut missing = Vec::new();
@@ -220,7 +221,7 @@ pub(in crate::os) fn is_no_folder(error: &io::Error) -> bool {
         || Errno::from_io_error(error) == Some(Errno::LOOP)
 }
 
-/// Makes the host's folder where it is missing, and what is missing above it.
+/// Makes the host's folder and the folders above it, where they are missing.
 fn make_state(path: &Path) -> io::Result<()> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
         return Dir::create_ambient_dir_all(path, ambient_authority());
@@ -238,7 +239,7 @@ fn make_private(folder: &Dir, name: &str) -> io::Result<()> {
     Ok(calls::make_folder_if_missing(place(folder, name), 0o700)?)
 }
 
-/// Inode and, where the system has it, time of birth: no later folder has both.
+/// Inode and, if the system has it, time of birth, because no later folder has both.
 #[cfg(target_os = "linux")]
 pub(in crate::os) fn identity(root: &Dir) -> io::Result<String> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
@@ -256,7 +257,7 @@ pub(in crate::os) fn identity(root: &Dir) -> io::Result<String> {
     Ok(format!("{:x}", calls::look_at(root)?.inode))
 }
 
-/// Whether the kernel renames from one folder to the other: it does only within one mount of one file system.
+/// Whether the kernel renames from one folder to the other, which it does only within one mount of one file system.
 #[cfg(target_os = "linux")]
 fn reaches(from: &Dir, to: &Dir) -> io::Result<bool> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
@@ -266,7 +267,7 @@ fn reaches(from: &Dir, to: &Dir) -> io::Result<bool> {
     let mount = |folder| statx(folder, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
     match (mount(from), mount(to)) {
         (Ok(from), Ok(to)) => Ok(from.stx_mnt_id == to.stx_mnt_id),
-        // Too old a kernel to tell.
+        // The kernel is too old to tell.
         _ => Ok(false),
     }
 }
@@ -276,13 +277,13 @@ fn reaches(from: &Dir, to: &Dir) -> io::Result<bool> {
     Ok(calls::look_at(from)?.device == calls::look_at(to)?.device)
 }
 
-/// Whether a name is that of a staging folder: such names are in no listing and cannot be staged.
+/// Whether a name is that of a staging folder. Such names are in no listing and cannot be staged.
 pub(in crate::os) fn is_staging_name(name: &[u8]) -> bool {
     name.strip_prefix(PREFIX.as_bytes())
         .is_some_and(|rest| rest.len() == 32 && rest.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// Notes which workspace a home is for.
+/// Notes for which workspace a folder is.
 pub(in crate::os) fn note(home: &Dir, workspace: &Path) -> io::Result<()> {
     let path = workspace.as_os_str().as_bytes();
     if home.read(NOTE).is_ok_and(|noted| noted == path) {
@@ -290,7 +291,7 @@ pub(in crate::os) fn note(home: &Dir, workspace: &Path) -> io::Result<()> {
     }
     calls::remove_file_if_there(place(home, NOTE_DRAFT))?;
     let draft = calls::create(place(home, NOTE_DRAFT), 0o600, path)?;
-    // Half a path after a loss of power would be that of a workspace that is gone.
+    // After a loss of power, half a path would be that of a workspace that does not exist.
     calls::sync(&draft, OsStr::new(NOTE_DRAFT))?;
     Ok(calls::rename_over(home, NOTE_DRAFT, NOTE)?)
 }

@@ -3,12 +3,12 @@ use serde::{Deserialize, Serialize};
 use crate::os::disk::seen::Seen;
 use crate::{ContentHash, WorkspacePath};
 
-/// Raised when an older headstart would misread a journal.
+/// The format. It is raised when an older headstart would misread a journal.
 const FORMAT: u32 = 1;
-/// That of a journal with something beside the files, which an older headstart would forget.
+/// The format of a journal with a participant, which an older headstart would forget.
 const WITH_BESIDE: u32 = 2;
 
-/// What a commit, or an undo, is about to do, in order. It is on the medium before the first step.
+/// What a commit, or an undo, is about to do, in order. It is written to the medium before the first step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::os) struct Journal {
@@ -16,12 +16,12 @@ pub(in crate::os) struct Journal {
     /// The digest of the change set.
     #[serde(default)]
     pub(in crate::os) changes: Option<ContentHash>,
-    /// The identity of the folder that it is in: one that came with the project, in an archive or a repository, cannot
-    /// know it.
+    /// The identity of the folder that contains it. A journal that came with the project, in an archive or a
+    /// repository, cannot have the right one.
     #[serde(default)]
     folder: String,
     pub(in crate::os) steps: Vec<Step>,
-    /// What another participant commits with the files, in its words.
+    /// What the participant commits along with the files, in its own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::os) beside: Option<String>,
 }
@@ -32,9 +32,9 @@ pub(in crate::os) struct Journal {
 pub(in crate::os) struct Step {
     pub(in crate::os) path: WorkspacePath,
     pub(in crate::os) action: Action,
-    /// The name in the staging folder of what goes in or comes out.
+    /// The name, in the staging folder, of what goes in or comes out.
     pub(in crate::os) name: String,
-    /// What has to come out of the workspace.
+    /// What must come out of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::os) old: Option<Seen>,
     /// What goes in.
@@ -47,15 +47,16 @@ pub(in crate::os) struct Step {
 pub(in crate::os) enum Action {
     /// The file or link at the path moves to the staging folder.
     TakeAway,
-    /// The folder at the path, empty by now, is removed; a copy of it waits in the staging folder.
+    /// The folder at the path, which is empty by then, is removed. A copy of it waits in the staging folder.
     RemoveFolder,
-    /// The same for a folder that the commit made which is undone: if something is in it, it stays.
+    /// As [`RemoveFolder`](Self::RemoveFolder), for a folder that an undone commit had made: it stays if something is
+    /// in it.
     RemoveOwnFolder,
-    /// The folder in the staging folder moves to the path; if one is there, that is as good.
+    /// The folder in the staging folder moves to the path, unless there is one already.
     MakeFolder,
     /// What waits in the staging folder moves to the path, where nothing is.
     Put,
-    /// Both change places.
+    /// What waits and what is at the path are exchanged.
     Replace,
 }
 
@@ -64,7 +65,7 @@ impl Journal {
         Self { format: FORMAT, changes: Some(changes), folder, steps, beside: None }
     }
 
-    /// The same with what another participant noted.
+    /// The journal with what a participant noted.
     pub(in crate::os) fn with_beside(self, beside: Option<&str>) -> Self {
         let format = if beside.is_some() { WITH_BESIDE } else { self.format };
         Self { format, beside: beside.map(str::to_owned), ..self }
@@ -79,7 +80,7 @@ impl Journal {
         self.format == if self.beside.is_some() { WITH_BESIDE } else { FORMAT }
     }
 
-    /// As it is on the disk: JSON, and its hash in a line of its own.
+    /// The form on the disk: JSON, and its hash in a line of its own.
     pub(in crate::os) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec(self).expect("works because no map in it has odd keys");
         let hash = ContentHash::of(&bytes);
@@ -87,7 +88,7 @@ impl Journal {
         bytes
     }
 
-    /// `None`: not what was written, or from a newer headstart.
+    /// Reads a journal; `None` if it is not what was written, or from a newer headstart.
     pub(in crate::os) fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.strip_suffix(b"\n")?;
         let (body, hash) = bytes.split_at(bytes.iter().rposition(|byte| *byte == b'\n')?);

@@ -8,36 +8,38 @@ use crate::os::disk::calls::{self, Time};
 use crate::os::disk::clock::Clock;
 use crate::os::disk::seen::{Stamp, look_if_there, place};
 
-/// What this process has found out about the staging folders of a workspace, so that a commit need not open each to learn
-/// that nothing in it is half done: a phase is a name in the folder, and no name comes or goes without the folder's times.
+/// What this process knows of the staging folders of a workspace, so that a commit need not open each of them to
+/// learn that nothing in it is half done. A phase is a name in the folder, and no name comes or goes without changing
+/// the folder's times.
 ///
-/// Only what was older than a tick of the file system's clock when it was looked at is here: a change in the same tick would not
-/// show.
+/// A folder is only remembered if its last change was older than a tick of the file system's clock when it was looked
+/// at, because another change in the same tick would not show.
 #[derive(Debug, Default)]
 pub(in crate::os) struct Known {
-    /// Of each home: what it was when its names were read, and they.
+    /// For each place with staging folders, its stamp when its names were read, and the names.
     homes: BTreeMap<IsState, (Stamp, Vec<String>)>,
-    /// Of each folder in which nothing is half done: what it was then, and how far its commit got.
+    /// For each folder in which nothing is half done, its stamp at that time, and how far its commit got.
     ended: BTreeMap<(IsState, String), (Stamp, Reached)>,
-    /// When the last commit was made that is kept, if nothing was half done when this tree's last turn ended.
+    /// The time of the last commit that is kept, if nothing was half done when this tree last released the commit
+    /// lock.
     pub(in crate::os) last: Option<Time>,
 }
 
-/// Which of the two homes it is: the one in the state folder, or the workspace.
+/// Whether the staging folders are those in the state folder, and not those in the workspace.
 type IsState = bool;
 
 /// How far the commit of a staging folder got.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::os) struct Reached {
     pub(in crate::os) phase: Phase,
-    /// When its journal was written, if there is one.
+    /// The time of its journal, if there is one.
     pub(in crate::os) journal: Option<Time>,
-    /// How many bytes it holds that could be undone.
+    /// The number of bytes that it holds for an undo.
     pub(in crate::os) bytes: u64,
 }
 
 impl Known {
-    /// Whether there is no staging folder in a home.
+    /// Whether there is no staging folder.
     pub(in crate::os) fn has_none(&mut self, home: &Home, clock: &Clock) -> io::Result<bool> {
         Ok(self.names(home, clock)?.is_empty())
     }
@@ -59,8 +61,8 @@ impl Known {
 }
 
 impl OsTree {
-    /// Every staging folder's name, and how far its commit got; to be called with the commit lock. Those in which something
-    /// may be half done are given, too.
+    /// The name of every staging folder, and how far its commit got, including those in which something may be half
+    /// done. The caller must have the commit lock.
     pub(in crate::os) fn reached(
         &self,
         homes: &[Home],
@@ -105,7 +107,7 @@ impl OsTree {
 
     fn bytes_of(&self, staging: &Staging) -> u64 {
         let known = self.undoable().get(&staging.name).copied();
-        // A name that no commit gives: a sweep tells of it, and leaves it.
+        // It contains a name that no commit gives. A sweep reports it and leaves it.
         known.unwrap_or_else(|| staging.size().unwrap_or_default())
     }
 }

@@ -2,29 +2,29 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// A process, told apart from a later one with the same number: for what is noted of it and read by another one.
+/// A process, distinguishable from a later one with the same number. One process notes it, another reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     pid: i32,
-    /// When it started, in the kernel's ticks since boot; empty where the system does not tell.
+    /// When it started, in the kernel's ticks since boot; empty if the system does not tell.
     start: String,
-    /// The boot it belongs to; empty where the system does not tell.
+    /// The boot in which it ran; empty if the system does not tell.
     boot: String,
 }
 
 impl Process {
-    /// One that runs now, by its number.
+    /// The process that has this number now.
     pub fn with_id(pid: u32) -> Self {
         let pid = i32::try_from(pid).unwrap_or_default();
         Self { pid, start: start_of(pid).unwrap_or_default(), boot: boot() }
     }
 
-    /// This one. Asked of the system once: it is two files to read, a noticeable part of an accept.
+    /// This process. The system is asked once, because that means reading two files, a noticeable part of an accept.
     pub fn current() -> Self {
         static CURRENT: Mutex<Option<Process>> = Mutex::new(None);
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
-        // A process that was forked has the memory of another one.
+        // A forked process has a copy of its parent's memory, and another number.
         if current.as_ref().is_none_or(|known| known.pid != pid) {
             *current = Some(Self { pid, start: start_of(pid).unwrap_or_default(), boot: boot() });
         }
@@ -47,10 +47,10 @@ impl Process {
 #[expect(clippy::disallowed_methods, reason = "whether a process lives can only be asked of the system")]
 fn start_of(pid: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name in parentheses, and may hold anything; the start is the 22nd.
+    // The second field is the program's name in parentheses, which may contain anything; the start is the 22nd field.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
-    // A zombie has ended: its parent has only not looked yet.
+    // A zombie has ended, and only waits for its parent to notice.
     if fields.next()? == "Z" {
         return Some(String::new());
     }

@@ -1,4 +1,4 @@
-//! Whose turn it was last: a process that had the last one knows all that was done here.
+//! Who had the commit lock last: a process that had it knows everything that was done here.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,13 +12,14 @@ use crate::os::OsTree;
 use crate::os::disk::calls::{self, Found};
 use crate::os::disk::seen::{look_if_there, place};
 
-/// A file beside the staging folders of a workspace. Whoever may be about to commit or undo writes there what nobody else writes.
+/// A file beside the staging folders of a workspace. Every process that takes the commit lock writes a random token
+/// into it.
 pub(in crate::os) const TURN: &str = "turn";
 
-/// Random: that of no other turn.
+/// Random, so that no other process writes the same.
 type Token = [u8; 16];
 
-/// The last turn that this tree had.
+/// The token that this tree wrote last, and its file.
 #[derive(Debug)]
 pub(in crate::os) struct Turn {
     file: OwnedFd,
@@ -28,9 +29,10 @@ pub(in crate::os) struct Turn {
 }
 
 impl OsTree {
-    /// Takes a turn, and says whether the last one was this tree's, too. To be called with the commit lock.
+    /// Writes a new token, and returns whether the last one was this tree's too. The caller must have the commit
+    /// lock.
     ///
-    /// It tells only those that live: after a loss of power there are none, so it is never synced.
+    /// Only living processes use it, and after a loss of power there are none, so it is never synced.
     pub(in crate::os) fn take_turn(&self, home: &Home) -> io::Result<bool> {
         let mut last = self.turn();
         let there = look_if_there(place(&home.folder, TURN))?;
@@ -41,7 +43,7 @@ impl OsTree {
                 (turn, Some(token))
             }
             None => match Turn::open(home, there) {
-                // From here nobody can commit.
+                // The file system is read-only, so nobody can commit from here.
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::ROFS) => return Ok(false),
                 opened => (opened?, None),
             },

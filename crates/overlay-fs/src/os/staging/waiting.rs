@@ -1,4 +1,4 @@
-//! What one process prepared, and another one commits.
+//! Staging folders that one process prepared and another one commits.
 
 use std::io;
 
@@ -9,14 +9,15 @@ use crate::os::disk::calls::{self, Time};
 use crate::os::disk::file_lock::FileLock;
 
 impl Staging {
-    /// Leaves it for whoever commits its changes: from here on it is nobody's, and stays when its process ends.
+    /// Leaves the folder for whichever process commits its changes. From here on it belongs to nobody, and stays when
+    /// its process ends.
     pub(in crate::os) fn wait(mut self, sync: bool) -> io::Result<()> {
         self.mark(Phase::Waiting, &serde_json::to_vec(&self.vouched)?, Time::default(), sync)?;
         self.release();
         Ok(())
     }
 
-    /// Takes over what waits; `None`: somebody else did, or removes it.
+    /// Takes over a folder that waits; `None` if somebody else did, or is removing it.
     fn adopt(mut self) -> io::Result<Option<Self>> {
         let owner = calls::open(self.at(OWNER))?;
         let Ok(owner) = FileLock::try_exclusive(owner)? else { return Ok(None) };
@@ -25,7 +26,7 @@ impl Staging {
         }
         self.hold(owner);
         let Ok(vouched) = serde_json::from_slice(&self.content_of(Phase::Waiting.journal())?) else {
-            // What it was given may be what its user has taken away since.
+            // The file may have attributes that the user has removed from theirs since.
             self.remove(false)?;
             return Ok(None);
         };
@@ -35,7 +36,7 @@ impl Staging {
         Ok(Some(self))
     }
 
-    /// What this process's umask leaves of the permission bits of a new file.
+    /// The permission bits that this process's umask leaves of those of a new file.
     fn bits_of_new(&self) -> io::Result<u32> {
         let file = calls::create(self.at(Phase::Idle.journal()), 0o777, b"")?;
         let found = calls::look_at(&file)?;
@@ -45,11 +46,11 @@ impl Staging {
 }
 
 impl OsTree {
-    /// What another process prepared for these changes, as this one's own. It is a help and no more: whatever is wrong with
-    /// it, there is none.
+    /// Takes over what another process prepared for these changes. It only saves time: if anything is wrong with it,
+    /// it counts as absent.
     pub(in crate::os) fn adopt(&self, changes: ContentHash) -> Option<Staging> {
         let home = self.homes.outside_if_there().ok()??;
-        // What is kept for undos is none that waits.
+        // A folder that is kept for an undo does not wait for a commit.
         let is_kept = |name: &String| self.undoable().contains_key(name);
         for name in home.names().ok()?.into_iter().filter(|name| !is_kept(name)) {
             let Ok(Some(staging)) = Staging::open(&home, &name) else { continue };
