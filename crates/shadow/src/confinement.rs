@@ -1,9 +1,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The first argument of a process that becomes a confined command.
+/// The first argument of a process that is to become a confined command.
 pub(crate) const CONFINED: &str = "__confined";
-/// Whether files are closed, among the arguments; any other word is none, and refused.
+/// The argument that says that files are closed. Any other word in its place is refused.
 const CLOSED: &str = "closed";
 const OPEN: &str = "open";
 
@@ -12,18 +12,23 @@ pub const NOT_CONFINED: u8 = 125;
 /// What is printed in its place, before the reason.
 pub(crate) const NOT_CONFINED_MARK: &str = "headstart cannot confine a command here, and did not run it: ";
 
-/// How a command is kept to reading on the real files of a workspace: the second wall, for what a proof that it only reads may have missed.
+/// Restricts a command to reading the real files of a workspace. It is a second barrier, for whatever a proof that
+/// the command only reads may have missed.
 ///
-/// The command is a process of the host's program, which calls `confined_entry` before anything else, puts the kernel's restrictions on itself
-/// (Landlock and a filter of calls) and becomes the command. The command and all that it starts
+/// The command starts as a process of the host's program, which calls `confined_entry` before anything else,
+/// restricts itself through the kernel (Landlock and a filter of system calls) and becomes the command. The command
+/// and everything that it starts
 ///
-/// * write nothing but in [`scratch`](Self::scratch) and to `/dev/null`, and change no file's mode, owner, times, attributes or flags;
-/// * run no program of the workspace;
-/// * read nothing but the workspace without the files that the host closes, the folders of the system and those on `PATH`;
-/// * open no TCP connection (Linux 6.7) and send no signal to a process outside (Linux 6.12);
-/// * have 8 GiB of address space and 256 MiB for one file each, and leave no core.
+/// * can write only in [`scratch`](Self::scratch) and to `/dev/null`, and change no file's mode, owner, times,
+///   attributes or flags;
+/// * can run no program of the workspace;
+/// * can read only the workspace without the files that the host closes, the folders of the system and those on
+///   `PATH`;
+/// * can open no TCP connection (Linux 6.7) and send no signal to a process outside (Linux 6.12);
+/// * have 8 GiB of address space each and 256 MiB for one file, and leave no core dump.
 ///
-/// A command that writes needs a [view](crate::View). Where the kernel has no Landlock (Linux 5.13), the command does not run.
+/// A command that writes needs a [view](crate::View). If the kernel has no Landlock (Linux 5.13), the command does
+/// not run.
 ///
 /// ```standalone_crate
 /// # #[cfg(all(feature = "os", target_os = "linux"))]
@@ -63,19 +68,21 @@ pub(crate) const NOT_CONFINED_MARK: &str = "headstart cannot confine a command h
 pub struct Confinement {
     /// The workspace, an absolute path without links.
     pub workspace: PathBuf,
-    /// The only folder in which something can be written; nothing in it can be executed. The caller makes and removes it.
+    /// The only folder in which the command can write; it can execute nothing in it. The caller makes and removes it.
     pub scratch: PathBuf,
-    /// Whether the files that the host names to `confined_entry` are closed; else all of the workspace can be read.
+    /// Whether the files that the host names to `confined_entry` are closed; otherwise the whole workspace can be
+    /// read.
     pub closes: bool,
 }
 
 impl Confinement {
-    /// In this workspace, with what the host closes.
+    /// A confinement to this workspace, with the files closed that the host closes.
     pub fn new(workspace: impl Into<PathBuf>, scratch: impl Into<PathBuf>) -> Self {
         Self { workspace: workspace.into(), scratch: scratch.into(), closes: true }
     }
 
-    /// The arguments with which the host's program becomes this command. `program` is an absolute path, or is looked for on `PATH`.
+    /// The arguments with which the host's program becomes this command. `program` is an absolute path, or is
+    /// searched for on `PATH`.
     pub fn arguments(
         &self,
         program: impl Into<OsString>,
@@ -89,8 +96,8 @@ impl Confinement {
         all
     }
 
-    /// Variables that the command needs besides those that the host gives it: they stand for the home folder, which it cannot read, and
-    /// git gives up where it may not look for the user's configuration.
+    /// Variables that the command needs besides those that the host gives it. They replace the home folder, which it
+    /// cannot read: git fails if it may not look for the user's configuration.
     pub fn environment(&self) -> [(OsString, OsString); 3] {
         let named = |name: &str, value: &Path| (OsString::from(name), value.into());
         [
@@ -100,14 +107,15 @@ impl Confinement {
         ]
     }
 
-    /// Why the command did not run, from its exit code and what it wrote to standard error; `None`: it did.
+    /// Why the command did not run, from its exit code and its standard error; `None` if it did run.
     pub fn refusal(exit_code: Option<i32>, said: &str) -> Option<&str> {
         let reason = said.strip_prefix(NOT_CONFINED_MARK)?;
         (exit_code == Some(NOT_CONFINED.into())).then(|| reason.trim())
     }
 }
 
-/// What `confined_entry` was told: the confinement, the program and its arguments. `None`: they are not of this version.
+/// The confinement, the program and its arguments, as they were given to `confined_entry`; `None` if they are not of
+/// this version.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
 pub(crate) fn told(
     mut arguments: impl Iterator<Item = OsString>,

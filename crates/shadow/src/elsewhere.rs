@@ -1,4 +1,5 @@
-//! On systems without Linux's namespaces there are no views: what a host compiles against, and nothing that could be called.
+//! Stands in for views on systems without Linux's namespaces: hosts compile against it, and nothing in it can be
+//! started.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -35,7 +36,7 @@ pub fn entry(_arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
     None
 }
 
-/// Says that a command cannot be confined, if the arguments are those of one; then it was not run.
+/// Reports that a command cannot be confined, and does not run it, if the arguments are those of one.
 pub fn confined_entry(
     arguments: impl IntoIterator<Item = OsString>,
     _closes: impl Fn(&WorkspacePath) -> bool,
@@ -47,15 +48,15 @@ pub fn confined_entry(
     Some(ExitCode::from(NOT_CONFINED))
 }
 
-/// There is no view that could start too early.
+/// Does nothing: no view can start too early where there are none.
 pub fn wait_for_later_times() {}
 
-/// Nothing can be confined.
+/// Always `false`.
 pub fn can_confine() -> bool {
     false
 }
 
-/// There is no view that could keep build output anywhere.
+/// None, because no view could keep build output.
 pub fn build_folders(_workspace: &Path, _more: &[WorkspacePath]) -> Vec<WorkspacePath> {
     Vec::new()
 }
@@ -65,7 +66,7 @@ pub fn remove_folder(path: &Path) -> std::io::Result<()> {
     std::fs::remove_dir_all(path)
 }
 
-/// Says that there is none.
+/// Reports that there are no views.
 pub fn support(_options: &Options) -> Support {
     Support::None { why: why().to_string() }
 }
@@ -76,7 +77,7 @@ impl Prepared {
         Err(why())
     }
 
-    /// The first of them.
+    /// The process ID of its first process.
     pub fn process(&self) -> u32 {
         match *self {}
     }
@@ -100,7 +101,7 @@ impl View {
         Err(why())
     }
 
-    /// How its workspace is kept apart from the one on disk.
+    /// How the view's workspace is kept apart from the one on disk.
     pub fn tier(&self) -> crate::Tier {
         match *self {}
     }
@@ -110,7 +111,7 @@ impl View {
         match *self {}
     }
 
-    /// The first of its processes.
+    /// The process ID of its first process.
     pub fn process(&self) -> u32 {
         match *self {}
     }
@@ -125,7 +126,7 @@ impl View {
         match *self {}
     }
 
-    /// What ends this view from elsewhere.
+    /// A handle that ends this view from elsewhere.
     pub fn ender(&self) -> Result<Ender, ShadowError> {
         match *self {}
     }
@@ -145,12 +146,12 @@ impl View {
         match *self {}
     }
 
-    /// Gives paths a later time.
+    /// Gives paths a later modification time.
     pub fn renew(&mut self, _built: i64, _changed: &[WorkspacePath]) -> Result<(), ShadowError> {
         match *self {}
     }
 
-    /// Takes paths out of the view.
+    /// Hides paths from the view.
     pub fn hide(&mut self, _paths: &[WorkspacePath]) -> Result<(), ShadowError> {
         match *self {}
     }

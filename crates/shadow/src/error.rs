@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use headstart_overlay_fs::{SystemError, TreeError};
 use headstart_workspace_path::WorkspacePath;
 
-/// A call of the system that a view needs and that was refused.
+/// A system call that a view needs and that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The call, as its manual page names it.
+    /// The name of the call, as in its manual page.
     pub call: String,
-    /// What it was about: a path, a file system, an option; may be empty.
+    /// The path, file system or option that the call was about; may be empty.
     pub about: String,
     /// The system's words.
     pub message: String,
@@ -27,33 +27,34 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Why there is no view, or why it did not do what it was asked for.
+/// Why there is no view, or why a view could not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShadowError {
     /// The system does not let this user make a view.
     #[error("this system gives no view: {0}")]
     Refused(Refusal),
-    /// The workspace lies where no view of it can be made.
+    /// No view can be made of a workspace in this place.
     #[error("there is no view of {}: {reason}", path.display())]
     Workspace {
         /// The workspace.
         path: PathBuf,
-        /// What is in the way, and what to do.
+        /// Why not, and what to do.
         reason: String,
     },
-    /// The view has ended: a time limit, a kill, or its owner ended it. Start another.
+    /// The view has ended: a time limit, a signal, or its owner ended it. Start another one.
     #[error("the view has ended; start another")]
     Ended,
-    /// The view was ended because its program built more than there is room for on the disk ([`BuildRoom::bytes`](crate::BuildRoom::bytes)).
+    /// The view was ended because its program wrote more build output than it may keep on the disk
+    /// ([`BuildRoom::bytes`](crate::BuildRoom::bytes)).
     #[error("the view was ended, because too much build output was on the disk; start another")]
     Disk,
-    /// The command could not be started: the program is not there, the folder is not.
+    /// The command could not be started, because its program or its folder does not exist, for example.
     #[error("the command cannot be started: {message}")]
     Command {
         /// The system's words.
         message: String,
-        /// What the system answered, where it was the system.
+        /// What the system answered, if it was the system.
         source: Option<SystemError>,
     },
     /// A path could not be shown in the view.
@@ -63,28 +64,28 @@ pub enum ShadowError {
         path: WorkspacePath,
         /// The system's words.
         message: String,
-        /// What the system answered, where it was the system.
+        /// What the system answered, if it was the system.
         source: Option<SystemError>,
     },
-    /// What a command left cannot be staged, and so nothing is.
+    /// What a command left cannot be staged, so nothing of it is.
     #[error("{path} cannot be staged: {reason}")]
     Read {
         /// The path.
         path: WorkspacePath,
         /// What is wrong with it.
         reason: String,
-        /// What the system answered, where it was the system.
+        /// What the system answered, if it was the system.
         source: Option<SystemError>,
     },
-    /// The tree that the view lies over could not be read, or the quota is exceeded.
+    /// The tree below the view could not be read, or the quota is exceeded.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// The processes of the view said something that makes no sense, or nothing in time.
+    /// The processes of the view sent something unexpected, or nothing in time.
     #[error("the view answers wrongly: {message}")]
     Protocol {
         /// What was expected.
         message: String,
-        /// What the system answered, where it was the system.
+        /// What the system answered, if it was the system.
         source: Option<SystemError>,
     },
 }
@@ -96,27 +97,27 @@ impl ShadowError {
         Self::Command { message: error.to_string(), source: Some(error.into()) }
     }
 
-    /// The system did not show the path.
+    /// The system did not let the path be shown.
     pub(crate) fn show(path: &WorkspacePath, error: &io::Error) -> Self {
         Self::Show { path: path.clone(), message: error.to_string(), source: Some(error.into()) }
     }
 
-    /// The system did not read what a command left.
+    /// The system did not let what a command left be read.
     pub(crate) fn read(path: &WorkspacePath, error: &io::Error) -> Self {
         Self::Read { path: path.clone(), reason: error.to_string(), source: Some(error.into()) }
     }
 
-    /// What a command left can be read, and not staged.
+    /// What a command left can be read but not staged.
     pub(crate) fn unstaged(path: &WorkspacePath, reason: impl Into<String>) -> Self {
         Self::Read { path: path.clone(), reason: reason.into(), source: None }
     }
 
-    /// The system did not carry what the view was told or said.
+    /// The system did not transmit a message to or from the view.
     pub(crate) fn unheard(error: &io::Error) -> Self {
         Self::Protocol { message: error.to_string(), source: Some(error.into()) }
     }
 
-    /// The view said what makes no sense.
+    /// The view sent something unexpected.
     pub(crate) fn protocol(message: impl Into<String>) -> Self {
         Self::Protocol { message: message.into(), source: None }
     }

@@ -1,11 +1,11 @@
-//! The folders that a view treats in their own way, each list in one table.
+//! Tables of folders that a view treats specially.
 
 /// A folder below the home folder in which a tool keeps what it needs to work without a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolFolder {
     /// Relative to the home folder.
     pub path: &'static str,
-    /// Files in it that hold a secret, relative to the folder: a view does not show them.
+    /// Files in it that hold a secret, relative to the folder. A view does not show them.
     pub masked: &'static [&'static str],
 }
 
@@ -13,9 +13,9 @@ const fn open(path: &'static str) -> ToolFolder {
     ToolFolder { path, masked: &[] }
 }
 
-/// Folders of the home that a view shows, copy-on-write; what is written there is forgotten.
+/// Folders of the home that a view shows copy-on-write. What is written there is discarded with the view.
 ///
-/// `.cache` and `.config` are not shown as a whole, for browsers and mail programs keep what they know of their user there.
+/// `.cache` and `.config` are not shown as a whole, because browsers and mail programs keep their user's data there.
 pub const TOOL_FOLDERS: [ToolFolder; 37] = [
     ToolFolder { path: ".cargo", masked: &["credentials", "credentials.toml"] },
     open(".rustup"),
@@ -61,13 +61,14 @@ pub const TOOL_FOLDERS: [ToolFolder; 37] = [
 pub struct BuildFolder {
     /// Its name.
     pub name: &'static str,
-    /// Files of which one has to be beside it, for the name alone says too little; empty where it says enough. A `CACHEDIR.TAG` in the folder does, too.
+    /// Files of which one has to be beside the folder, because its name alone says too little; empty if the name is
+    /// enough. A `CACHEDIR.TAG` in the folder counts too.
     pub beside: &'static [&'static str],
     /// Whether it is looked for at any depth, and not only at depth one and two.
     pub is_deep: bool,
-    /// Whether people give this name to folders of their own as well.
+    /// Whether people also give this name to folders of their own.
     pub is_common: bool,
-    /// Whether it is worth a place on a disk: tools write much to it, and seldom remove it as a whole.
+    /// Whether it is worth keeping on a disk: tools write much to it, and rarely remove it as a whole.
     pub is_large: bool,
 }
 
@@ -87,8 +88,8 @@ const fn common(name: &'static str, beside: &'static [&'static str]) -> BuildFol
     BuildFolder { beside, is_common: true, ..sure(name) }
 }
 
-/// Folders of build output, by their names: what is written there is no part of a change set where git tracks nothing in them, also if it
-/// does not ignore them.
+/// Folders of build output, by their names. What is written there does not become part of a change set if git tracks
+/// nothing in them, even if git does not ignore them.
 pub const BUILD_FOLDERS: [BuildFolder; 25] = [
     large(BuildFolder { beside: &["Cargo.toml", "pom.xml", "build.sbt"], ..sure("target") }),
     large(deep("node_modules")),
@@ -135,11 +136,11 @@ pub const BUILD_FOLDERS: [BuildFolder; 25] = [
 pub(crate) const SYSTEM_FOLDERS: [&str; 11] =
     ["/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/sbin", "/sys", "/usr"];
 
-/// Empty folders in which a command may write; what it wrote there is forgotten.
+/// Empty folders in which a command may write. What it writes there is discarded.
 pub(crate) const EMPTY_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 
-/// Files and folders of the system that only root may read, or that say what no command needs to know. Where they are there, a view
-/// shows an empty file or folder.
+/// Files and folders of the system that only root may read, or whose content no command needs. If they exist, a view
+/// shows an empty file or folder in their place.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
 pub(crate) const MASKED: [&str; 27] = [
     "/etc/shadow",
@@ -171,8 +172,8 @@ pub(crate) const MASKED: [&str; 27] = [
     "/proc/scsi",
 ];
 
-/// Parts of paths by which a folder is one in which tools keep what they can make again, or write on every run. In a whole folder of tools
-/// only programs are more than that: `~/.cargo/bin`, `~/go/bin`.
+/// Parts of paths that mark a folder in which tools keep what they can make again, or write on every run. In a folder
+/// that belongs to a tool as a whole, only its programs count as more than that: `~/.cargo/bin`, `~/go/bin`.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
 const CACHES: [&str; 27] = [
     "/.cache/",
@@ -204,7 +205,7 @@ const CACHES: [&str; 27] = [
     "/.java/",
 ];
 
-/// Whether a path outside the workspace is one that tools write without anybody expecting to find it.
+/// Whether a path outside the workspace is one to which tools write without anybody expecting to find it.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
 pub(crate) fn is_cache(path: &std::path::Path) -> bool {
     let text = format!("{}/", path.to_string_lossy());

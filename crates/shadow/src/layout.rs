@@ -1,4 +1,4 @@
-//! Which folder of the machine stands where in a view's root, decided before anything is mounted.
+//! Decides which folder of the machine is shown where in a view's root, before anything is mounted.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::folders::{EMPTY_FOLDERS, SYSTEM_FOLDERS, TOOL_FOLDERS};
 use crate::{Options, ShadowError, Tier};
 
-/// One place in a view's root.
+/// One entry of a view's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The absolute path in the view; on the machine as well, but for a workspace that is shown elsewhere.
+    /// The absolute path in the view. It is the path on the machine too, except for a workspace that is shown
+    /// elsewhere.
     pub at: PathBuf,
     /// What is there.
     pub shown: Shown,
@@ -22,27 +23,27 @@ pub enum Shown {
     ReadOnly,
     /// A symbolic link with this target.
     Link(PathBuf),
-    /// An empty folder; what is written in it is forgotten.
+    /// An empty folder. What is written in it is discarded.
     Empty,
-    /// The machine's folder, copy-on-write; what is written in it is forgotten.
+    /// The machine's folder, copy-on-write. What is written in it is discarded.
     Tool {
         /// Files in it that are not shown.
         masked: Vec<PathBuf>,
     },
-    /// The machine's folder or file, as it is: what is written in it stays.
+    /// The machine's own folder or file: what is written in it stays.
     Shared,
-    /// A copy of the machine's file; what is written to it is forgotten.
+    /// A copy of the machine's file. What is written to it is discarded.
     Copy,
-    /// The workspace, copy-on-write; what is written in it is read back.
+    /// The workspace, copy-on-write. What is written in it is read back.
     Workspace {
         /// Where it is on the machine.
         folder: PathBuf,
     },
-    /// A folder of the workspace, copy-on-write, over finished layers; what is written in it is kept on a disk.
+    /// A folder of the workspace, copy-on-write over finished layers. What is written in it is kept on a disk.
     Build {
-        /// Where it is kept.
+        /// The folder on the disk in which it is kept.
         room: PathBuf,
-        /// The layers, the topmost first; the machine's own folder, where there is one, is below them.
+        /// The layers, the topmost first. The machine's own folder, if it exists, lies below them.
         below: Vec<PathBuf>,
     },
 }
@@ -60,16 +61,17 @@ pub enum Standing {
     Link(PathBuf),
 }
 
-/// Folders that a view makes by itself: no workspace can be in them.
+/// Folders that a view makes by itself, so no workspace can be in them.
 const MADE: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// The places of a view, each after the one it is in. `look` says what the machine has at a path, links not followed.
+/// The places of a view, each behind the one that contains it. `look` says what the machine has at a path, without
+/// following links.
 pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec<Place>, ShadowError> {
     let workspace = options.shown_at.as_deref().unwrap_or(&options.workspace);
     check_workspace(workspace, options.home.as_deref())?;
     let mut places = BTreeMap::new();
     let tool_place = |path: PathBuf, masked: &[&str]| {
-        // Without an overlay a mount hides the file, and a link has none.
+        // Without an overlay the file is hidden by a mount over it, which cannot be done to a link.
         let leads_on = |masked: &&str| matches!(look(&path.join(masked)), Standing::Link(_));
         let is_shown = !(options.tier.copies() && masked.iter().any(leads_on));
         let masked = masked.iter().map(PathBuf::from).collect();
@@ -85,7 +87,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
     for path in EMPTY_FOLDERS.map(Path::new) {
         places.insert(path.to_owned(), Shown::Empty);
     }
-    // A home at the root of the disk is that of a user who has none.
+    // A home folder of `/` is that of a user who has none.
     let home = options.home.as_deref().filter(|home| is_plain(home) && *home != Path::new("/"));
     if let Some(home) = home {
         places.insert(home.to_owned(), Shown::Empty);
@@ -119,7 +121,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         let is_in_home = home.is_some_and(|home| path.starts_with(home) && path != home);
         let is_there = match look(path) {
             Standing::Folder => true,
-            // It is mounted over what is shown of it there.
+            // A file is mounted over what a shared folder shows of it.
             Standing::File => places
                 .iter()
                 .any(|(place, shown)| matches!(shown, Shown::Tool { .. }) && path.starts_with(place)),
@@ -142,13 +144,13 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         }
     }
     places.insert(workspace.to_owned(), Shown::Workspace { folder: options.workspace.clone() });
-    // A clone is on the disk as a whole.
+    // A clone is on the disk as a whole, so its build output needs no room of its own.
     let build = options.build.iter().filter(|_| options.tier != Tier::Clone);
     for (room, layer) in build.flat_map(crate::BuildRoom::rooms) {
         let Some(path) = layer.path.as_str().filter(|_| !layer.path.is_root()) else { continue };
         let on_disk = options.workspace.join(path);
         let mut above = on_disk.ancestors().skip(1).take_while(|above| *above != options.workspace);
-        // A link on the way to it would lead elsewhere.
+        // A link on the way to it would lead to another folder.
         if above.all(|above| look(above) == Standing::Folder) && !matches!(look(&on_disk), Standing::Link(_))
         {
             let below = if options.tier.copies() { Vec::new() } else { layer.below.clone() };
@@ -158,7 +160,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
     Ok(places.into_iter().map(|(at, shown)| Place { at, shown }).collect())
 }
 
-/// The files that are masked in a folder of tools of this name, wherever it is.
+/// The files that are masked in a folder with the name of a tool's folder, wherever it is.
 fn tool_named_like(path: &Path) -> Option<&'static [&'static str]> {
     let name = path.file_name()?.to_str()?;
     let plain = |tool: &str| tool.trim_start_matches('.') == name.trim_start_matches('.');
@@ -186,7 +188,7 @@ fn check_workspace(workspace: &Path, home: Option<&Path>) -> Result<(), ShadowEr
     Ok(())
 }
 
-/// Whether a path is absolute and names each folder on the way.
+/// Whether a path is absolute and has neither `.` nor `..` in it.
 fn is_plain(path: &Path) -> bool {
     use std::path::Component;
     path.has_root() && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
@@ -265,7 +267,8 @@ mod tests {
     #[test]
     fn a_folder_of_programs_opens_nothing_else() {
         let before = shown(&options("/home/ada/p"));
-        // Those that hold the home or the workspace, those that are shown already, those that are not there or not plain.
+        // None of these may be shared: they hold the home or the workspace, are shown already, do not exist or are
+        // not plain paths.
         for path in [
             "/",
             "/home",
@@ -320,7 +323,7 @@ mod tests {
         assert!(shown(&with).contains(&("/home/ada/.cargo/index.db".to_owned(), "the machine's".to_owned())));
         let with = Options { shared: vec!["/home/ada/.cargo/bin".into()], ..options("/home/ada/p") };
         assert!(shown(&with).contains(&("/home/ada/.cargo/bin".to_owned(), "the machine's".to_owned())));
-        // A workspace in it would be written as it is.
+        // A workspace inside it would be written directly.
         let within = Options { shared: vec!["/home/ada/go".into()], ..options("/home/ada/go/src/p") };
         assert_eq!(shown(&within), shown(&options("/home/ada/go/src/p")));
         for path in ["/etc/passwd", "/home/ada/p/a", "/home/ada/.ssh/id", "/home/ada/../bob/.x"] {

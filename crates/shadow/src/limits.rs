@@ -6,25 +6,29 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// Bytes that may be written, in memory. Beyond them a write fails with `ENOSPC`.
     pub bytes: u64,
-    /// Files, folders and links that may be written. Beyond them, `ENOSPC`.
+    /// Files, folders and links that may be written. Beyond them a write fails with `ENOSPC`.
     pub files: u64,
-    /// Processes and threads at the same time. Beyond them a fork fails with `EAGAIN`, or the command is ended, whichever comes first; as uid 0
-    /// on kernels before 6.15, which bound it for no namespace, only the latter.
+    /// Processes and threads at the same time. Beyond them a fork fails with `EAGAIN`, or the command is ended,
+    /// whichever comes first. As uid 0 on kernels before 6.15, which have no such limit for a namespace, only the
+    /// latter.
     pub processes: u64,
-    /// Resident bytes of all processes together; beyond them the command is ended. Looked at ten times a second.
+    /// Resident bytes of all processes together. Beyond them the command is ended. Checked ten times a second.
     pub memory: u64,
-    /// Bytes of address space of one process. Runtimes reserve far more than they use, so this is no measure of memory.
+    /// Bytes of address space of one process. Runtimes reserve far more than they use, so this is not a measure of
+    /// memory.
     pub address_space: u64,
-    /// Bytes of one file.
+    /// The size of one file in bytes.
     pub file_bytes: u64,
     /// Open files of one process.
     pub open_files: u64,
-    /// Processors on which its processes run, at most; at least one. All views of a machine are given the same ones, the last of those that the caller may use.
+    /// The most processors on which its processes run; at least one. All views of a machine get the same ones, the
+    /// last of those that the caller may use.
     pub processors: u64,
 }
 
 impl Default for Limits {
-    /// 512 MiB, 200,000 files, 512 processes, 4 GiB resident, 64 GiB of address space, 1 GiB a file, 16,384 open files, all processors.
+    /// 512 MiB, 200,000 files, 512 processes, 4 GiB resident, 64 GiB of address space, 1 GiB for one file, 16,384
+    /// open files, all processors.
     fn default() -> Self {
         Self {
             bytes: 512 << 20,

@@ -7,56 +7,61 @@ use headstart_workspace_path::WorkspacePath;
 
 use crate::{Limits, Tier};
 
-/// Of what a view is made, and how much it may use.
+/// What a view consists of, and how much it may use.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The workspace, an absolute path.
     pub workspace: PathBuf,
-    /// Where commands see the workspace, if not at its own path: for a copy of one that is elsewhere.
+    /// Where commands see the workspace, if not at its own path: for a copy of a workspace that is elsewhere.
     pub shown_at: Option<PathBuf>,
-    /// The user's home folder: in a view an empty one, with the folders of tools ([`TOOL_FOLDERS`](crate::TOOL_FOLDERS)) in it.
+    /// The user's home folder. In a view it is empty, except for the folders of tools
+    /// ([`TOOL_FOLDERS`](crate::TOOL_FOLDERS)).
     pub home: Option<PathBuf>,
-    /// Folders of programs, as they are on `PATH`: shown read-only.
+    /// Folders with programs, as on `PATH`: shown read-only.
     pub programs: Vec<PathBuf>,
     /// Further folders that are shown read-only.
     pub show: Vec<PathBuf>,
-    /// Further folders of tools, absolute: shown copy-on-write, what is written there is forgotten.
+    /// Further folders of tools, absolute: shown copy-on-write, and what is written there is discarded.
     pub tools: Vec<PathBuf>,
-    /// Folders of the home that are the machine's own, absolute: what is written there stays. For a program that keeps in them what others are to find; all that
-    /// is in them counts as given to it. One that holds the workspace, the home or a folder of the system, or lies in the workspace, is not shown. A file is
-    /// shared where it lies in one of the [`tools`](Self::tools).
+    /// Folders of the home that are the machine's own, absolute: what is written there stays. For a program whose
+    /// results others have to find there; everything in such a folder is accessible to it. A folder that holds the
+    /// workspace, the home or a folder of the system, or lies in the workspace, is not shown. A file can be shared if
+    /// it lies in one of the [`tools`](Self::tools).
     pub shared: Vec<PathBuf>,
-    /// Files of the home, absolute, of which the view has a copy, forgotten with it. One that is not there, is no regular file or has more than 16 MiB is left out.
+    /// Files of the home, absolute, of which the view has a copy that is discarded with it. A path that is no regular
+    /// file, or one of more than 16 MiB, is left out.
     pub copied: Vec<PathBuf>,
     /// Folders of the home, absolute, that are shown empty.
     pub emptied: Vec<PathBuf>,
     /// Which network is reached.
     pub network: Network,
-    /// Folders of build output that are kept on a disk; what is written to others is kept in memory.
+    /// Folders of build output that are kept on a disk; without them build output is kept in memory.
     pub build: Option<BuildRoom>,
     /// How the workspace is kept apart from the one on disk.
     pub tier: Tier,
     /// How much the view may use.
     pub limits: Limits,
-    /// The program that becomes the processes of the view: its `main` calls `entry` of this crate first. By default this program.
+    /// The program that becomes the processes of the view: its `main` calls `entry` of this crate first. The default
+    /// is this program.
     pub program: PathBuf,
     /// How long a start may take before it is given up.
     pub patience: Duration,
 }
 
-/// Which network a view reaches.
+/// The network that a view reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Network {
     /// Its own loopback.
     #[default]
     Own,
-    /// The machine's, for a program that cannot do without: whoever allows it decides what may run in the view by more than the view. No socket of the family
-    /// `AF_UNIX` can be made then, for those with a name of their own belong to the network; pairs of them can.
+    /// The machine's, for a program that cannot do without. Whoever allows it must decide by other means than the
+    /// view what may run in it. No socket of the family `AF_UNIX` can be made then, because those with an abstract
+    /// name belong to the network; socket pairs are possible.
     Machine,
 }
 
 impl Options {
-    /// A view of this workspace without a home folder, with the system's programs.
+    /// A view of this workspace, without a home folder and with the system's programs.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         Self {
             workspace: workspace.into(),
@@ -77,7 +82,7 @@ impl Options {
         }
     }
 
-    /// With this home folder, and the folders of programs of this `PATH`.
+    /// Adds this home folder, and the folders of programs on this `PATH`.
     #[must_use]
     pub fn of_user(mut self, home: Option<&Path>, path: Option<&std::ffi::OsStr>) -> Self {
         self.home = home.map(Path::to_owned);
@@ -86,25 +91,27 @@ impl Options {
     }
 }
 
-/// Where a view keeps build output on a disk, and a [`Tier::Clone`] all else as well.
+/// Where a view keeps build output on a disk, and a [`Tier::Clone`] everything else too.
 ///
-/// The caller makes the folder and removes it when the view has ended ([`remove_folder`](crate::remove_folder)). Build tools compare times, so what one
-/// view built is never shown to another, but for finished layers that rest on the workspace as it is on disk: whoever names one in
-/// [`below`](BuildLayer::below) has to [`renew`](crate::View::renew) what changed on disk since.
+/// The caller makes the folder, and removes it when the view has ended ([`remove_folder`](crate::remove_folder)).
+/// Build tools compare times, so what one view built is never shown to another, except as a finished layer that
+/// belongs to the workspace as it is on disk. Whoever names a layer in [`below`](BuildLayer::below) has to
+/// [`renew`](crate::View::renew) what changed on disk since.
 #[derive(Debug, Clone)]
 pub struct BuildRoom {
-    /// A folder for this view alone, empty at its start, outside the workspace.
+    /// A folder for this view alone, outside the workspace, empty at the start.
     pub folder: PathBuf,
-    /// What is kept in it.
+    /// The folders of build output that are kept in it.
     pub layers: Vec<BuildLayer>,
-    /// Bytes that may be in [`measured`](Self::measured), looked at once a second while a command or a program runs; beyond them the view is ended.
+    /// The most bytes that [`measured`](Self::measured) may hold, checked once a second while a command or a program
+    /// runs. Beyond them the view is ended.
     pub bytes: u64,
-    /// The folder that holds all such rooms.
+    /// The folder that holds the rooms of all views.
     pub measured: PathBuf,
 }
 
 impl BuildRoom {
-    /// Each layer, with where it is kept.
+    /// Each layer with the folder in which it is kept.
     pub(crate) fn rooms(&self) -> impl Iterator<Item = (PathBuf, &BuildLayer)> {
         self.layers.iter().enumerate().map(|(number, layer)| (self.folder.join(number.to_string()), layer))
     }
@@ -113,16 +120,16 @@ impl BuildRoom {
 /// One folder of build output.
 #[derive(Debug, Clone)]
 pub struct BuildLayer {
-    /// The folder, relative to the workspace; it need not be there, but the one above it.
+    /// The folder, relative to the workspace. It need not exist, but the one above it must.
     pub path: WorkspacePath,
-    /// Finished layers that lie between the folder on disk and what the view writes, the topmost first.
+    /// Finished layers between the folder on disk and what the view writes, the topmost first.
     pub below: Vec<PathBuf>,
 }
 
-/// What of a command's output goes where.
+/// Whether a command's two outputs come together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Streams {
-    /// Both in one, in the order in which they were written.
+    /// Both as one, in the order in which they were written.
     #[default]
     Joined,
     /// Each by itself.
@@ -132,22 +139,24 @@ pub enum Streams {
 /// A command to run in a view.
 #[derive(Debug, Clone)]
 pub struct Command {
-    /// The program and its arguments. A name without a slash is looked for on the `PATH` of [`environment`](Self::environment).
+    /// The program and its arguments. A name without a slash is searched for on the `PATH` of
+    /// [`environment`](Self::environment).
     pub arguments: Vec<OsString>,
     /// The folder in which it starts.
     pub directory: WorkspacePath,
-    /// All variables that it sees; nothing of this process's own environment gets in.
+    /// All variables that it sees; nothing of this process's own environment is added.
     pub environment: Vec<(OsString, OsString)>,
-    /// How long it may take. When the time is up the view ends, with all that is in it.
+    /// How long it may take. When the time is up the view ends, with everything in it.
     pub time: Duration,
-    /// How many bytes of its output are kept; the rest is read and dropped.
+    /// How many bytes of its output are kept. The rest is read and dropped.
     pub output: usize,
-    /// Whether standard output and standard error come as one.
+    /// Whether standard output and standard error come together.
     pub streams: Streams,
 }
 
 impl Command {
-    /// The program with these arguments, in the root of the workspace, with no variable but a `PATH` of the system's folders.
+    /// The program with these arguments, in the root of the workspace, with only one variable: a `PATH` of the
+    /// system's folders.
     pub fn new(arguments: impl IntoIterator<Item = impl Into<OsString>>, time: Duration) -> Self {
         Self {
             arguments: arguments.into_iter().map(Into::into).collect(),
@@ -164,7 +173,7 @@ impl Command {
         Self::new([OsString::from("/bin/sh"), OsString::from("-c"), line.into()], time)
     }
 
-    /// With this variable, in place of an earlier one of the name.
+    /// Adds this variable, in place of an earlier one of the name.
     #[must_use]
     pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         let name = name.into();
@@ -174,22 +183,22 @@ impl Command {
     }
 }
 
-/// What of a view becomes part of the change set.
+/// Which part of a view becomes the change set.
 #[derive(Debug, Clone)]
 pub struct ReadRules {
     /// How much it may hold.
     pub quota: Quota,
-    /// Whether paths that `.gitignore` files of the view leave out are left out, and build output that none of them names
-    /// ([`BUILD_FOLDERS`](crate::BUILD_FOLDERS)); those that were shown are not.
+    /// Whether to leave out paths that `.gitignore` files of the view ignore, and build output that they do not name
+    /// ([`BUILD_FOLDERS`](crate::BUILD_FOLDERS)). What was shown in the view is never left out.
     pub ignore: bool,
-    /// Further folders of build output, which are left out as well.
+    /// Further folders of build output, which are left out too.
     pub build: Vec<WorkspacePath>,
-    /// Ignored paths that are read all the same, with all that is below them.
+    /// Ignored paths that are read nevertheless, with everything below them.
     pub keep: Vec<WorkspacePath>,
 }
 
 impl ReadRules {
-    /// Without what git ignores and without build output, up to this quota.
+    /// Leaves out what git ignores and build output, and reads up to this quota.
     pub fn new(quota: Quota) -> Self {
         Self { quota, ignore: true, build: Vec::new(), keep: Vec::new() }
     }

@@ -1,7 +1,8 @@
 //! Views on Linux, and commands confined on the real files ([`confine`]).
 //!
-//! A view is three processes: the caller, which holds a [`View`]; the one that makes the namespaces and waits ([`outer`]); and the first process in
-//! them ([`init`]), which builds the root folder, locks itself in, and runs commands. They talk over one socket ([`channel`]).
+//! A view is three processes: the caller, which holds a [`View`]; the one that makes the namespaces and waits
+//! ([`outer`]); and the first process in them ([`init`]), which builds the root folder, restricts itself, and runs
+//! commands. They communicate over one socket ([`channel`]).
 
 mod build;
 mod channel;
@@ -36,13 +37,14 @@ pub use view::{Ender, Prepared, View};
 
 /// The first argument of the process that makes the namespaces.
 const OUTER: &str = "__shadow";
-/// The same, with the machine's network.
+/// The first argument of that process if the view has the machine's network.
 const OUTER_ON_NETWORK: &str = "__shadow-on-network";
 
-/// Becomes a process of a view, if the arguments (the program's name first) say so; else `None`, and nothing was done.
+/// Becomes a process of a view if the arguments (the program's name first) say so; otherwise does nothing and returns
+/// `None`.
 ///
-/// A host's `main` calls this before anything else, with `std::env::args_os()`: a thread that runs already would keep the process out of a new
-/// user namespace.
+/// A host's `main` calls this before anything else, with `std::env::args_os()`, because a process that already has
+/// other threads cannot enter a new user namespace.
 pub fn entry(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter().skip(1);
     let first = arguments.next()?;
@@ -56,21 +58,22 @@ pub fn entry(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> 
     }
 }
 
-/// An error that names the call which was refused.
+/// An error with the name of the system call that was refused.
 fn refused(call: &str, about: impl AsRef<[u8]>, error: impl Into<std::io::Error>) -> Refusal {
     let about = String::from_utf8_lossy(about.as_ref()).into_owned();
     Refusal { call: call.to_owned(), about, message: error.into().to_string() }
 }
 
-/// Whatever is changed from now on shows this time or a later one, in nanoseconds.
+/// A time in nanoseconds. Whatever is changed from now on shows this time or a later one.
 fn since_now() -> i64 {
-    // The kernel stamps files by this clock, which stands still for some milliseconds at a time.
+    // The kernel stamps files by this clock, which advances only every few milliseconds.
     nanoseconds(ClockId::RealtimeCoarse)
 }
 
-/// Whatever was changed until now shows this time or an earlier one, in nanoseconds.
+/// A time in nanoseconds. Whatever was changed until now shows this time or an earlier one.
 fn until_now() -> i64 {
-    // Since Linux 6.13 a file whose times somebody has just read gets its next one by the exact clock, which the other one is behind.
+    // Since Linux 6.13 a file whose times somebody has just read gets its next one by the exact clock, which is ahead
+    // of the coarse one.
     nanoseconds(ClockId::Realtime)
 }
 

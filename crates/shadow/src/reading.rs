@@ -1,6 +1,7 @@
-//! The rules by which what overlayfs wrote is understood. They take what a system said about one entry and open nothing.
+//! The rules for understanding what overlayfs wrote. They work on what the system said about one entry, and open
+//! nothing.
 
-/// What the system says about an entry of an upper folder, asked of its handle.
+/// What the system says about an entry of an upper folder, through its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look<'a> {
     /// `st_mode`, with the type.
@@ -11,18 +12,18 @@ pub struct Look<'a> {
     pub len: u64,
     /// `st_nlink`.
     pub links: u64,
-    /// The names of its extended attributes that begin with `user.overlay.`, without that.
+    /// The names of its extended attributes that begin with `user.overlay.`, without that prefix.
     pub attributes: &'a [&'a str],
-    /// Whether the folder is marked opaque by the value `y`.
+    /// Whether the attribute that marks the folder as opaque has the value `y`.
     pub opaque: bool,
 }
 
 /// What an entry of an upper folder means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
-    /// What the layer below has here is gone.
+    /// The entry of the layer below was removed.
     Whiteout,
-    /// A folder; `opaque`: in place of what the layer below has here, else over it.
+    /// A folder, which hides the one in the layer below if it is `opaque`, and otherwise is merged with it.
     Directory {
         /// Whether it hides the folder below.
         opaque: bool,
@@ -31,7 +32,7 @@ pub enum Entry {
     File {
         /// Whether its owner may execute it.
         executable: bool,
-        /// Whether it has one of the bits that are never staged.
+        /// Whether it has one of the mode bits that are never staged.
         special_bits: bool,
     },
     /// A symbolic link.
@@ -47,10 +48,10 @@ pub enum Entry {
 const TYPE: u32 = 0o170_000;
 const SPECIAL_BITS: u32 = 0o7_000;
 
-/// Attributes of overlayfs that a view never lets the kernel write: whoever meets one is being told something by a forger.
+/// Attributes that the kernel never writes for a view, so a command must have forged them.
 const REFUSED_ATTRIBUTES: [&str; 2] = ["redirect", "metacopy"];
 
-/// What an entry means; the error says why nothing can be made of it.
+/// What an entry means. The error says why it is refused.
 pub fn classify(look: Look<'_>) -> Result<Entry, String> {
     if let Some(name) = REFUSED_ATTRIBUTES.iter().find(|name| look.attributes.contains(*name)) {
         return Err(format!("it has the attribute user.overlay.{name}, which no view writes"));
@@ -74,13 +75,13 @@ pub fn classify(look: Look<'_>) -> Result<Entry, String> {
     }
 }
 
-/// Whether a commit refuses a link with this target in a folder of so many names: it is absolute, it leads out of the workspace, or it steps up
-/// after a name, which may be a link itself.
+/// Whether a commit refuses a link with this target in a folder at this depth: it is absolute, it leads out of the
+/// workspace, or it steps up from a name, which may be a link itself.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
 pub(crate) fn leads_out(target: &[u8], folders_above: usize) -> bool {
     let mut names = target.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
     let ups = names.by_ref().take_while(|name| *name == b"..").count();
-    // The first name after them was taken, too, and is none of `..`.
+    // The search for the first name behind the leading `..` has consumed that name, which cannot be `..`.
     target.starts_with(b"/") || folders_above < ups || names.any(|name| name == b"..")
 }
 

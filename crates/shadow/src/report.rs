@@ -4,32 +4,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tier;
 
-/// Whether this system gives views.
+/// Whether this system supports views.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Support {
-    /// One was made, and ended.
+    /// A view was made, and ended.
     Views {
-        /// The best one that there is.
+        /// The best tier that works.
         tier: Tier,
-        /// What speaks against each better one.
+        /// Why each better tier does not work.
         against: Vec<Against>,
-        /// What else is worse here than it could be, and why; empty if nothing is.
+        /// What else works less well here than it could, and why; may be empty.
         notes: Vec<String>,
     },
     /// None.
     None {
-        /// What refused, and what it said.
+        /// Which call was refused, and the system's words.
         why: String,
     },
 }
 
-/// Why views are not made in a way that would be better.
+/// Why a tier does not work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Against {
-    /// The way.
+    /// The tier.
     pub tier: Tier,
-    /// What refused, and what it said.
+    /// Which call was refused, and the system's words.
     pub why: String,
 }
 
@@ -37,7 +37,7 @@ pub struct Against {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum End {
-    /// It exited with this code.
+    /// It ended with this exit code.
     Exited {
         /// The exit code.
         code: i32,
@@ -47,29 +47,29 @@ pub enum End {
         /// The number of the signal.
         signal: i32,
     },
-    /// Its time was up; the view has ended with it.
+    /// Its time was up; the view has ended too.
     TimeUp,
-    /// The view used more memory than it may; what was running was ended.
+    /// The view used more memory than it may. All of its running processes were ended.
     Memory,
-    /// There were more processes than there may be; what was running was ended.
+    /// There were more processes than permitted. All of them were ended.
     Processes,
-    /// Build output on the disk reached its limit, or the disk its last two percent; the view has ended with it.
+    /// Build output reached its limit, or the disk its last two percent; the view has ended too.
     Disk,
 }
 
 impl End {
-    /// Whether it exited with 0.
+    /// Whether the exit code was 0.
     pub fn is_success(self) -> bool {
         self == Self::Exited { code: 0 }
     }
 }
 
-/// The pipes of a program that runs in a view beside what its holder does there.
+/// The pipes of a program that runs in a view while its owner uses the view.
 #[derive(Debug)]
 pub struct Program {
     /// Its standard input.
     pub stdin: std::io::PipeWriter,
-    /// Its standard output; it ends with the last process that holds it.
+    /// Its standard output, which ends with the last process that holds it.
     pub stdout: std::io::PipeReader,
     /// Its standard error.
     pub stderr: std::io::PipeReader,
@@ -78,11 +78,11 @@ pub struct Program {
 /// What runs in a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
-    /// How the last program ended; `None`: it runs, or none was started.
+    /// How the last program ended; `None` if it runs, or none was started.
     pub ended: Option<End>,
     /// The processes of the program.
     pub processes: u64,
-    /// Their memory in bytes, without what they share.
+    /// Their memory in bytes, without shared pages.
     pub resident: u64,
 }
 
@@ -95,33 +95,34 @@ pub enum Stream {
     Err,
 }
 
-/// What a command printed, and how it ended. All of its processes are gone.
+/// What a command printed, and how it ended. None of its processes is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// How it ended.
     pub end: End,
-    /// Standard output, or both streams as one: the first bytes up to the limit.
+    /// Standard output, or both streams together: the first bytes, up to the limit.
     pub stdout: Vec<u8>,
-    /// Standard error, if it was to come by itself.
+    /// Standard error, if it comes by itself.
     pub stderr: Vec<u8>,
-    /// Whether there was more.
+    /// Whether there was more output.
     pub truncated: bool,
-    /// What it asked for and a view does not give.
+    /// What it asked for and a view does not provide.
     pub refused: Refused,
-    /// What it took.
+    /// The resources that it took.
     pub spent: Spent,
 }
 
-/// What a command took of the machine, all of its processes together.
+/// The resources of the machine that a command took, all of its processes together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Time of processors.
+    /// Processor time.
     pub processor: std::time::Duration,
-    /// Most memory that was held at one moment, in bytes; looked at ten times a second, and never less than what the largest process of the view held.
+    /// The most memory at one moment, in bytes, checked ten times a second, and never less than what the largest
+    /// process of the view held.
     pub peak_bytes: u64,
 }
 
-/// What a command asked for and a view does not give: where it failed, this may be why.
+/// What a command asked for and a view does not provide. If it failed, this may be why.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(
@@ -129,17 +130,21 @@ pub struct Spent {
     reason = "several of them may hold, and each is asked for by itself"
 )]
 pub struct Refused {
-    /// Packets that had no route: a connection or a look-up that left the machine. Traffic on the loopback does not count.
+    /// Packets that had no route: connections or name lookups that would leave the machine. Traffic on the loopback
+    /// does not count.
     pub network: u64,
     /// It wrote until the limit of bytes or of files was reached.
     pub quota: bool,
-    /// It asked for more privileges: `sudo`, `su` and the like said so.
+    /// It asked for more privileges, according to messages of `sudo`, `su` and similar programs.
     pub privileges: bool,
-    /// A program that looks into processes said that it may not: a debugger, `strace`, a sanitizer of addresses or of leaks.
+    /// A program that inspects processes reported that it may not: a debugger, `strace`, or a sanitizer of addresses
+    /// or of leaks.
     pub tracing: bool,
-    /// A program said that it cannot rename from one file system to another: here a folder of the workspace as a whole, or something to another place of the view.
+    /// A program reported that it cannot rename from one file system to another: in a view, a folder of the workspace
+    /// as a whole, or something to another part of the view.
     pub renaming: bool,
-    /// Paths in the home folder and in the folders of tools that it wrote and that are no caches: forgotten with the view. At most 100.
+    /// Paths in the home folder and in the folders of tools that it wrote and that are no caches; they are discarded
+    /// with the view. At most 100.
     #[serde(serialize_with = "as_text")]
     pub outside: Vec<std::path::PathBuf>,
 }
@@ -149,7 +154,7 @@ fn as_text<S: serde::Serializer>(paths: &[std::path::PathBuf], serializer: S) ->
 }
 
 impl Refused {
-    /// Whether there is nothing.
+    /// Whether nothing was refused.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -165,23 +170,23 @@ pub enum WhyNot {
     Socket,
     /// A device.
     Device,
-    /// The set-user-ID, set-group-ID or sticky bit; the file itself is staged without it.
+    /// The set-user-ID, set-group-ID or sticky bit. The file itself is staged without it.
     SpecialBits,
-    /// A link that is absolute, leads out of the workspace, or steps up after a name: a commit refuses it.
+    /// A link that is absolute, leads out of the workspace, or steps up from a name; a commit refuses it.
     LinkLeadsOut,
     /// Nobody may read it.
     Unreadable,
-    /// It is build output by a name that a folder of a user's own may have as well.
+    /// It is build output by a name that people also give to folders of their own.
     BuildOutput,
 }
 
-/// A path and why it, or something of it, is not part of the change set.
+/// A path, and why it or something of it is not part of the change set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotStaged {
     /// The path.
     pub path: WorkspacePath,
-    /// Why.
+    /// The reason.
     pub why: WhyNot,
 }
 
@@ -189,20 +194,22 @@ pub struct NotStaged {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadBack {
-    /// All of it, what was shown included. What a command read is not known: the read set only holds the names in folders that it removed.
+    /// All changes, including what was shown. What a command read is not known: the read set only holds the names in
+    /// folders that it removed.
     pub changes: ChangeSet,
-    /// What could not be staged, or lost something.
+    /// What could not be staged, or not completely.
     pub not_staged: Vec<NotStaged>,
-    /// The uppermost paths that were written and that git ignores, or that are build output by their names: they are no part of the change set.
+    /// The topmost paths that were written and that git ignores, or that are build output by their names. They are
+    /// not part of the change set.
     pub ignored: Vec<WorkspacePath>,
-    /// Whether something below `.git` was written: that is no part of the change set either.
+    /// Whether something below `.git` was written. That is not part of the change set either.
     pub git: bool,
-    /// Paths that the view changed and that somebody else changed on disk since the view started. Nothing of them is in the change set:
-    /// run the command again in a new view.
+    /// Paths that the view changed and that somebody else changed on disk since the view started. They are not part
+    /// of the change set: run the command again in a new view.
     pub changed_meanwhile: Vec<WorkspacePath>,
 }
 
-/// What programs say that cannot get the privileges they need.
+/// Messages of programs that cannot get the privileges they need.
 #[cfg(all(feature = "os", target_os = "linux"))]
 const PRIVILEGES: [&str; 13] = [
     "no new privileges\" flag is set",
@@ -220,7 +227,7 @@ const PRIVILEGES: [&str; 13] = [
     "pkexec must be setuid root",
 ];
 
-/// What programs say that may not trace a process, or need more addresses than one may have in a view.
+/// Messages of programs that may not trace a process, or need more address space than a process may have in a view.
 #[cfg(all(feature = "os", target_os = "linux"))]
 const TRACING: [&str; 6] = [
     "ptrace: Operation not permitted",
@@ -231,26 +238,26 @@ const TRACING: [&str; 6] = [
     "Perhaps you're using ulimit -v",
 ];
 
-/// What programs say where the kernel has `EXDEV` for an answer.
+/// Messages of programs for which the kernel answered `EXDEV`.
 #[cfg(all(feature = "os", target_os = "linux"))]
 const RENAMING: [&str; 3] = ["cross-device link", "EXDEV", "os error 18"];
 
-/// What programs say where the room for files is used up.
+/// Messages of programs that have no more room for files.
 #[cfg(all(feature = "os", target_os = "linux"))]
 const QUOTA: [&str; 2] = ["No space left on device", "ENOSPC"];
 
-/// Finds in what a command prints, piece by piece, what it says of [`Refused`].
+/// Searches what a command prints, piece by piece, for the messages of [`Refused`].
 #[cfg(all(feature = "os", target_os = "linux"))]
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
-    /// The end of what each stream said so far: words may come in two pieces.
+    /// The end of what each stream printed so far, because a message may come in two pieces.
     ends: [Vec<u8>; 2],
     heard: Refused,
 }
 
 #[cfg(all(feature = "os", target_os = "linux"))]
 impl Listener {
-    /// What is looked for is at most so long, in bytes.
+    /// The most bytes of a message.
     const LONGEST: usize = 64;
 
     pub(crate) fn take(&mut self, stream: Stream, piece: &[u8]) {
@@ -265,7 +272,7 @@ impl Listener {
         end.drain(..end.len().saturating_sub(Self::LONGEST));
     }
 
-    /// Adds what was heard to what is known otherwise.
+    /// Adds the findings to what is known otherwise.
     pub(crate) fn add_to(&self, refused: &mut Refused) {
         refused.privileges |= self.heard.privileges;
         refused.tracing |= self.heard.tracing;
@@ -287,7 +294,7 @@ mod tests {
                 let mut listener = Listener::default();
                 for piece in format!("{}{said}\n", "\u{e9} before ".repeat(20)).as_bytes().chunks(size) {
                     listener.take(Stream::Err, piece);
-                    // What the other stream says in between does not come between.
+                    // Output of the other stream in between must not matter.
                     listener.take(Stream::Out, b"x");
                 }
                 let mut refused = Refused::default();

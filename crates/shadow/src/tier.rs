@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-/// How the workspace of a view is kept apart from the one on disk; the best comes first.
+/// How the workspace of a view is kept apart from the one on disk; the best way comes first.
 ///
-/// The walls around a command are the same in each: namespaces, the root from an allow-list, the filters and the limits. Where the system does not give
-/// those, there is no view.
+/// The restrictions on a command are the same in each: namespaces, the root from an allow-list, the filters and the
+/// limits. If the system does not provide those, there is no view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Tier {

@@ -1,4 +1,4 @@
-//! Which folders of a workspace are large build output, and how such a folder is removed.
+//! Finds the folders of a workspace that hold much build output, and removes such folders.
 
 use std::fs;
 use std::io;
@@ -13,11 +13,12 @@ use super::read::BuildOutput;
 use super::show;
 use crate::folders::BUILD_FOLDERS;
 
-/// In so many folders of the workspace is looked for folders of build output.
+/// The most folders of a workspace in which folders of build output are looked for.
 const MOST_LOOKED_AT: usize = 1_000;
 
-/// The folders of a workspace that hold much build output, at depth one and two, and those of `more` that are there: git tracks nothing in them, and ignores
-/// them or they are build output by their names. They are worth a place in [`BuildRoom::layers`](crate::BuildRoom::layers). Cargo's is one of them before it is there.
+/// The folders of a workspace that hold much build output, at depth one and two, and those of `more` that exist: git
+/// tracks nothing in them, and either ignores them or they are build output by their names. They are worth a place in
+/// [`BuildRoom::layers`](crate::BuildRoom::layers). Cargo's folder is included even before it exists.
 pub fn build_folders(workspace: &Path, more: &[WorkspacePath]) -> Vec<WorkspacePath> {
     let Ok(root) = fs::File::open(workspace) else { return Vec::new() };
     let mut search = Search {
@@ -73,7 +74,7 @@ impl Search<'_> {
         self.workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()))
     }
 
-    /// Whether there is a folder, and no link on the way to it.
+    /// Whether a folder is at the path, without a link on the way to it.
     fn is_folder(&self, path: &WorkspacePath) -> bool {
         let mut at = self.workspace.to_owned();
         path.names().all(|name| {
@@ -90,7 +91,8 @@ fn names(folder: &Path) -> Vec<Vec<u8>> {
     names
 }
 
-/// Removes a folder and all that a command may have left in it, and overlayfs, which gives its own folder no mode; that it is not there is no error.
+/// Removes a folder and everything that a command may have left in it. Overlayfs makes a folder of its own without
+/// any permission, which is removed too. A missing folder is no error.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no folder that could be removed"));

@@ -1,4 +1,5 @@
-//! Messages between the caller and a view's first process: lists of byte strings without NUL, with descriptors beside them.
+//! Messages between the caller and a view's first process: lists of byte strings without NUL, sent together with file
+//! descriptors.
 
 use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;
@@ -12,7 +13,7 @@ use rustix::net::{
 
 use super::again;
 
-/// So much is in one message; arguments and environment of one command are less on every Linux.
+/// The most bytes in one message. On every Linux, the arguments and the environment of one command are less.
 const LONGEST: usize = 16 << 20;
 const MOST_DESCRIPTORS: usize = 4;
 
@@ -29,12 +30,12 @@ impl Message {
         self.fields.first().map_or(&[], Vec::as_slice)
     }
 
-    /// The field at this place as text; empty if it is not there.
+    /// The field at this index as text; empty if it does not exist.
     pub(super) fn text(&self, at: usize) -> String {
         self.fields.get(at).map(|field| String::from_utf8_lossy(field).into_owned()).unwrap_or_default()
     }
 
-    /// The field at this place as a number.
+    /// The field at this index as a number.
     pub(super) fn number<T: std::str::FromStr>(&self, at: usize) -> Option<T> {
         std::str::from_utf8(self.fields.get(at)?).ok()?.parse().ok()
     }
@@ -67,14 +68,14 @@ impl Channel {
         if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many descriptors"));
         }
-        // The descriptors travel with the first byte; a header of four is never cut by a socket that is empty.
+        // The descriptors are sent with the first byte. A header of four bytes is never split if the socket is empty.
         let slices = [IoSlice::new(&header)];
         let sent = again(|| rustix::net::sendmsg(&self.0, &slices, &mut control, SendFlags::NOSIGNAL))?;
         self.0.write_all(&header[sent..])?;
         self.0.write_all(&payload)
     }
 
-    /// The next message; `None` when the other side is gone.
+    /// The next message; `None` if the other side is gone.
     pub(super) fn receive(&mut self) -> io::Result<Option<Message>> {
         let mut header = [0_u8; 4];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];

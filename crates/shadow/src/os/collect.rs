@@ -1,4 +1,4 @@
-//! One command, seen from the caller: sends it, reads what it prints, waits for its end.
+//! Runs one command, as seen from the caller: sends it, reads what it prints, waits for its end.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -30,7 +30,7 @@ pub(super) fn collect(
     command: &Command,
     sink: &mut dyn FnMut(Stream, &[u8]),
 ) -> io::Result<Collected> {
-    // A time limit beyond the clock's range is none.
+    // A time limit beyond the clock's range is no limit.
     let deadline = Instant::now().checked_add(command.time);
     let (out, out_writer) = io::pipe()?;
     let (err, err_writer) = match command.streams {
@@ -54,7 +54,7 @@ pub(super) fn collect(
 
     let mut done = None;
     let mut buffer = vec![0; 64 << 10];
-    // When the answer is there, no process is left that could still write.
+    // Once the answer is there, no process is left that could still write.
     while done.is_none() || !pipes.is_empty() {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let left = left.and_then(|left| Timespec::try_from(left).ok());
@@ -89,7 +89,7 @@ pub(super) fn collect(
                 Err(error) => return Err(error.into()),
             }
         }
-        // A command that never stops printing keeps the loop from waiting.
+        // A command that never stops printing keeps the loop from waiting, so the time is checked here too.
         if deadline.is_some_and(|deadline| deadline <= Instant::now()) && done.is_none() {
             return Ok(Collected::TimeUp);
         }
@@ -98,7 +98,7 @@ pub(super) fn collect(
     Ok(Collected::Done { end, without_route, spent })
 }
 
-/// Asks for a command to be run, or a program to be started.
+/// Sends the request to run a command or to start a program.
 pub(super) fn send(
     channel: &mut Channel,
     kind: &str,
@@ -139,7 +139,7 @@ fn answer(channel: &mut Channel) -> io::Result<Option<Collected>> {
     }))
 }
 
-/// How a first process ended, in the words of the other side.
+/// How a command ended, from the words of the first process.
 pub(super) fn end(word: &str, number: i32) -> Option<End> {
     Some(match word {
         "exited" => End::Exited { code: number },

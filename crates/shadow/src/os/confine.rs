@@ -1,4 +1,4 @@
-//! A command on the real files, held to reading by the kernel.
+//! Runs a command on the real files that the kernel restricts to reading.
 
 mod attributes;
 mod readable;
@@ -18,16 +18,19 @@ use self::readable::Readable;
 use crate::confinement::{CONFINED, Confinement, NOT_CONFINED, NOT_CONFINED_MARK, told};
 use crate::folders::SYSTEM_FOLDERS;
 
-/// Bytes of address space, and of one file.
+/// The most bytes of address space.
 const MEMORY_LIMIT: u64 = 8 * 1024 * 1024 * 1024;
+/// The most bytes of one file.
 const FILE_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// Becomes a confined command, if the arguments (the program's name first) are those of a [`Confinement`]; else `None`, and nothing was done.
+/// Becomes a confined command if the arguments (the program's name first) are those of a [`Confinement`]; otherwise
+/// does nothing and returns `None`.
 ///
-/// A host's `main` calls this with `std::env::args_os()` before it starts a thread, which would not be confined. Paths for which `closes` is true, and
-/// all that is below them, cannot be read, under whatever name the command asks for them; it is asked about each file, folder and link of the
-/// workspace, but for what is in `.git`, `node_modules` and `.venv`. A command with a file that is closed does not run where one of the folders that are
-/// always readable holds the workspace, or where it has more than a million files.
+/// A host's `main` calls this with `std::env::args_os()` before it starts a thread, because other threads would not
+/// be confined. Paths for which `closes` is true, and everything below them, cannot be read, under whatever name the
+/// command asks for them. It is called for each file, folder and link of the workspace, except for what is in `.git`,
+/// `node_modules` and `.venv`. A command for which files are closed does not run if one of the folders that are
+/// always readable holds the workspace, or if the workspace has more than a million files.
 pub fn confined_entry(
     arguments: impl IntoIterator<Item = OsString>,
     closes: impl Fn(&WorkspacePath) -> bool,
@@ -53,7 +56,7 @@ fn become_command(
     program: &OsStr,
     arguments: Vec<OsString>,
 ) -> Result<Infallible, io::Error> {
-    // It does not outlive its caller, however that ends.
+    // The command must not outlive its caller, however that ends.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, FILE_LIMIT)?;
@@ -74,14 +77,14 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) 
         RulesetCreatedAttr as _, Scope, path_beneath_rules,
     };
     let Confinement { workspace, scratch, .. } = confinement;
-    // What newer kernels restrict besides is taken where it is there.
+    // What newer kernels can restrict in addition is used if the kernel has it.
     let newest = ABI::V6;
     let read_only = AccessFs::ReadFile | AccessFs::ReadDir;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let readable =
         if confinement.closes { Readable::without(workspace, closes)? } else { Readable::all(workspace) };
-    // A rule for a folder counts for all below it, and no other rule takes that back.
+    // A rule for a folder applies to everything below it, and no other rule can take that back.
     let opens_all = |folder: &Path| folder.canonicalize().is_ok_and(|folder| workspace.starts_with(folder));
     let system: Vec<&Path> = SYSTEM_FOLDERS.iter().chain(&["/dev", "/proc"]).map(Path::new).collect();
     let mut open = system.iter().copied().chain(programs.iter().map(PathBuf::as_path));
@@ -111,16 +114,16 @@ fn restrict(confinement: &Confinement, closes: &dyn Fn(&WorkspacePath) -> bool) 
     if status.ruleset == landlock::RulesetStatus::NotEnforced {
         return Err(io::Error::other("this kernel has no Landlock (Linux 5.13 and later have it)"));
     }
-    // Landlock has no rule for `chmod` and the like.
+    // Landlock has no rule for `chmod` and similar calls.
     keep_attributes().map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// Whether the kernel can confine a command, as far as can be told without one.
+/// Whether the kernel can confine a command, as far as this can be told without running one.
 pub fn can_confine() -> bool {
     file_system_rules().is_ok_and(|rules| rules.create().is_ok())
 }
 
-/// What the kernel must be able to do: the file system's rules of the first version.
+/// The least that the kernel must be able to do: the file system rules of Landlock's first version.
 fn file_system_rules() -> Result<landlock::Ruleset, landlock::RulesetError> {
     use landlock::{ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _};
     Ruleset::default()

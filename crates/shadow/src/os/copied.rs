@@ -1,8 +1,9 @@
-//! The copy of a workspace with which a view begins where there is no overlay, and what of it a command left as it was.
+//! The copy of a workspace with which a view begins if there is no overlay, and which parts of it a command left
+//! unchanged.
 //!
-//! The copy is made by the caller, through the view's root, before any command runs. What it held is kept as hashes, so that reading back sees what
-//! an upper layer would hold: whatever has other bytes than were copied. A time would not do, for what is written through a mapping of a file in memory
-//! leaves its times as they are.
+//! The caller makes the copy, through the view's root, before any command runs. The copied contents are remembered as
+//! hashes, so that reading back finds what an upper layer would hold: whatever has other bytes than were copied.
+//! Times would not show that, because writing through a memory mapping leaves them as they are.
 
 mod fill;
 mod list;
@@ -30,26 +31,26 @@ enum Was {
         executable: bool,
     },
     Link(Vec<u8>),
-    /// It belongs to git, or git ignores it: its bytes were not looked at.
+    /// It belongs to git, or git ignores it, so its bytes were not hashed.
     Unread,
-    /// A step below wrote it: whether it is as before is told by the tree that shows that step.
+    /// A step below wrote it. The tree that shows that step tells whether it is unchanged.
     Laid,
 }
 
-/// What a view began with, beside an overlay's lower layer.
+/// What a view began with, unless it is an overlay.
 #[derive(Debug, Default)]
 pub(super) struct Original {
     /// Whether the whole workspace was copied.
     is_copy: bool,
     entries: BTreeMap<WorkspacePath, Was>,
-    /// The kernel's clock when all was copied: what is changed from then on shows this time or a later one.
+    /// The kernel's clock when everything was copied: what is changed later shows this time or a later one.
     made: i64,
-    /// Bytes and files in memory that the copy itself takes.
+    /// The bytes and files in memory that the copy itself takes.
     taken: (u64, u64),
 }
 
 impl Original {
-    /// Copies what is listed into a view that is empty.
+    /// Copies what is listed into an empty view.
     pub(super) fn copy(listing: &Listing, workspace: &File, root: BorrowedFd<'_>) -> Result<Self, Stopped> {
         fill::fill(listing, workspace, root)
     }
@@ -58,7 +59,7 @@ impl Original {
         self.is_copy
     }
 
-    /// Bytes and files that the copy takes of what may be written.
+    /// The bytes and files of the view's limit that the copy takes.
     pub(super) fn taken(&self) -> (u64, u64) {
         self.taken
     }
@@ -77,20 +78,21 @@ impl Original {
         }
     }
 
-    /// The names of what was directly in a folder.
+    /// The paths directly in a folder.
     pub(super) fn names<'a>(&'a self, folder: &'a WorkspacePath) -> impl Iterator<Item = &'a WorkspacePath> {
         let from = self.entries.range(folder.clone()..).map(|(path, _)| path);
-        // Beside what is in it there are names that only begin as it does, in between.
+        // Between the paths in the folder there are others that only begin with the same bytes.
         let alike = from.take_while(|path| path.as_bytes().starts_with(folder.as_bytes()));
         alike.filter(|path| path.parent().as_ref() == Some(folder))
     }
 
-    /// Whether a folder was copied to this path, or something that was not read.
+    /// Whether a folder was copied to this path, or something that was not hashed.
     pub(super) fn had_folder(&self, path: &WorkspacePath) -> bool {
         matches!(self.entries.get(path), Some(Was::Folder | Was::Unread))
     }
 
-    /// Whether what is at a name is, byte for byte, what was copied there, and so is no work of a command's. Folders are not compared.
+    /// Whether what is at a name has exactly the bytes that were copied there, so that no command changed it. Folders
+    /// are not compared.
     pub(super) fn is_unchanged(&self, folder: BorrowedFd<'_>, name: &[u8], path: &WorkspacePath) -> bool {
         match self.entries.get(path) {
             Some(Was::File { hash, len, executable }) => {
@@ -111,7 +113,8 @@ impl Original {
         }
     }
 
-    /// Whether anything at a name or below it came or was changed since the copy was made. A name that went is a change of its folder.
+    /// Whether anything at a name or below it appeared or changed since the copy was made. A removed name is a change
+    /// of its folder.
     pub(super) fn is_newer(&self, folder: BorrowedFd<'_>, name: &[u8], depth: usize) -> bool {
         const DEEPEST: usize = 64;
         let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return true };
@@ -132,7 +135,7 @@ impl Original {
     }
 }
 
-/// Where a copy was stopped, and by what.
+/// The path at which a copy stopped, and why.
 #[derive(Debug)]
 pub(super) struct Stopped {
     pub(super) path: WorkspacePath,
@@ -142,7 +145,7 @@ pub(super) struct Stopped {
 /// A regular file in a folder; `None` for anything else.
 fn file(folder: BorrowedFd<'_>, name: &[u8]) -> Result<Option<(OwnedFd, Stat)>, Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    // Only regular files are opened: to open a device may do something.
+    // Only regular files are opened, because opening a device may have an effect.
     let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Ok(None);
@@ -153,19 +156,19 @@ fn file(folder: BorrowedFd<'_>, name: &[u8]) -> Result<Option<(OwnedFd, Stat)>, 
     Ok(is_file.then_some((file, stat)))
 }
 
-/// Whether a file has one name and none of the bits that are never staged.
+/// Whether a file has only one name and none of the mode bits that are never staged.
 fn is_plain(stat: &Stat) -> bool {
     stat.st_nlink == 1 && stat.st_mode & 0o7_000 == 0
 }
 
-/// What is in a file that was so long a moment ago, and one byte more, if there is one.
+/// The content of a file that had this length a moment ago, and one byte more if there is one.
 fn content(file: OwnedFd, len: u64) -> std::io::Result<Vec<u8>> {
     let mut content = Vec::new();
     File::from(file).take(len.saturating_add(1)).read_to_end(&mut content)?;
     Ok(content)
 }
 
-/// When something was changed last, in nanoseconds.
+/// The time of the last change, in nanoseconds.
 fn changed(stat: &Stat) -> i64 {
     let nanoseconds = i64::try_from(stat.st_ctime_nsec).unwrap_or_default();
     stat.st_ctime.saturating_mul(1_000_000_000).saturating_add(nanoseconds)

@@ -1,4 +1,4 @@
-//! A list of calls of the system as the filter of a process: what the first process of a view and a confined command share.
+//! A system call filter for a process, used for the first process of a view and for a confined command.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +10,30 @@ use seccompiler::{
 
 use crate::Refusal;
 
-/// By the number of a call, which of its arguments are refused; an empty list stands for all of them.
+/// For each system call, the arguments with which it is refused; an empty list stands for any.
 pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// What the program of a filter begins with; all later jumps are relative.
+/// The first instruction of a filter. All later jumps are relative.
 const LOAD_NUMBER: sock_filter = sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };
 const IF_EQUAL: u16 = 0x15;
 #[cfg(target_arch = "x86_64")]
 const IF_SET: u16 = 0x45;
 const ANSWER: u16 = 0x06;
 
-/// Numbers with this bit are those of the x32 ABI, where the kernel has it. No program of today has them, and a rule for each of them would double the
-/// filter, so none of them is let through.
+/// On kernels with the x32 ABI, its calls have this bit in their numbers. No program of today uses it, and a rule for
+/// each call would double the filter, so all of them are refused.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
-/// A filter that is ready to be put on.
+/// A filter that is ready to be installed.
 pub(super) struct Filter {
     program: BpfProgram,
     about: &'static str,
 }
 
 impl Filter {
-    /// Has the calls in `rules` fail with `EPERM`, and all of the x32 ABI. Before that the calls of these numbers are answered with these errors.
+    /// Makes the calls in `rules`, and all of the x32 ABI, fail with `EPERM`. The calls in `answers` fail with these
+    /// errors before any rule is looked at.
     pub(super) fn new(
         rules: Rules,
         first: &[(libc::c_long, libc::c_int)],
@@ -50,13 +51,13 @@ impl Filter {
         Ok(Self { program, about })
     }
 
-    /// Puts it on this process and all that it starts.
+    /// Installs the filter for this process and everything that it starts.
     pub(super) fn apply(&self) -> Result<(), Refusal> {
         apply_filter(&self.program).map_err(|error| refused(self.about, &error))
     }
 }
 
-/// Answers calls whose number compares so, and goes on with all others.
+/// Answers calls whose number compares like this, and goes on with the next instruction for all others.
 fn answered(compare: u16, number: u32, answer: libc::c_int) -> [sock_filter; 2] {
     let answer = libc::SECCOMP_RET_ERRNO | answer.cast_unsigned();
     [
@@ -65,12 +66,12 @@ fn answered(compare: u16, number: u32, answer: libc::c_int) -> [sock_filter; 2] 
     ]
 }
 
-/// The refusal of a filter that cannot be made or put on.
+/// The refusal of a filter that cannot be made or installed.
 pub(super) fn refused(about: &str, error: &dyn std::fmt::Display) -> Refusal {
     Refusal { call: "seccomp".to_owned(), about: about.to_owned(), message: error.to_string() }
 }
 
-/// A call is refused where this argument is one of these values, as the request of an `ioctl`.
+/// Refuses a call if this argument is one of these values, such as the request of an `ioctl`.
 pub(super) fn any_of<T: Into<u64>>(
     argument: u8,
     values: impl IntoIterator<Item = T>,

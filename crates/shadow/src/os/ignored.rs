@@ -1,4 +1,4 @@
-//! Which paths of a view git ignores, by the files in the view itself: what is staged in a `.gitignore` counts.
+//! Which paths of a view git ignores, judging by the files in the view itself, so that a staged `.gitignore` counts.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,13 +12,13 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// So many bytes of one file of patterns are read.
+/// The most bytes that are read of one file of patterns.
 const LONGEST: u64 = 1 << 20;
 
 /// The patterns from the root down to one folder.
 pub(super) struct Ignored<'a> {
     view: BorrowedFd<'a>,
-    /// A folder and its patterns; those that have none are not in it.
+    /// Folders that have patterns, each with them.
     patterns: Vec<(WorkspacePath, Gitignore)>,
 }
 
@@ -29,18 +29,18 @@ impl<'a> Ignored<'a> {
         new
     }
 
-    /// Adds the patterns of a folder, after those of the folders above it.
+    /// Adds the patterns of a folder to those of the folders above it.
     pub(super) fn enter(&mut self, folder: &WorkspacePath) {
         self.patterns.retain(|(above, _)| folder.starts_with(above));
         self.add(folder, ".gitignore");
     }
 
-    /// Forgets the patterns of what is not above this folder.
+    /// Drops the patterns of folders that do not contain this one.
     pub(super) fn leave_to(&mut self, folder: &WorkspacePath) {
         self.patterns.retain(|(above, _)| folder.starts_with(above));
     }
 
-    /// Whether a path directly in the folder that was entered last is ignored; `None` if no pattern says anything of it.
+    /// Whether a path directly in the folder that was entered last is ignored; `None` if no pattern matches it.
     pub(super) fn says_of(&self, path: &WorkspacePath, is_folder: bool) -> Option<bool> {
         let absolute = absolute(path);
         let said = self.patterns.iter().rev().map(|(_, patterns)| patterns.matched(&absolute, is_folder));
@@ -52,7 +52,7 @@ impl<'a> Ignored<'a> {
         let Some(text) = self.read(&path) else { return };
         let mut patterns = GitignoreBuilder::new(absolute(folder));
         for line in text.lines() {
-            // A line that is no pattern matches nothing, as for git.
+            // A line that is not a pattern matches nothing, as in git.
             let _ = patterns.add_line(None, line);
         }
         if let Ok(patterns) = patterns.build()

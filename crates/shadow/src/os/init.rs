@@ -1,4 +1,4 @@
-//! The first process of a view: builds the root folder, locks itself in, runs commands.
+//! The first process of a view: builds the root folder, restricts itself, runs commands.
 
 mod filter;
 mod lock;
@@ -19,11 +19,11 @@ use super::{outer, refused};
 use crate::{Limits, Network, Refusal};
 pub(super) use plan::{Apart, encode};
 
-/// Serves until the other side of the socket is gone, or `parent` has ended.
+/// Serves requests until the other side of the socket is gone, or `parent` has ended.
 pub(super) fn enter(mut channel: Channel, network: Network, parent: OwnedFd) -> ExitCode {
     match start(&mut channel, network, parent) {
         Ok(Some((limits, way))) => serve::serve(&mut channel, limits, way),
-        // It was never told what to show.
+        // The caller left without saying what the view shows.
         Ok(None) => ExitCode::SUCCESS,
         Err(Refusal { call, about, message }) => {
             let fields = ["refused", &call, &about, &message].map(str::as_bytes);
@@ -33,7 +33,8 @@ pub(super) fn enter(mut channel: Channel, network: Network, parent: OwnedFd) -> 
     }
 }
 
-/// What no plan changes comes before it, for a view may be prepared long before it is known what it shows.
+/// Sets the view up. What does not depend on the plan is done before the plan arrives, because a view may be prepared
+/// long before it is known what it shows.
 fn start(channel: &mut Channel, network: Network, parent: OwnedFd) -> Result<Option<(Limits, Way)>, Refusal> {
     outer::die_with_parent(&parent)?;
     let way = Way::open();
@@ -51,13 +52,13 @@ fn start(channel: &mut Channel, network: Network, parent: OwnedFd) -> Result<Opt
     let built = root::build(&plan, parts, network)?;
     lock::limit(&plan.limits)?;
     lock::keep_to_processors(&plan.limits)?;
-    // Which takes the signal back.
+    // Giving up capabilities cancels the signal for the parent's death, so it is requested again.
     lock::give_up_capabilities()?;
     outer::die_with_parent(&parent)?;
     drop(parent);
     let kept = [channel.as_fd(), built.written.as_fd(), built.view.as_fd()];
     lock::close_all_but(&kept.into_iter().chain(way.descriptor()).collect::<Vec<_>>())?;
-    // The filter comes last, for the calls of the others are on its list.
+    // The filter comes last, because it refuses the calls that the other steps make.
     lock::landlock(&built.writable);
     filter.apply()?;
     channel

@@ -1,4 +1,4 @@
-//! What is mounted, and how, as `/proc/self/mountinfo` has it.
+//! What is mounted, and with which flags, from `/proc/self/mountinfo`.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,18 +11,18 @@ use rustix::mount::MountFlags;
 
 use super::again;
 
-/// One mount: where, and the flags that a remount has to keep.
+/// One mount: its path, and the flags that a remount has to keep.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     pub(super) at: PathBuf,
     pub(super) flags: MountFlags,
 }
 
-/// What is mounted in this process's namespace, and whether that is still so.
+/// The mounts of this process's namespace, and whether they changed since.
 #[derive(Debug)]
 pub(super) struct Mounts {
     all: Vec<Mount>,
-    /// Without it nobody knows what changes.
+    /// Without the file it is not known whether something changes.
     file: Option<File>,
 }
 
@@ -38,21 +38,21 @@ impl Mounts {
         &self.all
     }
 
-    /// Whether something was mounted, moved or unmounted since it was read.
+    /// Whether something was mounted, moved or unmounted since they were read.
     pub(super) fn have_changed(&self) -> bool {
         let Some(file) = &self.file else { return true };
         let mut changed = [PollFd::new(file, PollFlags::PRI)];
-        // The kernel says so once for each open file.
+        // The kernel reports a change once for each open file.
         again(|| poll(&mut changed, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))) != Ok(0)
     }
 }
 
-/// All mounts of the text, those that are not understood left out.
+/// All mounts in the text, except lines that are not understood.
 pub(super) fn mounts(text: &[u8]) -> Vec<Mount> {
     text.split(|byte| *byte == b'\n').filter_map(mount).collect()
 }
 
-/// What is mounted below a folder, itself left out.
+/// The mounts below a folder, without the folder itself.
 pub(super) fn below<'a>(mounts: &'a [Mount], folder: &'a Path) -> impl Iterator<Item = &'a Path> {
     let places = mounts.iter().map(|mount| mount.at.as_path());
     places.filter(move |at| at.starts_with(folder) && *at != folder)

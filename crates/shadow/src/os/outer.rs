@@ -1,4 +1,4 @@
-//! The process that makes the namespaces of a view, and waits for the first process in them.
+//! The process that makes the namespaces of a view, and then waits for the first process in them.
 
 use std::fs;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -17,7 +17,8 @@ use super::channel::Channel;
 use super::{again, init, refused};
 use crate::{Network, Refusal};
 
-/// What the first process needs to build the root folder and to lock itself in. It keeps none of it.
+/// The capabilities that the first process needs to build the root folder and to restrict itself. It keeps none of
+/// them.
 const NEEDED: [CapabilitySet; 6] = [
     CapabilitySet::SYS_ADMIN,
     CapabilitySet::NET_ADMIN,
@@ -27,14 +28,14 @@ const NEEDED: [CapabilitySet; 6] = [
     CapabilitySet::SYS_CHROOT,
 ];
 
-/// Makes the namespaces and waits; the caller is told of what was refused over standard input, which is the socket.
+/// Makes the namespaces and waits. A refusal is reported to the caller over standard input, which is the socket.
 pub(super) fn enter(network: Network) -> ExitCode {
     let Ok(socket) = std::io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     match start(network) {
         Ok((Fork::Child, parent)) => init::enter(Channel::new(socket), network, parent),
         Ok((Fork::Parent(child), _)) => {
             drop(socket);
-            // It only waits from here on.
+            // From here on it only waits.
             let _ = set_capabilities(None, sets(CapabilitySet::empty()));
             let _ = again(|| waitpid(Pid::from_raw(child), WaitOptions::empty()));
             ExitCode::SUCCESS
@@ -47,10 +48,12 @@ pub(super) fn enter(network: Network) -> ExitCode {
     }
 }
 
-/// Comes back twice: in this process and in the first one of the namespaces, which is a copy of it. To start the program again for that would take as long
-/// as half of all the rest. The first process knows this one by the handle.
+/// Returns twice: in this process, and in the first one of the namespaces, which is its copy. Starting the program
+/// again for that would take half as long as everything else together. The first process recognises this one by the
+/// handle.
 fn start(network: Network) -> Result<(Fork, OwnedFd), Refusal> {
-    // The thread that started this process may end while the view lives on, so it is the socket that tells of the caller's death.
+    // The death signal is tied to the thread that started this process, which may end while the view lives, so the
+    // socket tells of the caller's death instead.
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let own_network = match network {
         Network::Own => CloneFlags::CLONE_NEWNET,
@@ -67,13 +70,14 @@ fn start(network: Network) -> Result<(Fork, OwnedFd), Refusal> {
     let write =
         |path: &str, text: String| fs::write(path, text).map_err(|error| refused("write", path, error));
     write("/proc/self/setgroups", "deny".to_owned())?;
-    // Each to itself and not to 0: files look right, and `id` says the truth.
+    // Users are mapped to themselves and not to 0, so that files show their owners and `id` is right.
     write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     write("/proc/self/gid_map", format!("{group} {group} 1"))?;
     set_capabilities(None, sets(NEEDED.into_iter().collect()))
         .map_err(|error| refused("capset", "", error))?;
     let this = pidfd_open(getpid(), PidfdFlags::empty()).map_err(|error| refused("pidfd_open", "", error))?;
-    // The copy may do anything, for there is no other thread: with one, no user namespace would have been made.
+    // The copy may make any call, because there are no other threads: with one, no user namespace would have been
+    // made.
     let fork = fork().map_err(|error| refused("fork", "the first process of the view", error))?;
     Ok((fork, this))
 }
@@ -83,11 +87,11 @@ fn sets(capabilities: CapabilitySet) -> CapabilitySets {
     CapabilitySets { effective: capabilities, permitted: capabilities, inheritable }
 }
 
-/// For the first process: it does not outlive the one that waits for it.
+/// Has the first process die with the one that waits for it.
 pub(super) fn die_with_parent(parent: &OwnedFd) -> Result<(), Refusal> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| refused("prctl", "PR_SET_PDEATHSIG", error))?;
-    // One that has ended before sends no signal any more.
+    // A parent that has already ended sends no signal any more.
     let mut ended = [PollFd::new(parent, PollFlags::IN)];
     match again(|| poll(&mut ended, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))) {
         Ok(0) => Ok(()),

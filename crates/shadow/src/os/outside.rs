@@ -1,4 +1,4 @@
-//! What commands wrote in a view beside the workspace, where it is forgotten.
+//! What commands wrote in a view outside the workspace, where it is discarded.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -11,13 +11,13 @@ use super::written as names;
 use crate::folders::is_cache;
 use crate::{Place, Shown};
 
-/// So many are named, and so many entries are looked at.
+/// The most paths that are named. It also limits the entries that are looked at.
 const MOST_NAMED: usize = 100;
 const MOST_LOOKED_AT: usize = 20_000;
 const DEEPEST: usize = 32;
 
-/// Files and links that were written or removed in the home folder and in the folders of tools, without what belongs to a cache. Temporary
-/// folders do not count: nobody expects anything to stay in them.
+/// Files and links that were written or removed in the home folder and in the folders of tools, except in caches.
+/// Temporary folders do not count, because nobody expects anything to stay in them.
 pub(super) fn written(written: &OwnedFd, places: &[Place]) -> Vec<PathBuf> {
     let mut walk = Walk { found: Vec::new(), looked_at: 0 };
     for (number, place) in places.iter().enumerate() {

@@ -1,5 +1,6 @@
-//! Reads back what was written in a view, from the folder in which overlayfs keeps it. A command may have put anything there: everything is
-//! reached from handles, no link is followed, nothing is opened that could block, and what is too much is seen while walking.
+//! Reads back what was written in a view, from the folder in which overlayfs keeps it. A command may have put
+//! anything there, so everything is reached from handles, no link is followed, nothing is opened that could block,
+//! and limits are checked during the walk.
 
 mod below;
 mod entry;
@@ -27,23 +28,23 @@ use super::ignored::Ignored;
 use crate::reading::leads_out;
 use crate::{NotStaged, ReadBack, ReadRules, ShadowError, WhyNot};
 
-/// What is read, and what it is compared with.
+/// What is read, and with what it is compared.
 pub(super) struct From<'a> {
     /// The upper layer, or the whole copy.
     pub(super) upper: OwnedFd,
-    /// What the copy was, and what steps below wrote.
+    /// What the copy contained, and what steps below wrote.
     pub(super) original: &'a Original,
-    /// Upper layers of folders that have one of their own: build output.
+    /// Upper layers of folders that have their own: build output.
     pub(super) separate: BTreeMap<WorkspacePath, OwnedFd>,
     /// The root of the mounted view.
     pub(super) view: BorrowedFd<'a>,
     /// The tree below.
     pub(super) base: &'a dyn Tree,
-    /// Where the workspace is on disk: git's index in it is the user's own.
+    /// The workspace on disk, where git's index is the user's own.
     pub(super) workspace: &'a Path,
     /// When the view was started.
     pub(super) since: i64,
-    /// What the view was told, or was found to hold.
+    /// The changes that were shown in the view, or found in it earlier.
     pub(super) known: &'a BTreeMap<WorkspacePath, Change>,
     pub(super) hidden: &'a BTreeSet<WorkspacePath>,
 }
@@ -78,14 +79,14 @@ pub(super) fn read(from: &From<'_>, rules: &ReadRules) -> Result<ReadBack, Shado
     Ok(reader.finish())
 }
 
-/// What is known of the folder that is read.
+/// What is known of the folder that is being read.
 #[derive(Clone, Copy)]
 struct Inside {
-    /// The tree below has a folder here, too: what is in both is compared.
+    /// Whether the tree below has a folder here too, so that their contents are compared.
     is_in_base: bool,
-    /// What the tree below has in it does not show through, by its own mark or by one above.
+    /// Whether the content of the folder in the tree below is hidden, by this folder's mark or by one above.
     hides_base: bool,
-    /// It or something above it is ignored.
+    /// Whether the folder or one above it is ignored.
     is_ignored: bool,
 }
 
@@ -96,15 +97,15 @@ struct Reader<'a> {
     ignored: Ignored<'a>,
     output: BuildOutput<'a>,
     changes: BTreeMap<WorkspacePath, Change>,
-    /// Folders of which something was removed, with the names that the tree below has in them.
+    /// Folders from which something was removed, with the names that the tree below has in them.
     listed: BTreeMap<WorkspacePath, Vec<Vec<u8>>>,
-    /// Of contents, new and old.
+    /// The size of all contents, new and old.
     bytes: u64,
     back: ReadBack,
 }
 
 impl Reader<'_> {
-    /// One folder of the upper layer.
+    /// Reads one folder of the upper layer.
     fn folder(&mut self, folder: &OwnedFd, path: &WorkspacePath, inside: Inside) -> Result<(), ShadowError> {
         if self.rules.quota.depth < path.names().count() as u64 {
             let (limit, unit) = (self.rules.quota.depth, "names in a path");
@@ -130,7 +131,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A folder of build output: named if something was written there, and read as far as it was shown or asked for.
+    /// Reads a folder of build output: it is reported if something was written there, and read as far as it was shown
+    /// or asked for.
     fn separate(&mut self, path: &WorkspacePath, upper: &OwnedFd) -> Result<(), ShadowError> {
         if names(upper).map_err(|error| read_error(path, error))?.is_empty() {
             return Ok(());
@@ -145,7 +147,7 @@ impl Reader<'_> {
         self.folder(upper, path, Inside { is_in_base, hides_base: false, is_ignored: true })
     }
 
-    /// Something that was copied, or laid by a step below, and of which nothing is left.
+    /// Handles something that was copied, or written by a step below, and is gone now.
     fn gone(&mut self, path: &WorkspacePath, inside: Inside) -> Result<(), ShadowError> {
         if self.is_elsewhere(path) {
             return Ok(());
@@ -162,7 +164,7 @@ impl Reader<'_> {
         self.removed(path.clone(), base).map(drop)
     }
 
-    /// Whether a path is hidden, or has a place of its own.
+    /// Whether a path is hidden, or has an upper layer of its own.
     fn is_elsewhere(&self, path: &WorkspacePath) -> bool {
         self.from.hidden.iter().any(|hidden| path.starts_with(hidden))
             || self.from.separate.contains_key(path)
@@ -191,7 +193,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let limit = self.rules.quota.file_bytes;
-        // What is ignored is not read: build output is large.
+        // Ignored paths are not read, because build output is large.
         let Some(kind) = kind_of(folder.as_fd(), name) else { return Ok(()) };
         let is_folder = match kind {
             FileType::CharacterDevice if inside.is_in_base && !original.is_copy() => {
@@ -216,7 +218,8 @@ impl Reader<'_> {
                 let hides_base = inside.hides_base || opaque;
                 let before = self.changes.len();
                 self.folder(&handle, &path, Inside { is_in_base, hides_base, is_ignored })?;
-                // A folder that is there only because something that was shown is in it goes with that, and is no change of its own.
+                // A folder that exists only because something shown is in it goes with that, and is not a change of
+                // its own.
                 let is_implied = base.is_none()
                     && before < self.changes.len()
                     && !self.from.known.contains_key(&path)
@@ -247,13 +250,14 @@ impl Reader<'_> {
                 self.replaced(&path, base.as_ref())?;
                 self.change(path, base, ChangeKind::Link { target, moved_from: None })
             }
-            // Its user could not read it in the workspace either.
+            // The user could not read it in the workspace either.
             Found::Other(WhyNot::Unreadable) if original.had_folder(&path) => Ok(()),
             Found::Other(why) => self.left_out(path, base, why),
         }
     }
 
-    /// Something that cannot be staged. What was there is gone all the same, but for a file that cannot be read: that is still there.
+    /// Handles something that cannot be staged. What was there before is gone, unless it is a file that cannot be
+    /// read: that is still there.
     fn left_out(&mut self, path: WorkspacePath, base: Option<Base>, why: WhyNot) -> Result<(), ShadowError> {
         self.back.not_staged.push(NotStaged { path: path.clone(), why });
         match base {
@@ -262,7 +266,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether git ignores the path, or it is build output, and nobody asked for it or showed it: it is named if nothing above it is, and not read.
+    /// Whether git ignores the path, or it is build output, and nobody asked for it or showed it. Then it is reported
+    /// (unless something above it is) and not read.
     fn is_left_out(
         &mut self,
         path: &WorkspacePath,
@@ -290,7 +295,7 @@ impl Reader<'_> {
     /// Whether something below the path was shown.
     fn knows_below(&self, path: &WorkspacePath) -> bool {
         let from = self.from.known.range(path.clone()..).map(|(known, _)| known);
-        // Beside what is in it there are names that only begin as it does, in between.
+        // Between the paths in the folder there are others that only begin with the same bytes.
         let mut alike = from.take_while(|known| known.as_bytes().starts_with(path.as_bytes()));
         alike.any(|known| known != path && known.starts_with(path))
     }
@@ -308,7 +313,7 @@ impl Reader<'_> {
         Ok(is_folder && self.output.row(path, &self.below)?.is_some())
     }
 
-    /// What was below a folder that is a file or a link now.
+    /// Handles the former content of a folder that is a file or a link now.
     fn replaced(&mut self, path: &WorkspacePath, base: Option<&Base>) -> Result<(), ShadowError> {
         match base {
             Some(base) if base.kind() == EntryKind::Directory => self.removed_below(path),
@@ -316,8 +321,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Something of the tree below is gone, with all that was in it. What git ignores in it is left out, and then the folder stays, too: whether
-    /// it does.
+    /// Handles something of the tree below that is gone, with everything in it. What git ignores in it is left out,
+    /// and then the folder stays too; returns whether it does.
     fn removed(&mut self, path: WorkspacePath, base: Base) -> Result<bool, ShadowError> {
         let stays = base.kind() == EntryKind::Directory && self.removed_from(&path, |_| true)?;
         if !stays {
@@ -330,7 +335,8 @@ impl Reader<'_> {
         self.removed_from(path, |_| true).map(drop)
     }
 
-    /// What the tree below has in a folder, and the view has not, by its names. Whether something of it is ignored, and stays.
+    /// Handles the names that the tree below has in a folder and the view has not. Returns whether something of it is
+    /// ignored and stays.
     fn removed_from(
         &mut self,
         path: &WorkspacePath,
@@ -383,7 +389,8 @@ impl Reader<'_> {
 
     fn finish(mut self) -> ReadBack {
         moved::find(&mut self.changes);
-        // What comes into a folder that is removed, or replaced, is a conflict and not removed with it.
+        // If something new appears in a folder that is removed or replaced, that is a conflict, and it is not removed
+        // too.
         let reads = self.listed.into_iter().filter_map(|(path, names)| {
             let seen = self.changes.get(&path)?.base.clone();
             Some(Observation { path, seen, content: None, names: Some(names) })
@@ -394,7 +401,7 @@ impl Reader<'_> {
         removals.reverse();
         removals.extend(rest);
         self.back.changes = ChangeSet { changes: removals, reads };
-        // What is gone was found after what is there.
+        // Removed paths were found after the existing ones.
         self.back.changed_meanwhile.sort();
         self.back.ignored.sort();
         self.back
@@ -423,7 +430,7 @@ fn names(folder: &OwnedFd) -> Result<Vec<Vec<u8>>, rustix::io::Errno> {
     Ok(names)
 }
 
-/// Whether there is anything but folders; those that cannot be opened or are too deep count.
+/// Whether there is anything but folders. Folders that cannot be opened or are too deep count as such.
 fn holds_a_file(at: BorrowedFd<'_>, name: &[u8], depth: usize) -> bool {
     const DEEPEST: usize = 16;
     let Ok(folder) = open_folder(at, name) else { return true };

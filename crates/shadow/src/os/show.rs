@@ -1,4 +1,5 @@
-//! Writes into a view, through the root of the mounted overlay, so that the kernel alone knows how its layers are kept.
+//! Writes into a view, through the root of the mounted overlay, so that only the kernel has to know how its layers
+//! are stored.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,10 +18,10 @@ use crate::ShadowError;
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Where a program runs meanwhile, it may make what is removed anew for ever: so long it is tried.
+/// How long to try against a program that runs meanwhile and may make again whatever is removed.
 const AGAINST_A_PROGRAM: Duration = Duration::from_secs(5);
 
-/// What is to be at a path.
+/// What a path is to become.
 enum Wanted<'a> {
     Nothing,
     Folder,
@@ -31,11 +32,11 @@ enum Wanted<'a> {
 /// Writes into one view.
 pub(super) struct Show<'a> {
     root: BorrowedFd<'a>,
-    /// No file has a later time that a command knows.
+    /// No file that a command knows has a later time.
     after: Option<i64>,
     /// The latest time that a file was given.
     given: Cell<Option<i64>>,
-    /// Until when it is tried.
+    /// When to give up.
     deadline: Option<Instant>,
 }
 
@@ -44,17 +45,17 @@ impl<'a> Show<'a> {
         Self { root, after, given: Cell::new(None), deadline: None }
     }
 
-    /// The same in a view in which a program runs, which may change all that is looked at here.
+    /// The same for a view in which a program runs, which may change everything that is looked at here.
     pub(super) fn beside_a_program(self) -> Self {
         Self { deadline: Instant::now().checked_add(AGAINST_A_PROGRAM), ..self }
     }
 
-    /// The latest time that a file was given where the kernel's own would not do.
+    /// The latest time that a file was given because the kernel's own would not do.
     pub(super) fn given(&self) -> Option<i64> {
         self.given.get()
     }
 
-    /// Makes `target` of a view that holds `known`, both over the same tree.
+    /// Changes a view that holds `known` into one that holds `target`; both are over the same tree.
     pub(super) fn change(
         &self,
         known: &BTreeMap<WorkspacePath, Change>,
@@ -79,7 +80,7 @@ impl<'a> Show<'a> {
         Ok(())
     }
 
-    /// Gives what is at these paths a time that is later than the last command; that nothing is there is no error.
+    /// Gives what is at these paths a time later than that of the last command. A missing path is no error.
     pub(super) fn renew(&self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
         let time = until_now();
         let time = self.later_time(time, None).unwrap_or(time);
@@ -97,7 +98,7 @@ impl<'a> Show<'a> {
         Ok(())
     }
 
-    /// Removes what is at a path, with all that is in it; that nothing is there is no error.
+    /// Removes what is at a path, with everything in it. A missing path is no error.
     pub(super) fn remove(&self, path: &WorkspacePath) -> Result<(), ShadowError> {
         let Some((folder, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
         let folder = match self.folder(&folder) {
@@ -164,7 +165,8 @@ impl<'a> Show<'a> {
         }
         let mut file = File::from(file);
         file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        // A cache that knows its source by length and second (Python's) has to see another second than that of the file before.
+        // A cache that identifies its source by length and second (Python's) has to see another second than that of
+        // the file before.
         let before = found.map(|found| modified(&found));
         if let Some(time) = self.later_time(modified(&rustix::fs::fstat(&file)?), before) {
             rustix::fs::futimens(&file, &both(time))?;
@@ -172,9 +174,10 @@ impl<'a> Show<'a> {
         Ok(())
     }
 
-    /// What something that was just written has to have for its time where what it got from the kernel would not do: at least one whole second after
-    /// the last command and after what was there before, for there are tools that compare seconds. What it got counts, and not what a clock shows:
-    /// the kernel stamps files by one that may be some milliseconds behind.
+    /// The time that something which was just written needs if the kernel's would not do: at least one whole second
+    /// after the last command and after what was there before, because some tools compare seconds. `got` is the time
+    /// that the file got, and not that of a clock: the kernel stamps files by a clock that may be some milliseconds
+    /// behind.
     fn later_time(&self, got: i64, before: Option<i64>) -> Option<i64> {
         let second = self.after.max(before)?.div_euclid(SECOND) + 1;
         let time = (got.div_euclid(SECOND) < second).then(|| second.saturating_mul(SECOND));
@@ -188,14 +191,14 @@ impl<'a> Show<'a> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         loop {
             match rustix::fs::openat2(self.root, name, flags, Mode::empty(), resolve) {
-                // Something was renamed meanwhile.
+                // Something was renamed during the call.
                 Err(Errno::AGAIN | Errno::INTR) => in_time(self.deadline)?,
                 opened => return opened,
             }
         }
     }
 
-    /// Opens a folder, which takes the place of whatever else is on the way to it.
+    /// Opens a folder, which replaces whatever else is on the way to it.
     fn make_folders(&self, path: &WorkspacePath) -> Result<OwnedFd, Errno> {
         let mut at = self.folder(&WorkspacePath::root())?;
         for name in path.names() {
@@ -204,7 +207,7 @@ impl<'a> Show<'a> {
         Ok(at)
     }
 
-    /// A folder in a folder, in place of whatever else has that name.
+    /// Opens or makes a folder in another one, in place of whatever else has that name.
     fn make_folder(&self, at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
         let open = || {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -259,7 +262,7 @@ fn before(change: &Change) -> Result<Wanted<'_>, ShadowError> {
     }
 }
 
-/// Whether a view is the same after both; where something was moved from is for people.
+/// Whether both leave a view the same. From where something was moved only matters to people.
 fn is_same(one: &ChangeKind, other: &ChangeKind) -> bool {
     match (one, other) {
         (
@@ -275,7 +278,8 @@ fn in_time(deadline: Option<Instant>) -> Result<(), Errno> {
     if deadline.is_some_and(|deadline| deadline <= Instant::now()) { Err(Errno::TIMEDOUT) } else { Ok(()) }
 }
 
-/// Removes a name, with all below it. No link is followed; only one handle a folder is open, however deep it is.
+/// Removes a name and everything below it. No link is followed, and only one handle for each folder is open, however
+/// deep it is.
 pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8], deadline: Option<Instant>) -> Result<(), Errno> {
     match rustix::fs::unlinkat(at, name, AtFlags::empty()) {
         Err(Errno::ISDIR) => {}
@@ -298,7 +302,7 @@ pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8], deadline: Option<Inst
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = || rustix::fs::openat(folder, name.as_slice(), flags, Mode::empty());
         let inner = match open() {
-            // A folder that its owner may not search.
+            // The folder may not be searched by its owner.
             Err(Errno::ACCESS) => {
                 open_up(folder.as_fd(), name)?;
                 open()?
@@ -327,8 +331,8 @@ pub(super) fn remove_tree(at: BorrowedFd<'_>, name: &[u8], deadline: Option<Inst
     Ok(())
 }
 
-/// Lets its owner search a folder. By a handle: a name could lead elsewhere by then, also out of the view, for links are followed from this
-/// process's own root.
+/// Permits the owner to search a folder. It uses a handle, because a name could lead elsewhere by then, even out of
+/// the view: links are followed from this process's own root.
 fn open_up(at: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(at, name, flags, Mode::empty())?;

@@ -1,4 +1,4 @@
-//! Which tier this system gives, found by trying.
+//! Finds out by trying which tier this system supports.
 
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,8 +8,8 @@ use super::refused;
 use super::view::View;
 use crate::{Against, Options, ShadowError, Support, Tier};
 
-/// Whether this system gives a view of this workspace, by making one of each tier until one is given, from [`Options::tier`] on. For
-/// [`Tier::Clone`] the folder of [`Options::build`] is tried, and left empty.
+/// Whether this system supports a view of this workspace. Tries each tier from [`Options::tier`] on until one works.
+/// For [`Tier::Clone`] the folder of [`Options::build`] is tried, and left empty.
 pub fn support(options: &Options) -> Support {
     let mut against: Vec<Against> = Vec::new();
     for tier in Tier::ALL.into_iter().filter(|tier| options.tier <= *tier) {
@@ -18,7 +18,7 @@ pub fn support(options: &Options) -> Support {
             Err(error) => {
                 let is_of_overlay = is_of_overlay(&error);
                 against.push(Against { tier, why: error.to_string() });
-                // Whatever else was refused is a wall, which a copy needs as well.
+                // Any other refusal concerns a restriction that a copy needs too.
                 if tier == Tier::Kernel && !is_of_overlay {
                     break;
                 }
@@ -49,7 +49,7 @@ fn notes(tier: Tier) -> Vec<String> {
     notes
 }
 
-/// Everything but the copy, of which only one file is tried.
+/// Tries everything except the copy, of which only one file is tried.
 fn try_out(options: &Options) -> Result<(), ShadowError> {
     let (view, listing) = View::start_empty(options, None)?;
     view.end();
@@ -78,7 +78,7 @@ fn try_clone(options: &Options, listing: &Listing, room: &std::path::Path) -> Re
     cloned
 }
 
-/// Whether it was the overlay that was refused, and not a wall.
+/// Whether the overlay was refused, and not one of the restrictions.
 fn is_of_overlay(error: &ShadowError) -> bool {
     matches!(error, ShadowError::Refused(refusal) if refusal.about.starts_with("overlay"))
 }

@@ -26,11 +26,11 @@ use crate::{
     ShadowError, Shown, Spent, Standing, Stream, Tier, layout,
 };
 
-/// A copy-on-write view of a workspace, held by the processes that were started for it.
+/// A copy-on-write view of a workspace, kept alive by the processes that were started for it.
 ///
-/// All calls block. One command runs at a time, or one program beside which the view is shown other files ([`start_program`](Self::start_program));
-/// [`ender`](Self::ender) gives what ends the view from another thread, whatever it is doing. A view that is dropped is ended, and what was
-/// written in it is gone.
+/// All calls block. One command runs at a time, or one program during which other files can be shown in the view
+/// ([`start_program`](Self::start_program)). [`ender`](Self::ender) gives a handle that ends the view from another
+/// thread, whatever the view is doing. Dropping a view ends it and discards what was written in it.
 ///
 /// # Processes
 ///
@@ -42,36 +42,36 @@ pub struct View {
     child: Child,
     ended: bool,
     workspace: PathBuf,
-    /// Where commands see it.
+    /// The path at which commands see it.
     shown_at: PathBuf,
     places: Vec<Place>,
     build: Option<BuildRoom>,
-    /// The file system in which all that is written lies, but for what is on a disk.
+    /// The file system with everything that is written, except what is kept on a disk.
     written: OwnedFd,
-    /// With what it began, if that is no overlay.
+    /// What it began with, if it is not an overlay.
     original: Original,
     /// The root of the workspace, as the commands see it.
     root: OwnedFd,
-    /// The kernel's clock before the workspace was opened: what is changed from then on shows this time or a later one.
+    /// The kernel's clock before the workspace was opened: what is changed later shows this time or a later one.
     since: i64,
-    /// No file has a later time that a command has seen or written.
+    /// No file that a command has seen or written has a later time.
     latest: Option<i64>,
-    /// The latest time that something was given which was shown.
+    /// The latest time that a shown file was given.
     given: Option<i64>,
-    /// What the view was last told, or was found to hold.
+    /// The changes that were last shown in the view, or found in it.
     known: BTreeMap<WorkspacePath, Change>,
     hidden: BTreeSet<WorkspacePath>,
     /// Whether a program was started that may still run.
     has_program: bool,
-    /// How much the program builds.
+    /// Watches how much the program builds.
     watch: Option<Watch>,
-    /// Whether it was ended because there was too much build output.
+    /// Whether it was ended because of too much build output.
     is_over_disk: bool,
-    /// By the last command.
+    /// What the last command took.
     spent: Spent,
     tier: Tier,
     network: Network,
-    /// Bytes and files that may be in the room of a clone.
+    /// The bytes and files that a clone may have.
     room: Option<(u64, u64)>,
 }
 
@@ -80,9 +80,10 @@ pub struct View {
 pub struct Ender(UnixStream);
 
 impl Ender {
-    /// Ends the view and all that runs in it. Comes back at once; [`View::run`] then says [`ShadowError::Ended`].
+    /// Ends the view and everything that runs in it. Returns at once; [`View::run`] then returns
+    /// [`ShadowError::Ended`].
     pub fn end(&self) {
-        // That it has ended already is no error.
+        // An error only means that it has ended already.
         let _ = self.0.shutdown(Shutdown::Both);
     }
 }
@@ -93,8 +94,8 @@ impl View {
         Self::start_with(options, None)
     }
 
-    /// Starts a view with processes that were prepared for it, which takes a third of the time. Those that do not fit, because something was mounted on the
-    /// machine meanwhile, say, are ended, and others are started.
+    /// Starts a view with processes that were prepared for it, which takes a third of the time. If they do not fit,
+    /// because something was mounted on the machine meanwhile, for example, they are ended and others are started.
     pub fn start_with(options: &Options, prepared: Option<Prepared>) -> Result<Self, ShadowError> {
         let (mut view, listing) = Self::start_empty(options, prepared)?;
         if let Some(listing) = listing {
@@ -109,7 +110,7 @@ impl View {
         Ok(view)
     }
 
-    /// Starts a view, of which a copy is still to be made where it says of what.
+    /// Starts a view. If it begins with a copy, the result says of what, and the caller still has to make it.
     pub(super) fn start_empty(
         options: &Options,
         prepared: Option<Prepared>,
@@ -117,7 +118,7 @@ impl View {
         let since = since_now();
         let workspace = real_workspace(&options.workspace)?;
         let mut options = Options { workspace: workspace.clone(), ..options.clone() };
-        // On a disk that is almost full nothing is kept but in memory.
+        // If the disk is almost full, everything is kept in memory.
         options.build = options.build.filter(|build| watch::has_room(&build.folder));
         // The processes start while it is decided what they show.
         let Prepared { mut starting, mounts, .. } = Prepared::fitting(prepared, &options)?;
@@ -131,7 +132,7 @@ impl View {
         }
         let places = layout(&options, &|path| {
             let found = standing(path);
-            // What holds mounts can be shown, but not laid over.
+            // An overlay cannot be made over a folder with mounts in it, but the folder can be shown.
             let is_tool = options.home.as_deref().is_some_and(|home| path.starts_with(home));
             let is_open = is_tool && mountinfo::below(mounts, path).next().is_some();
             if is_open { Standing::Nothing } else { found }
@@ -139,7 +140,7 @@ impl View {
         let listing = listing(&options, &places)?;
         let apart = apart(&options)?;
         if let (init::Apart::Memory, Some(listing)) = (&apart, &listing) {
-            // Beside what a command may write.
+            // The copy does not count against what a command may write.
             options.limits.bytes = options.limits.bytes.saturating_add(listing.bytes);
             options.limits.files = options.limits.files.saturating_add(listing.files());
         }
@@ -193,12 +194,13 @@ impl View {
         self.tier
     }
 
-    /// The workspace, without links in its path: where it is in the view, too, unless the options show it elsewhere.
+    /// The workspace, without links in its path. It has the same path in the view, unless the options show it
+    /// elsewhere.
     pub fn workspace(&self) -> &Path {
         &self.workspace
     }
 
-    /// The first of its processes, which is the parent of all others.
+    /// The process ID of its first process, which is the parent of all others.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
@@ -213,7 +215,7 @@ impl View {
         self.ended
     }
 
-    /// What ends this view from elsewhere.
+    /// A handle that ends this view from elsewhere.
     pub fn ender(&self) -> Result<Ender, ShadowError> {
         self.channel.handle().map(Ender).map_err(|_| ShadowError::Ended)
     }
@@ -223,9 +225,10 @@ impl View {
         self.end_now();
     }
 
-    /// Writes into the view what differs between this change set and what the view was told last or was found to hold: after it the view
-    /// is the workspace with these changes. A file whose content changes by that gets a time that no result of an earlier command has, also where
-    /// an old content comes back, so that tools that compare times see it.
+    /// Writes into the view what differs between this change set and what was shown in the view or found in it last.
+    /// Afterwards the view is the workspace with these changes. A file whose content this changes gets a time that no
+    /// result of an earlier command has, even if an old content comes back, so that tools that compare times notice
+    /// it.
     pub fn show(&mut self, staged: &ChangeSet) -> Result<(), ShadowError> {
         self.check_alive()?;
         let target: BTreeMap<_, _> =
@@ -237,8 +240,9 @@ impl View {
         shown
     }
 
-    /// Writes into the view what the steps below this one staged. It counts as what the view lies over: [`read_back`](Self::read_back) has to
-    /// be given a tree that shows it, too. To be called before anything else.
+    /// Writes what the steps below this one staged into the view. It counts as part of the tree below the view, so
+    /// [`read_back`](Self::read_back) has to be given a tree that shows it too. Has to be called before anything
+    /// else.
     pub fn lay(&mut self, below: &ChangeSet) -> Result<(), ShadowError> {
         self.check_alive()?;
         let target = below.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
@@ -246,16 +250,17 @@ impl View {
         self.write(|show| show.change(&BTreeMap::new(), &target))
     }
 
-    /// To be called in a view over finished layers of build output ([`BuildLayer::below`](crate::BuildLayer::below)), which were done at `built`, in nanoseconds
-    /// since the Unix epoch: these paths, which changed on disk since the layers were begun, get a later time than what was built, and so does what is shown.
-    /// Their content stays what it is, so they are not read back.
+    /// For a view over finished layers of build output ([`BuildLayer::below`](crate::BuildLayer::below)) that were
+    /// finished at `built`, in nanoseconds since the Unix epoch. It gives the paths in `changed`, which changed on
+    /// disk since the layers were begun, a later time than what was built, and whatever is shown later too. Their
+    /// content is unchanged, so they are not read back.
     pub fn renew(&mut self, built: i64, changed: &[WorkspacePath]) -> Result<(), ShadowError> {
         self.check_alive()?;
         self.latest = self.latest.max(Some(built));
         self.write(|show| show.renew(changed))
     }
 
-    /// Takes paths out of the view, with all that is below them: commands do not see them, and they are never read back.
+    /// Hides paths, with everything below them: commands do not see them, and they are never read back.
     pub fn hide(&mut self, paths: &[WorkspacePath]) -> Result<(), ShadowError> {
         self.check_alive()?;
         for path in paths.iter().filter(|path| !path.is_root()) {
@@ -265,8 +270,8 @@ impl View {
         Ok(())
     }
 
-    /// Runs a command and waits until none of its processes is left. How it ended is in the answer; an error says that it was not run, or
-    /// that the view ended.
+    /// Runs a command and waits until none of its processes is left. The answer says how it ended; an error says that
+    /// it was not run, or that the view ended.
     pub fn run(&mut self, command: &Command) -> Result<Output, ShadowError> {
         let (mut stdout, mut stderr, mut truncated) = (Vec::new(), Vec::new(), false);
         let (end, refused) = self.run_into(command, &mut |stream, bytes| {
@@ -281,7 +286,7 @@ impl View {
         Ok(Output { end, stdout, stderr, truncated, refused, spent: self.spent })
     }
 
-    /// As [`run`](Self::run), with the output given to `sink` as it comes, all of it.
+    /// As [`run`](Self::run), with all output given to `sink` as it comes.
     pub fn run_into(
         &mut self,
         command: &Command,
@@ -308,7 +313,7 @@ impl View {
             Ok(Collected::Done { end, without_route, spent }) => {
                 self.spent = spent;
                 let mut refused = Refused {
-                    // What the machine counts is not only the view's.
+                    // With the machine's network, the count includes other programs' packets.
                     network: if self.network == Network::Own { without_route } else { 0 },
                     quota: self.is_full(),
                     outside: outside::written(&self.written, &self.places),
@@ -333,9 +338,10 @@ impl View {
         }
     }
 
-    /// What the view holds that `base`, the tree below it, does not: what was shown and what commands wrote. Nothing is taken out of the view.
+    /// What the view holds that `base`, the tree below it, does not: what was shown and what commands wrote. Nothing
+    /// is removed from the view.
     ///
-    /// `base` is the workspace on disk, or an overlay over it that holds what the steps below staged.
+    /// `base` is the workspace on disk, or an overlay over it with what the steps below staged.
     pub fn read_back(&mut self, base: &dyn Tree, rules: &ReadRules) -> Result<ReadBack, ShadowError> {
         self.check_alive()?;
         let place = self.places.iter().position(|place| matches!(place.shown, Shown::Workspace { .. }));
@@ -369,18 +375,19 @@ impl View {
         Ok(back)
     }
 
-    /// Bytes and files that were written in the view, all places together.
+    /// The bytes and files that were written in the view, in all places together.
     pub fn usage(&self) -> Result<(u64, u64), ShadowError> {
         let found =
             rustix::fs::fstatvfs(&self.written).map_err(|error| ShadowError::unheard(&error.into()))?;
         let (bytes, files) =
             ((found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree);
-        // The copy on a disk takes nothing of it.
+        // A copy on a disk takes nothing of the view's memory.
         let of_copy = if self.tier == Tier::Copy { self.original.taken() } else { (0, 0) };
         Ok((bytes.saturating_sub(of_copy.0), files.saturating_sub(of_copy.1)))
     }
 
-    /// The root of the workspace as commands see it. What is opened below it may be anything that a command left there.
+    /// The root of the workspace as commands see it. What is opened below it may be anything that a command left
+    /// there.
     pub fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
     }
@@ -422,7 +429,7 @@ impl Drop for View {
     }
 }
 
-/// What a view of a tier that copies begins with.
+/// What a view begins with in a tier that copies.
 fn listing(options: &Options, places: &[Place]) -> Result<Option<Listing>, ShadowError> {
     if !options.tier.copies() {
         return Ok(None);
@@ -436,7 +443,7 @@ fn listing(options: &Options, places: &[Place]) -> Result<Option<Listing>, Shado
     Listing::of(&workspace, path, options.tier, &separate).map(Some).map_err(failed)
 }
 
-/// Where a view's workspace lies.
+/// How a view's workspace is kept apart.
 fn apart(options: &Options) -> Result<init::Apart, ShadowError> {
     match (options.tier, &options.build) {
         (Tier::Kernel, _) => Ok(init::Apart::Overlay),

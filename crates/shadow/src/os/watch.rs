@@ -11,13 +11,13 @@ use crate::BuildRoom;
 use crate::os::view::Ender;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// A look takes at most this part of the time of a command, and this of the time of a program, which is idle for most of it.
+/// Measuring takes at most this fraction of a command's time, and this of a program's, which is idle for most of it.
 const PART: u32 = 20;
 const PART_OF_PROGRAM: u32 = 100;
-/// Of a disk so many hundredths stay free.
+/// The percentage of a disk that stays free.
 const FREE: u64 = 2;
 
-/// Watches until it is asked what came of it.
+/// Watches until it is asked for the result.
 #[derive(Debug)]
 pub(super) struct Watch {
     thread: JoinHandle<bool>,
@@ -25,12 +25,12 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Ends the view of a command as soon as there is too much. Of a clone these bytes and files may be in its room.
+    /// Ends the view of a command once there is too much. `clone` are the bytes and files that a clone may have.
     pub(super) fn start(build: &BuildRoom, ender: Ender, clone: Option<(u64, u64)>) -> Self {
         Self::look(build, ender, clone, PART)
     }
 
-    /// The same for a program that stays.
+    /// As [`start`](Self::start), for a program that stays.
     pub(super) fn of_program(build: &BuildRoom, ender: Ender, clone: Option<(u64, u64)>) -> Self {
         Self::look(build, ender, clone, PART_OF_PROGRAM)
     }
@@ -60,20 +60,20 @@ impl Watch {
         Self { thread, over }
     }
 
-    /// Whether it ended the view.
+    /// Ends the watch; returns whether it ended the view.
     pub(super) fn end(self) -> bool {
         drop(self.over);
         self.thread.join().unwrap_or(true)
     }
 }
 
-/// Whether the disk has more than its last two percent.
+/// Whether more of the disk is free than the two percent that stay free.
 pub(super) fn has_room(folder: &Path) -> bool {
     let Ok(found) = rustix::fs::statvfs(folder) else { return false };
     found.f_blocks.saturating_mul(FREE) / 100 < found.f_bavail
 }
 
-/// Bytes on the disk and files of all that is below a folder; links are not followed.
+/// The bytes on the disk, and the number of files, of everything below a folder. Links are not followed.
 fn used_below(folder: &Path) -> (u64, u64) {
     let Ok(entries) = fs::read_dir(folder) else { return (0, 0) };
     let mut used = (0, 0);

@@ -1,4 +1,4 @@
-//! A filter for a process that may read: it changes nothing of what a file has beside its content.
+//! A filter for a process that may only read: it cannot change a file's attributes.
 
 use nix::libc;
 use seccompiler::BackendError;
@@ -6,7 +6,7 @@ use seccompiler::BackendError;
 use crate::Refusal;
 use crate::os::filter::{self, Filter, Rules};
 
-/// Mode, owner, times, extended attributes.
+/// Calls that change mode, owner, times or extended attributes.
 const CHANGES: &[libc::c_long] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -33,14 +33,16 @@ const CHANGES: &[libc::c_long] = &[
     libc::SYS_futimesat,
 ];
 
-/// `fchmodat2`, `setxattrat`, `removexattrat` and `file_setattr`, which older headers do not know; they have one number everywhere.
+/// `fchmodat2`, `setxattrat`, `removexattrat` and `file_setattr`, which older headers lack; their numbers are the
+/// same on every architecture.
 const CHANGES_BY_NUMBER: [i64; 4] = [452, 463, 466, 469];
 
 /// The requests of `ioctl` that set the flags of a file.
 const SET_FLAGS: [u64; 4] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602];
 
-/// From here on this process, and all that it starts, cannot change the mode, the owner, the times, the extended attributes or the flags
-/// of any file: Landlock, which keeps a process from writing, knows no rule for them. The calls fail with `EPERM`.
+/// Keeps this process, and everything that it starts, from changing the mode, the owner, the times, the extended
+/// attributes or the flags of any file, because Landlock, which keeps a process from writing, has no rule for these.
+/// The calls fail with `EPERM`.
 pub(super) fn keep_attributes() -> Result<(), Refusal> {
     const ABOUT: &str = "the filter of changes to attributes";
     let rules = rules().map_err(|error| filter::refused(ABOUT, &error))?;

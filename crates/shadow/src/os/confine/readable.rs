@@ -1,4 +1,4 @@
-//! What of a workspace a command may read that nobody was asked about.
+//! Which parts of a workspace a command may read without a question to the user.
 
 use std::fs;
 use std::io;
@@ -7,17 +7,18 @@ use std::path::{Path, PathBuf};
 
 use headstart_workspace_path::WorkspacePath;
 
-/// Folders that are not looked into: git's own, which it needs whole, and what package managers fetched, which is nobody's secret.
+/// Folders that are not searched for closed files: git's own, which git needs as a whole, and those with what package
+/// managers fetched, which is no secret.
 const NOT_SEARCHED: [&str; 3] = [".git", "node_modules", ".venv"];
-/// So many names are looked at before every command.
+/// The most names that are looked at before each command.
 const MOST_NAMES: usize = 1_000_000;
 
-/// Folders with all that is below them, and files. What is in neither is closed.
+/// Folders with everything below them, and files. Everything else is closed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Readable {
     pub(super) folders: Vec<PathBuf>,
     pub(super) files: Vec<PathBuf>,
-    /// Whether there is a file that is closed.
+    /// Whether there is a closed file.
     pub(super) hides_something: bool,
 }
 
@@ -26,7 +27,7 @@ impl Readable {
         Self { folders: vec![workspace.to_owned()], ..Self::default() }
     }
 
-    /// All but what is closed. A folder without such a file is one entry, so that there are few.
+    /// Everything that is not closed. A folder without a closed file is one entry, which keeps the list short.
     pub(super) fn without(workspace: &Path, closes: &dyn Fn(&WorkspacePath) -> bool) -> io::Result<Self> {
         let mut search = Search { closes, looked_at: 0 };
         let found = search.folder(workspace, &WorkspacePath::root())?;
@@ -40,9 +41,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What may be read of a folder; `None`: all of it.
+    /// What may be read of a folder; `None` for all of it.
     fn folder(&mut self, folder: &Path, path: &WorkspacePath) -> io::Result<Option<Readable>> {
-        // A folder that cannot be listed cannot be searched by the command either.
+        // If this process cannot list a folder, neither can the command.
         let Ok(entries) = fs::read_dir(folder) else { return Ok(None) };
         let mut readable = Readable::default();
         for entry in entries {
@@ -56,7 +57,7 @@ impl Search<'_> {
             let name = entry.file_name();
             let kind = entry.file_type()?;
             let below = path.join_bytes(name.as_bytes()).map_err(io::Error::other)?;
-            // Of a link the file counts that it leads to.
+            // A link counts as the file to which it leads.
             if kind.is_symlink() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Makes the copy.
+//! Copies what is listed.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,7 +27,8 @@ pub(super) fn fill(listing: &Listing, workspace: &File, root: BorrowedFd<'_>) ->
     for listed in &listing.entries {
         fill.entry(listed).map_err(|error| Stopped { path: listed.path.clone(), error })?;
     }
-    // The innermost first, and only now: what is put into a folder changes its time, and one that may not be written could not be filled.
+    // Folders are finished last, the innermost first: filling a folder changes its time, and a read-only one could
+    // not be filled.
     let folders = listing.entries.iter().rev().filter(|listed| kind(&listed.stat) == FileType::Directory);
     for listed in folders {
         finish_folder(root, listed.path.as_bytes(), &listed.stat)
@@ -45,7 +46,7 @@ struct Fill<'a> {
     from: BorrowedFd<'a>,
     to: BorrowedFd<'a>,
     shares: bool,
-    /// The folder that is being filled, in the workspace and in the view.
+    /// The folder that is being filled: its path, and handles in the workspace and in the view.
     folder: Option<(WorkspacePath, OwnedFd, OwnedFd)>,
     entries: BTreeMap<WorkspacePath, Was>,
 }
@@ -57,7 +58,7 @@ impl Fill<'_> {
         if self.folder.as_ref().is_none_or(|(folder, ..)| *folder != above) {
             let at = if above.is_root() { &b"."[..] } else { above.as_bytes() };
             let from = match folder(self.from, at) {
-                // It went meanwhile, with all that was in it.
+                // The folder was removed meanwhile, with everything in it.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
                 opened => opened?,
             };
@@ -80,7 +81,7 @@ impl Fill<'_> {
             },
             _ => match file(from.as_fd(), name) {
                 Ok(Some((source, stat))) => self.file(source, &stat, to.as_fd(), name, *unread)?,
-                // What its user may not read is missing in the view, and what went meanwhile.
+                // A file that the user may not read, or that was removed meanwhile, is missing in the view.
                 Ok(None) | Err(Errno::ACCESS | Errno::NOENT | Errno::LOOP) => return Ok(()),
                 Err(error) => return Err(error),
             },
@@ -125,7 +126,7 @@ fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// A folder below a root, without a link on the way.
+/// Opens a folder below a root, without a link on the way to it.
 fn folder(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -137,11 +138,11 @@ fn folder(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Bits and times as they are in the workspace, for build tools compare times.
+/// Gives a folder the mode and times that it has in the workspace, because build tools compare times.
 fn finish_folder(root: BorrowedFd<'_>, path: &[u8], stat: &Stat) -> Result<(), Errno> {
     let mode = Mode::from_raw_mode(stat.st_mode & 0o777);
     match rustix::fs::chmodat(root, path, mode, AtFlags::empty()) {
-        // It went before it could be copied.
+        // The folder was removed before it could be copied.
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
         done => done?,
     }
@@ -154,14 +155,15 @@ fn times(stat: &Stat) -> Timestamps {
     Timestamps { last_access: time, last_modification: time }
 }
 
-/// Bytes and files in use of the file system that a folder is in.
+/// The bytes and files in use on a folder's file system.
 fn used(root: BorrowedFd<'_>) -> (u64, u64) {
     let used = rustix::fs::fstatvfs(root)
         .map(|found| ((found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree));
     used.unwrap_or_default()
 }
 
-/// Waits until whatever is changed shows a later time than all that was just written, and says which it shows at least.
+/// Waits until whatever changes shows a later time than everything that was just written, and returns the earliest
+/// such time.
 fn next_moment() -> i64 {
     let written = until_now();
     loop {

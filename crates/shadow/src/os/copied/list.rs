@@ -1,4 +1,4 @@
-//! What of a workspace is copied, decided before anything is.
+//! Decides what of a workspace is copied, before anything is.
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -13,19 +13,19 @@ use crate::os::again;
 use crate::os::ignored::Ignored;
 use crate::os::read::Tracked;
 
-/// So many files, folders and links are copied at most: the start of a view is to be no wait.
+/// The most files, folders and links that are copied, because nobody should wait for a view to start.
 const MOST_FILES: usize = 20_000;
-/// So many bytes are copied into memory.
+/// The most bytes that are copied into memory.
 const MOST_BYTES: u64 = 512 << 20;
 const DEEPEST: usize = 128;
 
-/// What is to be copied, each folder before what is in it.
+/// What is to be copied, each folder before its content.
 #[derive(Debug)]
 pub(in crate::os) struct Listing {
     pub(super) entries: Vec<Listed>,
-    /// Of all files, whole pages each.
+    /// The size of all files, each rounded up to whole pages.
     pub(in crate::os) bytes: u64,
-    /// Whether files share their blocks with the workspace's.
+    /// Whether copies share their blocks with the workspace's files.
     pub(super) shares: bool,
 }
 
@@ -45,8 +45,9 @@ enum Stop {
 }
 
 impl Listing {
-    /// What a view of this tier begins with: for a clone all that is there, and of too much, or in memory, what git does not ignore. What is in
-    /// `without` has a place of its own. The error is in words for the user.
+    /// What a view of this tier begins with: for a clone everything, and for a copy in memory, or if everything is
+    /// too much, what git does not ignore. Folders in `without` are kept elsewhere. The error is in words for the
+    /// user.
     pub(in crate::os) fn of(
         workspace: &File,
         at: &Path,
@@ -76,12 +77,12 @@ impl Listing {
         })
     }
 
-    /// Files, folders and links.
+    /// The number of files, folders and links.
     pub(in crate::os) fn files(&self) -> u64 {
         self.entries.len() as u64
     }
 
-    /// One of the files, to be tried with.
+    /// One of the files, to try a copy with.
     pub(in crate::os) fn any_file(&self) -> Option<&WorkspacePath> {
         let is_file =
             |listed: &&Listed| FileType::from_raw_mode(listed.stat.st_mode) == FileType::RegularFile;
@@ -93,7 +94,7 @@ struct Walk<'a> {
     ignored: Ignored<'a>,
     tracked: Tracked,
     without: &'a [WorkspacePath],
-    /// Whether what git ignores is listed as well.
+    /// Whether what git ignores is listed too.
     all: bool,
     listing: Listing,
     page: u64,
@@ -123,11 +124,11 @@ impl Walk<'_> {
         folder: &WorkspacePath,
         unread: bool,
     ) -> Result<(), Stop> {
-        // A name that no path can have is nothing that could be staged either.
+        // A name that cannot be in a path cannot be staged either.
         let Ok(path) = folder.join_bytes(name) else { return Ok(()) };
         let stat = match rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
-            // It went meanwhile.
+            // It was removed meanwhile.
             Err(Errno::NOENT) => return Ok(()),
             Err(error) => return Err(Stop::Failed(path, error)),
         };
@@ -155,7 +156,7 @@ impl Walk<'_> {
         if is_folder && path.names().count() < DEEPEST {
             match open(at, name) {
                 Ok(inner) => self.folder(inner.as_fd(), &path, unread)?,
-                // A command of the same user cannot look into it either, and what went meanwhile is not there.
+                // A command of the same user cannot read it either; or it was removed meanwhile.
                 Err(Errno::ACCESS | Errno::NOENT) => {}
                 Err(error) => return Err(Stop::Failed(path, error)),
             }
@@ -164,7 +165,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether git leaves it out; what it tracks, it does not.
+    /// Whether git ignores the path and does not track it.
     fn is_ignored(&self, path: &WorkspacePath, is_folder: bool) -> bool {
         self.ignored.says_of(path, is_folder) == Some(true) && !self.tracked.has(path)
     }

@@ -6,9 +6,9 @@ use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition
 use crate::os::filter::{self, Filter, Rules};
 use crate::{Network, Refusal};
 
-/// Refused whatever the arguments are.
+/// Calls that are refused whatever their arguments are.
 const NEVER: &[libc::c_long] = &[
-    // What is mounted, and where the root is.
+    // Calls about mounts and the root folder.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_open_tree,
@@ -21,14 +21,14 @@ const NEVER: &[libc::c_long] = &[
     libc::SYS_pivot_root,
     libc::SYS_chroot,
     libc::SYS_setns,
-    // Other processes.
+    // Calls that reach other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // Parts of the kernel that are large and of no use here.
+    // Large parts of the kernel that are of no use here.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -41,7 +41,7 @@ const NEVER: &[libc::c_long] = &[
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
     libc::SYS_lookup_dcookie,
-    // The machine.
+    // Calls that change the machine.
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
@@ -74,11 +74,12 @@ const NEVER: &[libc::c_long] = &[
     libc::SYS__sysctl,
 ];
 
-/// New calls have one number on every architecture, and older headers do not know them: `listmount` and `statmount` tell what is mounted
-/// on the machine, `open_tree_attr` mounts, and `lsm_set_self_attr` changes rules.
+/// New calls have the same number on every architecture, and older headers lack them: `open_tree_attr` mounts, and
+/// `lsm_set_self_attr` changes security rules.
 const NEVER_BY_NUMBER: [i64; 2] = [460, 467];
 
-/// The marks of namespaces in the flags of `clone` and `unshare`; the last is also the lowest byte's signal for `clone`.
+/// The flags for namespaces of `clone` and `unshare`. For `clone` the last one is also within the lowest byte, which
+/// holds the signal.
 const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -90,16 +91,16 @@ const NAMESPACES: [libc::c_int; 7] = [
 ];
 const CLONE_NEWTIME: u64 = 0x80;
 
-/// Of all families of sockets only these: what is left has had the most mistakes.
+/// The only families of sockets. Most security holes were in the others.
 const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-/// Of netlink routes and the table of sockets, which are those of the view's own network.
+/// The only netlink protocols: routes and the table of sockets, both of the view's own network.
 const NETLINK: [libc::c_int; 2] = [libc::NETLINK_ROUTE, libc::NETLINK_SOCK_DIAG];
 
-/// The filter for this process and all that it starts.
+/// The filter for this process and everything that it starts.
 pub(super) fn filter(network: Network) -> Result<Filter, Refusal> {
     const ABOUT: &str = "the filter of calls";
     let rules = rules(network).map_err(|error| filter::refused(ABOUT, &error))?;
-    // Without `clone3`, whose flags a filter cannot see, a C library falls back to `clone`.
+    // If `clone3`, whose flags a filter cannot see, does not exist, a C library falls back to `clone`.
     Filter::new(rules, &[(libc::SYS_clone3, libc::ENOSYS)], ABOUT)
 }
 
@@ -122,17 +123,18 @@ fn rules(network: Network) -> Result<Rules, BackendError> {
     let none_of = |argument, values: &[libc::c_int]| -> Result<Vec<_>, BackendError> {
         values.iter().map(|value| compare(argument, SeccompCmpOp::Ne, *value)).collect()
     };
-    // In the machine's network sockets of that family that have a name of their own, and no file, lead to programs of the machine; and its table of
-    // sockets is nobody else's.
+    // In the machine's network, sockets of that family with an abstract name lead to programs of the machine, and the
+    // table of sockets is nobody else's business.
     let is_own = network == Network::Own;
     let sockets = if is_own { &SOCKETS[..] } else { &SOCKETS[1..] };
     let mut netlink = none_of(2, if is_own { &NETLINK[..] } else { &NETLINK[..1] })?;
     netlink.push(compare(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?);
     rules.insert(libc::SYS_socket, vec![SeccompRule::new(none_of(0, sockets)?)?, SeccompRule::new(netlink)?]);
     rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(none_of(0, &SOCKETS)?)?]);
-    // Text that a terminal would take for typed.
+    // These insert text that a terminal takes for typed.
     rules.insert(libc::SYS_ioctl, filter::any_of(1, [libc::TIOCSTI, libc::TIOCLINUX])?);
-    // Without any right the device 0:0 can be made, by which overlayfs says that something is gone.
+    // Without any privilege the device 0:0 can be made, which overlayfs takes for the mark that something was
+    // removed.
     let device = |argument| -> Result<Vec<_>, BackendError> {
         let kinds = [libc::S_IFCHR, libc::S_IFBLK].map(u64::from).into_iter();
         let is = SeccompCmpOp::MaskedEq(libc::S_IFMT.into());

@@ -1,4 +1,4 @@
-//! What the first process gives up before it runs anything: capabilities, descriptors, room.
+//! What the first process gives up before it runs anything: capabilities, descriptors and resources.
 
 use std::fs;
 use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
@@ -13,10 +13,11 @@ use rustix::thread::{
 use crate::os::refused;
 use crate::{Limits, Refusal};
 
-/// Limits of the kernel for each process.
+/// Sets the kernel's limits for each process.
 pub(super) fn limit(limits: &Limits) -> Result<(), Refusal> {
     let rows = [
-        // Not 0: a handler of crashes on the machine, which a pipe leads to, is started for 0 and left out for 1.
+        // Not 0: if a pipe leads to a program on the machine that handles crashes, it is started for 0 and skipped
+        // for 1.
         ("RLIMIT_CORE", Resource::Core, 1),
         ("RLIMIT_FSIZE", Resource::Fsize, limits.file_bytes),
         ("RLIMIT_AS", Resource::As, limits.address_space),
@@ -32,7 +33,8 @@ pub(super) fn limit(limits: &Limits) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Keeps this process and all that it starts to so many processors. One that asks for others gets them: it is a rule for what means no harm, as niceness is.
+/// Restricts this process and everything that it starts to this many processors. A process that asks for others gets
+/// them: like niceness, this only restrains programs that mean no harm.
 pub(super) fn keep_to_processors(limits: &Limits) -> Result<(), Refusal> {
     if CpuSet::MAX_CPU as u64 <= limits.processors {
         return Ok(());
@@ -44,13 +46,13 @@ pub(super) fn keep_to_processors(limits: &Limits) -> Result<(), Refusal> {
         if processors.count() <= most {
             break;
         }
-        // The first ones serve the machine's devices on many systems.
+        // On many systems the first processors serve the machine's devices.
         processors.unset(number);
     }
     sched_setaffinity(None, &processors).map_err(failed)
 }
 
-/// Gives up every capability for good, and closes this process to the others of the view.
+/// Gives up every capability for good, and protects this process from the others of the view.
 pub(super) fn give_up_capabilities() -> Result<(), Refusal> {
     let prctl = |about: &str| {
         let about = about.to_owned();
@@ -69,7 +71,7 @@ pub(super) fn give_up_capabilities() -> Result<(), Refusal> {
             1 << number,
         )) {
             Ok(()) => {}
-            // This kernel knows no more of them.
+            // This kernel does not have any more capabilities.
             Err(Errno::INVAL) => break,
             Err(error) => return Err(prctl("PR_CAPBSET_DROP")(error)),
         }
@@ -79,14 +81,14 @@ pub(super) fn give_up_capabilities() -> Result<(), Refusal> {
     let sets = CapabilitySets { effective: empty, permitted: empty, inheritable: empty };
     rustix::thread::set_capabilities(None, sets).map_err(|error| refused("capset", "empty", error))?;
     rustix::thread::set_no_new_privs(true).map_err(prctl("PR_SET_NO_NEW_PRIVS"))?;
-    // Else a command of the same user opens the memory of this process, and with it the socket.
+    // Otherwise a command of the same user could open the memory of this process, and with it the socket.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(prctl("PR_SET_DUMPABLE"))?;
     rustix::process::setsid().map_err(|error| refused("setsid", "", error))?;
     Ok(())
 }
 
-/// Closes what was inherited; standard streams and these stay.
+/// Closes inherited descriptors, except the standard streams and these.
 pub(super) fn close_all_but(kept: &[BorrowedFd<'_>]) -> Result<(), Refusal> {
     let failed = |error: std::io::Error| refused("open", "/proc/self/fd", error);
     let mut open: Vec<RawFd> = Vec::new();
@@ -96,14 +98,15 @@ pub(super) fn close_all_but(kept: &[BorrowedFd<'_>]) -> Result<(), Refusal> {
     }
     for fd in open {
         if 2 < fd && !kept.iter().any(|kept| kept.as_raw_fd() == fd) {
-            // The folder that was just listed is among them, and closed already.
+            // The descriptor of the folder that was just listed is among them, and closed already.
             let _ = nix::unistd::close(fd);
         }
     }
     Ok(())
 }
 
-/// Once more in the kernel's other words: only these folders can be written. What of it an older kernel does not know is left out.
+/// Restricts writing to these folders a second time, through Landlock. Restrictions that an older kernel lacks are
+/// left out.
 pub(super) fn landlock(writable: &[PathBuf]) {
     use landlock::{
         ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
@@ -120,6 +123,6 @@ pub(super) fn landlock(writable: &[PathBuf]) {
             .add_rules(path_beneath_rules(writable, AccessFs::from_all(newest)))?
             .restrict_self()
     };
-    // The other walls do not rest on this one.
+    // Without Landlock the other restrictions still hold.
     let _: Result<_, landlock::RulesetError> = confined();
 }

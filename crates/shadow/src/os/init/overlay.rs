@@ -1,4 +1,5 @@
-//! File systems that are made for one view: a tmpfs for all that is written, overlays whose upper layers are in it.
+//! File systems that are made for one view: a tmpfs for everything that is written, and overlays with their upper
+//! layers in it.
 
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::Path;
@@ -13,10 +14,10 @@ use rustix::mount::{
 use crate::Refusal;
 use crate::os::{again, refused};
 
-/// An attribute that overlayfs does not know.
+/// An attribute in overlayfs's namespace that has no meaning to it.
 const MARK: &str = "user.overlay.tried";
 
-/// A new file system with these options, mounted nowhere yet; an option without a value is a flag.
+/// A new file system with these options, not mounted yet. An option without a value is a flag.
 pub(super) fn mounted(
     kind: &str,
     options: &[(&str, Option<&str>)],
@@ -35,7 +36,7 @@ pub(super) fn mounted(
         .map_err(|error| refused("fsmount", kind, error))
 }
 
-/// An overlay over these layers, the topmost first; what is written goes to `upper`, with `work` beside it.
+/// An overlay of these layers, the topmost first. What is written goes to `upper`, with `work` beside it.
 pub(super) fn overlay(
     layers: &[OwnedFd],
     place: impl AsFd,
@@ -46,7 +47,8 @@ pub(super) fn overlay(
         make_folder(place.as_fd(), Path::new(folder))?;
     }
     keeps_marks(place.as_fd(), upper)?;
-    // Through descriptors, so that neither a `:` in a path nor a folder that was moved meanwhile makes it another layer.
+    // Named by descriptors, so that neither a `:` in a path nor a folder that was moved meanwhile makes another layer
+    // of it.
     let path = |fd: &dyn AsFd| format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
     let lower: Vec<String> = layers.iter().map(|layer| path(layer)).collect();
     let base = path(&place);
@@ -62,7 +64,8 @@ pub(super) fn overlay(
     mounted("overlay", &options, MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV)
 }
 
-/// Overlayfs mounts without it as well, and then cannot note what hides a folder below.
+/// Checks that attributes can be set. Overlayfs also mounts without them, and then cannot mark a folder that hides
+/// the one below.
 fn keeps_marks(place: impl AsFd, upper: &str) -> Result<(), Refusal> {
     let about = "overlay, an attribute of a user's in the file system for what is written";
     let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -74,7 +77,7 @@ fn keeps_marks(place: impl AsFd, upper: &str) -> Result<(), Refusal> {
         .map_err(|error| refused("fsetxattr", about, error))
 }
 
-/// Makes a folder and those above it, relative to a handle; those that are there stay.
+/// Makes a folder and those above it, relative to a handle, unless they exist.
 pub(super) fn make_folder(at: impl AsFd, path: &Path) -> Result<(), Refusal> {
     let mode = Mode::from_raw_mode(0o755);
     let mut above = std::path::PathBuf::new();
@@ -88,7 +91,7 @@ pub(super) fn make_folder(at: impl AsFd, path: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A handle to a folder in a folder, to make a layer of it; `None` where there is none, or a link is on the way.
+/// A handle to a folder in another one, to use it as a layer; `None` if it does not exist or a link is on the way.
 pub(super) fn folder_in(at: impl AsFd, path: &Path) -> Result<Option<OwnedFd>, Refusal> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -99,7 +102,7 @@ pub(super) fn folder_in(at: impl AsFd, path: &Path) -> Result<Option<OwnedFd>, R
     }
 }
 
-/// A handle to a folder, to make a layer of it.
+/// A handle to a folder, to use it as a layer.
 pub(super) fn folder(path: &Path) -> Result<OwnedFd, Refusal> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     again(|| rustix::fs::open(path, flags, Mode::empty()))

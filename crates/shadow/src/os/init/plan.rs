@@ -1,4 +1,4 @@
-//! The plan of a view on its way from the caller to the first process.
+//! Encodes the plan of a view, for the way from the caller to the first process.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -10,11 +10,12 @@ use crate::{Limits, Place, Shown};
 /// How the workspace is kept apart from the one on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::os) enum Apart {
-    /// By an overlay over it; tools and build output have one each, too.
+    /// By an overlay over it. Tools and build output have overlays too.
     Overlay,
-    /// By an empty folder in memory, to be filled by the caller. Without overlays tools are shown read-only.
+    /// By an empty folder in memory, which the caller fills. Tools are shown read-only, because there are no
+    /// overlays.
     Memory,
-    /// By this empty folder, as above.
+    /// By this empty folder, which the caller fills. Tools are shown read-only.
     Disk(PathBuf),
 }
 
@@ -26,7 +27,8 @@ pub(super) struct Plan {
     pub(super) places: Vec<Place>,
 }
 
-/// The plan as fields of a message: how the workspace is kept apart, the limits, and for each place its path, a word, how many fields follow, and those.
+/// The plan as fields of a message: how the workspace is kept apart, the limits, and for each place its path, a word
+/// for its kind, how many fields follow, and those fields.
 pub(in crate::os) fn encode(apart: &Apart, limits: &Limits, places: &[Place]) -> Vec<Vec<u8>> {
     let apart = match apart {
         Apart::Overlay => &b"overlay"[..],

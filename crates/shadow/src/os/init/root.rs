@@ -1,7 +1,8 @@
-//! The root folder of a view, from an allow-list.
+//! Builds the root folder of a view from an allow-list.
 //!
-//! It is built as a tree of mounts beside the machine's own, becomes the root, and the machine's is detached: what is not attached here is not
-//! reachable by any path. All sources are opened first, for the tree is put together at a folder that it hides.
+//! It is built as a tree of mounts beside the machine's own. Then it becomes the root, and the machine's is detached,
+//! so that no path reaches what is not attached here. All sources are opened first, because the folder at which the
+//! tree is put together hides what is below it.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -21,9 +22,9 @@ use crate::folders::MASKED;
 use crate::os::{mountinfo, refused, written};
 use crate::{Limits, Network, Place, Refusal, Shown};
 
-/// What is built.
+/// What was built.
 pub(super) struct Built {
-    /// The file system that holds all that is written.
+    /// The file system that holds everything that is written.
     pub(super) written: OwnedFd,
     /// The root of the view of the workspace.
     pub(super) view: OwnedFd,
@@ -31,9 +32,9 @@ pub(super) struct Built {
     pub(super) writable: Vec<PathBuf>,
 }
 
-/// Where the tree is put together; a folder that every system has. What it holds stays as it is.
+/// The folder at which the tree is put together; every system has it. Its content stays as it is.
 const BUILDING_SITE: &str = "/tmp";
-/// Devices without a memory of their own.
+/// Devices that keep no data.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 const DEVICE_LINKS: [(&str, &str); 5] = [
     ("fd", "/proc/self/fd"),
@@ -42,32 +43,32 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
-/// An address that belongs to nobody: a look-up has no route, which the kernel counts.
+/// An address that belongs to nobody, so that a name lookup has no route, which the kernel counts.
 const RESOLVER: &str = "nameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
-/// Inodes for the root folder itself, beside those that a command may use.
+/// Inodes for the root folder itself, besides those that commands may use.
 const OWN_INODES: u64 = 1024;
 
-/// What a place is made of, opened.
+/// The opened source of a place.
 enum Source {
     /// A mount to attach.
     Mount(OwnedFd),
-    /// A layer to lay an overlay over.
+    /// A layer under an overlay.
     Layer(OwnedFd),
-    /// Layers to lay an overlay over, and where what is written to it is kept.
+    /// Layers under an overlay, and the folder in which its writes are kept.
     Kept { layers: Vec<OwnedFd>, room: OwnedFd },
-    /// A mount of tools without an overlay over it.
+    /// A mount for a tool's folder, shown read-only without an overlay.
     Closed(OwnedFd),
-    /// A folder of the machine that was made for this view, to be written.
+    /// A writable folder of the machine that was made for this view.
     Given(OwnedFd),
     /// A folder in memory that the caller fills.
     Filled,
-    /// A copy of a file of the machine's; nothing where there is none that can be copied.
+    /// A copy of a file of the machine; `None` if it cannot be copied.
     Copied(Option<Vec<u8>>),
     /// Nothing of the machine's.
     Made,
 }
 
-/// What every root has, whatever the plan says; mounted nowhere yet.
+/// What every root needs, whatever the plan says; not mounted yet.
 pub(super) struct Parts {
     devices: [(&'static str, Result<OwnedFd, Refusal>); DEVICES.len()],
     terminals: OwnedFd,
@@ -76,7 +77,7 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn new() -> Result<Self, Refusal> {
-        // A volume that is taken out on the machine is not held by this copy of its mount.
+        // A private copy of the mounts would keep a volume busy that is removed on the machine.
         mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
             .map_err(|error| refused("mount", "/, MS_SLAVE", error))?;
         let devices = DEVICES.map(|name| (name, copy(CWD, &Path::new("/dev").join(name), false)));
@@ -88,7 +89,7 @@ impl Parts {
     }
 }
 
-/// Builds the root and goes into it.
+/// Builds the root and enters it.
 pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built, Refusal> {
     let workspace = plan.places.iter().find_map(|place| match &place.shown {
         Shown::Workspace { folder } => Some((&*place.at, &**folder)),
@@ -126,7 +127,7 @@ pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built
     Ok(Built { written, view, writable })
 }
 
-/// The workspace is given by its places in the view and on the machine.
+/// Opens the source of a place. `workspace` has its paths in the view and on the machine.
 fn source(place: &Place, workspace: Option<(&Path, &Path)>, apart: &Apart) -> Result<Source, Refusal> {
     Ok(match (&place.shown, apart) {
         (Shown::Workspace { .. }, Apart::Memory) => Source::Filled,
@@ -158,7 +159,7 @@ fn source(place: &Place, workspace: Option<(&Path, &Path)>, apart: &Apart) -> Re
     })
 }
 
-/// The content of a regular file that is not too large for a copy in memory.
+/// The content of a regular file that is small enough for a copy in memory.
 fn small_file(path: &Path) -> Option<Vec<u8>> {
     const MOST: u64 = 16 << 20;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -179,7 +180,7 @@ fn tmpfs(limits: &Limits) -> Result<OwnedFd, Refusal> {
     mounted("tmpfs", &options, own_attributes())
 }
 
-/// A copy of the mount at this path, with what is mounted in it if `recursive`.
+/// A copy of the mount at this path; with `recursive`, including the mounts below it.
 fn copy(at: impl AsFd, path: &Path, recursive: bool) -> Result<OwnedFd, Refusal> {
     let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     flags.set(OpenTreeFlags::AT_RECURSIVE, recursive);
@@ -192,7 +193,7 @@ fn attach(mount: &OwnedFd, at: impl AsFd, path: &Path) -> Result<(), Refusal> {
         .map_err(|error| refused("move_mount", path.as_os_str().as_encoded_bytes(), error))
 }
 
-/// A path of the view, relative to its root.
+/// A path of the view relative to its root.
 fn relative(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
@@ -204,7 +205,7 @@ struct Site {
 }
 
 impl Site {
-    /// Puts a place there, and gives the mount if one was made.
+    /// Attaches a source at its place; returns the mount if one was made.
     fn place(&mut self, number: usize, place: &Place, source: Source) -> Result<Option<OwnedFd>, Refusal> {
         let Place { at, shown } = place;
         match (source, shown) {
@@ -274,10 +275,10 @@ impl Site {
         }
     }
 
-    /// A folder in which everything that is written is forgotten.
+    /// Makes a folder in which everything that is written is discarded.
     fn empty(&mut self, name: &str, at: &Path, mode: u32) -> Result<(), Refusal> {
         make_folder(&self.written, Path::new(name))?;
-        // Folders that everybody may write are so here, too: programs look at the mode.
+        // Folders that everybody may write have the same mode here, because programs check it.
         let mode = if at.starts_with("/tmp") || at.starts_with("/var/tmp") { 0o1777 } else { mode };
         rustix::fs::chmodat(&self.written, name, Mode::from_raw_mode(mode), AtFlags::empty())
             .map_err(|error| refused("fchmodat", name, error))?;
@@ -287,7 +288,8 @@ impl Site {
         Ok(())
     }
 
-    /// Makes the folder, unless what is shown there already has it: there nothing is made, for it is the machine's.
+    /// Makes the folders up to a path, unless what is shown there has them: a folder of the machine must not be
+    /// changed.
     fn make_way(&self, at: &Path) -> Result<(), Refusal> {
         let above = at.parent().unwrap_or(at);
         if rustix::fs::statat(&self.root, relative(above), AtFlags::empty()).is_err() {
@@ -330,7 +332,7 @@ impl Site {
             .map_err(|error| refused("openat", at.as_os_str().as_encoded_bytes(), error))
     }
 
-    /// Makes what is put over what no command is to read.
+    /// Makes the empty file and folder that cover what no command may read.
     fn nothing(&self) -> Result<(), Refusal> {
         make_folder(&self.written, Path::new("nothing"))?;
         let file = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -339,7 +341,7 @@ impl Site {
             .map_err(|error| refused("openat", "no-file", error))
     }
 
-    /// Puts an empty file or folder over a path, if it is there.
+    /// Covers a path with an empty file or folder, if it exists.
     fn mask_file(&self, path: &Path) -> Result<(), Refusal> {
         let at = relative(path);
         let Ok(found) = rustix::fs::statat(&self.root, at, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
@@ -351,11 +353,11 @@ impl Site {
         attach(&copy(&self.written, Path::new(over), false)?, &self.root, at)
     }
 
-    /// Puts empty files and folders over what no command is to read, and says over what.
+    /// Covers what no command may read with empty files and folders; returns the covered paths.
     fn mask(&self) -> Result<Vec<PathBuf>, Refusal> {
         let mut masked: Vec<PathBuf> = MASKED.iter().map(PathBuf::from).collect();
         if rustix::process::getuid().is_root() {
-            // Root may read what nobody else may; in a view it is nobody else.
+            // Root may read files that nobody else may; in a view it must not.
             self.private_files(Path::new("etc"), 2, &mut masked);
         }
         masked.sort();
@@ -366,7 +368,7 @@ impl Site {
         Ok(masked)
     }
 
-    /// What not everybody may read, so many folders deep.
+    /// Finds what not everybody may read, down to this depth.
     fn private_files(&self, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.root, folder, flags, Mode::empty());
@@ -387,11 +389,11 @@ impl Site {
         }
     }
 
-    /// Has look-ups of names ask whom the machine asks, or an address to which there is no route.
+    /// Has name lookups ask the machine's resolver, or an address to which there is no route.
     fn resolver(&self, network: Network) -> Result<(), Refusal> {
         let machines = match network {
             Network::Own => None,
-            // What it leads to may lie where nothing of the machine is shown.
+            // The file that the machine's link leads to may not be shown in the view, so it is copied.
             Network::Machine => Some(fs::read("/etc/resolv.conf").unwrap_or_default()),
         };
         let text = machines.as_deref().unwrap_or(RESOLVER.as_bytes());
@@ -414,7 +416,7 @@ impl Site {
         Ok(())
     }
 
-    /// Where a path in the view leads, by the text of the links at its end; `None` for a circle.
+    /// Where a path in the view leads, judging by the text of links at its end; `None` for a circle.
     fn led_to(&self, path: &Path) -> Option<PathBuf> {
         let mut at = path.to_owned();
         for _ in 0..8 {
@@ -438,7 +440,7 @@ impl Site {
     }
 }
 
-/// Takes a file or folder out of an overlay, so that it is not there for a command.
+/// Removes a file or folder from an overlay, so that commands do not see it.
 fn mask_in(mount: &OwnedFd, path: &Path) -> Result<(), Refusal> {
     match rustix::fs::unlinkat(mount, path, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
@@ -446,7 +448,7 @@ fn mask_in(mount: &OwnedFd, path: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// Makes this the root, and lets go of the machine's.
+/// Makes this the root, and detaches the machine's.
 fn enter(root: &OwnedFd) -> Result<(), Refusal> {
     rustix::process::fchdir(root).map_err(|error| refused("fchdir", "the new root", error))?;
     rustix::process::pivot_root(".", ".").map_err(|error| refused("pivot_root", "", error))?;
@@ -454,31 +456,35 @@ fn enter(root: &OwnedFd) -> Result<(), Refusal> {
     rustix::process::chdir("/").map_err(|error| refused("chdir", "/", error))
 }
 
-/// In a user namespace of its own a command would have every capability again, over copies of these mounts.
+/// Forbids further user namespaces: in one of its own a command would have every capability again, over copies of
+/// these mounts.
 fn no_more_user_namespaces() -> Result<(), Refusal> {
     let path = "/proc/sys/user/max_user_namespaces";
     fs::write(path, "0").map_err(|error| refused("write", path, error))
 }
 
-/// Bounds the numbers of processes, which also counts for root; after the first round the lowest 300 are not given again.
+/// Limits the numbers of processes, which also limits root. After the numbers wrap around, the lowest 300 are not
+/// used again.
 ///
-/// Only where each process namespace has a bound of its own: on older kernels this is the machine's. There root's processes are only counted.
+/// Only if each process namespace has a limit of its own, because on older kernels this would be the machine's. There
+/// root's processes are only counted.
 fn bound_processes(limits: &Limits) {
     if has_own_bound(&rustix::system::uname().release().to_string_lossy()) {
         let most = limits.processes.saturating_add(300).clamp(400, 4_000_000);
-        // What is refused leaves the count.
+        // If this is refused, the processes are still counted.
         let _ = fs::write("/proc/sys/kernel/pid_max", most.to_string());
     }
 }
 
-/// Linux 6.14 has it; one more, for releases of the same number that do not.
+/// Linux 6.14 has it; one version later is required, because some releases called 6.14 do not.
 fn has_own_bound(release: &str) -> bool {
     let mut numbers =
         release.split(|other: char| !other.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
     (6, 15) <= (numbers.next().unwrap_or(0_u32), numbers.next().unwrap_or(0_u32))
 }
 
-/// Remounts read-only what is mounted at and below paths that will be covered, in the tree as it is put together: later no path leads there.
+/// Remounts read-only what is mounted at and below paths that will be covered, while the tree is put together,
+/// because no path leads there later.
 fn close_covered(covered: &[PathBuf]) -> Result<(), Refusal> {
     for mount in mounts()? {
         let Ok(at) = mount.at.strip_prefix(BUILDING_SITE) else { continue };
@@ -486,7 +492,7 @@ fn close_covered(covered: &[PathBuf]) -> Result<(), Refusal> {
             continue;
         }
         match close(&mount, false) {
-            // This user cannot even come to it.
+            // This user cannot reach it anyway.
             Err(Errno::ACCESS | Errno::NOENT) => {}
             done => done.map_err(|error| not_closed(&mount, error))?,
         }
@@ -494,8 +500,9 @@ fn close_covered(covered: &[PathBuf]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Remounts everything read-only but what is to be written. A list of what is written, not of what is not: `/proc/sys` of a view that root
-/// started would change the machine. No path leads to what is mounted below what is covered.
+/// Remounts everything read-only except what is to be written. This goes by a list of what is written, because
+/// `/proc/sys` in a view that root started would otherwise change the machine. What is mounted below covered paths is
+/// left out, because no path leads there.
 fn close_all_else(writable: &[PathBuf], covered: &[PathBuf]) -> Result<(), Refusal> {
     let is_covered = |at: &Path| covered.iter().any(|covered| at != covered && at.starts_with(covered));
     for mount in mounts()?.iter().filter(|mount| !is_covered(&mount.at)) {
@@ -514,16 +521,16 @@ fn not_closed(mount: &mountinfo::Mount, error: Errno) -> Refusal {
     refused("mount", format!("{}, read-only", mount.at.display()), error)
 }
 
-/// Remounts what is not closed yet.
+/// Remounts a mount that is not restricted yet.
 fn close(mount: &mountinfo::Mount, is_writable: bool) -> Result<(), Errno> {
     let least = if is_writable { MountFlags::NOSUID } else { MountFlags::RDONLY | MountFlags::NOSUID };
     if mount.flags.contains(least) {
         return Ok(());
     }
-    // A folder of the machine's that may be written is no place for devices either.
+    // A writable folder of the machine must not provide devices either.
     let more = if is_writable { MountFlags::NODEV } else { MountFlags::RDONLY };
     let times = MountFlags::NOATIME | MountFlags::NODIRATIME | MountFlags::RELATIME;
-    // A remount that names no rule for the times keeps the one that is there, which may not be changed.
+    // A remount that names no flag for access times keeps the current one, which may not be changed.
     let flags = (mount.flags - times) | MountFlags::BIND | MountFlags::NOSUID | more;
     mount_remount(&mount.at, flags, "")
 }

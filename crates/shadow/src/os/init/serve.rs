@@ -1,4 +1,5 @@
-//! Runs commands, one at a time, each until none of its processes is left, or one program beside which other requests are served.
+//! Runs commands, one at a time, each until none of its processes is left; or one program, while other requests are
+//! served.
 
 mod beside;
 mod way;
@@ -27,7 +28,7 @@ use crate::os::channel::{Channel, Message};
 /// How often the processes of a running command are counted, in nanoseconds.
 const LOOK_EVERY: i64 = 100_000_000;
 
-/// Serves until the other side is gone, and with this process all others of the view.
+/// Serves until the other side is gone. Then this process ends, and all others of the view with it.
 pub(super) fn serve(channel: &mut Channel, limits: Limits, mut way: Way) -> ExitCode {
     let mut beside = Beside::default();
     loop {
@@ -54,7 +55,7 @@ fn failed(why: &str) -> Vec<String> {
     vec!["failed".to_owned(), why.to_owned()]
 }
 
-/// The answer to a request; `None` if the other side went away meanwhile.
+/// The answer to a request; `None` if the other side left meanwhile.
 fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits, way: &mut Way) -> Option<Vec<String>> {
     way.give();
     let before = without_route();
@@ -81,15 +82,16 @@ enum Input {
     First,
 }
 
-/// Starts what a request names. Our ends of the pipes are closed after it, so that they end with the program.
+/// Starts what a request names. This process's ends of the pipes are closed afterwards, so that they end with the
+/// program.
 fn spawn(message: Message, input: Input) -> Result<std::process::Child, String> {
     let child = command(message, input)?.spawn().map_err(|error| error.to_string())?;
     Way::give_of(i32::try_from(child.id()).ok().and_then(Pid::from_raw));
     Ok(child)
 }
 
-/// The fields: directory, number of arguments, the arguments, the variables; the descriptors: standard input if it is among them, standard
-/// output, standard error.
+/// Reads a command from a message. Its fields: directory, number of arguments, the arguments, the variables. Its
+/// descriptors: standard input if `input` says so, standard output, standard error.
 fn command(message: Message, input: Input) -> Result<Command, String> {
     let wrong = || "the request cannot be read".to_owned();
     let count: usize = message.number(2).ok_or_else(wrong)?;
@@ -113,7 +115,7 @@ fn command(message: Message, input: Input) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Waits for a command's first process. `None` if the other side went away.
+/// Waits for a command's first process to end. `None` if the other side left.
 fn watch(
     socket: BorrowedFd<'_>,
     child: &std::process::Child,
@@ -128,7 +130,7 @@ fn watch(
         let mut waited = vec![PollFd::new(&socket, PollFlags::IN | PollFlags::RDHUP)];
         waited.extend(handle.as_ref().map(|handle| PollFd::new(handle, PollFlags::IN)));
         let ready = again(|| poll(&mut waited, Some(&pause))).ok()?;
-        // Nothing is sent while a command runs: either the other side is gone, or it wants us gone.
+        // The caller sends nothing while a command runs, so it is gone, or wants the view to end.
         if !waited[0].revents().is_empty() {
             return None;
         }
@@ -150,7 +152,7 @@ fn watch(
     }
 }
 
-/// Of all processes that have ended: microseconds of processors, and the most bytes that one of them held.
+/// For all processes that have ended: their processor time in microseconds, and the most bytes that one of them held.
 fn spent_by_ended() -> (u64, u64) {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return (0, 0) };
     let time = |time: nix::sys::time::TimeVal| {
@@ -168,7 +170,7 @@ fn how(status: WaitStatus) -> (&'static str, i32) {
     }
 }
 
-/// Which limit the processes of the view are over, if one.
+/// Which limit the processes of the view exceed, if any.
 fn over(limits: &Limits) -> Option<&'static str> {
     usage().and_then(|used| over_by(used, limits))
 }
@@ -181,7 +183,7 @@ fn over_by((processes, memory): (u64, u64), limits: &Limits) -> Option<&'static 
     }
 }
 
-/// How many processes the view has, and their memory in bytes.
+/// The number of the view's processes, and their memory in bytes.
 fn usage() -> Option<(u64, u64)> {
     let page = rustix::param::page_size() as u64;
     let (mut processes, mut memory) = (0_u64, 0_u64);
@@ -193,19 +195,21 @@ fn usage() -> Option<(u64, u64)> {
         processes += 1;
         let sizes = fs::read_to_string(entry.path().join("statm")).unwrap_or_default();
         let mut sizes = sizes.split(' ').skip(1).map(|pages| pages.parse::<u64>().unwrap_or(0));
-        // Pages of files are shared, and the kernel takes them back.
+        // Pages of files are shared, and the kernel can free them.
         let (resident, shared) = (sizes.next().unwrap_or(0), sizes.next().unwrap_or(0));
         memory += resident.saturating_sub(shared) * page;
     }
     Some((processes, memory))
 }
 
-/// Ends every other process of the view, and comes back when none is left.
+/// Ends every other process of the view; returns once none is left.
 fn end_all() {
     loop {
-        // A process that is being forked is either seen or does not come to be. That nobody is left is no error.
+        // The signal reaches every process: a fork that is going on either gets it or fails. An error means that no
+        // process is left.
         let _ = kill(NixPid::from_raw(-1), Signal::SIGKILL);
-        // Whoever has ended already first: to kill anew for each of thousands would take longer than they did to start.
+        // Processes that have ended are collected first, because signalling again for each of thousands would take
+        // longer than they took to start.
         while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
         if matches!(rustix::process::wait(WaitOptions::empty()), Err(Errno::CHILD)) {
             return;

@@ -1,4 +1,4 @@
-//! The tree that a view lies over, as far as what was written in the view is compared with it.
+//! The tree under a view, with which what was written in the view is compared.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -10,7 +10,7 @@ use headstart_workspace_path::WorkspacePath;
 
 use crate::ShadowError;
 
-/// The device number of what is staged, and of trees that have no devices.
+/// The device number of staged files, and that of trees without devices.
 const NO_DEVICES: [u64; 2] = [0, u64::MAX];
 
 /// What the tree below has at a path.
@@ -18,7 +18,7 @@ const NO_DEVICES: [u64; 2] = [0, u64::MAX];
 pub(super) struct Base {
     pub(super) fingerprint: Fingerprint,
     pub(super) content: Option<Content>,
-    /// Whether this is what an earlier change rested on, and not what is there now.
+    /// Whether this is what an earlier change expected, and not what is there now.
     is_known: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Below<'a> {
     known: &'a BTreeMap<WorkspacePath, Change>,
     since: i64,
     quota: Quota,
-    /// Folders that were asked whether something in them changed.
+    /// For each folder that was checked, whether something in it changed.
     folders: HashMap<WorkspacePath, bool>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Below<'a> {
         Self { tree, known, since, quota, folders: HashMap::new() }
     }
 
-    /// What is at a path whose folder shows through.
+    /// What is at a path that no folder of the upper layer hides.
     pub(super) fn at(&self, path: &WorkspacePath) -> Result<Option<Base>, ShadowError> {
         if let Some(known) = self.known.get(path) {
             let content = known.base_content.clone();
@@ -85,7 +85,7 @@ impl<'a> Below<'a> {
                 return Err(TreeError::Quota { path: path.clone(), limit, unit }.into());
             }
             EntryKind::File => {
-                // In one look, so that the fingerprint is never newer than the content.
+                // Both in one call, so that the fingerprint is never newer than the content.
                 let (found, content) = now(self.tree.look(path))?;
                 let content = content.map(Content::from);
                 return Ok(Some(Base { fingerprint: found.fingerprint, content, is_known: false }));
@@ -107,7 +107,7 @@ impl<'a> Below<'a> {
         }
     }
 
-    /// The names in a folder, those that earlier changes rested on with them.
+    /// The names in a folder, including those that earlier changes expected.
     pub(super) fn names(&self, folder: &WorkspacePath) -> Result<Vec<Vec<u8>>, ShadowError> {
         let mut names: Vec<Vec<u8>> = match now(self.tree.list(folder)) {
             Ok(entries) => entries.into_iter().map(|entry| entry.name).collect(),
@@ -126,8 +126,8 @@ impl<'a> Below<'a> {
         Ok(names)
     }
 
-    /// Whether somebody changed on disk what a change at this path rests on, since the view started: then it may be that the view has an
-    /// older content than the one that the change would be compared with.
+    /// Whether somebody changed something on disk, since the view started, that a change at this path relies on. Then
+    /// the view may have an older content than the one that the change would be compared with.
     pub(super) fn changed_meanwhile(
         &mut self,
         path: &WorkspacePath,
@@ -137,19 +137,20 @@ impl<'a> Below<'a> {
             Some(base) if base.is_known => Ok(false),
             Some(base) => Ok(self.is_new(&base.fingerprint)),
             None if self.known.contains_key(path) => Ok(false),
-            // Perhaps it was there, and was removed.
+            // It may have been there, and was removed.
             None => path.parent().map_or(Ok(false), |folder| self.folder_changed(&folder)),
         }
     }
 
-    /// Whether names came or went in the folder, or in the nearest one above it that is there.
+    /// Whether names appeared or vanished in the folder, or in the nearest existing one above it.
     fn folder_changed(&mut self, folder: &WorkspacePath) -> Result<bool, ShadowError> {
         if let Some(changed) = self.folders.get(folder) {
             return Ok(*changed);
         }
         let changed = match now(self.tree.metadata(folder)) {
             Ok(found) => self.is_new(&found.fingerprint),
-            // Below a file, or a link that leads nowhere: in the view there are folders in its place.
+            // The path is below a file, or below a link that leads nowhere; in the view there are folders in its
+            // place.
             Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. } | TreeError::Escapes { .. }) => {
                 match folder.parent() {
                     Some(above) => self.folder_changed(&above)?,
@@ -167,7 +168,7 @@ impl<'a> Below<'a> {
     }
 }
 
-/// Waits for a tree. Those of a disk and of memory answer at once; for another one this thread sleeps between two questions.
+/// Waits for a tree. One on a disk or in memory answers at once; for any other this thread sleeps between attempts.
 fn now<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

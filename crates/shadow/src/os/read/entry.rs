@@ -1,4 +1,4 @@
-//! One entry of an upper folder, opened without trust.
+//! One entry of an upper folder, opened without trusting it.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -15,12 +15,12 @@ use crate::{ShadowError, WhyNot};
 
 const PREFIX: &str = "user.overlay.";
 
-/// Of what a folder is a part.
+/// What kind of layer a folder belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layer {
-    /// An upper layer, in which the kernel notes what is gone.
+    /// An upper layer, in which the kernel marks what was removed.
     Overlay,
-    /// A folder like any other: what looks like such a note was made by a command.
+    /// An ordinary folder, in which something that looks like such a mark was made by a command.
     Plain,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Found {
     Other(WhyNot),
 }
 
-/// Looks at a name in a folder; `None` if it is gone. A file longer than `limit` is an error.
+/// Looks at a name in a folder; `None` if nothing is there. A file longer than `limit` is an error.
 pub(super) fn look(
     folder: BorrowedFd<'_>,
     name: &[u8],
@@ -48,7 +48,8 @@ pub(super) fn look(
         Err(error) => return Err(failed(error)),
     };
     let kind = FileType::from_raw_mode(stat.st_mode);
-    // Only folders and regular files are opened: to open a device may do something, to open a FIFO may wait.
+    // Only folders and regular files are opened, because opening a device may have an effect and opening a FIFO may
+    // block.
     let handle = match kind {
         FileType::Directory | FileType::RegularFile => match open(folder, name, kind) {
             Ok(handle) => Some(handle),

@@ -1,11 +1,12 @@
-//! Which new file is an old one at another path.
+//! Finds out which new file is an old one at another path.
 
 use std::collections::{BTreeMap, HashMap};
 
 use headstart_overlay_fs::{Change, ChangeKind, ContentHash, EntryKind};
 use headstart_workspace_path::WorkspacePath;
 
-/// Notes at new files where they were moved from: where exactly one file is gone and exactly one is new with the same content.
+/// Notes at new files from where they were moved: if exactly one removed file and exactly one new file have the same
+/// content.
 pub(super) fn find(changes: &mut BTreeMap<WorkspacePath, Change>) {
     let mut gone: HashMap<ContentHash, Vec<WorkspacePath>> = HashMap::new();
     let mut new: HashMap<ContentHash, Vec<WorkspacePath>> = HashMap::new();

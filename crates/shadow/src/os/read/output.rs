@@ -1,4 +1,5 @@
-//! Which folders are build output, although no pattern of git's says so: by their names, by what is beside and in them, and by the index.
+//! Finds folders of build output that no pattern of git's names: by their names, by what is beside and in them, and
+//! by git's index.
 
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
@@ -16,14 +17,14 @@ use crate::os::again;
 
 /// Files with which a tool marks a folder as its own.
 const MARKS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
-/// So deep is looked for names that are not looked for at any depth.
+/// The depth down to which those names are looked for that are not looked for at any depth.
 const DEEPEST: usize = 2;
 
-/// Answers for one reading.
+/// Answers questions during one reading.
 pub(in crate::os) struct BuildOutput<'a> {
     view: BorrowedFd<'a>,
     workspace: &'a Path,
-    /// Read when the first name of the table is met, which most commands do not write to.
+    /// Read when the first name of the table is met, because most commands do not write to such folders.
     tracked: Option<Tracked>,
     answers: HashMap<WorkspacePath, Option<&'static BuildFolder>>,
 }
@@ -33,7 +34,7 @@ impl<'a> BuildOutput<'a> {
         Self { view, workspace, tracked: None, answers: HashMap::new() }
     }
 
-    /// The row by which a folder is build output.
+    /// The row of the table by which a folder is build output.
     pub(super) fn row(
         &mut self,
         path: &WorkspacePath,
@@ -62,12 +63,12 @@ impl<'a> BuildOutput<'a> {
         if !self.is_told(path, row) || self.may_be_tracked(path) {
             return Ok(false);
         }
-        // Where git knows of no file yet, a folder that was there before may be its user's own work.
+        // If git does not track any file yet, a folder that existed before may be the user's own work.
         let may_be_theirs = row.is_common && matches!(self.tracked(), Tracked::Nothing);
         Ok(!may_be_theirs || self.is_marked(path) || base.kind(path)? != Some(EntryKind::Directory))
     }
 
-    /// Whether the folder has its name from a build tool.
+    /// Whether something beside or in the folder shows that its name comes from a build tool.
     pub(in crate::os) fn is_told(&self, path: &WorkspacePath, row: &BuildFolder) -> bool {
         let above = path.parent().unwrap_or_else(WorkspacePath::root);
         let is_beside = || row.beside.iter().any(|file| self.has_file(&above, file));
@@ -78,7 +79,7 @@ impl<'a> BuildOutput<'a> {
         MARKS.iter().any(|mark| self.has_file(path, mark))
     }
 
-    /// Whether git tracks something in the folder, or that cannot be told.
+    /// Whether git tracks something in the folder, or this cannot be told.
     pub(in crate::os) fn may_be_tracked(&mut self, path: &WorkspacePath) -> bool {
         match self.tracked() {
             Tracked::Nothing => false,

@@ -1,4 +1,4 @@
-//! Upper layers that no kernel wrote.
+//! Tests with upper layers that the kernel would not write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ use super::{From, Original, folder, read};
 use crate::os::copied::Listing;
 use crate::{ReadBack, ReadRules, ShadowError, Tier, WhyNot};
 
-/// An upper folder, in memory, for it is filled with many files.
+/// An upper folder in memory, because it is filled with many files.
 fn upper() -> TempDir {
     tempfile::Builder::new().prefix("shadow-upper-").tempdir_in("/dev/shm").unwrap()
 }
@@ -136,7 +136,7 @@ fn forged_marks_are_errors_that_name_the_path() {
 #[test]
 fn what_is_no_file_is_named_and_not_opened() {
     let upper = upper();
-    // Opened for reading, a FIFO would wait for a writer.
+    // Opening a FIFO for reading would wait for a writer.
     mknodat(CWD, upper.path().join("fifo"), FileType::Fifo, Mode::RUSR, 0).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(upper.path().join("socket")).unwrap();
     symlink("/etc/passwd", upper.path().join("out")).unwrap();
@@ -186,7 +186,7 @@ fn names_are_bytes() {
 fn depth_is_bounded() {
     let upper = upper();
     let mut at = fs::File::open(upper.path()).unwrap();
-    // Longer than any path may be: only handles reach it.
+    // This path is longer than the system permits, so only handles reach it.
     for _ in 0..2_000 {
         rustix::fs::mkdirat(&at, "folder", Mode::RWXU).unwrap();
         let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY;
@@ -210,7 +210,7 @@ fn a_flood_of_files_is_seen_while_walking() {
         }
     }
     let error = read_upper(upper.path(), &[], Quota::default()).unwrap_err();
-    // The first folder alone is one too much, so no other one was looked at.
+    // The first folder already exceeds the limit, so no other one was looked at.
     let ShadowError::Tree(headstart_overlay_fs::TreeError::Quota { path, limit: 10_000, .. }) = error else {
         panic!("{error}")
     };

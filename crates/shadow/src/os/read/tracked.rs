@@ -1,4 +1,4 @@
-//! Which paths git tracks, as the index of a repository lists them.
+//! Which paths git tracks, from the index of a repository.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -6,31 +6,31 @@ use std::path::Path;
 
 use headstart_workspace_path::WorkspacePath;
 
-/// An index that is longer is not read.
+/// A longer index is not read.
 const LONGEST: u64 = 256 << 20;
-/// A path is no longer.
+/// No path is longer.
 const LONGEST_LINE: u64 = 8 << 10;
-/// Bytes of an object's name: of SHA-1, of SHA-256.
+/// The length of an object's name in bytes: for SHA-1 and for SHA-256.
 const NAMES: [usize; 2] = [20, 32];
-/// What the system said of a file when it was added.
+/// The length of what the index notes of a file's metadata.
 const STAT: usize = 40;
 const EXTENDED: u16 = 0x4000;
 const LENGTH: u16 = 0x0fff;
 
-/// What is tracked.
+/// The tracked paths.
 pub(in crate::os) enum Tracked {
-    /// No path, or there is no repository.
+    /// None, or there is no repository.
     Nothing,
-    /// These, in the order of their bytes.
+    /// These, sorted by their bytes.
     Paths(Vec<Vec<u8>>),
-    /// The index cannot be understood.
+    /// The index cannot be read.
     Unknown,
 }
 
 impl Tracked {
     pub(in crate::os) fn of(workspace: &Path) -> Self {
         let folder = workspace.join(".git");
-        // In a linked worktree it is a file, and says where the folder is.
+        // In a linked worktree it is a file that says where the folder is.
         let text = File::open(&folder).and_then(|file| std::io::read_to_string(file.take(LONGEST_LINE)));
         match text.ok().as_deref().and_then(|text| text.strip_prefix("gitdir: ")) {
             Some(elsewhere) => Self::read(&workspace.join(elsewhere.trim_end()).join("index")),
@@ -62,7 +62,7 @@ impl Tracked {
         }
     }
 
-    /// Whether it or something in it is tracked.
+    /// Whether the path, or something in it, is tracked.
     pub(in crate::os) fn has(&self, path: &WorkspacePath) -> bool {
         let Self::Paths(paths) = self else { return false };
         paths.binary_search_by(|known| known.as_slice().cmp(path.as_bytes())).is_ok() || self.has_below(path)
@@ -73,13 +73,14 @@ impl Tracked {
         let Self::Paths(paths) = self else { return false };
         let start = [folder.as_bytes(), b"/"].concat();
         let at = paths.partition_point(|path| path.as_slice() < start.as_slice());
-        // A submodule is one entry, of the folder's own name.
+        // A submodule is one entry with the folder's own name.
         paths.get(at).is_some_and(|path| path.starts_with(&start))
             || paths.binary_search_by(|path| path.as_slice().cmp(folder.as_bytes())).is_ok()
     }
 }
 
-/// All paths of an index, where the names of objects have this length; `None` where that is not so, or more is elsewhere.
+/// All paths of an index with object names of this length; `None` if their length differs, or if some entries are in
+/// another file.
 fn paths(bytes: &[u8], object: usize) -> Option<Vec<Vec<u8>>> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let version = number(4)?;
@@ -108,12 +109,13 @@ fn paths(bytes: &[u8], object: usize) -> Option<Vec<Vec<u8>>> {
         }
         at += name.len() + 1;
         if version < 4 {
-            // One to eight zeros, up to a multiple of eight.
+            // One to eight zeros fill the entry up to a multiple of eight.
             at = start + (at - 1 - start + 8) / 8 * 8;
         }
         paths.push(path);
     }
-    // What follows are extensions and the sum; a `link` says that most entries are in another file.
+    // Behind the entries come extensions and the checksum. An extension `link` says that most entries are in another
+    // file.
     let end = bytes.len().checked_sub(object)?;
     while at + 8 <= end {
         if bytes.get(at..at + 4)? == b"link" {
@@ -124,7 +126,7 @@ fn paths(bytes: &[u8], object: usize) -> Option<Vec<Vec<u8>>> {
     (at == end).then_some(paths)
 }
 
-/// A number as git writes offsets: seven bits a byte, each further byte one more than it says.
+/// Reads a number as git writes offsets: seven bits in each byte, and each further byte adds one.
 fn offset(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut byte = *bytes.get(at)?;
     let mut value = usize::from(byte & 0x7f);
@@ -163,7 +165,7 @@ mod tests {
             }
             git(at, &["add", "."]);
             if version == "3" {
-                // Only an entry with a mark of its own needs this version.
+                // Git only uses this version if an entry has a flag that needs it.
                 std::fs::write(at.join("later"), "").unwrap();
                 git(at, &["add", "-N", "later"]);
             } else {

@@ -1,4 +1,4 @@
-//! A program that runs in a view while it is shown other files.
+//! A program that runs in a view while other files are shown there.
 
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,12 +11,13 @@ use super::View;
 use crate::{Command, Program, Running, ShadowError};
 
 impl View {
-    /// Starts a program with pipes. It runs until it ends, is stopped, or the view ends; a program that runs already is ended first. All that
-    /// holds for a command holds for it, but that it has no time limit, and its output is its holder's to read. Where it builds too much the view is
-    /// ended, and says [`ShadowError::Disk`] from then on.
+    /// Starts a program with pipes. It runs until it ends, is stopped, or the view ends; a program that already runs
+    /// is ended first. The same holds for it as for a command, except that it has no time limit and the caller reads
+    /// its output. If it builds too much the view is ended, and returns [`ShadowError::Disk`] from then on.
     ///
-    /// Meanwhile [`show`](Self::show) and [`hide`](Self::hide) work, and each content that is shown gets a time of its own, a later second than
-    /// those before. [`run`](Self::run) is refused. The time, output limit and streams of `command` do not count.
+    /// While it runs [`show`](Self::show) and [`hide`](Self::hide) work, and each content that is shown gets a time
+    /// of its own, a later second than those before. [`run`](Self::run) is refused. The time, output limit and
+    /// streams of `command` are ignored.
     pub fn start_program(&mut self, command: &Command) -> Result<Program, ShadowError> {
         self.check_alive()?;
         let failed = |error: std::io::Error| ShadowError::command(&error);
@@ -45,7 +46,8 @@ impl View {
         }
     }
 
-    /// Ends the program and all that it started, and comes back when none of it is left. That none runs is no error.
+    /// Ends the program and everything that it started; returns once nothing of it is left. It is no error if none
+    /// runs.
     pub fn stop_program(&mut self) -> Result<(), ShadowError> {
         self.request(b"stop")?;
         self.watch_no_more();
@@ -54,7 +56,7 @@ impl View {
         Ok(())
     }
 
-    /// What runs in the view beside its first process.
+    /// What runs in the view besides its first process.
     pub fn running(&mut self) -> Result<Running, ShadowError> {
         let answer = self.request(b"look")?;
         let number = |at: usize| answer.number::<u64>(at);
@@ -66,7 +68,7 @@ impl View {
         Ok(Running { ended, processes: processes.saturating_sub(1), resident })
     }
 
-    /// While a program runs, what is shown from now on has to be later than what it made of all that was shown before.
+    /// While a program runs, makes what is shown from now on later than everything that the program made before.
     pub(super) fn pass_a_moment(&mut self) {
         if self.has_program {
             self.latest = self.latest.max(self.given).max(Some(until_now()));

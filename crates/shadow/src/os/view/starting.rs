@@ -1,4 +1,4 @@
-//! The processes of a view that is not yet one.
+//! The processes of a view that is being started.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,14 @@ use crate::{Network, Options, Place, Refusal, ShadowError};
 
 const NO_ENTRY: &str = "its process ended at once; does `main` of the program call headstart_shadow::entry before anything else?";
 
-/// How long the processes of a view get to end by themselves, before the first of them is killed.
+/// How long the processes of a view may take to end by themselves, before the first of them is killed.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// The processes of a view that waits to be told what it shows, made ahead so that a view starts sooner ([`View::start_with`](super::View::start_with)).
+/// The processes of a view that wait to be told what it shows, started ahead so that a view starts sooner
+/// ([`View::start_with`](super::View::start_with)).
 ///
-/// They hold namespaces and nothing of any workspace, so they serve for any options of the same program. They end when this is dropped, or with this process.
+/// They have namespaces and nothing of any workspace, so they can be used with any options of the same program. They
+/// end when this is dropped, or with this process.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) starting: Starting,
@@ -31,13 +33,13 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Starts the processes, and does not wait for them. `program` is [`Options::program`].
+    /// Starts the processes without waiting for them. `program` is [`Options::program`].
     pub fn new(program: &Path) -> Result<Self, ShadowError> {
         Self::on(program, Network::Own)
     }
 
     fn on(program: &Path, network: Network) -> Result<Self, ShadowError> {
-        // Before the copy of them is made: what is mounted from here on is seen to be missing in it.
+        // Read before the processes copy the mounts, so that whatever is mounted later is known to be missing there.
         let mounts = Mounts::read();
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(|error| ShadowError::Refused(refused("socketpair", "", error)))?;
@@ -60,12 +62,13 @@ impl Prepared {
         Ok(Self { starting, mounts, program: program.to_owned(), network })
     }
 
-    /// The first of them, and [`View::process`](super::View::process) of the view that they become.
+    /// The process ID of the first of them, which is [`View::process`](super::View::process) of the view that they
+    /// become.
     pub fn process(&self) -> u32 {
         self.starting.child.as_ref().map_or(0, Child::id)
     }
 
-    /// These if they fit, or others.
+    /// The prepared processes if they fit, otherwise new ones.
     pub(super) fn fitting(prepared: Option<Self>, options: &Options) -> Result<Self, ShadowError> {
         let (program, network) = (&*options.program, options.network);
         let fits = |prepared: &mut Self| {
@@ -77,7 +80,7 @@ impl Prepared {
     }
 }
 
-/// The processes of a view that is not yet one: ended when dropped.
+/// The processes of a view that is being started. They are ended when this is dropped.
 #[derive(Debug)]
 pub(super) struct Starting {
     child: Option<Child>,
@@ -85,8 +88,8 @@ pub(super) struct Starting {
 }
 
 impl Starting {
-    /// Whether its first process has said nothing: neither that something was refused, nor by its end. Of its end the channel may tell late, because a program
-    /// that another thread has just started shares the other side until it is that program.
+    /// Whether its first process has neither reported a refusal nor ended. The channel may tell of its end late,
+    /// because a program that another thread has just started shares the other side of the socket for a moment.
     fn waits(&mut self) -> bool {
         let has_ended = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
         let Some(channel) = &self.channel else { return false };
@@ -106,7 +109,7 @@ impl Starting {
         let channel = self.channel.as_mut().ok_or(ShadowError::Ended)?;
         let fields = init::encode(apart, &options.limits, places);
         let fields: Vec<&[u8]> = fields.iter().map(Vec::as_slice).collect();
-        // Where the first process refuses at once, the answer counts and not that it did not listen.
+        // If the first process refuses at once, its answer counts, and not that the message could not be sent.
         let sent = channel.send(&fields, &[]);
         if let Err(error) = &sent
             && !matches!(error.kind(), std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset)
@@ -124,7 +127,7 @@ impl Starting {
         match channel.receive() {
             Ok(Some(message)) => Ok(message),
             Ok(None) => Err(ShadowError::protocol(NO_ENTRY)),
-            // It ended and had not even read what it was told.
+            // It ended without reading what it was sent.
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
                 Err(ShadowError::protocol(NO_ENTRY))
             }
@@ -163,7 +166,8 @@ impl Drop for Starting {
     }
 }
 
-/// Waits for the process that made the namespaces; it ends when the last process in them has. One that does not is killed.
+/// Waits for the process that made the namespaces, which ends when the last process in them has ended. If it does
+/// not, it is killed.
 pub(super) fn end_process(child: &mut Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());

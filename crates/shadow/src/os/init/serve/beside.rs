@@ -10,7 +10,7 @@ use crate::Limits;
 use crate::os::again;
 use crate::os::channel::Message;
 
-/// What runs, and how the one before ended.
+/// The program that runs, and how the last one ended.
 #[derive(Default)]
 pub(super) struct Beside {
     running: Option<Running>,
@@ -27,7 +27,7 @@ impl Beside {
         self.running.is_some()
     }
 
-    /// Starts a program; one that runs is ended first, with all that it started.
+    /// Starts a program. A program that still runs is ended first, with everything that it started.
     pub(super) fn start(&mut self, message: Message) -> Vec<String> {
         self.stop();
         self.ended = None;
@@ -35,7 +35,8 @@ impl Beside {
             Ok(child) => child,
             Err(said) => return failed(&said),
         };
-        // Its end is seen by `wait` for any process: this one adopts all that lose their parent.
+        // The handle is not needed to notice the program's end: this process adopts all that lose their parent, and
+        // waits for any of them.
         let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
             end_all();
             return failed("the process has no id");
@@ -45,7 +46,7 @@ impl Beside {
         vec!["started".to_owned()]
     }
 
-    /// What runs: how the last program ended (or that it runs), processes, bytes of memory.
+    /// Reports how the last program ended (or that it runs), the processes, and their bytes of memory.
     pub(super) fn look(&self) -> Vec<String> {
         let (state, number) = match (&self.running, self.ended) {
             (Some(_), _) => ("running", 0),
@@ -62,7 +63,7 @@ impl Beside {
         ]
     }
 
-    /// Ends the program and all that it started; that none runs is no error.
+    /// Ends the program and everything that it started. It is no error if none runs.
     pub(super) fn stop(&mut self) -> Vec<String> {
         if self.running.is_some() {
             self.end(("killed", rustix::process::Signal::KILL.as_raw()));
@@ -70,7 +71,7 @@ impl Beside {
         vec!["stopped".to_owned()]
     }
 
-    /// Watches the program until there is a request, or the other side is gone. Without a program it comes back at once.
+    /// Watches the program until there is a request or the other side is gone. Returns at once if no program runs.
     pub(super) fn watch_until_asked(&mut self, socket: BorrowedFd<'_>, limits: &Limits, way: &mut Way) {
         let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY };
         while let Some(Running { pid, handle }) = &self.running {
@@ -89,7 +90,7 @@ impl Beside {
                 ended = over(limits).map(|limit| (limit, 0));
             }
             if let Some(ended) = ended {
-                // Its pipes end only when nobody holds them any more.
+                // Pipes end only when no process holds them, so the others are ended too.
                 self.end(ended);
             }
             if asked {

@@ -1,4 +1,4 @@
-//! How a view gives way to what else runs on the machine.
+//! Lowers the priority of a view's processes against everything else on the machine.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -6,20 +6,21 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 
 use rustix::process::Pid;
 
-/// How far commands give way. The process that counts them does not, beside them: they would keep it from its work.
+/// The niceness of commands. The process that counts them keeps its own, because otherwise they would keep it from
+/// its work.
 const NICE: i32 = 10;
-/// What the session of whoever opens it is told by.
+/// The file that sets the niceness of the session of whoever opens it.
 const SETTING: &str = "/proc/self/autogroup";
 
-/// Where the kernel divides processors between sessions first (`sched_autogroup_enabled`), niceness counts within one only. A view is a session of its own,
-/// which as a whole has to give way, too.
+/// If the kernel divides processors between sessions first (`sched_autogroup_enabled`), a niceness only counts within
+/// one. A view is a session of its own, so the session as a whole needs a niceness too.
 pub(in crate::os::init) struct Way {
-    /// Opened while the machine's `/proc` was there. Closed when it is said, or there is nothing to say.
+    /// Opened while the machine's `/proc` was still visible; `None` once the niceness is set, or if it cannot be.
     session: Option<File>,
 }
 
 impl Way {
-    /// Opens what the session is to be told by; a kernel without sessions has none.
+    /// Opens the file for the session. A kernel without sessions has none.
     pub(in crate::os::init) fn open() -> Self {
         Self { session: OpenOptions::new().write(true).open(SETTING).ok() }
     }
@@ -28,7 +29,8 @@ impl Way {
         self.session.as_ref().map(File::as_fd)
     }
 
-    /// To be called when something begins to run, and now and then while it does: the kernel takes such a word of a user only ten times a second, of all together.
+    /// Sets the session's niceness. Has to be called when something begins to run and from time to time later,
+    /// because the kernel accepts such a change by users only ten times a second, for all of them together.
     pub(super) fn give(&mut self) {
         let Some(session) = &mut self.session else { return };
         let is_later = |error: std::io::Error| error.kind() == ErrorKind::WouldBlock;
@@ -37,9 +39,9 @@ impl Way {
         }
     }
 
-    /// For what was just started as the first of a process group, in which its children are, too.
+    /// Sets the niceness of what was just started as the first of a process group, which includes its children.
     pub(super) fn give_of(group: Option<Pid>) {
-        // Only politeness: that it has ended already is no error.
+        // An error only means that it has ended already.
         let _ = rustix::process::setpriority_pgrp(group, NICE);
     }
 }
