@@ -3,28 +3,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::{GitError, ObjectFormat, ObjectName, RefName};
 
-/// What work ahead did to a repository: beside the [`ChangeSet`](headstart_overlay_fs::ChangeSet) of its files, with all that an
-/// accept in another process needs, but for the objects, which are in a pack of their own.
+/// What work ahead did to a repository. With the [`ChangeSet`](headstart_overlay_fs::ChangeSet) of its files this is
+/// all that an accept in another process needs, except the objects, which are in a pack of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GitChange {
-    /// By which hash the repository names its objects.
+    /// The hash by which the repository names its objects.
     pub format: ObjectFormat,
-    /// The objects that the repository does not have, if the change needs any.
+    /// The objects that the repository lacks, if the change needs any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<Objects>,
-    /// Branches, tags and other refs; `HEAD` only where it is detached, before and after.
+    /// Branches, tags and other refs. `HEAD` is only among them if it is detached before and after.
     pub refs: Vec<RefChange>,
-    /// Where `HEAD` is.
+    /// Where `HEAD` is, before and after.
     pub head: Head,
-    /// What is staged in git's index otherwise than before.
+    /// What is staged differently in git's index.
     #[serde(default, skip_serializing_if = "Index::is_empty")]
     pub index: Index,
-    /// The paths that differ between a new commit and the ones before it (of a merge, those that differ from all of them), and those that are
-    /// staged otherwise: rules about paths count for them as for files.
+    /// The paths that differ between a new commit and the ones before it (for a merge, those that differ from all of
+    /// them), and those that are staged differently. Rules about paths apply to them as they do to files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<WorkspacePath>,
-    /// What else changed in `.git`, as paths from the workspace: it is never applied.
+    /// What else changed in `.git`, as paths from the workspace. It is never applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other: Vec<String>,
 }
@@ -33,7 +33,7 @@ pub struct GitChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Objects {
-    /// The pack's file, below the folder that its reader was given.
+    /// The pack's file, below the folder that the reader was given.
     pub pack: String,
     /// The hash of the file.
     pub content: ContentHash,
@@ -43,20 +43,20 @@ pub struct Objects {
     pub count: u32,
 }
 
-/// A ref that is another one than before.
+/// A ref that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RefChange {
     /// Its name.
     pub name: RefName,
-    /// What it stood for; `None`: it was not there.
+    /// The object it named; `None` if it did not exist.
     pub old: Option<ObjectName>,
-    /// What it stands for; `None`: it is removed.
+    /// The object it names; `None` if it is removed.
     pub new: Option<ObjectName>,
-    /// How many commits it has that the repository had not.
+    /// The number of its commits that the repository did not have.
     #[serde(default)]
     pub commits: u32,
-    /// The first lines of their messages, the newest first: of many, the first few.
+    /// The first lines of their messages, the newest first; of many commits only the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
 }
@@ -67,18 +67,19 @@ pub struct RefChange {
 pub enum Head {
     /// Where it was.
     Unchanged {
-        /// The branch, which need not be there yet; `None`: it is detached.
+        /// The branch, which need not exist yet; `None` if `HEAD` is detached.
         branch: Option<RefName>,
     },
-    /// On another branch: the user would find themselves elsewhere, so this is not applied.
+    /// It is on another branch than before. The user would find themselves on a branch that they did not choose, so
+    /// this is not applied.
     Moved,
 }
 
-/// What is staged in git's index otherwise than before.
+/// What is staged differently in git's index.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Index {
-    /// The hash of the file when the work began; `None`: there was none.
+    /// The hash of the index file when the work began; `None` if there was none.
     pub base: Option<ContentHash>,
     /// Its entries that differ, by path.
     pub entries: Vec<IndexEntry>,
@@ -91,9 +92,9 @@ pub struct IndexEntry {
     /// The path in the work tree.
     #[serde(with = "bytes")]
     pub path: Vec<u8>,
-    /// What was staged; `None`: nothing.
+    /// What was staged; `None` for nothing.
     pub old: Option<Staged>,
-    /// What is staged; `None`: nothing.
+    /// What is staged; `None` for nothing.
     pub new: Option<Staged>,
 }
 
@@ -101,7 +102,7 @@ pub struct IndexEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Staged {
-    /// As git writes it: `100644`, `100755`, `120000` or `160000`.
+    /// The mode as git writes it: `100644`, `100755`, `120000` or `160000`.
     pub mode: String,
     /// The content.
     pub object: ObjectName,
@@ -113,13 +114,13 @@ impl GitChange {
         self.refs.is_empty() && self.index.is_empty() && self.other.is_empty() && self.head != Head::Moved
     }
 
-    /// Whether both do the same to a repository, wherever the objects for it are kept.
+    /// Whether both do the same to a repository, wherever their packs are kept.
     pub fn is_same(&self, other: &Self) -> bool {
         Self { objects: None, ..self.clone() } == Self { objects: None, ..other.clone() }
     }
 
-    /// Why an accept does not do this, in words; `None`: it does. Configuration and hooks name programs that the
-    /// user's git would run, so whatever is not known to be harmless is one of those.
+    /// Why an accept does not apply this, in words; `None` if it does. Configuration and hooks name programs that the
+    /// user's git would run, so whatever is not known to be harmless counts as one of those.
     pub fn boundary(&self) -> Option<String> {
         let is_moved = self.head == Head::Moved;
         let other: Vec<&str> = self.other.iter().map(String::as_str).collect();
@@ -136,7 +137,7 @@ impl GitChange {
         }
     }
 
-    /// What is committed beside the files
+    /// The text that is committed along with the files
     /// ([`Workspace::commit_with`](headstart_overlay_fs::Workspace::commit_with)).
     pub fn beside(&self) -> String {
         #[derive(Serialize)]
@@ -146,7 +147,7 @@ impl GitChange {
         serde_json::to_string(&Beside { change: self }).expect("works because no map in it has odd keys")
     }
 
-    /// In a few words, for people: `1 commit on main, tag v1`.
+    /// A short description for people: `1 commit on main, tag v1`.
     pub fn summary(&self) -> String {
         let mut words: Vec<String> = self.refs.iter().map(RefChange::summary).collect();
         if words.is_empty() && !self.index.is_empty() {
@@ -158,7 +159,8 @@ impl GitChange {
         words.join(", ")
     }
 
-    /// The same with the first lines of the messages of new commits: `1 commit on main: Add tests`. One line each.
+    /// As [`summary`](Self::summary), with the first lines of the messages of new commits: `1 commit on main: Add
+    /// tests`. One line for each ref.
     pub fn lines(&self) -> Vec<String> {
         if self.refs.is_empty() {
             return Some(self.summary()).filter(|summary| !summary.is_empty()).into_iter().collect();
@@ -174,7 +176,8 @@ impl GitChange {
         self.refs.iter().map(line).collect()
     }
 
-    /// The commit that the work ends with: that of the branch it was on, else of the first ref that it made or moved.
+    /// The commit that the work ends with: that of the branch it was on, otherwise that of the first ref that it made
+    /// or moved.
     pub fn tip(&self) -> Option<&ObjectName> {
         let is_here = |change: &&RefChange| match &self.head {
             Head::Unchanged { branch: Some(branch) } => change.name == *branch,
@@ -201,7 +204,7 @@ impl RefChange {
 }
 
 impl Index {
-    /// Whether nothing is staged otherwise.
+    /// Whether nothing is staged differently.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -210,7 +213,7 @@ impl Index {
 impl TryFrom<&str> for GitChange {
     type Error = GitError;
 
-    /// From what [`beside`](Self::beside) gave.
+    /// Reads what [`beside`](Self::beside) gave.
     fn try_from(beside: &str) -> Result<Self, GitError> {
         #[derive(Deserialize)]
         struct Beside {
@@ -222,7 +225,7 @@ impl TryFrom<&str> for GitChange {
     }
 }
 
-/// A path as text where it is UTF-8, else as numbers.
+/// Writes a path as text if it is UTF-8, otherwise as numbers.
 mod bytes {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

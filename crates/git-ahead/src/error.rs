@@ -1,75 +1,75 @@
 use headstart_overlay_fs::{TreeError, WorkspacePath};
 
-/// Why a repository was not read, or what was read not accepted. Nothing was changed.
+/// Why a repository was not read, or why what was read is not accepted. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GitError {
-    /// The name of a ref that git would not take.
+    /// The name of a ref that git would not accept.
     #[error("{name} is no name of a ref")]
     RefName {
-        /// As it was found.
+        /// The name as it was found.
         name: String,
     },
-    /// Something in the place of an object's name.
+    /// Something stands in the place of an object's name.
     #[error("{name} is no name of an object")]
     ObjectName {
-        /// As it was found.
+        /// The text as it was found.
         name: String,
     },
-    /// A record holds something else than a change.
+    /// A record does not hold a change.
     #[error("what was noted of the repository is damaged: {message}")]
     Damaged {
         /// What is wrong.
         message: String,
-        /// What the parser found, where it did.
+        /// What the parser found, if it was the parser.
         source: Option<serde_json::Error>,
     },
-    /// Something in a repository that git does not put there.
+    /// A repository contains something that git does not put there.
     #[error("{path}: {reason}")]
     Hostile {
-        /// Where, from the workspace.
+        /// The path, from the workspace.
         path: String,
-        /// What it is.
+        /// What it is, and why it is refused.
         reason: String,
     },
-    /// More than is read.
+    /// There is more than is read.
     #[error("{path}: more than {limit} {unit} are in the way; run the command yourself")]
     Limit {
-        /// Where, from the workspace.
+        /// The path, from the workspace.
         path: String,
-        /// How many.
+        /// The limit.
         limit: u64,
-        /// Of what.
+        /// What is counted.
         unit: &'static str,
     },
-    /// A kind of repository that is left alone.
+    /// A kind of repository that is not supported.
     #[error("{reason}, so git commands are not run ahead here")]
     Unsupported {
-        /// Which.
+        /// Which kind.
         reason: String,
     },
-    /// There is no git, or too old a one.
+    /// There is no git, or it is too old.
     #[error("{reason}; install git 2.45 or later")]
     NoGit {
         /// What was found.
         reason: String,
     },
-    /// Git said no.
+    /// Git reported an error.
     #[error("git {command}: {message}")]
     Git {
-        /// What it was asked to do.
+        /// The command.
         command: String,
-        /// Its words.
+        /// Git's words.
         message: String,
-        /// What the system answered, where git could not be heard.
+        /// What the system answered, if git could not be started or read.
         source: Option<std::io::Error>,
     },
     /// The system refused.
     #[error("{path}: {source}")]
     Io {
-        /// Where.
+        /// The path.
         path: String,
-        /// Its words.
+        /// The system's answer.
         source: std::io::Error,
     },
 }

@@ -1,20 +1,22 @@
-//! What git commands of work ahead did to a repository, and how it is accepted: together with the files, or not at all.
+//! Finds out what git commands of work ahead did to a repository, and applies it at an accept: together with the
+//! files, or not at all.
 //!
-//! Work ahead may run `git commit` in a copy-on-write view of the workspace. Its `.git` is never copied back: that would
-//! overwrite what the user did meanwhile. Instead a [`GitChange`] is *read* from the two states of the folder, the user's and the
-//! view's: which refs moved from what to what, what is staged otherwise, and which objects that takes. An accept is
-//! git's own two-phase commit around that of the files, as a [`Participant`](headstart_overlay_fs::Participant) of
+//! Work ahead may run `git commit` in a copy-on-write view of the workspace. Its `.git` is never copied back, because
+//! that would overwrite what the user did meanwhile. Instead a [`GitChange`] is *read* from the two states of the
+//! folder, the user's and the view's: which refs moved from what to what, what is staged differently, and which
+//! objects that needs. An accept is git's own two-phase commit around that of the files, as a
+//! [`Participant`](headstart_overlay_fs::Participant) of
 //! [`Workspace::commit_with`](headstart_overlay_fs::Workspace::commit_with):
 //!
-//! 1. the objects, which nothing points at yet, so that they are harmless if the rest fails; git makes sure of each of
-//!    them, and that none is missing;
-//! 2. `git update-ref --stdin` prepares: git holds the locks, and the old values hold;
+//! 1. the objects are added. No ref names them yet, so they are harmless if the rest fails; git checks each of them,
+//!    and that none is missing;
+//! 2. `git update-ref --stdin` prepares: git checks the old values and locks the refs;
 //! 3. the journal is written, with the names of those locks; then the files are put in place;
-//! 4. the journal says that they are, and git commits the refs;
-//! 5. the index, path by path, where it still holds what it did when the work began.
+//! 4. the journal says that they are in place, and git commits the refs;
+//! 5. the index is written, path by path, except for paths that are not as they were when the work began.
 //!
-//! A ref that its user moved meanwhile is a conflict, and nothing is written. Where a process dies before step 4 the files are
-//! taken back and git lets go by itself; after it, the next run finishes.
+//! A ref that the user moved meanwhile is a conflict, and nothing is written. If a process dies before step 4, the
+//! files are taken back and git releases its locks by itself; after it, the next run finishes.
 //!
 //! ```
 //! use headstart_git_ahead::{GitChange, Head, ObjectFormat, ObjectName, RefChange, RefName};
@@ -37,26 +39,26 @@
 //!
 //! # Limitations
 //!
-//! * Branches, tags, notes, a detached `HEAD` and the first stash are accepted. Configuration, hooks, a switched branch, a merge or rebase
-//!   under way, remote-tracking refs, replaced objects and a stash on top of another are told, as is a
-//!   branch in the place of another's folder (`a/b` for `a`) ([`GitChange::other`]), and none is ever
-//!   applied.
-//! * A linked worktree, a submodule, a partial clone, and a repository whose folder is a link are left alone.
-//! * What the work's commands wrote to reflogs stays in the view: an accept is one entry of its own.
-//! * Hooks of the repository run where the command ran, in the view; an accept runs none, nor any other program that a
-//!   configuration names. Commits that are signed there are taken as they are.
+//! * Branches, tags, notes, a detached `HEAD` and the first stash are accepted. Everything else is reported in
+//!   [`GitChange::other`] and never applied: configuration, hooks, a switched branch, a merge or rebase that is not
+//!   finished, remote-tracking refs, replaced objects, a stash on top of another one, and a branch in the place of
+//!   another's folder (`a/b` for `a`).
+//! * A linked worktree, a submodule, a partial clone, and a repository whose folder is a link are not supported.
+//! * What the work's commands wrote to reflogs stays in the view: an accept is a single entry.
+//! * Hooks of the repository run where the command ran, in the view. An accept runs none, nor any other program that
+//!   a configuration names. Commits that were signed in the view are accepted as they are.
 //!
 //! # Features
 //!
 //! * `os` (off by default, Unix): reads repositories on a real disk, and accepts, with the system's git.
-//! * `failpoints` (off by default): for tests; a fail point between each two steps.
+//! * `failpoints` (off by default): for tests; a fail point between any two steps.
 //!
 //! # Decisions that are not obvious
 //!
-//! - **A repository is never copied back** (`src/os/read.rs`). A view's `.git` would overwrite what its user did meanwhile, so only what git
-//!   itself knows how to apply is read from it: refs with their old values, paths of the index, objects. Git sees the view's state in a private
-//!   folder alone, under a configuration of ours, for the view's own names programs; objects go through a pack, which names each of them anew
-//!   by its content.
+//! - **A repository is never copied back** (`src/os/read.rs`). A view's `.git` would overwrite what the user did
+//!   meanwhile, so only what git itself can apply is read from it: refs with their old values, paths of the index,
+//!   objects. Git sees the view's state only in a private folder, under a configuration of ours, because the view's
+//!   own may name programs. Objects go through a pack, for which git computes each name anew from the content.
 
 mod change;
 mod error;

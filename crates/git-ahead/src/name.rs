@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::GitError;
 
-/// The name of a ref as git allows it, `refs/heads/main` say, or `HEAD`: it cannot lead out of the repository.
+/// The name of a ref as git allows it, such as `refs/heads/main`, or `HEAD`. It cannot lead out of the repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RefName(String);
@@ -14,7 +14,7 @@ pub struct RefName(String);
 #[serde(try_from = "String", into = "String")]
 pub struct ObjectName(String);
 
-/// By which hash a repository names its objects.
+/// The hash by which a repository names its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ObjectFormat {
@@ -26,7 +26,7 @@ pub enum ObjectFormat {
 }
 
 impl RefName {
-    /// The name if git would take it.
+    /// Reads a name; an error if git would not accept it.
     pub fn parse(name: &str) -> Result<Self, GitError> {
         let refused = || GitError::RefName { name: name.escape_debug().to_string() };
         let is_odd = |byte: u8| byte <= b' ' || byte == 0x7f || b"~^:?*[\\".contains(&byte);
@@ -47,7 +47,7 @@ impl RefName {
         &self.0
     }
 
-    /// What people say: `main` for `refs/heads/main`.
+    /// The name as people use it: `main` for `refs/heads/main`.
     pub fn short(&self) -> &str {
         let kinds = ["refs/heads/", "refs/tags/", "refs/"];
         kinds.iter().find_map(|kind| self.0.strip_prefix(kind)).unwrap_or(&self.0)
@@ -55,7 +55,7 @@ impl RefName {
 }
 
 impl ObjectName {
-    /// The name if it is one.
+    /// Reads a name.
     pub fn parse(name: &str) -> Result<Self, GitError> {
         let is_hex = name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         if is_hex && (name.len() == 40 || name.len() == 64) {
@@ -72,19 +72,19 @@ impl ObjectName {
         &self.0
     }
 
-    /// Whether it stands for no object.
+    /// Whether it is the name that stands for no object.
     pub fn is_none(&self) -> bool {
         self.0.bytes().all(|byte| byte == b'0')
     }
 }
 
 impl ObjectFormat {
-    /// What stands for no object.
+    /// The name that stands for no object.
     pub fn none(self) -> ObjectName {
         ObjectName("0".repeat(self.digits()))
     }
 
-    /// How long a name is.
+    /// The length of a name.
     pub fn digits(self) -> usize {
         match self {
             Self::Sha1 => 40,

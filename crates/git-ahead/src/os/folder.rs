@@ -1,4 +1,4 @@
-//! A `.git` folder that somebody else may have filled: read by handles only, never through a link, and with limits.
+//! Reads a `.git` folder that somebody else may have filled: by handles only, never through a link, and with limits.
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
@@ -12,10 +12,10 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 
 use crate::GitError;
 
-/// Folders in folders.
+/// The deepest nesting of folders.
 const DEEPEST: usize = 64;
 
-/// What may be read in all, from one state of a repository.
+/// How much may still be read of one state of a repository.
 #[derive(Debug)]
 pub(super) struct Room {
     files: u64,
@@ -42,7 +42,7 @@ impl Room {
     }
 }
 
-/// What a name in a folder is.
+/// The kind of a name in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Folder,
@@ -53,19 +53,20 @@ pub(super) enum Kind {
 /// A name in a `.git` folder.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// From the folder, with `/`.
+    /// The path from the folder, with `/`.
     pub(super) path: String,
     pub(super) kind: Kind,
-    /// When its content, its bits or its place last changed, in nanoseconds since the Unix epoch.
+    /// The time of the last change of its content, its mode or its place, in nanoseconds since the Unix epoch.
     pub(super) changed: i64,
 }
 
-/// When something last changed, by the kernel's clock: no program can set this time.
+/// The time of the last change, by the kernel's clock. No program can set this time.
 pub(super) fn changed(metadata: &Metadata) -> i64 {
     metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec())
 }
 
-/// Opens the folder of a repository. `None`: there is none. A file, or a link, is another kind of repository.
+/// Opens the folder of a repository; `None` if there is none. If it is a file or a link, the repository is of a kind
+/// that is not supported.
 pub(super) fn open_git(workspace: &Dir) -> Result<Option<Dir>, GitError> {
     let is_there = match workspace.symlink_metadata(".git") {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -88,8 +89,8 @@ pub(super) fn open(path: &Path) -> Result<Dir, GitError> {
         .map_err(|source| GitError::Io { path: path.display().to_string(), source })
 }
 
-/// All names below a folder, each before what is in it, in order; `enter` says into which folders to go. Whatever is neither a
-/// file nor a folder is an error.
+/// All names below a folder, sorted, each before its content. `enter` says which folders to enter. Whatever is
+/// neither a file nor a folder is an error.
 pub(super) fn walk(
     git: &Dir,
     below: &str,
@@ -147,7 +148,7 @@ fn walk_into(
     Ok(())
 }
 
-/// The content of a file; `None`: it is not there.
+/// The content of a file; `None` if it does not exist.
 pub(super) fn read(git: &Dir, path: &str, limit: u64, room: &mut Room) -> Result<Option<Vec<u8>>, GitError> {
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let mut folder = None;
@@ -180,7 +181,7 @@ pub(super) fn read(git: &Dir, path: &str, limit: u64, room: &mut Room) -> Result
     if limit < bytes.len() as u64 { Err(too_long()) } else { Ok(Some(bytes)) }
 }
 
-/// A path in the folder as a person is told of it.
+/// A path in the folder as people are told it.
 pub(super) fn told(path: &str) -> String {
     let path = if path.is_empty() { ".git".to_owned() } else { format!(".git/{path}") };
     path.escape_debug().to_string()

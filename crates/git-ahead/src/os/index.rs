@@ -12,7 +12,7 @@ use super::folder;
 use super::program::{At, Git};
 use crate::{GitError, Index, IndexEntry, ObjectName, Staged};
 
-/// What is staged, by path; `None` for a path with the sides of a merge.
+/// What is staged, by path; `None` for a path with an unfinished merge.
 pub(super) type Entries = BTreeMap<Vec<u8>, Option<Staged>>;
 
 /// All entries of an index.
@@ -36,7 +36,7 @@ pub(super) fn entries(git: &Git, at: &At) -> Result<Entries, GitError> {
     Ok(entries)
 }
 
-/// What differs. `None`: one of them holds the sides of a merge where they differ.
+/// The entries that differ; `None` if one of them has an unfinished merge.
 pub(super) fn difference(old: &Entries, new: &Entries) -> Option<Vec<IndexEntry>> {
     let mut found = Vec::new();
     let paths = old.keys().chain(new.keys().filter(|path| !old.contains_key(*path)));
@@ -55,8 +55,9 @@ pub(super) fn difference(old: &Entries, new: &Entries) -> Option<Vec<IndexEntry>
     Some(found)
 }
 
-/// Gives the user's index what the work staged, where it still holds what it did before; what they staged meanwhile stays as it is. To be
-/// called with the index's lock. `draft` is a name in the folder that nobody else uses; the change is one rename from it.
+/// Stages in the user's index what the work staged, for paths that are as they were before; what the user staged
+/// meanwhile stays as it is. The caller must have the index's lock. `draft` is a name in the folder that nobody else
+/// uses; the change is one rename from it.
 pub(super) fn apply(
     git: &Git,
     at: &At,
@@ -69,20 +70,21 @@ pub(super) fn apply(
         return remove_if_there(&folder, draft);
     }
     if !folder.exists("info/attributes") {
-        // The files are as they were written, so that a look at them need not read them. That some differ is no failure.
+        // Refreshing notes that the files are as they were written, so that git need not read them later. That some
+        // differ is not a failure.
         let options = ["update-index", "-q", "--ignore-submodules", "--refresh"];
         let _ = git.try_ask(&at.with_index(at.folder.join(draft)), "update-index", &options, b"")?;
     }
     folder.rename(draft, &folder, "index").map_err(folder::io_error("index"))
 }
 
-/// Has git look at the paths: it refuses those that lead into `.git` or out of the work tree.
+/// Has git check the paths: it refuses those that lead into `.git` or out of the work tree.
 pub(super) fn check(git: &Git, at: &At, index: &Index) -> Result<(), GitError> {
     let folder = folder::open(&at.folder)?;
     write_draft(git, at, &folder, index, Direction::Forth, DRAFT)?;
     let there = entries(git, &at.with_index(at.folder.join(DRAFT)))?;
     remove_if_there(&folder, DRAFT)?;
-    // What it refuses it passes over.
+    // Git skips the paths that it refuses, so they are missing from the result.
     let is_there = |entry: &&IndexEntry| there.get(&entry.path).cloned().flatten() == entry.new;
     match index.entries.iter().find(|entry| !is_there(entry)) {
         None => Ok(()),
@@ -93,7 +95,7 @@ pub(super) fn check(git: &Git, at: &At, index: &Index) -> Result<(), GitError> {
     }
 }
 
-/// Writes the index as it is to be under the name of a draft; `false`: there is nothing to change.
+/// Writes the new index under the name of a draft; `false` if there is nothing to change.
 fn write_draft(
     git: &Git,
     at: &At,
@@ -150,12 +152,12 @@ fn remove_if_there(folder: &Dir, name: &str) -> Result<(), GitError> {
     }
 }
 
-/// The lock that every git takes before it writes the index is a file of this name.
+/// Every git makes a file with this name before it writes the index.
 const LOCK: &str = "index.lock";
-/// What our own files beside the index begin with.
+/// The prefix of our own files beside the index.
 const DRAFT: &str = "index.headstart-";
 
-/// Makes a file that says whose it is, under a name of its own.
+/// Makes a file that says which process made it, under a name of its own.
 pub(super) fn make_draft(path: &Path, folder: &Dir) -> Result<String, GitError> {
     let failed = folder::io_error("index");
     let made = tempfile::Builder::new().prefix(DRAFT).tempfile_in(path).map_err(&failed)?;
@@ -166,7 +168,7 @@ pub(super) fn make_draft(path: &Path, folder: &Dir) -> Result<String, GitError> 
     Ok(name)
 }
 
-/// Removes what a process left that died before its journal was written.
+/// Removes drafts of processes that died before their journal was written.
 pub(super) fn remove_old_drafts(folder: &Dir) -> Result<(), GitError> {
     for entry in folder.entries().map_err(folder::io_error(""))? {
         let name = entry.map_err(folder::io_error(""))?.file_name();
@@ -179,7 +181,7 @@ pub(super) fn remove_old_drafts(folder: &Dir) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Makes the draft the lock of the index; `false`: another git has it.
+/// Turns the draft into the lock of the index; `false` if another git has the lock.
 pub(super) fn try_lock(folder: &Dir, draft: &str) -> Result<bool, GitError> {
     match renameat_with(folder, draft, folder, LOCK, RenameFlags::NOREPLACE) {
         Err(Errno::EXIST) => Ok(false),

@@ -1,4 +1,4 @@
-//! What work did to a repository, shown in another view of it: to the work that stands on it, or to what comes after it in a new view.
+//! Applies what work did to a repository to that of another view: for work that follows it, or for a new view.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -14,14 +14,16 @@ use super::{index, objects, private};
 use crate::{GitChange, GitError, RefChange};
 use headstart_overlay_fs::Direction;
 
-/// The name of the index while it is made, in a private folder.
+/// The name of the index while it is being made, in a private folder.
 const DRAFT: &str = "index.headstart-shown";
 
 impl Reader {
-    /// Gives the repository of a view, in which no command has run yet, what this change gives a user's: objects, refs and
-    /// index. The refs have to stand for what the change comes from. `state` is the folder below which its pack is kept.
+    /// Gives the repository of a view, in which no command has run yet, what this change gives a user's: objects,
+    /// refs and index. The refs must be where the change starts from. `state` is the folder below which its pack is
+    /// kept.
     ///
-    /// Git does it in a private copy, so that nothing runs that the repository names; what differs then is written into the view.
+    /// Git does this in a private copy, so that it runs nothing that the repository names. What differs afterwards is
+    /// written into the view.
     pub fn lay(&self, view: impl AsFd, state: &Path, change: &GitChange) -> Result<(), GitError> {
         if let Some(reason) = change.boundary() {
             return Err(GitError::Unsupported { reason });
@@ -46,8 +48,8 @@ impl Reader {
         write_back(&copy, &at, &view)
     }
 
-    /// What the repository of a view is before the first command runs in it, once all that it is to show of earlier work has been
-    /// [laid](Self::lay) into it; `None`: there is none.
+    /// The state of a view's repository before the first command runs in it, once the earlier work that it is to show
+    /// has been [applied](Self::lay); `None` if there is no repository.
     pub fn snapshot(&self, view: impl AsFd) -> Result<Option<Snapshot>, GitError> {
         open(view)?.map(|view| self.snapshot_of(&view)).transpose()
     }
@@ -93,12 +95,13 @@ fn write_back(copy: &Snapshot, at: &At, view: &Dir) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Nothing ran in the view yet, so that no link of anybody's is in the way; the handle would refuse to be led out.
+/// Writes a file in the view. No command has run there, so nobody can have put a link in the way, and the handle
+/// would refuse one that leads out.
 fn put(view: &Dir, path: &str, bytes: &[u8]) -> Result<(), GitError> {
     if let Some((above, _)) = path.rsplit_once('/') {
         view.create_dir_all(above).map_err(folder::io_error(above))?;
     }
-    // An object's file may not be written; it is another one then, under its name.
+    // The file of an object is read-only, so it is removed and made anew.
     match view.remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(folder::io_error(path)(error));

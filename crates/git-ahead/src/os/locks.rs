@@ -1,5 +1,6 @@
-//! The locks that an accept holds, known by their inodes and the time of their last write: one that another git made later under the same
-//! name is never removed. A file system gives the inode of a removed file to the next one, so that the inode alone would not do.
+//! The lock files of an accept, identified by their inodes and the time of their last write, so that a lock which
+//! another git made later under the same name is never removed. The inode alone would not do, because a file system
+//! reuses that of a removed file.
 
 use std::time::UNIX_EPOCH;
 
@@ -10,20 +11,21 @@ use serde::{Deserialize, Serialize};
 use super::folder;
 use crate::{GitError, RefName};
 
-/// A lock file of ours.
+/// A lock file that this accept made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Lock {
-    /// Below `.git`.
+    /// The path below `.git`.
     path: String,
     device: u64,
     inode: u64,
-    /// When it was written, in nanoseconds since the Unix epoch: it is whole when it is looked at first.
+    /// The time of its last write, in nanoseconds since the Unix epoch. The file is complete when it is first looked
+    /// at.
     written: u64,
 }
 
-/// The locks that git holds for these refs after it said that they are prepared: nobody else can have one of them then. `HEAD` is among
-/// them where it is on one of the refs.
+/// The locks that git has for these refs once it said that they are prepared, when nobody else can have one of them.
+/// `HEAD` is among them if it is on one of the refs.
 pub(super) fn held(
     git: &Dir,
     refs: &[&RefName],
@@ -51,7 +53,7 @@ pub(super) fn held(
     Ok(locks)
 }
 
-/// The lock at a path, if there is one.
+/// The lock file at a path, if there is one.
 pub(super) fn found(git: &Dir, path: String) -> Result<Option<Lock>, GitError> {
     match git.symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -65,7 +67,7 @@ pub(super) fn found(git: &Dir, path: String) -> Result<Option<Lock>, GitError> {
     }
 }
 
-/// Removes those that are still there. Whoever made them has to be known to be dead.
+/// Removes the locks that still exist. The process that made them must be known to be dead.
 pub(super) fn remove(git: &Dir, locks: &[Lock]) -> Result<(), GitError> {
     for lock in locks {
         if found(git, lock.path.clone())?.as_ref() == Some(lock) {

@@ -1,5 +1,5 @@
-//! Objects that a repository does not have: taken out of a view, kept in a pack, and brought in by git, which computes the name of each
-//! from its content. So none can be there under the name of another.
+//! Objects that a repository lacks: taken out of a view, kept in a pack, and added by git, which computes the name of
+//! each from its content. So no object can get the name of another one.
 
 use std::fmt::Write as _;
 use std::os::fd::OwnedFd;
@@ -15,11 +15,11 @@ use super::program::{At, Git};
 use super::snapshot::LONGEST;
 use crate::{GitError, ObjectName, Objects};
 
-/// Fewer objects than this become files of their own, as with git's own transfers.
+/// Fewer objects than this become loose objects, as in git's own transfers.
 const FEW: u32 = 100;
 
-/// Copies what a view has and the user's repository has not to a private one. The bytes are not trusted; what is made of them is
-/// looked at by [`bring`].
+/// Copies the objects that a view has and the user's repository lacks to a private one. The bytes are not trusted:
+/// [`bring`] has git check them.
 pub(super) fn copy_new(view: &Dir, real: &Dir, to: &Dir, digits: usize) -> Result<(), GitError> {
     let Ok(objects) = view.open_dir_nofollow("objects") else {
         return Err(folder::hostile("objects", "it is no folder"));
@@ -41,7 +41,7 @@ pub(super) fn copy_new(view: &Dir, real: &Dir, to: &Dir, digits: usize) -> Resul
     Ok(())
 }
 
-/// Whether a name below `objects` is that of an object, or of a pack or its index.
+/// Whether a path below `objects` is that of an object, of a pack or of a pack's index.
 fn is_object(path: &str, digits: usize) -> bool {
     let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     match path.split_once('/') {
@@ -58,7 +58,8 @@ fn is_fan(path: &str) -> bool {
     path.len() == 2 && path.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Writes a pack of all that these objects need and that the excluded ones do not hold. `None`: nothing.
+/// Writes a pack of everything that these objects need and that the excluded ones do not contain; `None` if that is
+/// nothing.
 pub(super) fn pack(
     git: &Git,
     at: &At,
@@ -97,8 +98,8 @@ pub(super) fn pack(
     Ok(Some(Objects { pack: name.to_owned(), content, len, count }))
 }
 
-/// Brings a pack's objects into a repository, where nothing points at them yet. Git computes the name of each, and refuses what is
-/// damaged.
+/// Adds a pack's objects to a repository, where no ref names them yet. Git computes the name of each, and refuses
+/// damaged ones.
 pub(super) fn bring(git: &Git, at: &At, state: &Path, objects: &Objects) -> Result<(), GitError> {
     let pack = open_pack(state, objects)?;
     if objects.count < FEW {
@@ -108,8 +109,8 @@ pub(super) fn bring(git: &Git, at: &At, state: &Path, objects: &Objects) -> Resu
     }
 }
 
-/// The same in a private repository, which leaves the times of those objects alone that its user has already: a file that is written
-/// again is touched where it is.
+/// As [`bring`], for a check: git adds them to a private repository, because adding an object that the user's
+/// repository already has would change the time of its file.
 pub(super) fn look_at(git: &Git, at: &At, state: &Path, objects: &Objects) -> Result<(), GitError> {
     git.feed(at, "index-pack", INDEX_PACK, open_pack(state, objects)?).map(drop)
 }
@@ -129,8 +130,8 @@ fn open_pack(state: &Path, objects: &Objects) -> Result<OwnedFd, GitError> {
     Ok(state.open(&objects.pack).map_err(failed)?.into())
 }
 
-/// Makes sure that nothing is missing below these objects. What the refs of the repository reach is known to be whole, so
-/// that this takes as long as what is new is large, not as the history is long.
+/// Checks that nothing is missing below these objects. Everything that the refs of the repository reach is known to
+/// be complete, so the time depends on how much is new, and not on the length of the history.
 pub(super) fn check_connected(git: &Git, at: &At, names: &[ObjectName]) -> Result<(), GitError> {
     if names.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Work whose refs were moved meanwhile, offered to its user in another way.
+//! Offers commits in another way if they cannot be accepted because a ref moved meanwhile.
 
 use super::program::At;
 use super::refs::{self, Transaction};
@@ -6,21 +6,21 @@ use super::{Repository, Snapshot, folder, objects};
 use crate::{GitChange, GitError, ObjectName, RefChange, RefName};
 use headstart_overlay_fs::Direction;
 
-/// What can become of commits that cannot be accepted because a ref has moved.
+/// What can be done with commits that cannot be accepted because a ref has moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// The ref under which [`Repository::keep`] puts them.
+    /// The ref under which [`Repository::keep`] stores them.
     pub name: RefName,
     /// The commit.
     pub tip: ObjectName,
-    /// What a merge with what the user has now comes to.
+    /// The result of a merge with what the user has now.
     pub merge: MergeCheck,
 }
 
-/// What a merge would come to.
+/// The result of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeCheck {
-    /// It has no conflicts: `git merge` of the ref does it.
+    /// It has no conflicts, so `git merge` of the ref succeeds.
     Clean,
     /// It has conflicts.
     Conflicts,
@@ -29,8 +29,8 @@ pub enum MergeCheck {
 }
 
 impl Repository {
-    /// Looks what could become of the commits of a change whose accept was a conflict. Nothing is written to the repository.
-    /// `None`: there is no commit in it.
+    /// Finds out what can be done with the commits of a change whose accept was a conflict; `None` if it has no
+    /// commits. Nothing is written to the repository.
     pub fn offer(&self, change: &GitChange, id: &str) -> Result<Option<Offer>, GitError> {
         let Some(tip) = change.tip().cloned() else { return Ok(None) };
         let name = name(id)?;
@@ -60,7 +60,8 @@ impl Repository {
         })
     }
 
-    /// Puts the commits of a change under `refs/headstart/ID`, where they are in nobody's way. To be called when the user wants them.
+    /// Stores the commits of a change under `refs/headstart/ID`, where they are in nobody's way. Only when the user
+    /// asks for it.
     pub fn keep(&self, change: &GitChange, id: &str) -> Result<Option<RefName>, GitError> {
         let Some(tip) = change.tip().cloned() else { return Ok(None) };
         let name = name(id)?;

@@ -1,5 +1,5 @@
-//! A repository of our own in a private folder: what somebody else's holds, under a configuration that we wrote, with the
-//! user's objects behind its own.
+//! A repository of our own in a private folder: it has the state of another one under a configuration that we wrote,
+//! and the user's objects as an alternate.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use super::folder;
 use super::program::At;
 use crate::{GitError, ObjectFormat};
 
-/// How a repository is kept.
+/// The format of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Layout {
     pub(super) format: ObjectFormat,
-    /// Refs in tables in place of files.
+    /// Whether refs are kept in tables (`reftable`) instead of files.
     pub(super) is_reftable: bool,
 }
 
-/// Writes what makes a folder with copied refs a repository whose missing objects are `behind`.
+/// Completes a folder with copied refs to a repository whose missing objects are in `behind`.
 pub(super) fn make(path: &Path, layout: Layout, behind: &Path) -> Result<At, GitError> {
     let git = folder::open(path)?;
     for name in ["objects", "objects/info", "objects/pack", "refs", "refs/heads", "work"] {
@@ -39,14 +39,14 @@ pub(super) fn make(path: &Path, layout: Layout, behind: &Path) -> Result<At, Git
         let reason = "the path of the workspace has an end of line in it".to_owned();
         return Err(GitError::Unsupported { reason });
     }
-    // A path that begins with a quotation mark would be read as a quoted one; an absolute one does not.
+    // Git reads a line that begins with a quotation mark as a quoted path; an absolute path does not begin with one.
     alternates.push(b'\n');
     write(&git, "objects/info/alternates", &alternates)?;
     let work_tree: PathBuf = path.join("work");
     Ok(At::new(path.to_owned(), work_tree, layout.format))
 }
 
-/// How a repository is kept, by its own configuration. An extension that is not known is none of ours to guess.
+/// The format of a repository, from its configuration. An extension that is not known is an error.
 pub(super) fn layout_of(config: &[u8]) -> Result<Layout, GitError> {
     let text = String::from_utf8_lossy(config);
     let mut layout = Layout::default();

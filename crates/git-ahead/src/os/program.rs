@@ -1,4 +1,4 @@
-//! Git as a program that runs no other: whatever a repository's configuration, hooks and attributes say.
+//! Runs git so that it starts no other program, whatever a repository's configuration, hooks and attributes say.
 #![expect(
     clippy::disallowed_types,
     reason = "git is a program of the system, and this is where it is started"
@@ -17,14 +17,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{GitError, ObjectFormat};
 
-/// The first version that fetches no missing objects when it is told so.
+/// The first version that can be told to fetch no missing objects.
 const LEAST: (u32, u32) = (2, 45);
-/// No single question to git takes longer than this, or it is ended.
+/// The longest time for one git command, before it is ended.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// No answer that is held in memory is longer, in bytes.
+/// The longest answer that is held in memory, in bytes.
 const LONGEST_ANSWER: u64 = 256 << 20;
 
-/// Settings that win over those of the repository, so that no program but git runs, nothing is fetched, and nothing is tidied up.
+/// Settings that override those of the repository, so that no program but git runs, nothing is fetched, and nothing
+/// is cleaned up.
 const SETTINGS: [(&str, &str); 17] = [
     ("core.alternateRefsCommand", "false"),
     ("core.attributesFile", "/dev/null"),
@@ -45,14 +46,15 @@ const SETTINGS: [(&str, &str); 17] = [
     ("submodule.recurse", "false"),
 ];
 
-/// The version in what `git version` says, major and minor: `git version 2.47.3`, perhaps with more behind it.
+/// The major and minor version in the output of `git version`: `git version 2.47.3`, possibly with more behind it.
 pub fn version_in(text: &str) -> Option<(u32, u32)> {
     let mut parts = text.strip_prefix("git version ")?.split(['.', ' ', '\n']);
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// The variables under which a git runs no other program, whatever a repository's configuration names, fetches nothing and tidies nothing up.
-/// Filters, diff and merge drivers are for whoever starts it to keep away.
+/// Variables with which git starts no other program that a repository's configuration names, fetches nothing and
+/// cleans nothing up. They do not cover filters, diff drivers and merge drivers: whoever starts git has to prevent
+/// those.
 pub fn no_programs() -> impl Iterator<Item = (String, String)> {
     let settings = SETTINGS.iter().enumerate().flat_map(|(place, (key, value))| {
         let (key, value) = ((*key).to_owned(), (*value).to_owned());
@@ -69,32 +71,32 @@ pub struct Git {
     path: OsString,
 }
 
-/// One setting of git's.
+/// One setting of git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// `system`, `global`, `local` or `worktree`.
     pub scope: String,
-    /// The file in which it stands; one of the repository is told from the work tree.
+    /// The file that has it; for the repository's own, relative to the work tree.
     pub file: Option<PathBuf>,
-    /// Its name, in lower case but for what stands between two dots.
+    /// Its name, in lower case except for the part between two dots.
     pub key: String,
-    /// Its value; a key alone is true.
+    /// Its value; a name without a value means true.
     pub value: Option<String>,
 }
 
-/// The repository that a git command is about.
+/// The repository that a git command works on.
 #[derive(Debug, Clone)]
 pub(super) struct At {
-    /// Its `.git`, absolute.
+    /// Its `.git` folder, absolute.
     pub(super) folder: PathBuf,
-    /// The files beside it.
+    /// Its work tree.
     pub(super) work_tree: PathBuf,
-    /// The index, where it is not the folder's own.
+    /// The index, if it is not the one in the folder.
     pub(super) index: Option<PathBuf>,
     pub(super) format: ObjectFormat,
 }
 
-/// A git process that is asked line by line. Dropping it closes its input, and waits for its end.
+/// A git process that is asked line by line. Dropping it closes its input and waits for its end.
 #[derive(Debug)]
 pub(super) struct Talk {
     child: Child,
@@ -104,7 +106,7 @@ pub(super) struct Talk {
 }
 
 impl Git {
-    /// Looks for git in these folders, as `PATH` lists them; one that is relative is passed over.
+    /// Looks for git in the folders of a `PATH`; relative ones are skipped.
     pub fn find(path: &OsStr) -> Result<Self, GitError> {
         let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
         let none = || GitError::NoGit { reason: "there is no git".to_owned() };
@@ -124,8 +126,8 @@ impl Git {
         }
     }
 
-    /// All settings that count in a work tree for a user with these variables (`HOME`, `XDG_CONFIG_HOME`). Nothing is run for it that a
-    /// setting names.
+    /// All settings that apply in a work tree for a user with these variables (`HOME`, `XDG_CONFIG_HOME`). No program
+    /// that a setting names is run for this.
     pub fn settings(
         &self,
         work_tree: &Path,
@@ -169,7 +171,7 @@ impl Git {
         Ok(settings)
     }
 
-    /// Asks, and gives the whole answer.
+    /// Runs a command and returns its whole output.
     pub(super) fn ask(
         &self,
         at: &At,
@@ -180,7 +182,7 @@ impl Git {
         self.try_ask(at, command, arguments, input)?.map_err(|message| refused(command, message))
     }
 
-    /// The same; where git says no, its words are the inner error.
+    /// As [`ask`](Self::ask); if git reports an error, its words are the inner error.
     pub(super) fn try_ask(
         &self,
         at: &At,
@@ -193,7 +195,7 @@ impl Git {
         self.finish(at, command, arguments, input, None)
     }
 
-    /// The same with an input that is a file.
+    /// As [`ask`](Self::ask), with a file as the input.
     pub(super) fn feed(
         &self,
         at: &At,
@@ -205,7 +207,7 @@ impl Git {
         answer.map_err(|message| refused(command, message))
     }
 
-    /// The same with an output that goes to a file.
+    /// As [`ask`](Self::ask), with a file as the output.
     pub(super) fn pour(
         &self,
         at: &At,
@@ -220,7 +222,7 @@ impl Git {
         answer.map(drop).map_err(|message| refused(command, message))
     }
 
-    /// Starts a git that is asked line by line.
+    /// Starts a git process that is asked line by line.
     pub(super) fn talk(&self, at: &At, command: &'static str, arguments: &[&str]) -> Result<Talk, GitError> {
         let failed = failed(command);
         let errors = tempfile::tempfile().map_err(&failed)?;
@@ -244,7 +246,7 @@ impl Git {
         let is_poured = output.is_some();
         let mut process = self.command(at, arguments);
         process.stdin(input).stdout(output.unwrap_or_else(Stdio::piped));
-        // With nothing else to read, this pipe says when it is over.
+        // The output goes to a file, so the end of this pipe shows when git has ended.
         process.stderr(if is_poured { Stdio::piped() } else { errors.try_clone().map_err(&failed)?.into() });
         let mut child = process.spawn().map_err(&failed)?;
         drop(process);
@@ -255,7 +257,7 @@ impl Git {
             (None, None) => Ok(()),
         };
         if let Err(error) = read {
-            // It is to end, and its answer is not needed any more.
+            // Its output is not needed any more.
             let _ = child.kill();
             let _ = child.wait();
             return Err(failed(error));
@@ -278,7 +280,7 @@ impl Git {
         command
             .args(arguments)
             .env_clear()
-            // A signal for the terminal's group must not end it halfway.
+            // A signal to the terminal's process group must not interrupt it.
             .process_group(0)
             .current_dir(&at.work_tree)
             .env("PATH", &self.path)
@@ -287,7 +289,7 @@ impl Git {
             .env("GIT_DIR", &at.folder)
             .env("GIT_WORK_TREE", &at.work_tree)
             .env("GIT_ATTR_NOSYSTEM", "1")
-            // No file of the work tree names a filter or a driver.
+            // Attributes are read from the empty tree, so that no file of the work tree names a filter or a driver.
             .env("GIT_ATTR_SOURCE", empty_tree)
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -317,7 +319,8 @@ impl Talk {
         self.child.id()
     }
 
-    /// Says something, and waits for so many lines of answer. An answer that ends early is an error with git's words.
+    /// Writes a request, and waits for this many lines of answer. If the answer ends early, the error has git's
+    /// words.
     pub(super) fn say(&mut self, words: &[u8], lines: usize) -> Result<Vec<String>, GitError> {
         let failed = failed(self.command);
         let Some(input) = self.child.stdin.as_mut() else { return Err(self.ended()) };
@@ -342,7 +345,7 @@ impl Talk {
     pub(super) fn end(&mut self) {
         drop(self.child.stdin.take());
         if let Some(output) = self.child.stdout.take() {
-            // What it still says is of no interest, only that it is over.
+            // Reading to the end of the output shows that it has ended; what it says does not matter.
             let _ = read_all(output, &mut Vec::new());
         }
         let _ = self.child.wait();
@@ -375,7 +378,7 @@ fn read_all(mut from: impl io::Read + AsFd, into: &mut Vec<u8>) -> io::Result<()
     }
 }
 
-/// Until something can be read, or the end.
+/// Waits until something can be read, or the end is reached.
 fn wait_for(from: &impl AsFd) -> io::Result<()> {
     let limit = Timespec { tv_sec: i64::try_from(PATIENCE.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };
     loop {
@@ -401,7 +404,7 @@ fn words_in(mut errors: &File) -> String {
     if read.is_ok() { String::from_utf8_lossy(&words).into_owned() } else { String::new() }
 }
 
-/// Git's words in one line, without what could steer a terminal, and without the place of a private folder.
+/// Git's words in one line, without control characters for a terminal and without the path of a private folder.
 fn told(words: &str, folder: &Path) -> String {
     let words = words.trim().replace(&*folder.to_string_lossy(), ".git").replace('\n', "; ");
     words.chars().filter(|letter| !letter.is_control()).take(500).collect()

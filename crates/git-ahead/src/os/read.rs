@@ -1,4 +1,4 @@
-//! A change, read from two states of a repository.
+//! Reads a change from two states of a repository.
 
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
@@ -15,17 +15,18 @@ use super::refs::{self, Refs, Value};
 use super::snapshot::Snapshot;
 use crate::{GitChange, GitError, Head, Index, ObjectName, RefChange, RefName};
 
-/// How many refs may be changed by one piece of work.
+/// The most refs that one piece of work may change.
 const MOST_REFS: usize = 1_000;
-/// How many commits are told by their first lines.
+/// The most commits whose first lines are shown.
 const MOST_SUBJECTS: usize = 5;
-/// How many paths its commits may be about.
+/// The most paths that its commits may change.
 const MOST_PATHS: usize = 100_000;
 
-/// Reads what commands of work ahead did to a repository.
+/// Finds out what commands of work ahead did to a repository.
 ///
-/// The state that they left is not trusted. It is read by handles and without links, copied to a private folder under a
-/// configuration of our own, and git sees it only there; every object is named anew by its content, and looked at, before it counts.
+/// The state that they left is not trusted. It is read by handles and without links and copied to a private folder
+/// under a configuration of our own, which is all that git sees of it. Every object is named anew by its content and
+/// checked before it counts.
 #[derive(Debug)]
 pub struct Reader {
     pub(super) git: Git,
@@ -33,7 +34,7 @@ pub struct Reader {
     pub(super) home: PathBuf,
 }
 
-/// What was found in both states.
+/// The two states.
 struct Found<'a> {
     before: &'a Snapshot,
     after: &'a Snapshot,
@@ -42,24 +43,26 @@ struct Found<'a> {
     real: At,
 }
 
-/// What git says of both states.
+/// What git says about both states.
 struct Listed {
     base: (Refs, Value),
     view: (Refs, Value),
     /// The refs of the user's own repository.
     real: Refs,
-    /// What is staged, where that differs.
+    /// The index entries of both states, if they differ.
     staged: Option<(Entries, Entries)>,
 }
 
 impl Reader {
-    /// For the workspace at this absolute path. `home` is a folder of the host's, private to its user, for what is copied meanwhile.
+    /// A reader for the workspace at this absolute path. `home` is a folder of the host, private to the user, for
+    /// temporary copies.
     pub fn new(git: Git, workspace: &Path, home: &Path) -> Self {
         Self { git, workspace: workspace.to_owned(), home: home.to_owned() }
     }
 
-    /// What changed between the snapshot that was taken before anything ran, and the repository of the view at this
-    /// folder; `None`: nothing. The objects that an accept needs are written to the file `pack` below `state`.
+    /// What changed between the snapshot that was taken before any command ran, and the repository in this folder of
+    /// the view; `None` if nothing did. The objects that an accept needs are written to the file `pack` below
+    /// `state`.
     pub fn read(
         &self,
         before: Option<&Snapshot>,
@@ -100,7 +103,7 @@ impl Reader {
         Ok(Some(change))
     }
 
-    /// Each question is a process of git's, and none waits for another.
+    /// Each question is a git process of its own, and they run at the same time.
     fn list(&self, found: &Found<'_>) -> Result<Listed, GitError> {
         let git = &self.git;
         let entries = |at: &At, snapshot: &Snapshot| {
@@ -145,7 +148,7 @@ impl Reader {
         other: &mut Vec<String>,
     ) -> Result<(Vec<RefChange>, Head), GitError> {
         let ((old, old_head), (new, new_head)) = (&listed.base, &listed.view);
-        // What git passes over would look as if it had been removed.
+        // A ref that git skips would look as if it had been removed.
         if let Some(odd) = found.after.loose.iter().find(|name| !new.contains_key(*name))
             && !found.after.layout.is_reftable
         {
@@ -155,7 +158,7 @@ impl Reader {
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         for name in names {
             let sides = (old.get(name), new.get(name));
-            // Where the view shows what its user has now, they did it themselves meanwhile.
+            // If the view shows what the user has now, the user made this change meanwhile.
             let is_theirs = !found.before.is_of_work && sides.1 == listed.real.get(name);
             if sides.0 == sides.1 || is_theirs {
                 continue;
@@ -171,7 +174,7 @@ impl Reader {
                 return Err(GitError::Limit { path: folder::told("refs"), limit, unit: "changed refs" });
             }
         }
-        // Git makes no folder of a ref in the transaction that removes the ref.
+        // In one transaction git cannot remove a ref and make a folder with its name.
         let is_within = |one: &RefChange, other: &RefChange| {
             one.name.as_str().strip_prefix(other.name.as_str()).is_some_and(|rest| rest.starts_with('/'))
         };
@@ -202,7 +205,8 @@ impl Reader {
         Ok((changes, head))
     }
 
-    /// The list of stashes is a log, which an accept does not rewrite: it makes a first one, no second, and drops none.
+    /// Whether a change makes the first stash. The list of stashes is a reflog, which an accept does not rewrite: it
+    /// can make the first entry, but neither add to nor remove from a list.
     fn is_first_stash(&self, change: &RefChange, found: &Found<'_>) -> Result<bool, GitError> {
         if change.name.as_str() != "refs/stash" {
             return Ok(true);
@@ -233,7 +237,7 @@ impl Reader {
         let wanted: Vec<ObjectName> = wanted.into_iter().collect();
         let known: Vec<ObjectName> = refs.values().chain([head]).filter_map(object).cloned().collect();
         change.objects = objects::pack(git, &found.view, &wanted, &known, (state, pack))?;
-        // The same as at the accept, in a repository like the user's: what would fail then fails now.
+        // The accept does the same, in the user's repository: what would fail then fails now.
         if let Some(objects) = &change.objects {
             objects::look_at(git, base, state, objects)?;
         }
@@ -251,7 +255,8 @@ impl Reader {
         Ok(())
     }
 
-    /// How many commits of a ref are new, and the first lines of the newest. A tag on something else than a commit has none.
+    /// How many commits of a ref are new, and the first lines of the newest. A tag of something other than a commit
+    /// has none.
     fn subjects(&self, at: &At, change: &RefChange) -> Result<(u32, Vec<String>), GitError> {
         let Some(new) = &change.new else { return Ok((0, Vec::new())) };
         let options =
@@ -259,13 +264,13 @@ impl Reader {
         let told = self.git.ask(at, "log", &options, b"")?;
         let told = String::from_utf8_lossy(&told);
         let count = u32::try_from(told.split_terminator('\0').count()).unwrap_or(u32::MAX);
-        // A tag is one thing, however many commits are behind it.
+        // A tag is described as one thing, however many commits it brings.
         let most = if change.name.as_str().starts_with("refs/tags/") { 0 } else { MOST_SUBJECTS };
         let line = |subject: &str| subject.chars().filter(|letter| !letter.is_control()).take(100).collect();
         Ok((count, told.split_terminator('\0').take(most).map(line).collect()))
     }
 
-    /// What the new commits, and what is staged otherwise, are about.
+    /// The paths that the new commits change, and those that are staged differently.
     fn paths(&self, at: &At, change: &GitChange) -> Result<Vec<WorkspacePath>, GitError> {
         let moved = change.refs.iter().filter_map(|change| change.new.as_ref());
         let mut options =
@@ -295,7 +300,7 @@ impl Reader {
     }
 }
 
-/// Does both at the same time.
+/// Runs both at the same time.
 pub(super) fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
     std::thread::scope(|scope| {
         let other = scope.spawn(other);
@@ -305,7 +310,7 @@ pub(super) fn both<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> 
     })
 }
 
-/// What is staged in one state and not in the other.
+/// What is staged differently in the two states.
 fn index_of(found: &Found<'_>, listed: &Listed, other: &mut Vec<String>) -> Index {
     let base = found.before.index;
     let Some((old, new)) = &listed.staged else { return Index { base, entries: Vec::new() } };
@@ -316,7 +321,7 @@ fn index_of(found: &Found<'_>, listed: &Listed, other: &mut Vec<String>) -> Inde
     Index::default()
 }
 
-/// What differs besides, and is never applied. A reflog may have grown.
+/// What else differs, which is never applied. A reflog may have grown.
 fn others(found: &Found<'_>) -> Vec<String> {
     let (old, new) = (&found.before.others, &found.after.others);
     let names = old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name));
@@ -324,7 +329,7 @@ fn others(found: &Found<'_>) -> Vec<String> {
     for (name, old) in &found.before.logs {
         match found.after.logs.get(name) {
             Some(new) if new.starts_with(old) => {}
-            // It goes with its ref.
+            // A reflog is removed together with its ref.
             None if !found.after.logs.contains_key(name) && name != "logs/HEAD" => {}
             _ => other.push(folder::told(name)),
         }
@@ -332,13 +337,13 @@ fn others(found: &Found<'_>) -> Vec<String> {
     other
 }
 
-/// Which refs an accept moves: what people make with commands that they know. Others steer git itself.
+/// Whether an accept moves a ref: one that people make with ordinary commands. Other refs control git itself.
 fn is_applied(name: &str) -> bool {
     name == "refs/stash"
         || ["refs/heads/", "refs/tags/", "refs/notes/"].iter().any(|kind| name.starts_with(kind))
 }
 
-/// The change of a plain ref; `None`: it is, or was, another one's name, or is none that git takes.
+/// The change of a ref that names an object; `None` if it names or named another ref, or its name is not valid.
 fn change_of(name: &str, sides: (Option<&Value>, Option<&Value>)) -> Option<RefChange> {
     let object = |side: Option<&Value>| match side {
         None => Some(None),
@@ -349,7 +354,7 @@ fn change_of(name: &str, sides: (Option<&Value>, Option<&Value>)) -> Option<RefC
     Some(RefChange { name, old: object(sides.0)?, new: object(sides.1)?, commits: 0, subjects: Vec::new() })
 }
 
-/// The object of a plain ref.
+/// The object that a ref names directly.
 fn object(value: &Value) -> Option<&ObjectName> {
     match value {
         Value::Object(object) => Some(object),
@@ -357,7 +362,7 @@ fn object(value: &Value) -> Option<&ObjectName> {
     }
 }
 
-/// A change that is told, and never applied.
+/// A change that is reported and never applied.
 fn only_other(path: &str) -> GitChange {
     GitChange {
         format: crate::ObjectFormat::default(),

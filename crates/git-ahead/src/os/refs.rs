@@ -1,4 +1,4 @@
-//! Refs: what they are, and git's own transaction over them.
+//! Refs: what they name, and git's own transaction over them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,20 +9,20 @@ use super::folder::{self, Room};
 use super::program::{At, Git, Talk};
 use crate::{GitError, ObjectName, RefChange, RefName};
 
-/// A longer file of a ref is none that a git wrote, in bytes.
+/// The longest file of a ref that git writes, in bytes.
 const MOST_OF_REF: u64 = 4096;
 
-/// What a ref stands for.
+/// What a ref names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     Object(ObjectName),
-    /// Another ref, which need not be a name that is applied.
+    /// Another ref, whose name need not be one that is applied.
     Ref(String),
 }
 
 pub(super) type Refs = BTreeMap<String, Value>;
 
-/// All refs but `HEAD`. Git passes over what it cannot read.
+/// All refs except `HEAD`. Git skips those that it cannot read.
 pub(super) fn all(git: &Git, at: &At) -> Result<Refs, GitError> {
     list(git, at, &[])
 }
@@ -30,7 +30,7 @@ pub(super) fn all(git: &Git, at: &At) -> Result<Refs, GitError> {
 /// All refs, and where `HEAD` is.
 pub(super) fn all_and_head(git: &Git, at: &At) -> Result<(Refs, Value), GitError> {
     let mut refs = list(git, at, &["--include-root-refs"])?;
-    // On a branch that is not there yet it is not listed.
+    // Git does not list `HEAD` if it is on a branch without commits.
     let head = refs.remove("HEAD").map_or_else(|| head(git, at), Ok)?;
     refs.retain(|name, _| name.starts_with("refs/"));
     Ok((refs, head))
@@ -52,7 +52,7 @@ fn list(git: &Git, at: &At, more: &[&str]) -> Result<Refs, GitError> {
     Ok(refs)
 }
 
-/// Where `HEAD` is: on a branch, which need not be there, or detached at a commit.
+/// Where `HEAD` is: on a branch, which may have no commits yet, or detached at a commit.
 pub(super) fn head(git: &Git, at: &At) -> Result<Value, GitError> {
     branch_in_file(at).map_or_else(|| asked_head(git, at), |branch| Ok(Value::Ref(branch)))
 }
@@ -65,8 +65,8 @@ fn asked_head(git: &Git, at: &At) -> Result<Value, GitError> {
     Ok(Value::Object(ObjectName::parse(String::from_utf8_lossy(&object).trim())?))
 }
 
-/// The branch that the file `HEAD` names. `None`: it is for git to say, as where the file stands for refs that are kept otherwise, or where the branch stands
-/// for another one.
+/// The branch that the file `HEAD` names; `None` if git has to be asked, because refs are kept in another format, or
+/// the branch names another ref.
 fn branch_in_file(at: &At) -> Option<String> {
     let git = folder::open(&at.folder).ok()?;
     let read = |path: &str| folder::read(&git, path, MOST_OF_REF, &mut Room::new()).ok();
@@ -77,7 +77,7 @@ fn branch_in_file(at: &At) -> Option<String> {
     (!is_another).then(|| name.as_str().to_owned())
 }
 
-/// What the refs of a change stand for now.
+/// What the refs of a change name now.
 pub(super) fn current(
     git: &Git,
     at: &At,
@@ -97,7 +97,7 @@ pub(super) fn current(
     Ok(changes.iter().map(|change| value(&change.name)).collect())
 }
 
-/// What a change comes from and goes to.
+/// The old and the new value of a change, in this direction.
 pub(super) fn sides(change: &RefChange, direction: Direction) -> (&Option<ObjectName>, &Option<ObjectName>) {
     match direction {
         Direction::Forth => (&change.old, &change.new),
@@ -105,7 +105,7 @@ pub(super) fn sides(change: &RefChange, direction: Direction) -> (&Option<Object
     }
 }
 
-/// Those that stand for neither what a change comes from nor, where it may have been made before, what it goes to.
+/// The refs that have neither the old value of a change nor, if it may have been made before, the new one.
 pub(super) fn moved<'a>(
     changes: &'a [RefChange],
     now: &[Option<ObjectName>],
@@ -121,14 +121,14 @@ pub(super) fn conflict(name: &str) -> Conflict {
     Conflict::new(path, ConflictKind::Ref)
 }
 
-/// A transaction that git has prepared: it holds the locks, and the old values hold. Dropping it has git let go.
+/// A transaction that git has prepared: the refs are locked and had their old values. Dropping it releases the locks.
 #[derive(Debug)]
 pub(super) struct Transaction {
     talk: Talk,
 }
 
 impl Transaction {
-    /// Git's words where it refuses; then it holds nothing.
+    /// Prepares a transaction. The error has git's words, and then nothing is locked.
     pub(super) fn prepare(
         git: &Git,
         at: &At,
@@ -140,7 +140,7 @@ impl Transaction {
             options[3] = "headstart: undo";
         }
         if changes.iter().any(|change| change.name.as_str() == "refs/stash") {
-            // What is not in its log is not in the list of stashes.
+            // The list of stashes is a reflog, so the ref needs one.
             options.push("--create-reflog");
         }
         let mut talk = git.talk(at, "update-ref", &options)?;

@@ -14,14 +14,14 @@ use super::steps::reach;
 use super::{folder, index, objects};
 use crate::{GitChange, GitError, Head, ObjectName, RefChange};
 
-/// How often the lock of the index is tried for, where another git has it: for a second in all.
+/// How often to try for the lock of the index if another git has it: one second in total.
 const ATTEMPTS: u32 = 200;
 
-/// The user's repository, which takes part in the commits of its workspace.
+/// The user's repository, as a participant in the commits of its workspace.
 ///
-/// It is given to [`OsTree::with_participant`](headstart_overlay_fs::OsTree::with_participant) by every host that opens a
-/// workspace in which a change of a repository may have been accepted; without it, what an accept left half done cannot be
-/// ended.
+/// Every host that opens a workspace in which a change of a repository may have been accepted has to pass it to
+/// [`OsTree::with_participant`](headstart_overlay_fs::OsTree::with_participant). Otherwise an interrupted accept
+/// cannot be ended.
 #[derive(Debug, Clone)]
 pub struct Repository {
     pub(super) git: Git,
@@ -29,7 +29,7 @@ pub struct Repository {
     pub(super) state: PathBuf,
 }
 
-/// Git holds the locks of the refs, and we that of the index.
+/// A prepared change: git has locked the refs, and this process the index.
 struct Ready {
     git: Git,
     at: At,
@@ -42,7 +42,7 @@ struct Ready {
 }
 
 impl Repository {
-    /// That of the workspace at this absolute path. `state` is the folder below which packs are kept
+    /// The repository of the workspace at this absolute path. `state` is the folder below which packs are kept
     /// ([`Objects::pack`](crate::Objects::pack)).
     pub fn new(git: Git, workspace: &Path, state: &Path) -> Self {
         Self { git, workspace: workspace.to_owned(), state: state.to_owned() }
@@ -71,13 +71,13 @@ impl Repository {
         self.unpack(&at, &change).map_err(error)?;
         let names = Self::brought(&change);
         let check = || objects::check_connected(&self.git, &at, &names);
-        // Nothing moves before both are done.
+        // Both have to succeed before anything changes.
         let (ready, checked) = both(|| self.locked(at.clone(), change, direction), check);
         checked.map_err(error)?;
         ready
     }
 
-    /// With the locks of what changes.
+    /// Locks what the change touches.
     fn locked(&self, at: At, change: GitChange, direction: Direction) -> Result<Ready, NotPrepared> {
         let git = self.git.clone();
         let folder = folder::open(&at.folder).map_err(error)?;
@@ -92,7 +92,7 @@ impl Repository {
         Ok(ready)
     }
 
-    /// The objects, at which nothing points yet.
+    /// Adds the objects, which no ref names yet.
     pub(super) fn bring(&self, at: &At, change: &GitChange) -> Result<(), GitError> {
         self.unpack(at, change)?;
         objects::check_connected(&self.git, at, &Self::brought(change))
@@ -106,7 +106,7 @@ impl Repository {
         reach("connected")
     }
 
-    /// What is pointed at afterwards.
+    /// The objects that are named afterwards.
     fn brought(change: &GitChange) -> Vec<ObjectName> {
         let staged = change.index.entries.iter().filter_map(|entry| entry.new.as_ref());
         let staged = staged.filter(|staged| staged.mode != "160000").map(|staged| &staged.object);
@@ -171,7 +171,7 @@ impl Ready {
         }
     }
 
-    /// The user is where they were. Git has locked `HEAD` by now where it is on a branch that moves.
+    /// Checks that `HEAD` is where it was. If it is on a branch that moves, git has locked it by now.
     fn check_head(&self) -> Result<(), NotPrepared> {
         let Head::Unchanged { branch } = &self.note.change.head else { return Ok(()) };
         let is_here = |change: &RefChange| match branch {
@@ -220,7 +220,7 @@ impl Prepared for Ready {
             if index::try_lock(&self.folder, &self.note.draft).map_err(error)? {
                 return Ok(());
             }
-            // Another git is at work, which takes milliseconds.
+            // Another git has the lock, for some milliseconds as a rule.
             locks::pause();
         }
         Err(NotPrepared::Conflict(vec![refs::conflict("index")]))
@@ -231,7 +231,7 @@ impl Prepared for Ready {
         if let Some(transaction) = self.transaction.take()
             && transaction.commit().is_err()
         {
-            // Git itself was ended, perhaps halfway: what there is decides.
+            // Git itself was ended, possibly halfway, so what it left decides.
             let finish = settle::finish(&self.git, &self.at, &self.note, self.direction)?;
             self.of_index.clear();
             return Ok(finish);
@@ -245,7 +245,7 @@ impl Prepared for Ready {
 }
 
 impl Drop for Ready {
-    /// What was not committed: git lets go of the refs, and we of the index.
+    /// Releases a change that was not committed: git unlocks the refs, and this process the index.
     fn drop(&mut self) {
         drop(self.transaction.take());
         if !self.of_index.is_empty() {

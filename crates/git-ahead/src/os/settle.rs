@@ -1,4 +1,4 @@
-//! What a process that died left of an accept, brought to an end.
+//! Completes or releases what a dead process left of an accept.
 
 use cap_std::fs::Dir;
 use headstart_overlay_fs::{Direction, Finish, Process};
@@ -11,18 +11,18 @@ use super::steps::reach;
 use super::{folder, index};
 use crate::{GitChange, GitError, RefChange};
 
-/// A git that lost the one who spoke to it ends within milliseconds; so often it is looked for.
+/// How often to look for a git process whose caller has died; it ends within milliseconds.
 const LOOKS: u32 = 1_000;
 
-/// What the journal of a commit keeps of the repository.
+/// What the journal of a commit keeps about the repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Note {
     pub(super) change: GitChange,
-    /// The git that had prepared.
+    /// The git process that had prepared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) process: Option<Process>,
-    /// What it, and we, held.
+    /// The locks of that process, and of this crate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) locks: Vec<Lock>,
     /// The name in `.git` of an index that is being made.
@@ -40,13 +40,14 @@ impl Note {
         serde_json::to_string(self).expect("works because no map in it has odd keys")
     }
 
-    /// Whether the index is to be written.
+    /// Whether the index has to be written.
     pub(super) fn has_index(&self) -> bool {
         !self.change.index.is_empty()
     }
 }
 
-/// Gives back what a dead process held. The git that it spoke to is waited for, because it may be letting go at this moment.
+/// Releases what a dead process had locked. First waits for its git process, which may be releasing its locks at this
+/// moment.
 pub(super) fn release(at: &At, note: &Note) -> Result<(), GitError> {
     wait_for_end(note)?;
     let folder = folder::open(&at.folder)?;
@@ -54,12 +55,12 @@ pub(super) fn release(at: &At, note: &Note) -> Result<(), GitError> {
     remove_draft(&folder, note)
 }
 
-/// Moves the refs that are not moved yet, then the index. Where one of them is elsewhere now, those that were moved go back, and
-/// nothing is left of the change.
+/// Moves the refs that were not moved yet, then writes the index. If one of them has another value now, those that
+/// were moved go back, and nothing is left of the change.
 pub(super) fn finish(git: &Git, at: &At, note: &Note, direction: Direction) -> Result<Finish, GitError> {
     wait_for_end(note)?;
     let folder = folder::open(&at.folder)?;
-    // The index's own lock is kept until the index is written.
+    // The index stays locked until it is written.
     let (of_index, of_refs): (Vec<Lock>, Vec<Lock>) = note.locks.iter().cloned().partition(Lock::is_of_index);
     locks::remove(&folder, &of_refs)?;
     let changes = &note.change.refs;
@@ -88,7 +89,7 @@ pub(super) fn finish(git: &Git, at: &At, note: &Note, direction: Direction) -> R
     Ok(Finish::Done)
 }
 
-/// Writes the index, whose lock is held, and gives the lock back.
+/// Writes the index, whose lock this process has, and releases the lock.
 pub(super) fn write_index(
     git: &Git,
     at: &At,
@@ -135,7 +136,7 @@ fn wait_for_end(note: &Note) -> Result<(), GitError> {
         if !process.is_alive() {
             return Ok(());
         }
-        // Nobody tells of the end of a process that is not a child.
+        // The system does not report the end of a process that is not a child, so it is polled.
         locks::pause();
     }
     let message = "the git of an earlier accept still runs; try again when it has ended".to_owned();

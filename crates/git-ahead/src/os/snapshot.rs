@@ -1,4 +1,4 @@
-//! What a repository was at one moment, but for its objects, in a private folder.
+//! The state of a repository at one moment, except its objects, copied to a private folder.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -13,27 +13,27 @@ use super::private::{self, Layout};
 use super::program::At;
 use crate::GitError;
 
-/// No single file of a repository that is copied is longer, in bytes.
+/// The longest file that is copied, in bytes.
 pub(super) const LONGEST: u64 = 512 << 20;
-/// A file that is only compared is hashed up to this length; a longer one is known by its length.
+/// Files up to this length are hashed for comparison; a longer one is compared by its length.
 const HASHED: u64 = 1 << 20;
 
-/// What the refs, `HEAD` and the index of a repository were at one moment.
+/// The refs, `HEAD` and the index of a repository at one moment.
 ///
-/// It is that of the moment at which a view started: taken then, or later if nothing in it changed since
-/// ([`changed_since`](Self::changed_since)). So what its user does meanwhile is never taken for the work's. It starts no program, and
-/// holds a private folder that goes with it.
+/// The moment must be that at which a view started: it is taken then, or later if nothing changed since
+/// ([`changed_since`](Self::changed_since)). So what the user does meanwhile is never taken for the work's. Taking it
+/// starts no program; it holds a private folder that is removed with it.
 #[derive(Debug)]
 pub struct Snapshot {
     pub(super) folder: TempDir,
     pub(super) layout: Layout,
-    /// The hash of the index; `None`: there is none.
+    /// The hash of the index; `None` if there is none.
     pub(super) index: Option<ContentHash>,
-    /// Refs that are files of their own.
+    /// Refs that have files of their own.
     pub(super) loose: Vec<String>,
-    /// Files that only grow: their content.
+    /// The content of files that only grow.
     pub(super) logs: BTreeMap<String, Vec<u8>>,
-    /// Whether it is that of a view that shows earlier work, and so not what the user has.
+    /// Whether it is the state of a view that shows earlier work, and not the user's.
     pub(super) is_of_work: bool,
     /// All other files.
     pub(super) others: BTreeMap<String, Stamp>,
@@ -46,23 +46,24 @@ pub(super) struct Stamp {
     content: Option<ContentHash>,
 }
 
-/// What a name in `.git` is about.
+/// What a file in `.git` is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// Refs, `HEAD`, the index.
     State,
     /// Reflogs.
     Log,
-    /// Told by their names.
+    /// Objects, which are recognised by their names.
     Object,
-    /// Notes that git leaves for its user, which mean nothing to it.
+    /// Notes that git leaves for people and does not read.
     Note,
-    /// Whatever else: configuration, hooks, states of merges.
+    /// Everything else: configuration, hooks, unfinished merges.
     Other,
 }
 
 impl Snapshot {
-    /// Copies the state of the repository in a folder; `None`: there is none. `home` is a folder of the host's, private to its user.
+    /// Copies the state of the repository in a folder; `None` if there is none. `home` is a folder of the host,
+    /// private to the user.
     pub fn take(workspace: impl AsFd, home: &Path) -> Result<Option<Self>, GitError> {
         let workspace = Dir::reopen_dir(&workspace.as_fd()).map_err(folder::io_error(""))?;
         match folder::open_git(&workspace)? {
@@ -71,8 +72,8 @@ impl Snapshot {
         }
     }
 
-    /// Whether anything in the repository of this folder changed at this moment or later, objects and notes left out: `since` is in
-    /// nanoseconds since the Unix epoch, by the clock that the kernel stamps files with. It reads no file.
+    /// Whether anything in the repository of this folder, except objects and notes, changed at `since` or later, in
+    /// nanoseconds since the Unix epoch by the clock with which the kernel stamps files. It reads no file.
     pub fn changed_since(workspace: impl AsFd, since: i64) -> Result<bool, GitError> {
         let workspace = Dir::reopen_dir(&workspace.as_fd()).map_err(folder::io_error(""))?;
         let found = workspace.symlink_metadata(".git");
@@ -104,7 +105,7 @@ impl Snapshot {
             };
             match class {
                 Class::State => {
-                    // Git may have replaced it at this moment: as if it had come a moment later.
+                    // Git may be replacing it at this moment, so it counts as if it appeared later.
                     let Some(bytes) = folder::read(git, &path, LONGEST, &mut room)? else { continue };
                     if path == "index" {
                         index = Some(ContentHash::of(&bytes));
@@ -139,7 +140,7 @@ impl Snapshot {
         Ok(Self { folder, layout, index, loose, logs, is_of_work: false, others })
     }
 
-    /// A repository of its own, with the objects in a folder behind it.
+    /// Makes it a repository, with the objects in another folder.
     pub(super) fn repository(&self, objects: &Path) -> Result<At, GitError> {
         private::make(self.folder.path(), self.layout, objects)
     }
@@ -154,7 +155,7 @@ pub(super) fn class(path: &str) -> Class {
     match first {
         "refs" | "reftable" => Class::State,
         "objects" => Class::Object,
-        // What a server would show of them, made by `git gc` and read by no git here.
+        // Made by `git gc` for servers that offer plain files; no local git reads it.
         "info" if path == "info/refs" => Class::Note,
         "logs" => Class::Log,
         _ if path != first => Class::Other,
