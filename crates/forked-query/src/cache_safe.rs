@@ -4,9 +4,10 @@ use crate::cut::cut_history;
 use crate::pairing::repair_pairing;
 use crate::{BackgroundModel, Message, ModelRequest, Opaque, Part, ProviderRelation, ToolSchema};
 
-/// A snapshot of a conversation from which requests are forked that the provider's prefix cache already knows.
+/// An immutable snapshot of a conversation, from which requests are forked whose beginning is in the provider's
+/// prefix cache.
 ///
-/// It never changes, and a clone costs nothing.
+/// A clone is cheap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheSafeParams {
     snapshot: Arc<Snapshot>,
@@ -22,7 +23,7 @@ struct Snapshot {
 }
 
 impl CacheSafeParams {
-    /// A snapshot of the whole history, its version 1. A history that is not legal is [repaired](crate::repair_pairing).
+    /// A snapshot of the whole history, with version 1. An illegal history is [repaired](crate::repair_pairing).
     pub fn new(
         system: Option<String>,
         tools: Vec<ToolSchema>,
@@ -33,9 +34,10 @@ impl CacheSafeParams {
         Self { snapshot: Arc::new(Snapshot { system, tools, history, model: model.into() }), version: 1 }
     }
 
-    /// The snapshot after this was added to the conversation: by a turn, by an accept, or by work that may be accepted.
+    /// The snapshot after messages were added to the conversation: by a turn, by an accept, or by work that may be
+    /// accepted.
     ///
-    /// It is the one that [`new`](Self::new) makes of the whole history, without the host having to keep that.
+    /// It equals what [`new`](Self::new) makes of the whole history, which the host need not keep.
     #[must_use]
     pub fn extended(&self, added: &[Message]) -> Self {
         let Snapshot { system, tools, model, .. } = &*self.snapshot;
@@ -58,7 +60,8 @@ impl CacheSafeParams {
         &self.snapshot.history
     }
 
-    /// The ids of all calls in the conversation, those that a fork leaves out included: no other call may have one of them.
+    /// The ids of all calls in the conversation, including those that a fork leaves out, because no other call may
+    /// have the same id.
     pub fn call_ids(&self) -> impl Iterator<Item = &str> {
         self.snapshot.history.iter().flat_map(Message::tool_calls).map(|call| call.id.as_str())
     }
@@ -73,16 +76,17 @@ impl CacheSafeParams {
         self.version
     }
 
-    /// A request with the same system instruction, tools and history, thinking off: put the messages of the fork
-    /// at its end.
+    /// A request with the same system instruction, tools and history, and with thinking off. Append the messages of
+    /// the fork to it.
     ///
-    /// For the conversation's own model it is the whole conversation: encoded, it begins with the bytes of the conversation's
-    /// own request, up to the end of the shared history. Another model, which has none of it cached, gets the end of the
-    /// conversation ([`ForkLimits::entries`](crate::ForkLimits::entries)), without what only the model that wrote it understands;
-    /// so does the conversation's own where the conversation is longer than its window.
+    /// For the conversation's own model it is the whole conversation: encoded, it begins with the bytes of the
+    /// conversation's own request, up to the end of the shared history. Another model, which has nothing of it
+    /// cached, gets only the end of the conversation ([`ForkLimits::entries`](crate::ForkLimits::entries)), without
+    /// the parts that only the model that wrote them understands. The conversation's own model gets the end too if
+    /// the conversation is longer than its window.
     ///
-    /// An end begins with a user's text, no call is parted from its result, and the place of the cut stays the same for many
-    /// turns, so that consecutive forks share one prefix.
+    /// An end begins with a user's text, no call is separated from its result, and the place of the cut stays the
+    /// same for many turns, so that consecutive forks share one prefix.
     pub fn fork(&self, background: &BackgroundModel) -> ModelRequest {
         let whole = ModelRequest {
             model: background.name.clone(),
@@ -100,13 +104,13 @@ impl CacheSafeParams {
         for message in &mut messages {
             message.parts.retain(|part| Self::is_for(part, background));
         }
-        // Of an answer that was nothing else nothing is left.
+        // An answer that consisted only of such parts is empty now.
         messages.retain(|message| !message.parts.is_empty());
         ModelRequest { messages, ..whole }
     }
 
-    /// How many answers a [fork](Self::fork) has without what the model that gave them wants back with them, for it is asked of
-    /// another one.
+    /// For how many answers a [fork](Self::fork) leaves out what the model that gave them wants back, because another
+    /// model is asked.
     pub fn left_out(&self, background: &BackgroundModel) -> usize {
         let parts = self.history().iter().flat_map(|message| &message.parts);
         parts.filter(|part| !Self::is_for(part, background)).count()
@@ -125,7 +129,7 @@ impl CacheSafeParams {
         Self { version, ..self }
     }
 
-    /// What a change of the version is about, as bytes: equal maps in another order are another prefix.
+    /// What the version depends on, as bytes, because equal maps in another order give another prefix.
     pub(crate) fn configuration(&self) -> String {
         serde_json::to_string(&(&self.snapshot.system, &self.snapshot.tools))
             .expect("works because strings and JSON values are always JSON")
@@ -152,7 +156,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// A host that keeps no history of its own, and one that does, fork the same requests.
+        /// A host that only keeps the snapshot and one that keeps the whole history fork the same requests.
         #[test]
         fn a_snapshot_that_grows_is_the_snapshot_of_the_whole(history in legal_history(1..120), place in 0..120_usize) {
             let ends: Vec<usize> = (0..=history.len()).filter(|end| check_pairing(&history[..*end]).is_ok()).collect();
@@ -186,9 +190,9 @@ mod tests {
         let params = CacheSafeParams::new(None, tools(), &long(), "m");
         let main = background("m", ProviderRelation::Same);
         assert_eq!(params.fork(&main).messages, long());
-        // The thoughts of the other one are in the messages, and the format leaves them out.
+        // The other model's thoughts are in the messages, and the wire format leaves them out.
         assert_eq!(params.left_out(&main), 15);
-        // Words only, and what it wrote itself.
+        // Only words, or what the model wrote itself.
         let cases = [
             ("fast", ProviderRelation::Same, 10, 15),
             ("m", ProviderRelation::Other, 0, 30),
@@ -210,7 +214,7 @@ mod tests {
         assert!((6..=12).contains(&params.fork(&few).messages.len()));
     }
 
-    /// A conversation that the window does not hold, no request of it fits: its end may.
+    /// If the conversation does not fit the window, no request with all of it is accepted, but its end may fit.
     #[test]
     fn what_is_longer_than_the_window_is_cut() {
         let params = CacheSafeParams::new(None, Vec::new(), &long(), "m");

@@ -3,9 +3,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::CacheSafeParams;
 
-/// The cache-safe parameters of every session, one slot each; shared by reference.
+/// Keeps the cache-safe parameters of every session, in one slot each.
 ///
-/// A session is named by the host. Nothing ever comes out of another session's slot.
+/// The host names the sessions. A slot never returns what belongs to another session.
 #[derive(Debug, Default)]
 pub struct CacheSlots {
     slots: Mutex<Slots>,
@@ -18,8 +18,8 @@ struct Slots {
 }
 
 impl CacheSlots {
-    /// Puts a snapshot into the session's slot and returns it with its version: the one before, or a new one where
-    /// system instruction or tools changed or the slot was empty. Call it after each successful main turn.
+    /// Puts a snapshot into the session's slot and returns it with its version: the same one as before, or a new one
+    /// if system instruction or tools changed or the slot was empty. Call it after each successful main turn.
     pub fn save(&self, session: &str, params: CacheSafeParams) -> CacheSafeParams {
         let mut slots = self.lock();
         let before = slots.sessions.get(session);
@@ -44,7 +44,7 @@ impl CacheSlots {
     }
 
     fn lock(&self) -> MutexGuard<'_, Slots> {
-        // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
+        // Every change under the lock is a single step, so a panic in another thread leaves nothing half done.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,12 +3,13 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The error below another one. It can be cloned and compared, as most errors cannot.
+/// The source of another error. Unlike most errors, it can be cloned and compared.
 ///
-/// In the chain of [`Error::source`] the error itself is found and not this type, so `downcast_ref` finds an `io::Error` there: like
-/// `Box<dyn Error>`, it is no error of its own and dereferences to the one that it holds.
+/// In the chain of [`Error::source`], callers find the original error and not this type, so `downcast_ref` finds an
+/// `io::Error` there. To make this possible it does not implement `Error` itself but dereferences to the error in it,
+/// as `Box<dyn Error>` does.
 ///
-/// Two are equal if their errors say the same: what an error *is* cannot be compared, and a test that expects one knows its words.
+/// Two are equal if their errors have the same words, because errors in general cannot be compared otherwise.
 #[derive(Clone)]
 pub struct Cause(Arc<dyn Error + Send + Sync>);
 

@@ -2,17 +2,17 @@ use std::mem;
 
 use crate::{Message, Part, Role};
 
-/// The smallest maximum that leaves room for a cut.
+/// The smallest limit for which a cut is possible.
 const LEAST_MAXIMUM: usize = 4;
 
-/// The end of a legal conversation, at most `most` entries long, legal, and beginning with a user's text. One that is not longer
-/// stays as it is.
+/// The end of a legal conversation: at most `most` messages long, legal, and beginning with a user's text. A
+/// conversation within the limit stays as it is.
 ///
-/// The place of the cut depends only on what came before it was made, never on what follows: it is found by letting
-/// the conversation grow entry by entry. So consecutive forks share one prefix until the next cut.
+/// The place of the cut depends only on what came before it was made, never on what follows: it is found by adding
+/// the messages to the conversation one by one. So consecutive forks share one prefix until the next cut.
 ///
-/// A turn without any user's text for longer than that keeps the text that began it and then the latest steps. In a
-/// conversation that is cut, tool messages that follow each other become one entry.
+/// If a turn has no user's text within the limit, the text that began it is kept, followed by the latest steps. In a
+/// conversation that is cut, tool messages that follow each other become one message.
 pub(crate) fn cut_history(history: Vec<Message>, most: usize) -> Vec<Message> {
     let most = most.max(LEAST_MAXIMUM);
     if history.len() <= most {
@@ -38,7 +38,7 @@ pub(crate) fn cut_history(history: Vec<Message>, most: usize) -> Vec<Message> {
 }
 
 struct Cut {
-    /// The user's text that began the turn in the middle of which `start` lies.
+    /// The index of the user's text with which the turn began, if `start` lies within a turn.
     opening: Option<usize>,
     start: usize,
 }
@@ -51,9 +51,9 @@ impl Cut {
 
 fn cut_before(history: &[Message], last: &Cut, most: usize) -> Cut {
     let end = history.len();
-    // Half is left: the cut stays where it is until the maximum is reached again.
+    // A cut leaves half of the limit, and stays where it is until the limit is reached again.
     let wanted = end - most / 2;
-    // And no less than a quarter: a fork that has forgotten what is going on is worth nothing.
+    // And it leaves at least a quarter, because a fork that does not know what is going on is useless.
     let latest = end - most / 4;
     let earliest = end - most;
     let nearest = |from: usize, is_place: fn(&Message) -> bool| {
@@ -63,11 +63,12 @@ fn cut_before(history: &[Message], last: &Cut, most: usize) -> Cut {
         return Cut { opening: None, start };
     }
     let opening = history[..wanted].iter().rposition(is_user_text).or(last.opening);
-    // One entry is the opening's. Between two model messages lies at most one tool message, so there is a place.
+    // One message is the opening. Between two messages of the model lies at most one of tools, so there always is a
+    // place.
     let start = nearest(earliest + 1, |message| message.role == Role::Model).unwrap_or(end);
     match opening {
         Some(opening) => Cut { opening: Some(opening), start },
-        // Nobody asked anything yet: there is no legal beginning before the next user's text.
+        // Nobody has asked anything yet, so no legal beginning exists before the next user's text.
         None => Cut { opening: None, start: end },
     }
 }
@@ -108,7 +109,7 @@ mod tests {
         };
         assert_eq!(cut_history(history(20), MOST), history(20));
         assert_eq!(cut_history(history(21), MOST), history(21)[20..]);
-        // The cut stays until the kept part is full again.
+        // The cut stays until the limit is reached again.
         assert_eq!(cut_history(history(30), MOST), history(30)[20..]);
         assert_eq!(cut_history(history(31), MOST), history(31)[40..]);
     }
@@ -149,7 +150,7 @@ mod tests {
             }
         }
 
-        /// As a conversation grows, its beginning moves seldom; in between each fork begins with the one before.
+        /// As a conversation grows, its beginning moves rarely; in between, each fork begins with the one before.
         #[test]
         fn consecutive_forks_share_one_prefix(history in legal_history(60..90)) {
             let mut moves = 0;
@@ -161,7 +162,7 @@ mod tests {
                     moves += 1;
                 }
             }
-            // Also counted: the first cut, which joins tool messages.
+            // The first cut counts too, which joins tool messages.
             prop_assert!(moves <= 1 + history.len() / (MOST / 4), "{} moves in {}", moves, history.len());
         }
     }

@@ -2,7 +2,8 @@ use serde::Serialize as _;
 
 use crate::{Message, ModelRequest, Usage};
 
-/// How many tokens requests of one conversation come to, without a tokenizer: what the provider counted of one, and bytes for what is new since.
+/// Estimates the tokens of a conversation's requests without a tokenizer: from the provider's count for the last
+/// request, and from the bytes that are new since.
 ///
 /// ```
 /// use headstart_forked_query::{Gauge, Message, ModelRequest, Role, Usage};
@@ -19,12 +20,12 @@ use crate::{Message, ModelRequest, Usage};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gauge {
-    /// Bytes and tokens of the request that was counted last.
+    /// The bytes and the tokens of the last request that the provider counted.
     last: Option<(u64, u64)>,
 }
 
 impl Gauge {
-    /// The gauge after a request of which the provider says what it came to. One that says nothing changes nothing.
+    /// The estimate after a request, with the provider's count for it. If there is no count, nothing changes.
     #[must_use]
     pub fn after(self, request: &ModelRequest, usage: Usage) -> Self {
         match usage.input_tokens {
@@ -33,8 +34,8 @@ impl Gauge {
         }
     }
 
-    /// How many tokens this request will come to, about. What the last one did not have counts a token for 3.5 bytes; one that is shorter, because
-    /// something was taken out, has as many tokens for its bytes as the last one.
+    /// The estimated tokens of this request. Bytes beyond the last request count a token for 3.5 bytes; a shorter
+    /// request, from which something was removed, has as many tokens for each byte as the last one.
     pub fn tokens(self, request: &ModelRequest) -> u64 {
         let bytes = length(request);
         match self.last {
@@ -48,15 +49,16 @@ impl Gauge {
     }
 }
 
-/// How many tokens so many bytes come to, about, in most languages.
+/// An estimate of the tokens in this many bytes, valid for most languages.
 fn of_bytes(bytes: u64) -> u64 {
     bytes.saturating_mul(2) / 7
 }
 
-/// What an image counts: about the tokens that providers take for a large one, which have little to do with the bytes of its file.
+/// The bytes that an image counts for. They correspond to the tokens that providers count for a large image, which
+/// have little to do with the size of its file.
 const IMAGE_BYTES: u64 = 5_600;
 
-/// The bytes of its JSON, each image as so many as suit its tokens.
+/// The bytes of its JSON, with [`IMAGE_BYTES`] for each image.
 pub(crate) fn length(request: &ModelRequest) -> u64 {
     struct Counted(u64);
     impl std::io::Write for Counted {

@@ -24,19 +24,19 @@ pub enum HistoryError {
     Entry {
         /// Index of the message, from 0.
         entry: usize,
-        /// Index of the part, from 0, where it is about one.
+        /// Index of the part, from 0, if the error is about a part.
         part: Option<usize>,
         /// What is wrong, and what is expected.
         message: String,
     },
-    /// The calls and results do not belong together.
+    /// The calls and results do not match.
     #[error(transparent)]
     Pairing(#[from] PairingError),
 }
 
 /// Reads a history file: a JSON array of messages, in which every call has its result.
 ///
-/// A file that was written by hand may leave out the `id` of calls and results: such a call gets the id
+/// A file that was written by hand may leave out the `id` of calls and results. Then the call gets the id
 /// `call-ENTRY-PART`, and the n-th result without an id after it answers the n-th call.
 pub fn parse_history(text: &str) -> Result<Vec<Message>, HistoryError> {
     let json: Value =
@@ -103,7 +103,7 @@ fn parse_part(value: Value, fill_id: impl FnOnce(&mut Fields)) -> Result<Part, S
     serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
 }
 
-/// The ids of the calls that results without an id can still answer.
+/// The ids of the calls that a result without an id can still answer.
 #[derive(Default)]
 struct OpenIds {
     ids: Vec<String>,
@@ -115,7 +115,7 @@ impl OpenIds {
         *self = Self::default();
     }
 
-    /// Gives a call or a result without an id the one it must have, as far as there is one.
+    /// Adds the id to a call or a result without one, if there is one for it.
     fn fill(&mut self, fields: &mut Fields, entry: usize, part: usize) {
         match fields.get("type").and_then(Value::as_str) {
             Some("toolCall") => {

@@ -1,4 +1,5 @@
-//! JSON read without derived readers, and JSON that is still being written: for this crate and for wire formats.
+//! Reading JSON without derived code, and reading JSON that is still being written: for this crate and for wire
+//! formats.
 
 mod fields;
 mod object;

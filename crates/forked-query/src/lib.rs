@@ -1,12 +1,12 @@
-//! Conversations with a model, and forks of them that the provider's prefix cache already knows.
+//! Conversations with a model, and forks of them whose beginning is in the provider's prefix cache.
 //!
 //! A conversation is a list of [`Message`]s in which every tool call has exactly one result ([`check_pairing`],
-//! [`repair_pairing`]). After each successful turn the host saves a snapshot of it, [`CacheSafeParams`], into the slot of
-//! its session ([`CacheSlots`]). A [fork](CacheSafeParams::fork) of the snapshot is a request that begins with the same bytes
-//! as the conversation's own, so what comes after it (a single [question](forked_query), the
-//! [guess](generate_suggestion) of the user's next prompt, a whole speculation) costs little more than its own tokens.
-//! Models are behind one port, [`Model`]. Which of them does the background work is one value, [`BackgroundModel`].
-//! The crate `headstart-providers` has models behind providers, and one that plays a recording.
+//! [`repair_pairing`]). After each successful turn the host saves a snapshot of it, [`CacheSafeParams`], into the
+//! slot of its session ([`CacheSlots`]). A [fork](CacheSafeParams::fork) of the snapshot is a request that begins
+//! with the same bytes as the conversation's own, so whatever is appended to it (a single [question](forked_query),
+//! the [guess](generate_suggestion) of the user's next prompt, a whole speculation) costs little more than its own
+//! tokens. Models are behind one port, [`Model`]. One value, [`BackgroundModel`], says which of them does the
+//! background work. The crate `headstart-providers` has models behind providers, and one that plays a recording.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -39,25 +39,26 @@
 //! # Limitations
 //!
 //! * Words, images and tool calls only: no documents, no audio.
-//! * No request waits for another one's cache to be written.
-//! * For another model than the conversation's own, and where the window does not hold it, a long conversation is forked without
-//!   its beginning ([`ForkLimits`]). Such forks share a prefix with each other, but with the conversation's own requests only
-//!   system instruction and tools.
-//! * What a model wants back of its thoughts is kept beside its words ([`Opaque`]) as it came, for that model alone.
-//! * Whether the cache is hit is the provider's affair; [`Usage`] says what it says.
+//! * No request waits until another one's cache is written.
+//! * For another model than the conversation's own, and if the window does not hold it, a long conversation is forked
+//!   without its beginning ([`ForkLimits`]). Such forks share a prefix with each other, but only system instruction
+//!   and tools with the conversation's own requests.
+//! * The part of its thoughts that a model wants back is kept unchanged beside its words ([`Opaque`]), for that model
+//!   only.
+//! * Whether the cache is hit depends on the provider; [`Usage`] has what it reports.
 //!
 //! # Decisions that are not obvious
 //!
-//! - **A fork for the conversation's own model is the whole conversation** (`src/cache_safe.rs`): what is left out at the beginning makes all
-//!   that follows unknown to the cache. Another model has nothing cached and gets the end, which starts in coarse steps, so that consecutive
-//!   forks share one prefix.
+//! - **A fork for the conversation's own model is the whole conversation** (`src/cache_safe.rs`): if its beginning
+//!   were left out, the cache would know nothing of the rest. Another model has nothing cached and gets the end,
+//!   which starts in coarse steps, so that consecutive forks share one prefix.
 
 #[cfg(test)]
 extern crate self as headstart_forked_query;
 
-/// The target of `tracing` events that hold what a user, a model or a file says: prompts, answers, arguments and results of calls, words of
-/// errors. All other events of these crates hold names, codes, sizes and times, so a subscriber that leaves this target out keeps no
-/// content. No event holds a key.
+/// The target of `tracing` events that contain words of a user, a model or a file: prompts, answers, arguments and
+/// results of calls, words of errors. All other events of these crates contain names, codes, sizes and times, so a
+/// subscriber that leaves this target out keeps no content. No event contains a key.
 pub const CONTENT: &str = "headstart::content";
 
 mod background;

@@ -11,7 +11,7 @@ use crate::json::{Fields, FromJson};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model: text and tool calls.
     Model,
@@ -44,7 +44,7 @@ pub enum Part {
     ToolCall(ToolCall),
     /// What a tool answered.
     ToolResult(ToolResult),
-    /// What the model wants back with this answer. At most one in a message, and only in one of the model.
+    /// What the model wants to see again with this answer. A message has at most one, and only if the model wrote it.
     Opaque(Opaque),
 }
 
@@ -64,7 +64,7 @@ impl fmt::Debug for Image {
     }
 }
 
-/// The kinds of image that every provider with images takes.
+/// The kinds of image that every provider which takes images accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum ImageType {
     /// PNG.
@@ -84,7 +84,7 @@ pub enum ImageType {
 impl ImageType {
     const ALL: [Self; 4] = [Self::Png, Self::Jpeg, Self::Gif, Self::WebP];
 
-    /// What the first bytes of a file say that it is; its name may say something else.
+    /// The kind of image according to the first bytes of a file, because its name may be wrong.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
@@ -106,17 +106,17 @@ impl ImageType {
     }
 }
 
-/// What a model gave with an answer beside its words and calls, and wants to see again with them, as it came: thoughts that are
-/// signed or encrypted, signatures of calls. Many models refuse a conversation in which it is missing.
+/// What a model gave with an answer besides its words and calls, and wants to see again with them, unchanged: signed
+/// or encrypted thoughts, signatures of calls. Many models refuse a conversation in which it is missing.
 ///
-/// It is for the model that wrote it, by the wire format that wrote it. Every other one leaves it out of its requests.
+/// It is for the model that wrote it, in the wire format that wrote it. Requests to any other model leave it out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
     /// The wire format that wrote it, by its name for programs.
     pub format: String,
     /// The provider's name of the model.
     pub model: String,
-    /// The format's own affair.
+    /// Data that only the format understands.
     pub data: Value,
 }
 
@@ -139,22 +139,22 @@ pub struct ToolResult {
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// What came out.
+    /// The result.
     #[serde(flatten)]
     pub outcome: ToolOutcome,
 }
 
-/// `"output": …` or `"error": "…"`.
+/// Written as `"output": …` or `"error": "…"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolOutcome {
     /// The tool ran: usually a string.
     Output(Value),
-    /// The tool could not do it, in words that the model can act on.
+    /// The tool failed, in words that the model can act on.
     Error(String),
 }
 
-/// By way of a JSON value: a derived reader of what is told by a tag is several times as large.
+/// Read through a JSON value, because the code that serde derives for a type with a tag is several times as large.
 impl<'de> Deserialize<'de> for Part {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_json(Value::deserialize(deserializer)?).map_err(D::Error::custom)
@@ -218,7 +218,7 @@ fn image_type(name: &str) -> Result<ImageType, Error> {
     known.ok_or_else(|| Error::unknown_variant(name, &["image/png", "image/jpeg", "image/gif", "image/webp"]))
 }
 
-/// The letters alone are looked at: what they stand for is the model's to look at.
+/// Only checks that these are base64 characters; the decoded bytes are the model's business.
 fn base64(data: String) -> Result<Arc<str>, Error> {
     let letters = data.trim_end_matches('=');
     let is_base64 = letters.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'));
@@ -228,13 +228,13 @@ fn base64(data: String) -> Result<Arc<str>, Error> {
     Ok(data.into())
 }
 
-/// A field that must be there; what is wrong with it names it.
+/// Takes a field that must exist. An error names it.
 fn must<T: FromJson>(fields: &mut Fields, name: &'static str) -> Result<T, Error> {
     let value: Value = fields.must(name)?;
     of(name, T::from_json(value))
 }
 
-/// Has an error say which field it is about: a JSON value knows no place.
+/// Adds the field's name to an error, because a JSON value has no line numbers.
 fn of<T>(field: &str, read: Result<T, Error>) -> Result<T, Error> {
     read.map_err(|error| Error::custom(format_args!("`{field}`: {error}")))
 }
@@ -264,7 +264,7 @@ impl Message {
         })
     }
 
-    /// What the model wants back with this answer, if it wants anything.
+    /// What the model wants to see again with this answer, if anything.
     pub fn opaque(&self) -> Option<&Opaque> {
         self.parts.iter().find_map(|part| match part {
             Part::Opaque(opaque) => Some(opaque),

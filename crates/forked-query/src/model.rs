@@ -21,7 +21,8 @@ pub struct ToolSchema {
 }
 
 impl ToolSchema {
-    /// A tool whose arguments are exactly `properties`, a JSON object of a schema each; of these `required` must be given.
+    /// A tool with exactly these arguments: `properties` is a JSON object with a schema for each, and `required`
+    /// names those that must be given.
     pub fn of(name: &str, description: &str, properties: &Value, required: &[&str]) -> Self {
         Self {
             name: name.to_owned(),
@@ -36,7 +37,7 @@ impl ToolSchema {
     }
 }
 
-/// All that a model is asked.
+/// Everything that is sent to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelRequest {
@@ -50,13 +51,13 @@ pub struct ModelRequest {
     pub tools: Vec<ToolSchema>,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// Whether the model may think first. Forks say no: nobody reads it and it costs time.
+    /// Whether the model may think first. Forks turn this off, because nobody reads it and it takes time.
     #[serde(default)]
     pub thinking: bool,
     /// JSON schema that the answer must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_schema: Option<Value>,
-    /// At most so many tokens in the answer.
+    /// The most tokens in the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
 }
@@ -65,26 +66,28 @@ pub struct ModelRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Read by the model, those from its cache included.
+    /// Tokens that the model read, including those from its cache.
     pub input_tokens: u64,
-    /// Of these, found in the provider's prefix cache.
+    /// Those of them that were found in the provider's prefix cache.
     pub cached_input_tokens: u64,
-    /// Of these, put into that cache for later requests, where the provider counts (and charges) them apart.
+    /// Those of them that were written into that cache for later requests, if the provider counts (and charges) them
+    /// separately.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_creation_tokens: u64,
-    /// Kept for this request under a name (Gemini), times the seconds that were asked for: storage is charged by the hour.
+    /// Tokens that were kept for this request under a name (Gemini), multiplied by the seconds that were asked for,
+    /// because storage is charged by the hour.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_token_seconds: u64,
-    /// Written by the model.
+    /// Tokens that the model wrote.
     pub output_tokens: u64,
-    /// Requests that were answered, in part at least, and of which the server did not say what they cost: it is not known, and not
-    /// nothing. Their tokens are in no other field.
+    /// Requests that were at least partly answered, without the server saying what they cost. Their cost is unknown,
+    /// and not zero. Their tokens are in no other field.
     #[serde(skip_serializing_if = "is_zero")]
     pub untold_requests: u64,
 }
 
 impl Usage {
-    /// The cost of one request of which it is not known.
+    /// The usage of one request whose cost is unknown.
     pub const UNTOLD: Self = Self {
         input_tokens: 0,
         cached_input_tokens: 0,
@@ -94,10 +97,10 @@ impl Usage {
         untold_requests: 1,
     };
 
-    /// No request.
+    /// The usage of no request.
     pub const NOTHING: Self = Self { untold_requests: 0, ..Self::UNTOLD };
 
-    /// What was added since the sum was `before`.
+    /// The usage since the sum was `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {
@@ -117,7 +120,8 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl std::ops::AddAssign for Usage {
-    /// The numbers are a server's own: a sum that is too large stays the largest there is, and so above every limit.
+    /// The numbers come from a server, so a sum that is too large becomes the largest number, which exceeds every
+    /// limit.
     fn add_assign(&mut self, other: Self) {
         let add = |sum: &mut u64, more| *sum = sum.saturating_add(more);
         add(&mut self.input_tokens, other.input_tokens);
@@ -134,11 +138,11 @@ impl std::ops::AddAssign for Usage {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum FinishReason {
-    /// The model had no more to say, or waits for its tools.
+    /// The model had no more to say, or waits for the results of its calls.
     Stop,
-    /// The output limit cut it.
+    /// The output reached its limit.
     Length,
-    /// The provider withheld it.
+    /// The provider withheld the rest.
     ContentFilter,
 }
 
@@ -148,22 +152,23 @@ pub enum FinishReason {
 pub enum ModelEvent {
     /// Words to show.
     Text(String),
-    /// The model's thinking, to show. What of it has to go back comes as [`Opaque`](Self::Opaque).
+    /// The model's thinking, to show. What has to be sent back comes as [`Opaque`](Self::Opaque).
     Thought(String),
-    /// The next letters of the arguments of a call, for whoever shows them while they come. The call follows whole.
+    /// The next characters of a call's arguments, for showing them while they come. The whole call follows.
     CallFragment {
         /// Which call of the answer, counted from 0.
         index: usize,
         /// Its name, as far as it is known.
         name: String,
-        /// The letters, of JSON.
+        /// The characters, a piece of JSON.
         letters: String,
     },
-    /// A call, whole: providers' fragments are put together before.
+    /// A whole call, put together from the provider's fragments.
     ToolCall(ToolCall),
-    /// What the model wants back with this answer: part of the conversation, before everything else in the message. At most one.
+    /// What the model wants to see again with this answer: part of the conversation, before everything else in the
+    /// message. At most one.
     Opaque(Opaque),
-    /// What the request cost; the last one counts.
+    /// What the request cost so far; the last one counts.
     Usage(Usage),
     /// The answer is complete. A stream that ends without it was cut.
     Finished(FinishReason),
@@ -173,154 +178,155 @@ fn it_says(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!("; it says: {message}") }
 }
 
-/// Why there is no (whole) answer.
+/// Why there is no answer, or not a whole one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The host set it up so that no request can be made.
+    /// No request can be made with the host's configuration.
     #[error("{provider}: {message}")]
     Misconfigured {
-        /// Whose client.
+        /// The provider.
         provider: String,
         /// What is wrong and what to do.
         message: String,
-        /// What found it, where something did.
+        /// The error that revealed it, if there was one.
         source: Option<Cause>,
     },
-    /// 401, or a 403 that is about the key.
+    /// HTTP 401, or a 403 that is about the key.
     #[error("{provider} refused the key ({status}); set {variable} to a valid key{}", it_says(message))]
     Unauthorized {
-        /// Who refused.
+        /// The provider.
         provider: String,
         /// HTTP status.
         status: u16,
         /// The environment variable that holds the key.
         variable: String,
-        /// The provider's words, shortened; empty where it has none.
+        /// The provider's words, shortened; empty if there are none.
         message: String,
     },
-    /// 429, where the quota is not used up.
+    /// HTTP 429, unless the quota is used up.
     #[error("{provider} limits the rate of requests{}{}", retry_after.map_or("; try again later".into(), |wait| format!("; retry after {} s", wait.as_secs())), it_says(message))]
     RateLimited {
-        /// Who limits.
+        /// The provider.
         provider: String,
-        /// The provider's words, shortened; empty where it has none.
+        /// The provider's words, shortened; empty if there are none.
         message: String,
-        /// When to come back, if the provider said.
+        /// When to try again, if the provider said so.
         retry_after: Option<Duration>,
     },
-    /// Another 4xx, and a quota or credit that is used up.
+    /// Another HTTP 4xx, or a quota or credit that is used up.
     #[error("{provider} rejected the request ({status}): {message}")]
     Rejected {
-        /// Who rejected.
+        /// The provider.
         provider: String,
         /// HTTP status.
         status: u16,
         /// The provider's words, shortened.
         message: String,
     },
-    /// The conversation is longer than what the model sees at once.
+    /// The conversation is longer than the model's window.
     #[error("{provider} rejected the request ({status}), which is longer than the model's window: {message}")]
     WindowExceeded {
-        /// Who rejected.
+        /// The provider.
         provider: String,
         /// HTTP status.
         status: u16,
-        /// The provider's words, shortened; they often have both numbers.
+        /// The provider's words, shortened; they often name both lengths.
         message: String,
     },
-    /// The model takes no tools, or its server was not started so that it does.
+    /// The model does not support tools, or its server was not started with support for them.
     #[error("{provider} takes no tools for this model ({status}): {message}")]
     ToolsRefused {
-        /// Who rejected.
+        /// The provider.
         provider: String,
         /// HTTP status.
         status: u16,
         /// The provider's words, shortened.
         message: String,
     },
-    /// 5xx.
+    /// HTTP 5xx.
     #[error("{provider} failed ({status}): {message}; try again later")]
     Server {
-        /// Who failed.
+        /// The provider.
         provider: String,
         /// HTTP status.
         status: u16,
         /// The provider's words, shortened.
         message: String,
-        /// When to come back, if the provider said.
+        /// When to try again, if the provider said so.
         retry_after: Option<Duration>,
     },
-    /// Background work that stayed behind, for the provider limits the rate and the user's own turn goes first.
+    /// A request of background work that was not made, because the provider limits the rate and the user's own turn
+    /// goes first.
     #[error("the provider limits the rate of requests, and your own turn goes first")]
     Yielded,
-    /// No connection.
+    /// No connection could be made.
     #[error("cannot reach {url}: {message}")]
     Unreachable {
-        /// Where.
+        /// The address.
         url: String,
-        /// Why.
+        /// The reason.
         message: String,
-        /// What the connection failed with, where that is known.
+        /// The error of the connection, if it is known.
         source: Option<Cause>,
     },
-    /// Nothing came for too long.
+    /// Nothing was received for too long.
     #[error("{provider} sent nothing for {} s; try again", after.as_secs_f32())]
     Timeout {
-        /// Who was silent.
+        /// The provider.
         provider: String,
-        /// For how long.
+        /// How long nothing was received.
         after: Duration,
     },
     /// The connection was closed before any byte of the answer came.
     #[error("{provider} closed the connection before it answered; try again")]
     Dropped {
-        /// Who closed it.
+        /// The provider.
         provider: String,
-        /// What the connection failed with, unless it was closed as it should be.
+        /// The error of the connection, unless it was closed properly.
         source: Option<Cause>,
     },
-    /// The stream ended before the answer did.
+    /// The stream ended before the answer was complete.
     #[error("{provider} cut the answer short; try again")]
     Cut {
-        /// Who cut.
+        /// The provider.
         provider: String,
-        /// What the connection failed with, unless it was closed as it should be.
+        /// The error of the connection, unless it was closed properly.
         source: Option<Cause>,
     },
-    /// What came is not the wire format.
+    /// What was received does not follow the wire format.
     #[error("{provider} sent a malformed answer: {message}")]
     Malformed {
-        /// Who sent it.
+        /// The provider.
         provider: String,
         /// What is wrong with it.
         message: String,
-        /// What the reader of the format found, where it did and its words hold no key.
+        /// The parser's error, if there is one and its words contain no key.
         source: Option<Cause>,
     },
-    /// Somebody answers, and not in the format that was spoken to them.
+    /// A server answers, but not in the wire format of the request.
     #[error("{provider} does not speak {format} (it answered with {message}); check the base URL")]
     WrongServer {
-        /// Who was meant, and the base URL.
+        /// The provider that was meant, and the base URL.
         provider: String,
         /// The wire format.
         format: &'static str,
-        /// What was answered, shortened.
+        /// The answer, shortened.
         message: String,
     },
-    /// A model of the host's own, in its own words.
+    /// An error of a host's own model, in its own words.
     #[error("{message}")]
     Other {
-        /// A stable word for programs: one of those of [`code`](ModelError::code), or `other`.
+        /// A stable code for programs: one of those of [`code`](ModelError::code), or `other`.
         code: String,
-        /// What it said.
+        /// A description.
         message: String,
-        /// When to come back, if it said.
+        /// When to try again, if that is known.
         retry_after: Option<Duration>,
-        /// What is below it, if the host says.
+        /// The underlying error, if the host provides it.
         source: Option<Cause>,
     },
-    /// A recording has no turn left.
+    /// A recording has no further turn.
     #[error("the recording has no {what} left after {played}")]
     RecordingExhausted {
         /// `turn` or `suggestion`.
@@ -334,7 +340,7 @@ impl ModelError {
     /// The [code](Self::code) of a request that is longer than the window.
     pub const WINDOW_EXCEEDED: &'static str = "window_exceeded";
 
-    /// A stable word for programs.
+    /// A stable code for programs.
     pub fn code(&self) -> &str {
         match self {
             Self::Misconfigured { .. } => "misconfigured",
@@ -354,7 +360,7 @@ impl ModelError {
         }
     }
 
-    /// Milliseconds after which to come back, if the provider said.
+    /// The milliseconds after which to try again, if the provider said so.
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self {
             Self::RateLimited { retry_after, .. }
@@ -370,11 +376,11 @@ impl ModelError {
 /// The events of one answer. Dropping it cancels the request.
 pub type EventStream = BoxStream<'static, Result<ModelEvent, ModelError>>;
 
-/// After so many events that were all ready, others may go on.
+/// After this many events that were all ready at once, other tasks get a turn.
 const EVENTS_BETWEEN_YIELDS: u32 = 16;
 
-/// The same events, with a pause after every few: a stream that is always ready does not keep a clock or an abort, which
-/// the same task looks after, waiting until its end.
+/// The same events, with a yield after every few: otherwise a stream that is always ready would keep the clock and
+/// the abort, which run in the same task, waiting until its end.
 pub fn with_yields(mut events: EventStream) -> EventStream {
     let mut ready = 0;
     let considerate = stream::poll_fn(move |context| {
@@ -395,15 +401,15 @@ pub fn with_yields(mut events: EventStream) -> EventStream {
 /// # Guarantees
 ///
 /// * Dropping the future or the stream cancels the request.
-/// * A complete answer ends with [`ModelEvent::Finished`]; after an error nothing follows.
+/// * A complete answer ends with [`ModelEvent::Finished`]; nothing follows an error.
 /// * Tool calls come whole, in order, each with an id that is not empty.
 ///
 /// # Not guaranteed
 ///
-/// Usage may be missing. Whether a request that fails is made again is the implementation's affair; once a piece of an
-/// answer was given it never is.
+/// Usage may be missing. Whether a failed request is repeated is up to the implementation; once a piece of an answer
+/// was given it never is.
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// Asks, and streams the answer.
+    /// Sends a request, and streams the answer.
     async fn stream(&self, request: &ModelRequest) -> Result<EventStream, ModelError>;
 }

@@ -3,29 +3,29 @@ use std::hash::BuildHasher;
 
 use crate::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
 
-/// Why a conversation is one that no provider would take.
+/// Why a provider would not accept a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairingError {
-    /// Only the model calls tools.
+    /// A call in a message that the model did not write.
     #[error("history entry {entry}: only a model message may hold a toolCall")]
     CallOutsideModel {
         /// Index of the message, from 0.
         entry: usize,
     },
-    /// Only the model wants anything back.
+    /// An opaque part in a message that the model did not write.
     #[error("history entry {entry}: only a model message may hold an opaque part")]
     OpaqueOutsideModel {
         /// Index of the message, from 0.
         entry: usize,
     },
-    /// Only the user shows images.
+    /// An image in a message that the user did not write.
     #[error("history entry {entry}: only a user message may hold an image")]
     ImageOutsideUser {
         /// Index of the message, from 0.
         entry: usize,
     },
-    /// Results are in tool messages, and tool messages hold nothing else.
+    /// A result outside a tool message, or something else inside one.
     #[error("history entry {entry}: a toolResult belongs in a tool message, and nothing else does")]
     ResultOutsideTool {
         /// Index of the message, from 0.
@@ -45,7 +45,7 @@ pub enum PairingError {
         /// The id.
         id: String,
     },
-    /// A call that nobody answered before the conversation went on.
+    /// A call without a result before the conversation went on.
     #[error(
         "history entry {entry}: the call {id:?} has no result; add a tool message with its result right after it"
     )]
@@ -55,7 +55,7 @@ pub enum PairingError {
         /// The id.
         id: String,
     },
-    /// A result without a call, a second result, or one that is out of order.
+    /// A result without a call, a second result, or a result out of order.
     #[error(
         "history entry {entry}: the result {id:?} answers no call that waits for it{}",
         expected.as_ref().map(|id| format!("; the next one must be for {id:?}")).unwrap_or_default()
@@ -80,11 +80,11 @@ pub fn check_pairing(messages: &[Message]) -> Result<(), PairingError> {
     checker.nothing_waits()
 }
 
-/// Makes a conversation legal, whole: a call without a result gets one that says so, a result without a call goes,
+/// Makes a conversation legal: a call without a result gets one that says so, a result without a call is removed, and
 /// ids that are empty or used twice are replaced. What the user and the model said stays, and so do legal stretches.
 ///
-/// A result is looked for up to the next model message, so one that came late (after the user's next words) is
-/// moved to its call.
+/// A result is searched for up to the next message of the model, so one that came late (after the user's next words)
+/// is moved to its call.
 pub fn repair_pairing(messages: Vec<Message>) -> Vec<Message> {
     if check_pairing(&messages).is_ok() {
         return messages;
@@ -102,11 +102,11 @@ pub fn repair_pairing(messages: Vec<Message>) -> Vec<Message> {
     repaired
 }
 
-/// What a call without a result is answered with.
+/// The result that is given to a call without one.
 const NO_RESULT: &str =
     "no result of this call was recorded; it was interrupted, and whether it had an effect is not known";
 
-/// Repairs what lies between a model message (or the beginning) and the next one.
+/// Repairs the messages between one of the model (or the beginning) and the next one.
 fn repair_stretch(stretch: Vec<Message>, taken: &mut HashSet<String>, repaired: &mut Vec<Message>) {
     let fresh = stretch.iter().flat_map(Message::tool_calls).all(|call| !taken.contains(&call.id));
     if fresh && check_pairing(&stretch).is_ok() {
@@ -148,7 +148,7 @@ fn repair_stretch(stretch: Vec<Message>, taken: &mut HashSet<String>, repaired: 
     }
 }
 
-/// The result of a call, under an id that is the call's own.
+/// The result of a call, with an id that no other call has.
 fn answer(call: &mut ToolCall, results: &mut Vec<ToolResult>, taken: &mut HashSet<String>) -> ToolResult {
     let found = results.iter().position(|result| result.id == call.id);
     let outcome = match found {
@@ -175,7 +175,7 @@ pub fn free_id<S: BuildHasher>(id: &str, taken: &HashSet<String, S>) -> String {
 #[derive(Default)]
 struct Checker {
     seen: HashSet<String>,
-    /// The calls that wait for their results, and the entry they are in.
+    /// The calls that have no result yet, and the message they are in.
     waiting: VecDeque<String>,
     calls_entry: usize,
 }

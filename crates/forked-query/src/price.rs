@@ -7,25 +7,25 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use crate::Usage;
 
 const NANOS: f64 = 1_000_000_000.0;
-/// Far more than anybody pays, and small enough that no sum overflows.
+/// The largest amount: far more than anybody pays, and small enough that no sum overflows.
 const MOST: f64 = 1_000_000_000.0;
 
 /// An amount of money in the currency of the price table, exact to a billionth. In JSON a plain number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Money(u64);
 
-/// What a model's tokens cost, for a million of them.
+/// The prices of a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Price {
-    /// Tokens that the model reads.
+    /// For tokens that the model reads.
     pub input: Money,
-    /// Tokens that it reads from the provider's prefix cache.
+    /// For tokens that it reads from the provider's prefix cache.
     pub cached: Money,
-    /// Tokens that it reads and the provider writes into that cache.
+    /// For tokens that it reads and the provider writes into that cache.
     pub cache_write: Money,
-    /// Tokens that are kept under a name, for an hour.
+    /// For tokens that are kept under a name, for an hour.
     pub storage: Money,
-    /// Tokens that it writes.
+    /// For tokens that it writes.
     pub output: Money,
 }
 
@@ -34,12 +34,13 @@ pub struct Price {
 pub struct Prices(BTreeMap<String, Price>);
 
 impl Money {
-    /// Nothing.
+    /// No money.
     pub const ZERO: Self = Self(0);
-    /// The largest amount there is.
+    /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// So many units of the currency; `None` for what is no amount: negative, infinite, beyond a billion.
+    /// This many units of the currency; `None` for a number that is not an amount: negative, infinite, beyond a
+    /// billion.
     pub fn new(units: f64) -> Option<Self> {
         if !(0.0..=MOST).contains(&units) {
             return None;
@@ -53,31 +54,31 @@ impl Money {
         Some(Self(nanos))
     }
 
-    /// In units of the currency.
+    /// The amount in units of the currency.
     #[expect(clippy::cast_precision_loss, reason = "exact up to a million units; a display beyond")]
     pub fn units(self) -> f64 {
         self.0 as f64 / NANOS
     }
 
-    /// The sum; the largest amount there is where it would overflow.
+    /// The sum, or the largest amount if it would overflow.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// The difference, nothing where `other` is more.
+    /// The difference, or zero if `other` is more.
     #[must_use]
     pub fn less(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// So many times as much; the largest amount there is where it would overflow.
+    /// The product, or the largest amount if it would overflow.
     #[must_use]
     pub fn times(self, many: u32) -> Self {
         Self(self.0.saturating_mul(u64::from(many)))
     }
 
-    /// What each gets where it is divided among so many, rounded down; all of it for nobody.
+    /// The amount divided by this number, rounded down; divided by 0, the whole amount.
     #[must_use]
     pub fn part(self, many: u32) -> Self {
         Self(self.0 / u64::from(many.max(1)))
@@ -89,7 +90,7 @@ impl Money {
 }
 
 impl Price {
-    /// Where what is written into the cache costs what is read, and nothing is kept under a name.
+    /// Prices where writing into the cache costs the same as reading, and nothing is kept under a name.
     pub fn new(input: Money, cached: Money, output: Money) -> Self {
         Self { input, cached, cache_write: input, storage: Money::ZERO, output }
     }
@@ -108,18 +109,18 @@ impl Price {
 }
 
 impl Prices {
-    /// The price of a model, where it is known: under its whole name, or under what follows the provider.
+    /// The price of a model, if it is known: under its whole name, or under the part behind the provider.
     pub fn get(&self, model: &str) -> Option<Price> {
         let plain = model.split_once(':').map(|(_, name)| name);
         self.0.get(model).or_else(|| self.0.get(plain?)).copied()
     }
 
-    /// What a request to this model cost, where its price is known.
+    /// What a request to this model cost, if its price is known.
     pub fn of(&self, model: &str, usage: Usage) -> Option<Money> {
         self.get(model).map(|price| price.of(usage))
     }
 
-    /// These and others; of two for one name the other one.
+    /// Adds other prices, which replace those with the same name.
     #[must_use]
     pub fn with(mut self, others: impl IntoIterator<Item = (String, Price)>) -> Self {
         self.0.extend(others);
@@ -145,7 +146,7 @@ impl Sum for Money {
 }
 
 impl fmt::Display for Money {
-    /// With two decimals, more where the amount is small.
+    /// With two decimals, or more for a small amount.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = if self.0 == 0 || 100_000_000 <= self.0 { 2 } else { 5 };
         write!(f, "{:.decimals$}", self.units())
@@ -181,7 +182,7 @@ mod tests {
             ((1_000_000, 0, 0), 1.25),
             ((1_000_000, 1_000_000, 0), 0.125),
             ((1_000_000, 600_000, 1_000), 0.585),
-            // A provider that says that it cached more than it read.
+            // A provider that reports more cached tokens than tokens read.
             ((1, 5, 0), 0.000_000_125),
             ((1, 0, 0), 0.000_001_25),
         ];
@@ -203,11 +204,11 @@ mod tests {
         let money = |units| Money::new(units).unwrap();
         let price = Price { cache_write: money(2.0), storage: money(4.5), ..price() };
         let cases = [
-            // tokens read, of these cached, written into the cache, kept for so many seconds
+            // Tokens read, cached, written into the cache, and tokens kept times seconds.
             ((1_000_000, 0, 1_000_000, 0), 2.0),
             ((1_000_000, 600_000, 400_000, 0), 0.875),
             ((1_000_000, 500_000, 100_000, 0), 0.7625),
-            // More than was read cannot have been written.
+            // Not more tokens can have been written than were read.
             ((10, 4, 100, 0), 0.000_012_5),
             ((0, 0, 0, 1_000_000 * 3_600), 4.5),
             ((1_000_000, 0, 1_000_000, 1_000_000 * 300), 2.375),

@@ -8,26 +8,25 @@ use crate::{
     Part, Role, Usage, with_yields,
 };
 
-/// One question on top of a conversation, which leaves no trace in it.
+/// One question in a fork of a conversation, which leaves no trace in the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query<'a> {
-    /// Messages that follow the shared history, the turn that was speculated for example. Legal by themselves.
+    /// Messages that follow the shared history, such as a speculated turn. They must be legal by themselves.
     pub after: &'a [Message],
     /// The question.
     pub prompt: &'a str,
-    /// JSON schema of the answer; `null`: an answer in words.
+    /// The JSON schema of the answer; `null` for an answer in words.
     pub schema: Value,
-    /// At most so many tokens in the answer.
+    /// The most tokens in the answer.
     pub max_output_tokens: Option<u32>,
 }
 
-/// What came back.
+/// The answer to a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryAnswer {
-    /// The words; thoughts and tool calls are dropped.
+    /// The words, without thoughts and tool calls.
     pub text: String,
-    /// The words as JSON, where they are JSON (a code fence around it does not matter). Whether it has the schema
-    /// that was asked for is not checked.
+    /// The words as JSON, if they are JSON (possibly in a code fence). They are not checked against the schema.
     pub json: Option<Value>,
     /// Why the answer ended.
     pub finish: FinishReason,
@@ -35,20 +34,21 @@ pub struct QueryAnswer {
     pub usage: Usage,
 }
 
-/// A query that failed, and what it cost all the same.
+/// A query that failed, and what it cost nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct QueryError {
     /// What went wrong.
     pub error: ModelError,
-    /// What was spent before it did, as far as the provider said.
+    /// What was spent until then, as far as the provider said.
     pub usage: Usage,
 }
 
 /// Asks one question in a fork of the conversation.
 ///
-/// The conversation's tools stay in the request where that makes its prefix the one that the provider has cached
-/// ([`BackgroundModel::shares_cache`]); elsewhere they are left out, for they cost tokens and are not to be called.
+/// The conversation's tools stay in the request if that makes its prefix the one that the provider has cached
+/// ([`BackgroundModel::shares_cache`]); otherwise they are left out, because they cost tokens and are not to be
+/// called.
 ///
 /// Dropping the future cancels the request.
 pub async fn forked_query(
@@ -83,7 +83,7 @@ fn request(background: &BackgroundModel, params: &CacheSafeParams, query: Query<
     }
     request.messages.extend_from_slice(query.after);
     match request.messages.last_mut() {
-        // What the user said last has no answer yet. There are servers that refuse two messages of theirs in a row.
+        // The user's last message has no answer yet, and some servers refuse two messages of the user in a row.
         Some(last) if last.role == Role::User => {
             last.parts.push(Part::Text { text: format!("\n\n{}", query.prompt) });
         }
@@ -97,7 +97,7 @@ fn request(background: &BackgroundModel, params: &CacheSafeParams, query: Query<
 #[derive(Default)]
 struct Collected {
     text: String,
-    /// Whether an object was asked for, with which the answer ends.
+    /// Whether an object was asked for, whose end is the end of the answer.
     is_json: bool,
     object: ObjectEnd,
     usage: Usage,
@@ -113,7 +113,7 @@ impl Collected {
         let mut finish = None;
         while let Some(event) = stream.next().await {
             match event? {
-                // Nothing behind the object is part of the answer, and nobody waits for what it costs.
+                // What follows the object is not part of the answer, and not worth waiting for.
                 ModelEvent::Text(_) | ModelEvent::Thought(_) if self.object.has_closed() => {
                     finish = Some(FinishReason::Stop);
                     if self.usage == Usage::default() {
@@ -143,7 +143,7 @@ impl Collected {
 
 fn parse_json(text: &str) -> Option<Value> {
     let text = text.trim();
-    // What is read of an answer may end before its fence does.
+    // Reading may have stopped before the end of the fence.
     let fenced = text.strip_prefix("```").map(|rest| rest.strip_suffix("```").unwrap_or(rest));
     let inside = fenced.map_or(text, |inside| inside.strip_prefix("json").unwrap_or(inside));
     serde_json::from_str(inside.trim()).ok()

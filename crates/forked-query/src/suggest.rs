@@ -9,20 +9,21 @@ use crate::{
     forked_query,
 };
 
-/// Fewer entries by the model than this say too little about where the user is going.
+/// With fewer messages of the model than this, it is too early to guess what the user wants next.
 const LEAST_MODEL_ENTRIES: usize = 2;
 
-/// What the host knows about the moment; by default nothing speaks against a suggestion.
+/// What the host knows about the situation. By default nothing prevents a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Guards {
-    /// How the turn ended after which to suggest.
+    /// How the turn ended that the suggestion would follow.
     pub turn: TurnEnd,
-    /// Whether the user is making a plan, where the next prompt is theirs alone.
+    /// Whether the user is making a plan, in which only they decide about the next prompt.
     pub plan_mode: bool,
 }
 
 impl Guards {
-    /// What speaks against a question for a suggestion after this conversation and what was only speculated of it. The model is not asked then.
+    /// Why not to ask for a suggestion after this conversation and what was speculated of it. The model is not asked
+    /// then.
     pub fn against(&self, params: &CacheSafeParams, speculated: &[Message]) -> Option<SuppressionReason> {
         match self.turn {
             TurnEnd::Completed => {}
@@ -50,21 +51,21 @@ pub enum TurnEnd {
     Aborted,
 }
 
-/// A suggestion, or several, and their price.
+/// One suggestion or several, and what they cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generated {
-    /// What the user may type next; one unless [several](generate_candidates) were asked for.
+    /// What the user may type next: one suggestion unless [several](generate_candidates) were asked for.
     pub suggestions: Suggestions,
     /// What it cost.
     pub usage: Usage,
 }
 
-/// No suggestion, and what it cost to find out.
+/// Why there is no suggestion, and what it cost to find out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suppressed {
-    /// Why there is none.
+    /// The reason.
     pub reason: SuppressionReason,
-    /// What was spent; nothing where the model was not asked.
+    /// What was spent; nothing if the model was not asked.
     pub usage: Usage,
 }
 
@@ -72,19 +73,19 @@ pub struct Suppressed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SuppressionReason {
-    /// The model has spoken fewer than two times.
+    /// The model has written fewer than two messages.
     EarlyConversation,
-    /// The model has no guess.
+    /// The model made no guess.
     Empty,
-    /// The turn before failed.
+    /// The turn failed.
     TurnFailed,
     /// The query failed.
     QueryFailed(ModelError),
-    /// The user stopped the turn before.
+    /// The user stopped the turn.
     Aborted,
     /// The user is making a plan.
     PlanMode,
-    /// The guess is not one to show.
+    /// The filter refused the guess.
     Filtered(FilterReason),
 }
 
@@ -113,8 +114,8 @@ pub async fn generate_suggestion(
     generate_pipelined_suggestion(background, params, &[], guards).await
 }
 
-/// Guesses what the user types after a turn that has only been speculated: `speculated` is what an accept would add
-/// to the conversation, the accepted prompt first, tool results included.
+/// Guesses what the user types after a speculated turn. `speculated` is what an accept would add to the conversation:
+/// the accepted prompt first, tool results included.
 ///
 /// The query begins with the bytes of the speculation's own requests, so the prefix cache serves it too.
 pub async fn generate_pipelined_suggestion(
@@ -126,12 +127,12 @@ pub async fn generate_pipelined_suggestion(
     generate_candidates(background, params, speculated, guards, 1).await
 }
 
-/// Guesses what the user types next, up to `count` candidates (from 1 to [`MAX_CANDIDATES`]) in one query, best first. With
-/// one it is byte for byte the query of [`generate_pipelined_suggestion`], which see for `speculated`; with more only the
-/// question and the form of the answer are other ones.
+/// Guesses what the user types next, with up to `count` candidates (from 1 to [`MAX_CANDIDATES`]) from one query,
+/// best first. For one candidate the query has exactly the bytes of [`generate_pipelined_suggestion`], where
+/// `speculated` is described; for more, only the question and the form of the answer differ.
 ///
-/// The answer is read with patience: a list in JSON, or a guess on each line, numbered, bulleted or quoted. Each passes the
-/// filter by itself; if none does, the reason is that of the first.
+/// The answer may have several forms: a list in JSON, or one guess on each line, numbered, bulleted or quoted. Each
+/// guess has to pass the filter; if none does, the reason is that of the first.
 pub async fn generate_candidates(
     background: &BackgroundModel,
     params: &CacheSafeParams,

@@ -44,7 +44,7 @@ pub(crate) fn tools() -> Vec<ToolSchema> {
         .into()
 }
 
-/// Messages of every kind in any order, mostly not legal.
+/// Messages of every kind in any order, mostly illegal.
 pub(crate) fn any_messages() -> impl Strategy<Value = Vec<Message>> {
     let role = prop_oneof![Just(Role::User), Just(Role::Model), Just(Role::Model), Just(Role::Tool)];
     let part = (0..5_usize, 0..4_usize).prop_map(|(kind, number)| match kind {
@@ -56,7 +56,7 @@ pub(crate) fn any_messages() -> impl Strategy<Value = Vec<Message>> {
         .prop_map(|messages| messages.into_iter().map(|(role, parts)| message(role, parts)).collect())
 }
 
-/// Turns of a user and a model that calls tools, each step a legal one; at least `steps` of them.
+/// At least `steps` legal steps in turns of a user and a model that calls tools.
 pub(crate) fn legal_history(steps: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Message>> {
     vec((0..4_usize, 1..4_usize), steps).prop_map(|steps| {
         let mut messages = Vec::new();
@@ -67,7 +67,7 @@ pub(crate) fn legal_history(steps: std::ops::Range<usize>) -> impl Strategy<Valu
                 1 => messages.push(message(Role::Model, [text(&format!("say {step}"))])),
                 _ => {
                     messages.push(message(Role::Model, ids.iter().map(|id| call(id))));
-                    // Results in one tool message, or in one for each.
+                    // The results are in one tool message, or in one each.
                     if kind == 2 {
                         messages.push(message(Role::Tool, ids.iter().map(|id| result(id))));
                     } else {

@@ -1,44 +1,44 @@
-//! The fields of an event's JSON.
+//! Reads the fields of a JSON object.
 //!
-//! They are read by hand because of a figure in force: what a page fetches to begin a conversation may have 480 KiB, gzipped, and has 450
-//! (`docs/benchmarks.md`). A derived reader is several kilobytes of code for each type, and twice that for one that is told by its tag; the
-//! formats of providers together have thirty types. What is read, and what is said of what is wrong, is as with a derived reader; a test
-//! below holds that.
+//! This is done by hand because the size of the npm package is limited: what a page fetches to begin a conversation
+//! may have 480 KiB, gzipped, and has 450 (`docs/benchmarks.md`). The code that serde derives has several kilobytes
+//! for each type, and twice that for one with a tag; the wire formats together have thirty types. What is accepted,
+//! and the words of errors, are those of derived code, which a test below checks.
 
 use serde::de::{Error as _, Unexpected};
 use serde_json::{Error, Map, Value};
 
-/// What a JSON value can be read as.
+/// A type that can be read from a JSON value.
 pub trait FromJson: Sized {
-    /// Reads it; an error is worded as serde words it.
+    /// Reads it. An error is worded as serde would word it.
     fn from_json(value: Value) -> Result<Self, Error>;
 }
 
-/// The fields of an object that are not yet taken.
+/// The fields of an object that have not been taken yet.
 pub struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// Those of an object; anything else is an error.
+    /// The fields of an object; an error for any other value.
     pub fn of(value: Value) -> Result<Self, Error> {
         Map::from_json(value).map(Self)
     }
 
-    /// A field that may be missing, or null.
+    /// Takes a field that may be absent or null.
     pub fn may<T: FromJson>(&mut self, name: &str) -> Result<Option<T>, Error> {
         self.0.remove(name).filter(|value| !value.is_null()).map(T::from_json).transpose()
     }
 
-    /// A field that must be there.
+    /// Takes a field that must exist.
     pub fn must<T: FromJson>(&mut self, name: &'static str) -> Result<T, Error> {
         T::from_json(self.0.remove(name).ok_or_else(|| Error::missing_field(name))?)
     }
 
-    /// A field that stands for the type's own value where it is missing, but not where it is null.
+    /// Takes a field that has a default if it is absent, but not if it is null.
     pub fn or_default<T: FromJson + Default>(&mut self, name: &str) -> Result<T, Error> {
         self.0.remove(name).map_or_else(|| Ok(T::default()), T::from_json)
     }
 
-    /// The first of these fields that is there.
+    /// Takes the first of these fields that exists.
     pub fn first_of(&mut self, names: [&'static str; 2]) -> Option<(&'static str, Value)> {
         names.into_iter().find_map(|name| self.0.remove(name).map(|value| (name, value)))
     }
@@ -92,7 +92,7 @@ impl<T: FromJson> FromJson for Vec<T> {
     }
 }
 
-/// The error that serde's own readers give.
+/// The error that serde itself would give.
 fn mistyped(found: &Value, expected: &str) -> Error {
     let found = match found {
         Value::Null => Unexpected::Unit,
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// All kinds of field, read by hand and by serde.
+    /// A field of each kind, read by hand and by serde.
     #[derive(Debug, PartialEq, Deserialize)]
     struct Row {
         text: String,

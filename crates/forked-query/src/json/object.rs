@@ -1,11 +1,11 @@
-/// Finds where the JSON object ends that an answer consists of, as it comes bit by bit.
+/// Finds the end of the JSON object that an answer consists of, while the answer comes piece by piece.
 ///
-/// Before the object there may be white space and the beginning of a code fence. An answer that begins with anything else is none,
-/// and never ends.
+/// White space and the beginning of a code fence may stand before the object. If the answer begins with anything
+/// else, no end is ever found.
 #[derive(Debug, Default)]
 pub struct ObjectEnd {
     state: State,
-    /// The letters before the object.
+    /// The characters before the object.
     before: String,
     depth: usize,
 }
@@ -22,7 +22,7 @@ enum State {
 }
 
 impl ObjectEnd {
-    /// Takes the next letters: how many bytes of them belong to the answer.
+    /// Takes the next piece; returns how many of its bytes belong to the answer.
     pub fn take(&mut self, text: &str) -> usize {
         for (place, letter) in text.char_indices() {
             match self.state {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-/// What a guess is and where it comes from.
+/// Describes what a guess is and where it comes from.
 macro_rules! guide {
     () => {
         r#"[A question from the program around this conversation. It is not from the user, and no work is to be done on it: call no tool.]
@@ -51,7 +51,7 @@ pub(super) const PROMPT: &str = concat!(
     r#"Answer with a JSON object of the form {"suggestion": "the guess"}, or {"suggestion": ""} for no guess, and with nothing else."#
 );
 
-/// The question for so many guesses; for one it is [`PROMPT`], byte for byte.
+/// The question for this many guesses; for one it is exactly [`PROMPT`].
 pub(super) fn prompt(count: usize) -> Cow<'static, str> {
     if count <= 1 {
         return Cow::Borrowed(PROMPT);
@@ -67,15 +67,15 @@ Answer with a JSON object of the form {{"suggestions": ["the likeliest guess", "
     ))
 }
 
-/// The most tokens of an answer. The text is short; the room is for models that think although they were told not to.
+/// The most tokens of an answer. The text is short; the rest is for models that think although they were told not to.
 pub(super) const MAX_OUTPUT_TOKENS: u32 = 1_024;
 
-/// The field of the answer, where several guesses are asked for.
+/// The field of the answer if several guesses are asked for.
 pub const SEVERAL: &str = "suggestions";
 
 pub(super) fn schema(count: usize) -> Value {
     if 1 < count {
-        // How many there may be stands in the question: not every provider takes a limit on a list.
+        // The question states the limit, because some providers do not accept one on a list.
         return json!({
             "type": "object",
             "properties": {

@@ -1,4 +1,4 @@
-//! The guesses in an answer.
+//! Reads the guesses in an answer.
 
 use headstart_followup_state::{Suggestion, Suggestions, filter};
 use serde_json::Value;
@@ -7,17 +7,17 @@ use super::SuppressionReason;
 use super::prompt::SEVERAL;
 use crate::{FinishReason, QueryAnswer};
 
-/// Where a model puts guesses: the fields that are asked for, and what models make of them.
+/// The fields in which guesses are looked for: those that are asked for, and others that models use instead.
 const FIELDS: [&str; 6] = [SEVERAL, "suggestion", "candidates", "guesses", "guess", "text"];
-/// Deeper than this no model nests its guesses.
+/// The deepest nesting in which guesses are looked for.
 const MAX_DEPTH: usize = 4;
-/// An answer is looked through for so many guesses, good and bad.
+/// The most guesses, good and bad, that are looked at.
 const MAX_GUESSES: usize = 50;
 
 /// The guesses that pass the filter, at most `count`.
 pub(super) fn suggestions(answer: &QueryAnswer, count: usize) -> Result<Suggestions, SuppressionReason> {
     if answer.finish != FinishReason::Stop {
-        // Half a prompt is worse than none.
+        // Half a prompt is worse than no suggestion.
         return Err(SuppressionReason::Empty);
     }
     if count == 1 {
@@ -47,19 +47,19 @@ fn one(answer: &QueryAnswer) -> Result<Suggestion, SuppressionReason> {
     filter(text).map_err(SuppressionReason::Filtered)
 }
 
-/// The guess in an answer; a model that cannot answer in JSON answers with the bare text.
+/// The guess in an answer. A model that cannot answer in JSON answers with the text alone.
 fn guess(answer: &QueryAnswer) -> &str {
     match &answer.json {
         Some(Value::Object(fields)) => fields.get("suggestion").and_then(Value::as_str).unwrap_or_default(),
         Some(Value::String(text)) => text,
         Some(Value::Array(_) | Value::Null) => "",
-        // JSON that was cut or garbled is not what a user types.
+        // A user does not type JSON, so this was cut or damaged.
         None if answer.text.trim_start().starts_with(['{', '[', '`']) => "",
         None | Some(Value::Bool(_) | Value::Number(_)) => &answer.text,
     }
 }
 
-/// The guesses of an answer, in order, whatever form the model gave it; none of them is empty.
+/// The guesses of an answer, in order, in whichever form the model wrote it; none is empty.
 fn several(answer: &QueryAnswer) -> Vec<String> {
     let mut guesses = Vec::new();
     match &answer.json {
@@ -86,7 +86,7 @@ fn in_json(json: &Value, depth: usize, guesses: &mut Vec<String>) {
     }
 }
 
-/// JSON with words before or behind it, in a code fence for example.
+/// JSON in an answer that has words before or behind it, such as a code fence.
 fn embedded_json(text: &str) -> Option<Value> {
     let start = text.find(['{', '['])?;
     let end = text.rfind(['}', ']'])?;
@@ -100,14 +100,14 @@ fn in_lines(text: &str, depth: usize, guesses: &mut Vec<String>) {
         }
         match serde_json::from_str(line) {
             Ok(json @ (Value::Object(_) | Value::Array(_))) => in_json(&json, depth, guesses),
-            // What introduces a list, and JSON that was cut or garbled, is not what a user types.
+            // A user types neither the introduction of a list nor JSON, which was cut or damaged.
             _ if line.starts_with(['{', '[', '`', '}', ']']) || line.ends_with(['{', '[', ':']) => {}
             _ => guesses.push(line.to_owned()),
         }
     }
 }
 
-/// A line without what makes it an item of a list: number, bullet, comma at the end, quotes.
+/// A line without what makes it a list item: number, bullet, comma at the end, quotes.
 fn bare(line: &str) -> &str {
     let line = without_mark(line.trim());
     let uncomma = line.strip_suffix(',').unwrap_or(line).trim_end();
@@ -123,7 +123,7 @@ fn without_mark(line: &str) -> &str {
         let number = open.trim_start_matches(|c: char| c.is_ascii_digit());
         (number.len() < open.len()).then(|| number.strip_prefix(['.', ')', ':', '、'])).flatten()
     });
-    // Without a blank it is a version, an option or a word.
+    // Without a blank behind it, it is part of a version, an option or a word.
     rest.filter(|rest| rest.starts_with(char::is_whitespace)).map_or(line, str::trim_start)
 }
 

@@ -97,7 +97,7 @@ fn the_next_suggestion_sees_the_speculated_turn_with_its_results() {
         message(Role::Tool, [result("2")]),
         message(Role::Model, [text("All green.")]),
     ];
-    // One entry by the model before: the speculated ones count.
+    // Together with the speculated messages, the model has written enough.
     let params = params(3);
     let query = generate_pipelined_suggestion(&background, &params, &speculated, Guards::default());
     assert_eq!(block_on(query).unwrap().suggestions.best().as_str(), "commit this");
@@ -122,7 +122,7 @@ fn one_of_several_is_asked_for_with_the_same_bytes_as_a_suggestion() {
     }
     let [one, again, clamped] = &script.requests()[..] else { panic!("three requests") };
     assert!(one == again && one == clamped);
-    // The question and the form of the answer are what a provider's cache and recordings know.
+    // Providers' caches and recordings depend on the question and the form of the answer.
     insta::assert_snapshot!(format!("{}\n{}", prompt::PROMPT, one.response_schema.as_ref().unwrap()));
 }
 
