@@ -3,9 +3,9 @@ use std::ops::Range;
 
 use headstart_overlay_fs::{ContentHash, WorkspacePath};
 
-/// What an index holds, without its postings: files, their contents, the chunks of these.
+/// What an index holds, without its postings: files, their contents, and the chunks of those.
 ///
-/// Each has a number in here that postings name. A content may be at several paths and then has its chunks once.
+/// Each has a number here, which postings use. A content may be at several paths, and then has its chunks only once.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     pub(crate) files: Vec<Option<FileEntry>>,
@@ -21,7 +21,7 @@ pub(crate) struct FileEntry {
     pub(crate) path: WorkspacePath,
     pub(crate) digest: ContentHash,
     pub(crate) content: u32,
-    /// The lengths of folder, name, definitions and history.
+    /// The lengths of the fields folder, name, definitions and history, in tokens.
     pub(crate) lengths: [u32; 4],
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct FileEntry {
 pub(crate) struct ContentEntry {
     /// Its chunks, in order.
     pub(crate) chunks: Range<u32>,
-    /// The files that hold it.
+    /// The files with this content.
     pub(crate) files: Vec<u32>,
 }
 
@@ -40,11 +40,11 @@ pub(crate) struct ChunkEntry {
     pub(crate) content: u32,
     pub(crate) first: u32,
     pub(crate) last: u32,
-    /// The lengths of body and header.
+    /// The lengths of the fields body and header, in tokens.
     pub(crate) lengths: [u32; 2],
 }
 
-/// Sums over all files; a content that two of them hold counts twice.
+/// Sums over all files. A content that two files have counts twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) files: u64,
@@ -54,17 +54,17 @@ pub(crate) struct Totals {
 }
 
 impl Catalogue {
-    /// How many files there are.
+    /// The number of files.
     pub fn files(&self) -> u64 {
         self.totals.files
     }
 
-    /// How many chunks, counted for each file.
+    /// The number of chunks, counted for each file.
     pub fn chunks(&self) -> u64 {
         self.totals.chunks
     }
 
-    /// The paths, in the order of their bytes.
+    /// The paths, sorted by their bytes.
     pub fn paths(&self) -> impl Iterator<Item = &WorkspacePath> {
         self.by_path.keys()
     }
@@ -74,7 +74,7 @@ impl Catalogue {
         Some(self.file(*self.by_path.get(path)?)?.digest)
     }
 
-    /// The chunks of the content that the index has for a path: the number of each, and its first and its last line.
+    /// The chunks of the content that the index has for a path: the number of each, and its first and last line.
     pub fn chunks_of(&self, path: &WorkspacePath) -> impl Iterator<Item = (u32, (u32, u32))> {
         let content = self.by_path.get(path).and_then(|file| self.content(self.file(*file)?.content));
         let chunks = content.map(|content| content.chunks.clone()).unwrap_or_default();
@@ -95,7 +95,7 @@ impl Catalogue {
         self.at_or_below(path).next().is_some()
     }
 
-    /// The files at or below the path.
+    /// The numbers of the files at or below the path.
     pub(crate) fn at_or_below<'a>(&'a self, path: &'a WorkspacePath) -> impl Iterator<Item = u32> + 'a {
         let from = self.by_path.range(path.clone()..);
         let same_start = from.take_while(|(at, _)| at.as_bytes().starts_with(path.as_bytes()));
@@ -114,7 +114,7 @@ impl Catalogue {
         self.chunks.get(chunk as usize).copied().unwrap_or_default()
     }
 
-    /// Notes a content's chunks. `content` must be the next number, or one whose content is gone.
+    /// Adds a content with its chunks. `content` must be the next free number, or one whose content was removed.
     pub(crate) fn add_content(&mut self, content: u32, chunks: impl Iterator<Item = ChunkEntry>) {
         let start = next(&self.chunks);
         self.chunks.extend(chunks.map(|chunk| ChunkEntry { content, ..chunk }));
@@ -126,7 +126,7 @@ impl Catalogue {
         self.contents[at] = entry;
     }
 
-    /// Notes a file, whose content is known.
+    /// Adds a file whose content was added before.
     pub(crate) fn add_file(&mut self, file: u32, entry: FileEntry) {
         let at = file as usize;
         if self.files.len() <= at {

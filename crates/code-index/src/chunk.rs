@@ -1,16 +1,16 @@
-//! Cuts a text into chunks that together are the whole of it.
+//! Cuts a text into chunks that cover all of it.
 
 use crate::outline::{Lines, NEVER, Outline};
 
-/// As large as a chunk gets, in signs that are not blank.
+/// The largest chunk, in characters that are not blank.
 const MOST: usize = 1_200;
-/// As small as it gets where there is more to come.
+/// The smallest chunk, unless the text ends.
 const LEAST: usize = MOST * 3 / 10;
-/// The last of so many takes the rest.
+/// The most chunks of one text. The last one takes the rest.
 pub(crate) const MOST_CHUNKS: usize = 4_095;
 
-/// The lines of each chunk, counted from 0, the last one included: every line that is not blank is in exactly one, and a chunk
-/// neither starts nor ends with a blank one.
+/// The first and the last line of each chunk, counted from 0. Every line that is not blank is in exactly one chunk,
+/// and a chunk neither starts nor ends with a blank line.
 pub(crate) fn cut(lines: &Lines<'_>, outline: &Outline) -> Vec<(usize, usize)> {
     let sizes: Vec<usize> = (0..lines.count()).map(|line| size(lines.get(line))).collect();
     let mut chunks = Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn cut(lines: &Lines<'_>, outline: &Outline) -> Vec<(usize, usize)> {
     chunks
 }
 
-/// Before which line the chunk ends that starts at `start`.
+/// The line before which the chunk ends that starts at `start`.
 fn end(sizes: &[usize], costs: &[u8], start: usize) -> usize {
     let mut total = 0;
     let mut best: Option<(usize, u8)> = None;
@@ -46,7 +46,7 @@ fn end(sizes: &[usize], costs: &[u8], start: usize) -> usize {
     sizes.len()
 }
 
-/// Signs that are not blank.
+/// The number of characters that are not blank.
 fn size(line: &str) -> usize {
     line.bytes().filter(|byte| !byte.is_ascii_whitespace() && (byte & 0xc0) != 0x80).count()
 }

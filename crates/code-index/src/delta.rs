@@ -1,4 +1,5 @@
-//! What lies over an index: paths that work has staged, and paths that changed on the disk since they were indexed.
+//! What replaces parts of an index: paths that work has staged, and paths that changed on the disk since they were
+//! indexed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,29 +10,29 @@ use crate::fields::LARGEST_FILE;
 use crate::walk::{ProjectRules, project_files};
 use crate::{ContentFields, IndexError, Language, MemoryIndex, Snapshot, Staged};
 
-/// As many files lie over an index at once; what is more is left out, and told.
+/// The most files of one delta. Further files are left out, and the caller is told how many.
 const MOST_FILES: usize = 2_000;
-/// As many contents are kept cut for the next delta, besides those of the last.
+/// The most contents that are kept for the next delta, besides those of the last one.
 const MOST_KEPT: usize = 4_000;
 
-/// Contents that were cut before: a file that is staged for many queries is cut once.
+/// A cache of contents that were cut into chunks, so that a file that stays staged for many queries is cut once.
 #[derive(Debug, Default)]
 pub struct CutContents(HashMap<(ContentHash, Language), Arc<ContentFields>>);
 
-/// Which paths of an index do not count, and which files count instead.
+/// The paths of an index that do not count, and the files that count instead.
 #[derive(Debug, Clone, Default)]
 pub struct Delta {
     hidden: Vec<WorkspacePath>,
     files: Vec<(WorkspacePath, Arc<ContentFields>)>,
-    /// Files that are over the limit: neither they nor what the index has of them is found.
+    /// The number of files over the limit: neither they nor what the index has at their paths is found.
     pub left_out: usize,
 }
 
 impl Delta {
-    /// What `staged` and, below it, `changed` make another than it is in an index.
+    /// What differs from an index because of `staged` and, below it, `changed`.
     ///
-    /// `merged` shows all of it; whoever may not note a read passes a tree that notes none. A folder among `changed` says
-    /// nothing: what is in it has to be named.
+    /// `merged` shows all of it; a caller that may not note reads passes a tree that does not. A folder in `changed`
+    /// has no effect, so what is in it has to be listed.
     pub async fn of(
         merged: &dyn Tree,
         staged: &ChangeSet,
@@ -62,8 +63,8 @@ impl Delta {
         delta
     }
 
-    /// The paths that are indexed in `merged` and not in `known`, or the other way round: what a change of a file that says what is
-    /// indexed ([`is_rule_file`](crate::is_rule_file)) comes to.
+    /// The paths that are indexed in `merged` and not in `known`, or the other way round: the effect of a change to a
+    /// file that says what is indexed ([`is_rule_file`](crate::is_rule_file)).
     pub async fn of_rules(
         merged: &dyn Tree,
         known: &BTreeSet<WorkspacePath>,
@@ -73,12 +74,12 @@ impl Delta {
         Ok(known.symmetric_difference(&there).cloned().collect())
     }
 
-    /// Whether the index counts as it is.
+    /// Whether the index is unchanged.
     pub fn is_empty(&self) -> bool {
         self.hidden.is_empty()
     }
 
-    /// The same for equal deltas.
+    /// A key, which is the same for equal deltas.
     pub fn key(&self) -> ContentHash {
         let mut text = Vec::new();
         let mut add = |path: &WorkspacePath, digest: &str| {
@@ -92,7 +93,7 @@ impl Delta {
         ContentHash::of(&text)
     }
 
-    /// Brings an index to what this says, so that nothing of it lies over the index any more.
+    /// Applies the delta to an index, so that nothing replaces parts of it any more.
     pub fn write_to(&self, index: &mut MemoryIndex) {
         self.hidden.iter().for_each(|path| index.remove(path));
         for (path, content) in &self.files {
@@ -100,7 +101,7 @@ impl Delta {
         }
     }
 
-    /// What lies over this index, with what past commits say of the paths.
+    /// The delta as a layer over this index, with what past commits say about the paths.
     pub fn over(&self, base: &dyn Snapshot) -> Result<Staged, IndexError> {
         let mut index = MemoryIndex::new();
         for (path, content) in &self.files {

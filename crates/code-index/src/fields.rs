@@ -1,4 +1,4 @@
-//! One file as the fields that a query is compared with.
+//! A file as the fields that a query is compared with.
 
 use headstart_overlay_fs::{ContentHash, WorkspacePath};
 
@@ -6,14 +6,14 @@ use crate::outline::{Lines, Outline};
 use crate::token::tokens;
 use crate::{Language, Symbol, SymbolKind, chunk};
 
-/// A larger file is indexed by its path only, in bytes.
+/// The size in bytes above which only a file's path is indexed.
 pub const LARGEST_FILE: u64 = 1 << 20;
-/// A file with a longer line, or with longer lines on average, was written by a program.
+/// A file with a longer line, or with longer lines on average, was generated.
 const LONGEST_LINE: usize = 20_000;
 const MEAN_LINE: usize = 500;
-/// How much of a file is looked at to tell text from binary, as git does.
+/// How many bytes are looked at to tell text from binary, as in git.
 const SNIFFED_BYTES: usize = 8_000;
-/// Names in the header of one chunk.
+/// The most names in the header of one chunk.
 const MOST_NAMES: usize = 64;
 
 /// A text as tokens, separated by blanks.
@@ -21,7 +21,7 @@ const MOST_NAMES: usize = 64;
 pub struct Field {
     /// The tokens.
     pub tokens: String,
-    /// How many there are.
+    /// The number of tokens.
     pub len: u32,
 }
 
@@ -44,7 +44,7 @@ impl Field {
         self.len += 1;
     }
 
-    /// The names that these define.
+    /// The names of these definitions.
     pub(crate) fn of_definitions(symbols: &[Symbol]) -> Self {
         let mut field = Self::default();
         for symbol in symbols.iter().filter(|symbol| symbol.defines()) {
@@ -53,7 +53,7 @@ impl Field {
         field
     }
 
-    /// What was a field's tokens.
+    /// A field from its stored tokens.
     #[cfg(feature = "sqlite")]
     pub(crate) fn of_tokens(tokens: String) -> Self {
         let len = u32::try_from(tokens.split_ascii_whitespace().count()).unwrap_or(u32::MAX);
@@ -72,49 +72,49 @@ pub struct ChunkFields {
     pub first: u32,
     /// Its last line.
     pub last: u32,
-    /// What is written there.
+    /// The text of the lines.
     pub body: Field,
     /// The names of the definitions around it and in it.
     pub header: Field,
 }
 
-/// Why of a file only its path is indexed.
+/// Why only the path of a file is indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PathOnly {
-    /// It is no text.
+    /// It is not text.
     Binary,
     /// It is larger than [`LARGEST_FILE`].
     Large,
-    /// Its lines are so long that no person wrote them.
+    /// Its lines are so long that it was generated.
     Minified,
 }
 
-/// A content, cut and split; the same for every path at which it is.
+/// A content, cut into chunks and split into tokens; the same for every path that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentFields {
     /// What identifies it.
     pub digest: ContentHash,
-    /// By the name of the file that was read first.
+    /// Decided by the name of the file that was read first.
     pub language: Language,
-    /// Its parts, in order; none where only the path is indexed.
+    /// Its chunks, in order; empty if only the path is indexed.
     pub chunks: Vec<ChunkFields>,
-    /// Its definitions, by their first line.
+    /// Its definitions, sorted by their first line.
     pub symbols: Vec<Symbol>,
     /// The names of its definitions.
     pub definitions: Field,
-    /// Why it has no parts.
+    /// Why it has no chunks.
     pub path_only: Option<PathOnly>,
 }
 
 impl ContentFields {
-    /// Reads a file's content. Never fails: what is no text is known by its path only.
+    /// Reads a file's content. This never fails: what is not text is indexed by its path only.
     pub fn of(path: &WorkspacePath, bytes: &[u8]) -> Self {
         Self::cut(path, bytes, None)
     }
 
-    /// The same with definitions that somebody else found in it, as an editor's language server does. What cannot be one (an empty
-    /// name, a line that the content does not have) is left out.
+    /// As [`of`](Self::of), with definitions that came from elsewhere, such as an editor's language server. Invalid
+    /// ones (an empty name, a line that the content does not have) are left out.
     pub fn with_definitions(path: &WorkspacePath, bytes: &[u8], definitions: Vec<Symbol>) -> Self {
         Self::cut(path, bytes, Some(definitions))
     }
@@ -165,12 +165,12 @@ impl ContentFields {
     }
 }
 
-/// What a path says of a file, and what past commits do.
+/// What a path says about a file, and what past commits say about it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PathFields {
     /// The folders above it.
     pub folder: Field,
-    /// Its own name.
+    /// The file's own name.
     pub name: Field,
     /// The subjects of commits that touched it.
     pub history: Field,
@@ -213,7 +213,7 @@ fn header(symbols: &[Symbol], first: u32, last: u32) -> Field {
     field
 }
 
-/// The definition that a chunk is shown by: the first that begins in it, else the innermost around it.
+/// The definition under which a chunk is shown: the first that begins in it, otherwise the innermost around it.
 pub(crate) fn symbol_of(symbols: &[Symbol], first: u32, last: u32) -> Option<&Symbol> {
     let inside = |symbol: &&Symbol| first <= symbol.first && symbol.first <= last;
     let around = |symbol: &&Symbol| symbol.first < first && last <= symbol.last;

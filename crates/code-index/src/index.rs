@@ -1,4 +1,4 @@
-//! What an index is to a search: a port, with one implementation in memory and one on disk.
+//! The port through which a search reads an index, with one implementation in memory and one on disk.
 
 use headstart_overlay_fs::WorkspacePath;
 
@@ -9,7 +9,7 @@ use crate::{Catalogue, ContentFields, Meaning, Near, Symbol};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// The database refused: a full disk, a lock that another process holds for long, a damaged file.
+    /// The database reported an error: a full disk, a lock that another process holds for long, a damaged file.
     #[cfg(feature = "sqlite")]
     #[error(
         "the index in {path}: {source}; searches by grep still work, `headstart index rebuild` makes it anew"
@@ -17,16 +17,16 @@ pub enum IndexError {
     Database {
         /// The database.
         path: std::path::PathBuf,
-        /// What it said.
+        /// The database's error.
         source: rusqlite::Error,
     },
-    /// A file of the index's own could not be made or moved.
+    /// A file of the index itself could not be made or moved.
     #[cfg(feature = "sqlite")]
     #[error("{path}: {source}; the index needs a state folder that it may write")]
     File {
         /// The file or folder.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The project's own folder cannot be read.
@@ -37,19 +37,19 @@ pub enum IndexError {
     Poisoned,
 }
 
-/// What becomes of one path of an index.
+/// A change of one path of an index.
 #[derive(Debug, Clone)]
 pub enum FileChange {
-    /// It holds this now.
+    /// The path has this content now.
     Put {
-        /// Where.
+        /// The path.
         path: WorkspacePath,
-        /// What.
+        /// The content.
         content: std::sync::Arc<ContentFields>,
     },
-    /// Nothing is there any more, nor below.
+    /// Nothing is at the path or below it any more.
     Remove {
-        /// Where nothing is.
+        /// The path.
         path: WorkspacePath,
     },
 }
@@ -59,16 +59,16 @@ pub enum FileChange {
 pub struct ChunkPosting {
     /// The chunk's number in the catalogue.
     pub chunk: u32,
-    /// In body and header.
+    /// The counts in body and header.
     pub counts: [u32; 2],
 }
 
-/// The occurrences of a term in what is known of a file as a whole.
+/// The occurrences of a term in the fields of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePosting {
     /// The file's number in the catalogue.
     pub file: u32,
-    /// In folder, name, definitions and history.
+    /// The counts in folder, name, definitions and history.
     pub counts: [u32; 4],
 }
 
@@ -76,29 +76,31 @@ pub struct FilePosting {
 ///
 /// # Guarantees
 ///
-/// * Everything that one snapshot answers is of the same moment.
-/// * A term is one token, and is never read as a query of any language.
-/// * Of a document there is one posting for a term at most. Postings of contents that no file holds may be among them.
+/// * All answers of one snapshot are about the same moment.
+/// * A term is one token, and is never interpreted as a query language.
+/// * A term has at most one posting for a document. Postings of contents that no file has may be among them.
 pub trait Snapshot {
     /// What is in the index.
     fn catalogue(&self) -> &Catalogue;
 
-    /// The chunks in which a term is.
+    /// Visits the chunks that contain a term.
     fn chunk_postings(&self, term: &str, visit: &mut dyn FnMut(ChunkPosting)) -> Result<(), IndexError>;
 
-    /// The files in whose path, definitions or history a term is.
+    /// Visits the files that have a term in their path, definitions or history.
     fn file_postings(&self, term: &str, visit: &mut dyn FnMut(FilePosting)) -> Result<(), IndexError>;
 
-    /// The definitions whose name is this token as a [`whole`](crate::whole): the number of the content, and what it defines.
+    /// Visits the definitions whose name is this token as a [`whole`](crate::whole): the number of the content, and
+    /// the definition.
     fn definitions(&self, whole: &str, visit: &mut dyn FnMut(u32, Symbol)) -> Result<(), IndexError>;
 
-    /// All definitions of a content, by their first line.
+    /// All definitions of a content, sorted by their first line.
     fn symbols(&self, content: u32) -> Result<Vec<Symbol>, IndexError>;
 
-    /// What past commits say of a path; empty where they say nothing.
+    /// What past commits say about a path; may be empty.
     fn history(&self, path: &WorkspacePath) -> Result<Field, IndexError>;
 
-    /// The chunks whose vectors, of the same model, are closest, the closest first; by default there are no vectors.
+    /// The chunks whose vectors, made by the same model, are closest, the closest first. By default there are no
+    /// vectors.
     fn nearest(&self, _to: &Meaning, _most: usize) -> Result<Vec<Near>, IndexError> {
         Ok(Vec::new())
     }

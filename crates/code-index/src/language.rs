@@ -1,4 +1,4 @@
-/// A language that files are written in, as far as cutting them into chunks knows it.
+/// A language, as far as cutting files into chunks distinguishes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Language {
@@ -14,7 +14,7 @@ pub enum Language {
     Go,
     /// Java.
     Java,
-    /// Markdown and texts like it: cut at headings.
+    /// Markdown and similar texts, which are cut at headings.
     Markdown,
     /// PHP.
     Php,
@@ -26,14 +26,14 @@ pub enum Language {
     Rust,
     /// TypeScript and JavaScript.
     TypeScript,
-    /// Code of another language: lines that look like a definition are found.
+    /// Code in another language, in which lines that look like a definition count as one.
     OtherCode,
-    /// Configuration, data and plain text: no definitions.
+    /// Configuration, data and plain text, without definitions.
     Text,
 }
 
 impl Language {
-    /// By the name of a file alone.
+    /// Decides by the name of a file alone.
     pub fn of_name(name: &[u8]) -> Self {
         let name = String::from_utf8_lossy(name).to_ascii_lowercase();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -81,7 +81,7 @@ impl Language {
         }
     }
 
-    /// The grammar, where this build has one.
+    /// The grammar, if this build has one.
     #[cfg(feature = "grammars")]
     pub(crate) fn grammar(self) -> Option<tree_sitter::Language> {
         Some(match self {
@@ -103,7 +103,7 @@ impl Language {
         })
     }
 
-    /// Whether lines that look like a definition are one.
+    /// Whether lines that look like a definition count as one.
     pub(crate) const fn is_code(self) -> bool {
         !matches!(self, Self::Markdown | Self::Text)
     }

@@ -1,11 +1,12 @@
 //! What a project contains, found in milliseconds, with what is staged over it.
 //!
-//! A file's content is cut into chunks between its definitions ([`ContentFields`]), and both its text and its path are split into
-//! tokens, identifiers into their parts ([`tokens`]). A [`Snapshot`] of an index answers which chunks and files hold a term;
-//! [`MemoryIndex`] is one in memory. [`search`] compares a [`Query`] with a [`View`]: an index and, over it, what one or more
-//! steps of work have [`Staged`]. A staged edit is found at once, a removed file is not, and all scores are those of an index made
-//! anew. The scorer is BM25 over weighted fields ([`Weights`]): the text of the best chunk, the names of definitions in and around it, the
-//! file's path, and the subjects of past commits that touched it.
+//! A file's content is cut into chunks between its definitions ([`ContentFields`]), and both its text and its path
+//! are split into tokens, identifiers into their parts ([`tokens`]). A [`Snapshot`] of an index answers which chunks
+//! and files contain a term; [`MemoryIndex`] is one in memory. [`search`] compares a [`Query`] with a [`View`]: an
+//! index and, over it, what one or more steps of work have [`Staged`]. A staged edit is found at once, a removed file
+//! is not, and all scores are those of an index that would be made anew. The scorer is BM25 over weighted fields
+//! ([`Weights`]): the text of the best chunk, the names of definitions in and around it, the file's path, and the
+//! subjects of past commits that touched it.
 //!
 //! ```
 //! use headstart_code_index::{Budget, MemoryIndex, Query, Staged, View, Weights, search};
@@ -26,32 +27,35 @@
 //!
 //! # Other indexes, other ways to search
 //!
-//! [`Snapshot`] is all that a search asks of an index: whoever brings another engine implements it, as [`MemoryIndex`] and the index on
-//! disk do. Writing is no part of it, for each engine has its own way to keep a batch whole ([`MemoryIndex::apply`], `Store::apply`), and
-//! a search never writes. There is no registry in which engines or ways to search have names, and no class to derive
-//! from: an engine is passed to [`View::new`] as a value, numbers as [`Weights`], and whoever wants another order, more
-//! sources or a second judge of the hits writes a function that calls [`search`]. So what runs is what the caller
-//! passed, whatever else was linked in.
+//! [`Snapshot`] is all that a search needs of an index: a host that brings another engine implements it, as
+//! [`MemoryIndex`] and the index on disk do. Writing is not part of it, because each engine keeps a batch whole in
+//! its own way ([`MemoryIndex::apply`], `Store::apply`), and a search never writes. There is no registry of named
+//! engines and no class to derive from: an engine is passed to [`View::new`] as a value, numbers as [`Weights`], and
+//! a host that wants another order, more sources or a reranker writes a function that calls [`search`]. So what runs
+//! is what the caller passed, whatever else is linked in.
 //!
-//! Answers are not kept here: a query takes less than a millisecond in memory, and only the caller knows when two
-//! views are the same. [`Delta::key`] together with a generation of the index says so; `codebase` in
-//! `headstart-toolbox` keeps answers by it.
+//! Answers are not cached here: a query takes less than a millisecond in memory, and only the caller knows when two
+//! views are the same. [`Delta::key`] together with a generation of the index identifies a view; `codebase` in
+//! `headstart-toolbox` caches answers by it.
 //!
 //! # Limitations
 //!
-//! - Words are compared, not meanings: who asks for "sign in" does not find `login`, unless a comment or a commit says both.
-//! - Endings are taken off English words only. Of scripts without blanks between words, Chinese, Japanese and Korean are split.
-//! - A file over 1 MiB, one that is not UTF-8 text for the most part, or one that a program wrote in endless lines is known by its
-//!   path only. UTF-16 is binary here.
-//! - Without a grammar, definitions are lines that look like one (`class Name`), and reach to the next.
+//! - Words are compared, not meanings: a search for "sign in" does not find `login`, unless a comment or a commit
+//!   contains both.
+//! - Only English words are stemmed. Of the scripts without blanks between words, Chinese, Japanese and Korean are
+//!   split.
+//! - A file over 1 MiB, one that is mostly not UTF-8 text, or a generated one with endless lines is indexed by its
+//!   path only. UTF-16 counts as binary.
+//! - Without a grammar, a definition is a line that looks like one (`class Name`), and reaches to the next.
 //!
 //! # Features
 //!
-//! - `grammars` (off by default): chunks and definitions by syntax trees, for Bash, C, Go, Java, PHP, Python, Rust, TypeScript and
-//!   JavaScript. Without it the crate is Rust alone and builds for `wasm32-unknown-unknown` with no C compiler.
+//! - `grammars` (off by default): chunks and definitions from syntax trees, for Bash, C, Go, Java, PHP, Python, Rust,
+//!   TypeScript and JavaScript. Without it the crate is pure Rust and builds for `wasm32-unknown-unknown` without a C
+//!   compiler.
 //! - `grammars-more`: C++, C# and Ruby as well.
 //! - `sqlite`: the index on disk.
-//! - `static-embeddings`: vectors of texts by a table of vectors of tokens.
+//! - `static-embeddings`: vectors of texts from a table of vectors of tokens.
 
 mod catalogue;
 mod chunk;

@@ -1,4 +1,4 @@
-//! The repository as a map: the files that much else rests on, and what they define.
+//! A map of the repository: the files on which most others depend, and what they define.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -7,21 +7,22 @@ use headstart_overlay_fs::WorkspacePath;
 
 use crate::{IndexError, Symbol, SymbolKind, View, whole};
 
-/// How much of its weight a file gives on, as in the first ranking of web pages.
+/// The share of its weight that a file passes on, as in `PageRank`.
 const DAMPING: f64 = 0.85;
-/// Rounds of giving on; what changes after so many is not seen in an order.
+/// The number of rounds; more of them hardly change the order.
 const ROUNDS: usize = 20;
-/// A name that more files define tells nothing of who means which.
+/// If more files than this define a name, uses of it say nothing about which one is meant.
 const MOST_DEFINERS: usize = 4;
-/// Definitions of one file that are shown.
+/// The most definitions that are shown for one file.
 const MOST_SHOWN: usize = 24;
-/// Names that are looked up: those of the whole project where it has no more.
+/// The most names that are looked up.
 const MOST_NAMES: usize = 20_000;
 
-/// The files below a folder that most others rest on, with their definitions, in at most `bytes` of text; a file counts more for
-/// each name that it defines and others use.
+/// The files below a folder on which most others depend, with their definitions, in at most `bytes` of text. A file
+/// counts more for each name that it defines and others use.
 ///
-/// The first line of a file is its path, the others are ` line: kind name`. What `closes` is not named.
+/// For each file a line with its path, followed by lines of the form ` line: kind name`. Paths for which `closes` is
+/// true are left out.
 pub fn repo_map(
     view: &View<'_>,
     below: &WorkspacePath,
@@ -68,7 +69,7 @@ fn files(view: &View<'_>) -> Result<Vec<File>, IndexError> {
     Ok(files)
 }
 
-/// What each file is worth: a random reader starts anywhere, and goes on from a use to the definition.
+/// The rank of each file: how likely a reader is there who starts anywhere and follows uses to definitions.
 fn ranks(view: &View<'_>, files: &[File]) -> Result<Vec<f64>, IndexError> {
     let mut definers: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, file) in files.iter().enumerate() {

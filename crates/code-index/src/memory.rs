@@ -1,4 +1,4 @@
-//! The index in memory: of the browser, of tests, of what is staged.
+//! The index in memory: for the browser, for tests, and for what is staged.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use crate::{
 
 /// An inverted index that lives as long as its value.
 ///
-/// It knows no limit of memory and no other process. What is removed leaves its number unused until most are, and then all is
-/// numbered anew.
+/// It has no limit of memory and is not shared with other processes. Removing a file leaves its number unused until
+/// most numbers are, and then all are assigned anew.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryIndex {
     catalogue: Catalogue,
     terms: HashMap<Box<str>, u32>,
     chunk_lists: Vec<Vec<ChunkPosting>>,
     file_lists: Vec<Vec<FilePosting>>,
-    /// By file: each has a content of its own number.
+    /// By the number of a file. Each file has a content of its own here.
     held: Vec<Option<Held>>,
-    /// By the whole name: file, and which of its symbols.
+    /// By the whole name: the file, and the index of the symbol in it.
     names: HashMap<String, Vec<(u32, u32)>>,
     history: HashMap<WorkspacePath, Field>,
 }
 
-/// What has to be known of a file to take it out again.
+/// What has to be known of a file to remove it.
 #[derive(Debug, Clone)]
 struct Held {
     content: Arc<ContentFields>,
@@ -42,7 +42,7 @@ impl MemoryIndex {
         Self::default()
     }
 
-    /// The index of these files, without history.
+    /// An index of these files, without history.
     pub fn of<'a>(files: impl IntoIterator<Item = (&'a WorkspacePath, &'a [u8])>) -> Self {
         let mut index = Self::new();
         for (path, bytes) in files {
@@ -51,7 +51,7 @@ impl MemoryIndex {
         index
     }
 
-    /// What past commits say of a path, from now on; a text of which only the tokens count.
+    /// Sets what past commits say about a path. Only the tokens of the text count.
     pub fn set_history(&mut self, path: &WorkspacePath, subjects: &str) {
         self.set_history_field(path, Field::of(subjects));
     }
@@ -73,7 +73,7 @@ impl MemoryIndex {
         Some(Arc::clone(&self.held.get(file as usize)?.as_ref()?.content))
     }
 
-    /// Makes all changes, in their order.
+    /// Makes all changes, in this order.
     pub fn apply(&mut self, changes: impl IntoIterator<Item = FileChange>) {
         for change in changes {
             match change {
@@ -83,7 +83,7 @@ impl MemoryIndex {
         }
     }
 
-    /// The path holds this now.
+    /// The path has this content now.
     pub fn put(&mut self, path: WorkspacePath, content: Arc<ContentFields>) {
         if let Some(file) = self.catalogue.by_path.get(&path).copied() {
             self.take_out(file);
@@ -93,7 +93,7 @@ impl MemoryIndex {
         self.add(path, content, history);
     }
 
-    /// Nothing is at the path any more, nor below.
+    /// Nothing is at the path or below it any more.
     pub fn remove(&mut self, path: &WorkspacePath) {
         let files: Vec<u32> = self.catalogue.at_or_below(path).collect();
         for file in files {
@@ -141,7 +141,7 @@ impl MemoryIndex {
         self.held.push(Some(Held { content, chunk_terms, file_terms }));
     }
 
-    /// How often each term is in each of the fields.
+    /// Counts each term in each of the fields.
     fn count<const N: usize>(&mut self, fields: [&Field; N]) -> Vec<(u32, [u32; N])> {
         let mut occurrences = Vec::new();
         for (at, field) in fields.into_iter().enumerate() {
@@ -178,7 +178,7 @@ impl MemoryIndex {
     fn take_out(&mut self, file: u32) {
         let Some(held) = self.held.get_mut(file as usize).and_then(Option::take) else { return };
         let chunks = self.catalogue.content(file).map(|content| content.chunks.clone()).unwrap_or_default();
-        // Numbers only grow, so every list is sorted.
+        // Numbers only grow, so every list stays sorted.
         for term in held.chunk_terms {
             let list = &mut self.chunk_lists[term as usize];
             let start = list.partition_point(|posting| posting.chunk < chunks.start);
@@ -203,7 +203,7 @@ impl MemoryIndex {
         self.catalogue.remove_file(file);
     }
 
-    /// Numbers what is left from 0 where most numbers are of files that are gone.
+    /// Assigns numbers anew, from 0, if most of them belong to removed files.
     fn renumber_if_sparse(&mut self) {
         let live = self.catalogue.by_path.len();
         if self.held.len() < 64 || self.held.len() < 4 * live {

@@ -6,17 +6,18 @@ mod syntax;
 use crate::symbol::{self, Symbol};
 use crate::{Language, SymbolKind};
 
-/// The cost of a cut before a line that nothing speaks for.
+/// The cost of a cut before an ordinary line.
 const ANYWHERE: u8 = 240;
-/// The same after a blank line.
+/// The cost of a cut after a blank line.
 const AFTER_BLANK: u8 = 200;
-/// Before this line nothing is cut unless there is no other place: it belongs to the comment or attribute above it.
+/// The cost of a cut before a line that belongs to the comment or attribute above it, where it is cut only if there
+/// is no other place.
 pub(crate) const NEVER: u8 = 255;
 
 /// The lines of a text.
 pub(crate) struct Lines<'a> {
     pub(crate) text: &'a str,
-    /// Where each line starts; one more for the end.
+    /// The offset at which each line starts, and that of the end.
     starts: Vec<usize>,
 }
 
@@ -34,22 +35,22 @@ impl<'a> Lines<'a> {
         self.starts.len() - 1
     }
 
-    /// Line `number`, counted from 0, with its end.
+    /// A line with its line end. `number` counts from 0.
     pub(crate) fn get(&self, number: usize) -> &'a str {
         &self.text[self.starts[number]..self.starts[number + 1]]
     }
 
-    /// From one line to before another.
+    /// The text from line `first` up to line `end`, which is not included.
     pub(crate) fn range(&self, first: usize, end: usize) -> &'a str {
         &self.text[self.starts[first]..self.starts[end]]
     }
 }
 
-/// What is known of a text's parts.
+/// The structure of a text.
 pub(crate) struct Outline {
-    /// For each line what a cut before it costs: 0 is the best place.
+    /// For each line the cost of a cut before it; 0 is the best place.
     pub(crate) costs: Vec<u8>,
-    /// The definitions, by their first line.
+    /// The definitions, sorted by their first line.
     pub(crate) symbols: Vec<Symbol>,
 }
 
@@ -67,7 +68,7 @@ impl Outline {
         Self::of_symbols(language, lines, symbols)
     }
 
-    /// With what somebody else found, in any order.
+    /// The outline with definitions that came from elsewhere, in any order.
     pub(crate) fn with_definitions(language: Language, lines: &Lines<'_>, found: Vec<Symbol>) -> Self {
         let count = u32::try_from(lines.count()).unwrap_or(u32::MAX);
         let mut symbols = found;
@@ -94,7 +95,7 @@ impl Outline {
         for symbol in &symbols {
             let mut line = symbol.first as usize - 1;
             let indent = lines.get(line).bytes().take_while(u8::is_ascii_whitespace).count();
-            // Comments and attributes above it go along.
+            // Comments and attributes above a definition belong to it.
             while 0 < line && is_comment(lines.get(line - 1)) {
                 costs[line] = NEVER;
                 line -= 1;
@@ -106,7 +107,7 @@ impl Outline {
     }
 }
 
-/// What a cut costs by blank lines alone.
+/// The costs of cuts judging by blank lines alone.
 fn blank_costs(lines: &Lines<'_>) -> Vec<u8> {
     let blank = |number: usize| lines.get(number).trim_ascii().is_empty();
     let mut before = true;
@@ -118,7 +119,7 @@ fn blank_costs(lines: &Lines<'_>) -> Vec<u8> {
     costs.collect()
 }
 
-/// A line that divides a file for its readers: `//-----`, `/* Section */`, `# ====`.
+/// Whether a line divides a file into sections: `//-----`, `/* Section */`, `# ====`.
 fn is_ruler(line: &str) -> bool {
     let line = line.trim();
     let rest = line.trim_start_matches(['/', '#', '*', ' ']);
@@ -134,7 +135,7 @@ fn is_comment(line: &str) -> bool {
     ["//", "#", "--", "/*", "*", ";", "@", "%"].iter().any(|start| line.starts_with(start))
 }
 
-/// The level of a heading of Markdown or `AsciiDoc`.
+/// The level of a Markdown or `AsciiDoc` heading.
 fn heading(line: &str) -> Option<u8> {
     let sign = line.bytes().next().filter(|sign| matches!(sign, b'#' | b'='))?;
     let level = line.bytes().take_while(|byte| *byte == sign).count();

@@ -1,35 +1,38 @@
-//! What a host may add to a search: models that compare meanings. A search does without them, and nothing waits for them.
+//! Models that a host may add to a search, to compare meanings. A search works without them, and never waits for
+//! them.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::WorkspacePath;
 
-/// Where a text goes that a model is asked about.
+/// Where a model gets the texts that it is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// It stays on this machine.
+    /// On this machine.
     Machine,
-    /// It is sent to another: only by its user's own word, and never for work that nobody asked for.
+    /// On another machine: only with the user's explicit consent, and never for work that they did not ask for.
     Network,
 }
 
-/// Turns texts into vectors, of which those of like meaning are close to each other.
+/// Turns texts into vectors. Texts with similar meanings have vectors that are close to each other.
 ///
 /// # Guarantees
 ///
-/// * There is one vector for each text, in the order of the texts, and all have [`dimensions`](Self::dimensions) numbers.
+/// * There is one vector for each text, in the order of the texts, and all have [`dimensions`](Self::dimensions)
+///   numbers.
 /// * Dropping the future ends the work.
 ///
 /// # Not guaranteed
 ///
-/// That the numbers are any good: [`Vector::of`](crate::Vector::of) judges them.
+/// That the numbers are usable: [`Vector::of`](crate::Vector::of) checks them.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// The model: vectors are compared with those of the same one only. It changes with everything that changes the vectors.
+    /// Identifies the model, because only vectors of the same model are compared. It changes with everything that
+    /// changes the vectors.
     fn id(&self) -> &str;
 
-    /// How long a vector is, where that is known before the first answer.
+    /// The length of a vector, if it is known before the first answer.
     fn dimensions(&self) -> Option<usize>;
 
     /// Where the texts go.
@@ -39,35 +42,35 @@ pub trait Embedder: Send + Sync {
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelFailure>;
 }
 
-/// Judges how well passages answer a question.
+/// Rates how well passages answer a question.
 #[async_trait]
 pub trait Reranker: Send + Sync {
     /// Where the texts go.
     fn reach(&self) -> Reach;
 
-    /// A number for each passage, in the order of the passages; more is better.
+    /// A number for each passage, in the order of the passages; higher is better.
     async fn rank(&self, query: &str, passages: &[&str]) -> Result<Vec<f32>, ModelFailure>;
 }
 
-/// Why a model gave nothing.
+/// Why a model gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelFailure {
-    /// It may answer later: it is not there, limits the rate, or takes too long.
+    /// It may answer later: it is unreachable, limits the rate, or took too long.
     #[error("{message}")]
     Later {
         /// What happened, for the user.
         message: String,
-        /// When to ask again, where it said so.
+        /// When to ask again, if it said so.
         after: Option<Duration>,
     },
-    /// It does not take these texts; it may take others.
+    /// It does not accept these texts; it may accept others.
     #[error("{message}")]
     Refused {
         /// What happened, for the user.
         message: String,
     },
-    /// It is of no use as it is set up, or its answer makes no sense.
+    /// It cannot be used with its configuration, or its answer is invalid.
     #[error("{message}")]
     Unusable {
         /// What happened and what to do, for the user.
@@ -75,7 +78,7 @@ pub enum ModelFailure {
     },
 }
 
-/// A shorter query, in signs, is clear by its words.
+/// Shorter queries, in characters, are not reranked, because their words say enough.
 const LEAST_JUDGED: usize = 50;
 
 /// Whether a query is long enough for a [`Reranker`] to be asked.
@@ -83,10 +86,11 @@ pub fn is_for_judges(query: &str) -> bool {
     LEAST_JUDGED < query.chars().count()
 }
 
-/// A longer passage is cut, in bytes: models take some hundred tokens of code.
+/// The longest passage in bytes; a longer one is cut, because models accept a few hundred tokens of code.
 const LONGEST_PASSAGE: usize = 4_000;
 
-/// What a model is given of a place: its path, then its lines. `lines` are the first and the last one, from 1.
+/// The text that a model is given for a place: its path, then its lines. `lines` are the first and the last one, from
+/// 1.
 pub fn passage(path: &WorkspacePath, text: &str, lines: (u32, u32)) -> String {
     let (first, last) = (lines.0.max(1) as usize, lines.1 as usize);
     let mut passage = path.to_string();
@@ -102,8 +106,8 @@ pub fn passage(path: &WorkspacePath, text: &str, lines: (u32, u32)) -> String {
     passage
 }
 
-/// The order in which a reranker's numbers put the passages: their places, the best first. `None` where they are no judgement:
-/// too few or too many, or one that is no number. Equal ones stay in the order in which they were given.
+/// The order of the passages according to a reranker's numbers: their indices, the best first. `None` if the numbers
+/// are invalid: too few, too many, or not a number. Passages with equal numbers keep their order.
 pub fn order_of(scores: &[f32], passages: usize) -> Option<Vec<usize>> {
     if scores.len() != passages || scores.iter().any(|score| !score.is_finite()) {
         return None;

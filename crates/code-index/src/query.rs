@@ -1,4 +1,4 @@
-//! What a text asks for.
+//! Reads what a text searches for.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use headstart_overlay_fs::WorkspacePath;
 use crate::token::{identifiers, is_cjk, tokens};
 use crate::{Near, whole};
 
-/// A longer query is read so far, in bytes.
+/// Only this many bytes of a query are read.
 const LONGEST: usize = 8_000;
-/// As many different terms are looked up.
+/// The most different terms that are looked up.
 const MOST_TERMS: usize = 64;
-/// As many names are looked up among the definitions.
+/// The most names that are looked up among the definitions.
 const MOST_NAMES: usize = 8;
 
-/// Words that tell nothing of what is looked for.
+/// Words that say nothing about what is searched for.
 const STOP_WORDS: [&str; 45] = [
     "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "do", "does", "for",
     "from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or",
@@ -28,7 +28,7 @@ const AROUND_NAMES: [&str; 16] = [
     "code", "work", "works",
 ];
 
-/// Words of which one says that a definition is asked for, so that the one word that is left is its name: "where is Empty defined".
+/// Words that ask for a definition, so that the single remaining word is its name: "where is Empty defined".
 const DEFINING: [&str; 18] = [
     "function",
     "method",
@@ -50,27 +50,28 @@ const DEFINING: [&str; 18] = [
     "fn",
 ];
 
-/// A query, read: what is looked for, and where.
+/// A parsed query: what is searched for, and where.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
-    /// The terms and how much each counts.
+    /// The terms and their weights.
     pub(crate) terms: Vec<(String, f32)>,
-    /// Names that may be those of definitions, as they are written.
+    /// Names that may be those of definitions, as they were written.
     pub(crate) names: Vec<String>,
-    /// Whether nothing but names is asked for.
+    /// Whether the query consists of names only.
     pub(crate) only_names: bool,
-    /// Only at or below this path.
+    /// Only files at or below this path are searched.
     pub(crate) folder: Option<WorkspacePath>,
-    /// Only files of this ending.
+    /// Only files with this extension are searched.
     pub(crate) ending: Option<String>,
-    /// Chunks of the lowest layer whose vectors are close to that of the text, the closest first.
+    /// Chunks of the lowest layer whose vectors are close to the query's, the closest first.
     pub(crate) nearest: Vec<Near>,
 }
 
 impl Query {
-    /// Reads a query. Every text is one: no sign has a meaning that could be wrong.
+    /// Parses a query. Any text is one: no character has a special meaning that could be wrong.
     ///
-    /// `is_there` says whether something is at or below a path: "in PATH" is a place only then, for "in the tests" mostly is none.
+    /// `is_there` says whether something is at or below a path: "in PATH" is only a place if it is, because "in the
+    /// tests" usually is none.
     pub fn parse(text: &str, is_there: impl Fn(&WorkspacePath) -> bool) -> Self {
         let mut query = Self::default();
         let text = query.without_place(beginning(text), is_there);
@@ -78,32 +79,32 @@ impl Query {
         query
     }
 
-    /// Only at or below this path, whatever the text says.
+    /// Searches only at or below this path, whatever the text says.
     #[must_use]
     pub fn below(mut self, folder: WorkspacePath) -> Self {
         self.folder = Some(folder);
         self
     }
 
-    /// With the chunks of a view's lowest index whose meaning is closest, the closest first. They move files in the order of what was
-    /// found by words, and add a few; of a query for a definition they change nothing.
+    /// Adds the chunks of a view's lowest index whose meaning is closest, the closest first. They change the order of
+    /// files that were found by words, and add a few files. A query for a definition ignores them.
     #[must_use]
     pub fn with_nearest(mut self, nearest: Vec<Near>) -> Self {
         self.nearest = nearest;
         self
     }
 
-    /// Whether nothing is looked for.
+    /// Whether the query searches for nothing.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The names of code in it, as they are written.
+    /// The names of code in it, as they were written.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// Whether some of it is in a script without blanks between words: Chinese, Japanese, Korean.
+    /// Whether part of it is in a script without blanks between words: Chinese, Japanese, Korean.
     pub fn is_foreign(&self) -> bool {
         self.foreign_terms().next().is_some()
     }
@@ -112,12 +113,12 @@ impl Query {
         self.terms().filter(|term| term.contains(is_cjk))
     }
 
-    /// The words as they are to be looked up by other means.
+    /// The words, for looking them up by other means.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().map(|(term, _)| term.as_str())
     }
 
-    /// Takes out `in PATH` and `*.rs files`.
+    /// Removes `in PATH` and `*.rs files`.
     fn without_place(&mut self, text: &str, is_there: impl Fn(&WorkspacePath) -> bool) -> String {
         let words: Vec<&str> = text.split_whitespace().collect();
         let mut rest = Vec::with_capacity(words.len());
@@ -161,7 +162,7 @@ impl Query {
         let scope_end = scope_end(text);
         let mut names: Vec<&str> = Vec::new();
         let mut only_names = true;
-        // Words that could be a name by what is around them.
+        // Words that could be a name according to the words around them.
         let (mut plain, mut asks_for_definition): (Vec<&str>, bool) = (Vec::new(), false);
         let quoted = text.split('`').zip([false, true].into_iter().cycle());
         let mut at = 0;
@@ -169,7 +170,7 @@ impl Query {
             let part_at = at;
             at += part.len() + 1;
             identifiers(part, |run| {
-                // Where the run is, to tell what stands before the first colon.
+                // The offset of the run, to know whether it stands before the first colon.
                 let place = part_at + (run.as_ptr() as usize - part.as_ptr() as usize);
                 let scope = if place < scope_end { 1.5 } else { 1.0 };
                 let lower = run.to_lowercase();
@@ -212,7 +213,7 @@ impl Query {
         if names.is_empty()
             && let [word] = words[..]
         {
-            // One word alone is a name, whatever it looks like.
+            // A single word is a name, whatever it looks like.
             names.push(word.trim_matches(|sign: char| !sign.is_alphanumeric() && sign != '_'));
             only_names = true;
         }
@@ -224,7 +225,7 @@ impl Query {
     }
 }
 
-/// As much of a long text as is read; no word is cut.
+/// The beginning of a long text, without cutting a word.
 fn beginning(text: &str) -> &str {
     if text.len() <= LONGEST {
         return text;
@@ -233,12 +234,12 @@ fn beginning(text: &str) -> &str {
     &text[..text[..end].rfind(char::is_whitespace).unwrap_or(end)]
 }
 
-/// Terms in the order in which they came, each once.
+/// Terms in the order in which they came, without repetitions.
 #[derive(Default)]
 struct Terms {
     list: Vec<(String, f32)>,
     places: HashMap<String, usize>,
-    /// Words that do not count unless there are no others.
+    /// Stop words, which only count if there are no other words.
     stopped: Vec<String>,
 }
 
@@ -263,7 +264,7 @@ impl Terms {
     }
 }
 
-/// Up to where the first word reaches that a colon follows: `grep: …`, `fix(parser): …`.
+/// The end of the first word if a colon follows it: `grep: …`, `fix(parser): …`.
 fn scope_end(text: &str) -> usize {
     match text.find(": ") {
         Some(colon) if !text[..colon].trim().contains(char::is_whitespace) => colon,
@@ -271,7 +272,7 @@ fn scope_end(text: &str) -> usize {
     }
 }
 
-/// Whether an identifier is written as only code is: `snake_case`, `camelCase`, `CamelCase`, `v2x`.
+/// Whether an identifier is spelled as only code is: `snake_case`, `camelCase`, `CamelCase`, `v2x`.
 fn looks_like_code(run: &str) -> bool {
     let mut signs = run.chars();
     let first_is_upper = signs.next().is_some_and(char::is_uppercase);
@@ -279,7 +280,7 @@ fn looks_like_code(run: &str) -> bool {
     let has_lower = run.chars().any(char::is_lowercase);
     let inner_capital = rest.contains(char::is_uppercase) && has_lower;
     let inner_underscore = run.trim_matches('_').contains('_');
-    // `API`, `TODO` are words; `MAX_SIZE` has an underscore.
+    // `API` and `TODO` may be words; `MAX_SIZE` contains an underscore.
     inner_underscore || inner_capital && (!first_is_upper || rest.contains(char::is_lowercase))
 }
 
@@ -291,7 +292,7 @@ fn place(word: &str) -> Option<WorkspacePath> {
     WorkspacePath::parse(word).ok().filter(|path| !path.is_root())
 }
 
-/// The ending in `*.rs` or `.rs`.
+/// The extension in `*.rs` or `.rs`.
 fn ending(word: &str) -> Option<String> {
     let ending = word.strip_prefix("*.").or_else(|| word.strip_prefix('.'))?;
     let plain =

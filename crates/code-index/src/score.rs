@@ -1,51 +1,55 @@
-//! How well a document fits a query: BM25 over weighted fields.
+//! How well a document matches a query: BM25 over weighted fields.
 //!
-//! `x = Σ weight · tf / (1 − b + b · length / mean length)` over the fields of a document, and its score is the sum over the
-//! query's terms of `weight · idf · x / (k + x)`. Chunks and files are scored apart; a file's score is that of its best chunk, plus
-//! a share of its own, plus a share of what each term adds to the chunk that it fits best, and a little more the more chunks it has.
+//! `x = Σ weight · tf / (1 − b + b · length / mean length)` over the fields of a document, and its score is the sum
+//! over the query's terms of `weight · idf · x / (k + x)`. Chunks and files are scored separately. A file's score is
+//! that of its best chunk, plus a share of its own, plus a share of what each term adds to the chunk that it matches
+//! best, and a little more the more chunks it has.
 
 use crate::View;
 
-/// What a field counts, and how much its length does.
+/// The weight of a field, and the effect of its length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FieldWeight {
     /// How much one occurrence counts.
     pub weight: f32,
-    /// From 0, where a field's length does not count, to 1.
+    /// From 0, with which the length does not matter, to 1.
     pub b: f32,
 }
 
-/// The numbers of the scorer. The default is what the evaluation found to be best on the queries it is tuned with.
+/// The parameters of the scorer. The defaults were the best in the evaluation, for the queries with which they are
+/// tuned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// Body and header of a chunk.
     pub chunk: [FieldWeight; 2],
     /// Folder, name, definitions and history of a file.
     pub file: [FieldWeight; 4],
-    /// Where more of the same term stops to count, in chunks.
+    /// For chunks, the number of occurrences at which further ones hardly add anything.
     pub chunk_k: f32,
-    /// The same in files.
+    /// The same for files.
     pub file_k: f32,
     /// How much of the file's own score is added to that of its best chunk.
     pub file_share: f32,
-    /// How much a file gets for terms that stand in different chunks of it: this share of the sum, over the terms, of what each adds to the
-    /// chunk that it fits best.
+    /// A file's score for terms in different chunks: this share of the sum, over the terms, of what each adds to the
+    /// chunk that it matches best.
     pub spread: f32,
-    /// How much more a long file is likely to be meant than a short one: its score times one plus this share of the logarithm of its chunks.
+    /// A long file is more likely to be meant than a short one: its score is multiplied by one plus this share of the
+    /// logarithm of its number of chunks.
     pub size: f32,
     /// What a file that was changed a moment ago gets, as a share of the best score.
     pub recent: f32,
-    /// How much the order by vectors counts beside that by words, where a query has both.
+    /// The weight of the order by vectors against the order by words, if a query has both.
     pub vectors: f32,
 }
 
 impl Weights {
-    /// The numbers for what a view knows: those of the default, or those without past commits.
+    /// The parameters for a view: the defaults, or those for an index without past commits.
     pub fn for_view(view: &View<'_>) -> Self {
         if view.totals.file_lengths[3] == 0 { Self::without_history() } else { Self::default() }
     }
 
-    /// For an index that knows no past commit: what stands in a file has to tell all. Tuned in the same way, without that field.
+    /// For an index without past commits, in which a file's content has to say everything. Tuned in the same way,
+    /// without that field.
     fn without_history() -> Self {
         let of = |weight, b| FieldWeight { weight, b };
         Self {
@@ -78,10 +82,10 @@ impl Default for Weights {
 
 /// The names of a chunk's fields, in the order of [`Weights::chunk`].
 pub(crate) const CHUNK_FIELDS: [&str; 2] = ["body", "header"];
-/// The same of a file's.
+/// The names of a file's fields, in the order of [`Weights::file`].
 pub(crate) const FILE_FIELDS: [&str; 4] = ["folder", "name", "definitions", "history"];
 
-/// How much a term tells that is in `found` of `all` documents.
+/// How specific a term is that occurs in `found` of `all` documents.
 pub(crate) fn idf(found: u64, all: u64) -> f32 {
     let (found, all) = (approximate(found), approximate(all));
     ((all - found + 0.5) / (found + 0.5) + 1.0).ln()

@@ -1,4 +1,4 @@
-//! From a query to the places that fit it best.
+//! Finds the places that match a query best.
 
 mod deliver;
 mod foreign;
@@ -11,12 +11,12 @@ pub use self::foreign::needs_translation;
 use self::rank::Ranking;
 use crate::{IndexError, Query, View, Weights, whole};
 
-/// How much an answer may hold.
+/// How much an answer may contain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
-    /// Hits.
+    /// The most hits.
     pub hits: usize,
-    /// What scores less than this share of the best is left out.
+    /// Hits with less than this share of the best score are left out.
     pub least: f32,
 }
 
@@ -27,40 +27,41 @@ impl Default for Budget {
     }
 }
 
-/// Why a place was found.
+/// Why a place was found: one term.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Why {
-    /// The term, as it is in the index: in lower case, without its ending.
+    /// The term as it is in the index: in lower case, and stemmed.
     pub term: String,
     /// The field in which it counts most.
     pub field: &'static str,
-    /// What it adds to the score of the place, or of the file's names and past, by itself.
+    /// What it alone adds to the score of the chunk, or of the file.
     pub part: f32,
 }
 
-/// A place that fits a query.
+/// A place that matches a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
     /// The file.
     pub path: WorkspacePath,
-    /// The first line, from 1, and the last one; 0 and 0 where only the path is known.
+    /// The first and the last line, from 1; 0 and 0 if only the path is known.
     pub lines: (u32, u32),
-    /// How well it fits; comparable within one answer.
+    /// How well it matches; comparable within one answer.
     pub score: f32,
-    /// The definition that begins there, or that is around it.
+    /// The definition that begins there, or that encloses it.
     pub symbol: Option<String>,
-    /// The terms, what counts most first.
+    /// The terms, the most important first.
     pub why: Vec<Why>,
-    /// What the file held when it was indexed: a text of another digest is not what was found.
+    /// The digest of the file when it was indexed: if its content has another digest now, the lines may not be right
+    /// any more.
     pub digest: ContentHash,
 }
 
-/// Files that were changed a moment ago, and how much each counts, from 0 to 1.
+/// Files that were changed a moment ago, with a weight from 0 to 1.
 pub type Recent<'a> = &'a [(WorkspacePath, f32)];
 
-/// The places that fit best, the best first. Each file comes with its best place before any comes with a second.
+/// The places that match best, the best first. The best place of each file comes before the second place of any.
 ///
-/// The order is the same for equal scores: by path, then by line.
+/// Places with equal scores are sorted by path, then by line.
 pub fn search(
     view: &View<'_>,
     query: &Query,
@@ -73,8 +74,8 @@ pub fn search(
     deliver::deliver(&ranking, &files, query, budget)
 }
 
-/// Whether the query names something that is defined in the view: then it says exactly what it means, and no vectors and no second judge are
-/// asked.
+/// Whether the query names something that is defined in the view. Then it says exactly what it means, and neither
+/// vectors nor a reranker are used.
 pub fn names_definition(view: &View<'_>, query: &Query) -> Result<bool, IndexError> {
     for name in query.names() {
         for layer in &view.layers {
@@ -88,7 +89,7 @@ pub fn names_definition(view: &View<'_>, query: &Query) -> Result<bool, IndexErr
     Ok(false)
 }
 
-/// The files that fit best with their scores, the best first.
+/// The files that match best with their scores, the best first.
 pub fn search_files(
     view: &View<'_>,
     query: &Query,

@@ -1,4 +1,4 @@
-//! Vectors of texts without a model: a table says a vector of each token, and a text's is their mean.
+//! Vectors of texts without a model: a table has a vector for each token, and the vector of a text is their mean.
 
 use std::collections::HashMap;
 
@@ -9,16 +9,16 @@ use crate::ports::{Embedder, ModelFailure, Reach};
 use crate::token::tokens;
 use crate::vector::MOST_DIMENSIONS;
 
-/// What a table begins with, before the number of numbers of each vector.
+/// The first line of a table, before the number of dimensions.
 const HEAD: &str = "headstart-vectors 1";
-/// As many tokens a table may have.
+/// The most tokens in a table.
 const MOST_TOKENS: usize = 500_000;
 
 /// A table of vectors of tokens.
 ///
-/// It is a text: `headstart-vectors 1 DIMENSIONS`, and then a line for each token, with the token and as many whole numbers from -127 to
-/// 127, separated by blanks. Tokens are those that [`tokens`](crate::tokens) makes of a text. The longer a token's vector, the more it counts
-/// in the mean.
+/// As a text: `headstart-vectors 1 DIMENSIONS`, and then a line for each token, with the token and that many whole
+/// numbers from -127 to 127, separated by blanks. Tokens are those that [`tokens`](crate::tokens) makes of a text.
+/// The longer a token's vector, the more it counts in the mean.
 #[derive(Clone)]
 pub struct StaticVectors {
     id: String,
@@ -31,7 +31,7 @@ pub struct StaticVectors {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct TableError {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
     /// What is wrong there, and what is expected.
     pub problem: String,
@@ -83,7 +83,7 @@ impl StaticVectors {
         Ok(Self { id: format!("static:{}", ContentHash::of(text.as_bytes())), dimensions, places, numbers })
     }
 
-    /// The mean of the vectors of a text's tokens; all 0 where none of them is in the table.
+    /// The mean of the vectors of a text's tokens; all 0 if none of them is in the table.
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0_f32; self.dimensions];
         let mut count = 0.0_f32;

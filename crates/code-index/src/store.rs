@@ -1,8 +1,8 @@
 //! The index on disk: one `SQLite` database for each workspace.
 //!
-//! `SQLite`'s FTS5 keeps which chunk and which file holds which token; what is scored is read from it token by token, never by a text in
-//! FTS5's own query language, so no word of a user can be read as an operator. Contents are kept by their digest: one that was seen
-//! before, at another path or before a change of branch, is not read again.
+//! `SQLite`'s FTS5 stores which chunk and which file contains which token. Scores are computed from what is read
+//! token by token, never through FTS5's own query language, so no word of a user can act as an operator. Contents are
+//! stored by their digest, so that a known content is not read again at another path or after a change of branch.
 
 mod encode;
 mod open;
@@ -25,9 +25,9 @@ pub use self::write::{Applied, Entry};
 /// How large an index on disk may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreLimits {
-    /// The database, in bytes. What does not fit is an error of the write that would have been too much.
+    /// The size of the database in bytes. A write that would exceed it fails.
     pub bytes: u64,
-    /// Contents that no file holds any more and that wait for the branch on which one does.
+    /// Contents that no file has any more, and that are kept for a branch on which one does.
     pub unused_contents: u64,
 }
 
@@ -42,13 +42,13 @@ impl Default for StoreLimits {
 ///
 /// # Guarantees
 ///
-/// * A batch of changes is there whole or not at all, also after the process was killed.
-/// * A snapshot shows one moment, whatever other threads and processes write meanwhile. Readers wait for nobody.
-/// * A write waits 3 seconds for another process's, then it is an error.
+/// * A batch of changes is there completely or not at all, even after the process was killed.
+/// * A snapshot shows one moment, whatever other threads and processes write meanwhile. Readers never wait.
+/// * A write waits up to 3 seconds for another process's; then it fails.
 ///
 /// # Not guaranteed
 ///
-/// After a loss of power the last batches may be gone; the next comparison with the files finds that.
+/// After a loss of power the last batches may be missing; the next comparison with the files notices that.
 pub struct Store {
     path: PathBuf,
     limits: StoreLimits,
@@ -56,7 +56,7 @@ pub struct Store {
     writer: Mutex<Connection>,
 }
 
-/// A connection and what was read of the database's present state.
+/// A connection, and what was read of the current state of the database.
 struct Reader {
     connection: Connection,
     generation: i64,
@@ -67,7 +67,7 @@ struct Reader {
 pub struct Opened {
     /// The index.
     pub store: Store,
-    /// Why it begins empty though there was one: for whoever uses it.
+    /// Why it begins empty although there was an index, in words for the user.
     pub told: Option<String>,
 }
 
@@ -78,29 +78,29 @@ pub struct StoreStatus {
     pub files: u64,
     /// Chunks, counted for each file.
     pub chunks: u64,
-    /// Contents that no file holds at the moment.
+    /// Contents that no file has at the moment.
     pub unused_contents: u64,
     /// The database with its log, in bytes.
     pub bytes: u64,
 }
 
-/// What the index knows of a file that is to be compared with the one on disk.
+/// What the index knows of a file, to be compared with the file on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// What its host wrote down of it.
+    /// What the host noted about it.
     pub text: String,
-    /// The content.
+    /// The digest of the content.
     pub digest: ContentHash,
 }
 
 impl Store {
-    /// Opens the database at `path`, whose folder is made, or begins an empty one. One that is damaged or was made by another
-    /// version is moved aside.
+    /// Opens the database at `path`, or makes an empty one and its folder. A database that is damaged or was made by
+    /// another version is moved aside.
     pub fn open(path: &Path, limits: StoreLimits) -> Result<Opened, IndexError> {
         open::open(path, limits)
     }
 
-    /// Where the database is.
+    /// The path of the database.
     pub fn path(&self) -> &Path {
         &self.path
     }

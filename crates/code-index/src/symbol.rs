@@ -10,16 +10,17 @@ pub enum SymbolKind {
     Type,
     /// A module or namespace.
     Module,
-    /// A constant or variable that more than one function sees.
+    /// A constant, or a variable that more than one function can see.
     Constant,
     /// A macro.
     Macro,
-    /// What is written for a type elsewhere (`impl Type`): it names what is in it, and defines nothing itself.
+    /// A block for a type that is defined elsewhere (`impl Type`). It names what is in it, and defines nothing
+    /// itself.
     Scope,
 }
 
 impl SymbolKind {
-    /// A word for people.
+    /// The kind in words for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Function => "function",
@@ -31,7 +32,7 @@ impl SymbolKind {
         }
     }
 
-    /// What stands for it in the index on disk.
+    /// The number of the kind in the index on disk.
     #[cfg(feature = "sqlite")]
     pub(crate) const fn number(self) -> u32 {
         match self {
@@ -44,7 +45,7 @@ impl SymbolKind {
         }
     }
 
-    /// The kind of that number; of another number a scope, which defines nothing.
+    /// The kind with this number; for an unknown number a scope, which defines nothing.
     #[cfg(feature = "sqlite")]
     pub(crate) fn from_number(number: u32) -> Self {
         let kinds = [Self::Function, Self::Type, Self::Module, Self::Constant, Self::Macro];
@@ -55,7 +56,7 @@ impl SymbolKind {
 /// A definition in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
-    /// As it is written.
+    /// The name as it is written.
     pub name: String,
     /// What it defines.
     pub kind: SymbolKind,
@@ -66,13 +67,13 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// Whether it is a place where its name is defined.
+    /// Whether its name is defined there.
     pub fn defines(&self) -> bool {
         self.kind != SymbolKind::Scope
     }
 }
 
-/// A name that is longer is no name.
+/// A longer name is not a name.
 const LONGEST_NAME: usize = 200;
 
 pub(crate) fn is_name(name: &str) -> bool {
@@ -149,7 +150,7 @@ const MODIFIERS: [&str; 32] = [
     "indirect",
 ];
 
-/// Definitions by the look of their lines, for what no grammar reads: a keyword, a name.
+/// Definitions in a text without a grammar, judging by its lines: a keyword followed by a name.
 pub(crate) fn by_lines(text: &str) -> Vec<Symbol> {
     let mut found: Vec<Symbol> = Vec::new();
     let mut end = 0;

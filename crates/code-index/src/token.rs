@@ -1,25 +1,26 @@
-//! Text as tokens: the same function for what is indexed and for what is asked.
+//! Splits text into tokens. The same function is used for what is indexed and for queries.
 
 mod stem;
 
 use self::stem::stem;
 
-/// A longer token is noise: encoded data, hashes.
+/// A longer token is noise, such as encoded data or hashes.
 const LONGEST: usize = 100;
-/// An identifier of more parts gives its first ones only.
+/// The most parts of an identifier that become tokens.
 const MOST_PARTS: usize = 24;
 
 /// Gives every token of a text, in order, to `each`.
 ///
-/// An identifier gives its parts (`parseHTTPRequest2`, `parse_http_request`: parse, http, request), each in lower case and
-/// stemmed, and, if it has several, itself without `_`. A run of Chinese, Japanese or Korean signs, which has no blanks between
-/// words, gives each two neighbours. Tokens of one Latin letter or digit are left out.
+/// An identifier gives its parts (`parseHTTPRequest2`, `parse_http_request`: parse, http, request), each in lower
+/// case and stemmed, and, if it has several, also itself without `_`. A run of Chinese, Japanese or Korean
+/// characters, which has no blanks between words, gives each pair of neighbours. Tokens of one Latin letter or digit
+/// are left out.
 pub fn tokens(text: &str, mut each: impl FnMut(&str)) {
     let mut splitter = Splitter::default();
     identifiers(text, |run| splitter.split(run, &mut each));
 }
 
-/// The identifier as one token, as [`tokens`] gives it after the parts.
+/// The identifier as one token, as [`tokens`] gives it behind the parts.
 pub fn whole(identifier: &str) -> String {
     let mut last = String::new();
     tokens(identifier, |token| {
@@ -58,12 +59,12 @@ pub(crate) fn identifiers<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     }
 }
 
-/// A combining mark, which belongs to the letter before it.
+/// Whether it is a combining mark, which belongs to the letter before it.
 fn is_mark(sign: char) -> bool {
     matches!(sign, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{20d0}'..='\u{20ff}')
 }
 
-/// A sign of a script that writes no blanks between words.
+/// Whether it belongs to a script that has no blanks between words.
 pub(crate) fn is_cjk(sign: char) -> bool {
     matches!(sign,
         '\u{2e80}'..='\u{2fdf}'
@@ -79,7 +80,7 @@ pub(crate) fn is_cjk(sign: char) -> bool {
         | '\u{20000}'..='\u{3ffff}')
 }
 
-/// The buffers of one walk over a text.
+/// The buffers for splitting a text.
 #[derive(Default)]
 struct Splitter {
     part: String,
@@ -116,7 +117,7 @@ impl Splitter {
     }
 
     fn split_word(&mut self, word: &str, each: &mut impl FnMut(&str)) {
-        // Encoded data; a word of any script is far shorter.
+        // This is encoded data, because a word of any script is far shorter.
         if 4 * LONGEST < word.len() {
             return;
         }
@@ -148,7 +149,7 @@ impl Splitter {
         }
     }
 
-    /// Gives one part; `false` where it is none.
+    /// Emits one part; `false` if it is not a token.
     fn part(&mut self, text: &str, parts: usize, each: &mut impl FnMut(&str)) -> bool {
         let text = text.trim_matches('_');
         if text.is_empty() {

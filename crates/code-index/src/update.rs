@@ -1,4 +1,4 @@
-//! Brings an index on disk to what the files are.
+//! Brings an index on disk up to date with the files.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -10,54 +10,55 @@ use crate::fields::LARGEST_FILE;
 use crate::walk::{ProjectRules, is_rule_file, walk};
 use crate::{Applied, ContentFields, Entry, IndexError, Snapshot as _, Store};
 
-/// So many files are written at once.
+/// The number of files that are written at once.
 const BATCH: usize = 200;
 
-/// How much of a project an index holds as it is.
+/// How much of a project is indexed in its current state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Files whose entry is that of the file as it was found.
+    /// Files whose entry is up to date.
     pub current: u64,
     /// All files that are indexed.
     pub all: u64,
 }
 
 impl Progress {
-    /// In hundredths, rounded down: 100 only where nothing is left.
+    /// The percentage, rounded down: 100 only if nothing is left.
     pub fn percent(self) -> u64 {
         (100 * self.current).checked_div(self.all).unwrap_or(100)
     }
 }
 
-/// What an update is at.
+/// What an update is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// It looks for the files, and found so many.
+    /// Looking for the files; so many were found.
     Walk(u64),
-    /// It reads those that changed.
+    /// Reading those that changed.
     Read(Progress),
 }
 
-/// What an update came to.
+/// The result of an update.
 #[derive(Debug, Clone, Default)]
 pub struct Updated {
     /// How much the index holds now.
     pub progress: Progress,
-    /// Whether all folders were looked into.
+    /// Whether all folders were searched.
     pub is_whole: bool,
     /// What was written.
     pub applied: Applied,
-    /// The folders in which the files are.
+    /// The folders that contain the files.
     pub folders: Vec<WorkspacePath>,
-    /// What is not indexed, for the user.
+    /// What is not indexed, in words for the user.
     pub told: Vec<String>,
 }
 
-/// Compares the index with the files of a tree, and writes what is new, changed or gone.
+/// Compares the index with the files of a tree, and writes what is new, changed or removed.
 ///
-/// A file is read where what the tree shows of it (inode, length, times) is not what it showed when it was indexed, or may
-/// hide an edit. `keep_going` is asked again and again: a break ends the update after what was read so far, and the next one goes
-/// on from there. So nobody has to wait for a whole project. A break while the files are looked for leaves what was not found as it is.
+/// A file is read if its metadata (inode, length, times) is not what it was when the file was indexed, or may hide an
+/// edit. `keep_going` is asked again and again: a break ends the update after what was read so far, and the next
+/// update goes on from there, so nobody has to wait for a whole project. If the break comes while files are looked
+/// for, the entries of those that were not found yet stay as they are.
 pub async fn update(
     store: &Store,
     tree: &dyn Tree,
@@ -97,7 +98,7 @@ pub async fn update(
             break;
         }
         let Some((content, stamp)) = read(tree, path, known.get(path).map(|known| known.digest)).await else {
-            // It has gone meanwhile, or nobody may read it: there is nothing to wait for.
+            // It was removed meanwhile or may not be read, so it does not count.
             updated.progress.all -= 1;
             continue;
         };
@@ -114,8 +115,8 @@ pub async fn update(
     Ok(updated)
 }
 
-/// Writes what became of these paths, without a look at any other. Says whether [`update`] has to look at all of them: a folder
-/// is among the paths, or a file that says what is indexed.
+/// Updates the entries of these paths, without looking at any other. Returns whether [`update`] has to look at all
+/// files, because a folder is among the paths, or a file that says what is indexed.
 pub async fn update_paths(
     store: &Store,
     tree: &dyn Tree,
@@ -162,7 +163,7 @@ impl Updated {
     }
 }
 
-/// A file's content, `None` where it is the one that is known, and what the tree showed of the file before it was read.
+/// Reads a file's content, `None` if it is unchanged, and the fingerprint from before that.
 async fn read(
     tree: &dyn Tree,
     path: &WorkspacePath,
@@ -182,7 +183,7 @@ async fn read(
     Some((Some(ContentFields::of(path, &bytes)), stamp))
 }
 
-/// A fingerprint as a text; empty for one after which an edit might not show.
+/// A fingerprint as a text; empty if a later edit might not change it.
 fn stamp(seen: &Fingerprint) -> String {
     if seen.young {
         return String::new();

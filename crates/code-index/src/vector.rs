@@ -1,17 +1,17 @@
-//! Vectors of texts, and which are close to one.
+//! Vectors of texts, and their similarity.
 
 use crate::ports::ModelFailure;
 
-/// A longer vector is no model's that anybody uses for texts.
+/// The most numbers in a vector. No model for texts has more.
 pub(crate) const MOST_DIMENSIONS: usize = 4_096;
 
-/// The direction of a text's vector, a byte for each number.
+/// The direction of a text's vector, with one byte for each number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vector(Box<[i8]>);
 
 impl Vector {
-    /// Of a model's numbers; `None` where all are 0, as of a text of which the model knows nothing. An error says what is wrong with them:
-    /// there are none or too many, or one is not finite.
+    /// The vector with a model's numbers; `None` if all are 0, because the model knows nothing about the text. The
+    /// error says what is wrong with the numbers: there are none or too many, or one is not finite.
     pub fn of(numbers: &[f32]) -> Result<Option<Self>, ModelFailure> {
         let unusable = |message: String| Err(ModelFailure::Unusable { message });
         if numbers.is_empty() || MOST_DIMENSIONS < numbers.len() {
@@ -30,12 +30,12 @@ impl Vector {
         Ok(Some(Self(numbers.iter().map(byte).collect())))
     }
 
-    /// How many numbers it has.
+    /// The number of its numbers.
     pub fn dimensions(&self) -> usize {
         self.0.len()
     }
 
-    /// The cosine of the angle to another one, 1 for the same direction; 0 for one of other dimensions.
+    /// The cosine of the angle to another vector: 1 for the same direction, 0 if the dimensions differ.
     pub fn similarity(&self, other: &Self) -> f32 {
         if self.dimensions() == other.dimensions() { cosine(&self.0, &other.0) } else { 0.0 }
     }
@@ -45,7 +45,7 @@ impl Vector {
         self.0.iter().map(|number| number.cast_unsigned())
     }
 
-    /// The similarity to a vector that [`bytes`](Self::bytes) wrote. One that is all 0 is like none.
+    /// The similarity to a vector that [`bytes`](Self::bytes) wrote. A vector of zeros is similar to none.
     #[cfg(feature = "sqlite")]
     pub(crate) fn similarity_to_bytes(&self, other: &[u8]) -> f32 {
         let (mut product, mut length) = (0_i32, 0_i32);
@@ -79,7 +79,7 @@ fn of_products(product: i32, one: i32, other: i32) -> f32 {
     if one == 0 || other == 0 { 0.0 } else { product as f32 / ((one as f32).sqrt() * (other as f32).sqrt()) }
 }
 
-/// A text as a vector, with the model that made it.
+/// The vector of a text, with the model that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meaning {
     /// [`Embedder::id`](crate::Embedder::id).
@@ -88,7 +88,7 @@ pub struct Meaning {
     pub vector: Vector,
 }
 
-/// A chunk whose vector is close to one.
+/// A chunk whose vector is close to another one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Near {
     /// The chunk's number in the catalogue.
@@ -97,10 +97,10 @@ pub struct Near {
     pub similarity: f32,
 }
 
-/// As many chunks are asked for with [`Snapshot::nearest`](crate::Snapshot::nearest) for one search.
+/// How many chunks a search asks for with [`Snapshot::nearest`](crate::Snapshot::nearest).
 pub const NEAREST: usize = 200;
 
-/// The `most` that are closest, the closest first; equal ones in the order of their numbers.
+/// The `most` closest, the closest first; equally close ones by their numbers.
 pub fn nearest(all: impl IntoIterator<Item = Near>, most: usize) -> Vec<Near> {
     let order = |one: &Near, other: &Near| {
         other.similarity.total_cmp(&one.similarity).then(one.chunk.cmp(&other.chunk))
@@ -130,7 +130,7 @@ mod tests {
         assert!((one.similarity(&of(&[-3.0, 4.0, 0.0])) + 1.0).abs() < 1e-4);
         assert!(one.similarity(&of(&[4.0, 3.0, 0.0])).abs() < 0.02);
         assert!(one.similarity(&of(&[3.0, -4.0])).abs() < f32::EPSILON);
-        // Also where the numbers are as small or large as they can be.
+        // This also works for the smallest and the largest numbers.
         assert_eq!(of(&[f32::MAX, f32::MIN_POSITIVE]), of(&[1.0, 0.0]));
     }
 

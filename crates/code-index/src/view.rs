@@ -1,4 +1,4 @@
-//! One search over several indexes: the project, and what is staged over it.
+//! Searches several indexes as one: the project's, and those of what is staged over it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,21 +7,21 @@ use headstart_overlay_fs::WorkspacePath;
 use crate::catalogue::Totals;
 use crate::{Catalogue, MemoryIndex, Snapshot};
 
-/// What one step of staged work adds to an index: the files that it wrote, and the paths that it took away or replaced.
+/// What one step of staged work changes: the files that it wrote, and the paths that it removed or replaced.
 ///
-/// It holds only what was staged, so it is made in the time that these files take, and is dropped for nothing.
+/// It only contains what was staged, so making it takes only the time for these files, and dropping it costs nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Staged {
     /// What was written.
     pub index: MemoryIndex,
-    /// The paths at and below which nothing of what lies below counts. Those of `index` need not be among them.
+    /// Paths at and below which nothing of the layers below counts. The paths of `index` need not be listed.
     pub hidden: Vec<WorkspacePath>,
 }
 
-/// An index and what is staged over it, as if all had been indexed together.
+/// An index and what is staged over it, as if everything had been indexed together.
 ///
-/// Statistics are those of the merged view: what is hidden is not counted, what is staged is. So the scores are, up to rounding,
-/// those of an index that is made anew, and none has to be adapted to another.
+/// Statistics are those of the merged view: hidden files do not count, staged ones do. So the scores are, up to
+/// rounding, those of an index that is made anew, and scores of different layers can be compared.
 pub struct View<'a> {
     pub(crate) layers: Vec<Layer<'a>>,
     pub(crate) totals: Totals,
@@ -29,14 +29,14 @@ pub struct View<'a> {
 
 pub(crate) struct Layer<'a> {
     pub(crate) snapshot: &'a dyn Snapshot,
-    /// Files of this layer that a layer above hides.
+    /// The files of this layer that a layer above hides.
     pub(crate) hidden: HashSet<u32>,
-    /// Of contents that hidden files hold: how many files are left.
+    /// For contents of hidden files, how many files that are not hidden have them.
     pub(crate) left: HashMap<u32, u32>,
 }
 
 impl<'a> View<'a> {
-    /// `steps` are what is staged, the lowest first: each lies over those before it.
+    /// A view of `base` with `steps`, the lowest first: each lies over those before it.
     pub fn new(base: &'a dyn Snapshot, steps: impl IntoIterator<Item = &'a Staged>) -> Self {
         let steps: Vec<&Staged> = steps.into_iter().collect();
         let snapshots = std::iter::once(base).chain(steps.iter().map(|step| &step.index as &dyn Snapshot));
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
         Self { layers, totals }
     }
 
-    /// How many files the view has.
+    /// The number of files in the view.
     pub fn files(&self) -> u64 {
         self.totals.files
     }
@@ -104,7 +104,7 @@ impl<'a> Layer<'a> {
         !self.hidden.contains(&file)
     }
 
-    /// How many files of the view hold a content.
+    /// The number of files in the view with a content.
     pub(crate) fn holders(&self, content: u32) -> u32 {
         match self.left.get(&content) {
             Some(left) if !self.hidden.is_empty() => *left,

@@ -1,4 +1,4 @@
-//! The files of a project that are indexed.
+//! Finds the files of a project that are indexed.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -7,14 +7,15 @@ use headstart_overlay_fs::{EntryKind, Fingerprint, IgnoreRules, Tree, TreeError,
 
 use crate::fields::LARGEST_FILE;
 
-/// As many files are indexed; what is more is told.
+/// The most files that are indexed. The user is told if there are more.
 const MOST_FILES: usize = 200_000;
 
-/// What a project's own file of rules is called.
+/// The file with a project's own rules.
 pub const IGNORE_FILE: &str = ".headstart/ignore";
 
-/// Patterns of files that tell nothing of a project, whatever its `.gitignore` says: what programs wrote, and what is no text.
-/// The project's own rules, in [`IGNORE_FILE`], come after them and may bring something back with `!`.
+/// Patterns of files that say nothing about a project, whatever its `.gitignore` says: generated files, and files
+/// that are not text. The project's own rules, in [`IGNORE_FILE`], come after these and can include files again with
+/// `!`.
 pub const DEFAULT_IGNORED: &str = "\
 node_modules/\nbower_components/\njspm_packages/\n.pnpm-store/\n.yarn/\nvendor/bundle/\n.bundle/\n\
 __pycache__/\n.venv/\nvenv/\n.tox/\n.nox/\n.mypy_cache/\n.pytest_cache/\n.ruff_cache/\n*.egg-info/\nsite-packages/\n\
@@ -31,24 +32,25 @@ Pipfile.lock\nGemfile.lock\ncomposer.lock\ngo.sum\nflake.lock\nmix.lock\npubspec
 *.ttf\n*.otf\n*.woff\n*.woff2\n*.eot\n*.db\n*.sqlite\n*.sqlite3\n*.parquet\n*.onnx\n*.safetensors\n*.bin\n*.dat\n\
 .DS_Store\nThumbs.db\n";
 
-/// The files of a project, in the order of their paths.
+/// The files of a project, sorted by path.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
-    /// Path and fingerprint of each.
+    /// The path and fingerprint of each.
     pub files: Vec<(WorkspacePath, Fingerprint)>,
-    /// The folders in which they were looked for: those that somebody watches who wants to hear of new ones.
+    /// The folders that were searched, for a caller that watches them for new files.
     pub folders: Vec<WorkspacePath>,
-    /// Why some are not among them, for the user.
+    /// Why some files are missing, in words for the user.
     pub told: Vec<String>,
-    /// Whether the walk came to its end.
+    /// Whether the walk was completed.
     pub is_whole: bool,
 }
 
-/// After so many files of one folder a walk asks again whether it goes on.
+/// After this many files of one folder the walk asks again whether to go on.
 const ASKED_AFTER: usize = 256;
 
-/// The files below the root of a tree that are indexed: those that neither a `.gitignore`, nor [`DEFAULT_IGNORED`], nor the
-/// project's [`IGNORE_FILE`] leaves out, and that `closes` does not. Links are not followed; what is closed is not looked at.
+/// The files below the root of a tree that are indexed: those that neither a `.gitignore`, nor [`DEFAULT_IGNORED`],
+/// nor the project's [`IGNORE_FILE`] ignores, and that `closes` does not close. Links are not followed; closed paths
+/// are not looked at.
 pub async fn project_files(
     tree: &dyn Tree,
     closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
@@ -56,8 +58,8 @@ pub async fn project_files(
     walk(tree, closes, &mut |_| ControlFlow::Continue(())).await
 }
 
-/// The same as long as `keep_going` says so, which is asked with the number of files that were found: the walk of a large project, or one
-/// over a network, takes seconds.
+/// As [`project_files`], as long as `keep_going` permits. It is asked with the number of files found so far, because
+/// walking a large project, or one over a network, takes seconds.
 pub(crate) async fn walk(
     tree: &dyn Tree,
     closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
@@ -116,17 +118,18 @@ pub fn is_rule_file(path: &WorkspacePath) -> bool {
     path.file_name() == Some(GITIGNORE) || path.as_bytes() == IGNORE_FILE.as_bytes()
 }
 
-/// Which paths of a tree are indexed, asked path by path: as [`project_files`], without a walk over all of them.
+/// Answers for single paths of a tree whether they are indexed: by the rules of [`project_files`], without walking
+/// the tree.
 pub(crate) struct ProjectRules<'a> {
     tree: &'a dyn Tree,
     closes: &'a (dyn Fn(&WorkspacePath) -> bool + Sync),
     usual: IgnoreRules,
-    /// The rules in a folder that was asked about; `None`: nothing in it is indexed.
+    /// The rules in a folder that was asked about; `None` if nothing in it is indexed.
     folders: HashMap<WorkspacePath, Option<IgnoreRules>>,
 }
 
 impl<'a> ProjectRules<'a> {
-    /// The rules of a tree, as long as it does not change.
+    /// The rules of a tree, valid as long as it does not change.
     pub(crate) async fn of(tree: &'a dyn Tree, closes: &'a (dyn Fn(&WorkspacePath) -> bool + Sync)) -> Self {
         let root = WorkspacePath::root();
         let usual = IgnoreRules::default().with(&root, DEFAULT_IGNORED);
@@ -137,7 +140,7 @@ impl<'a> ProjectRules<'a> {
         rules
     }
 
-    /// Whether a file is indexed that is at this path.
+    /// Whether a file at this path is indexed.
     pub(crate) async fn includes(&mut self, path: &WorkspacePath) -> bool {
         let Some(folder) = path.parent() else { return false };
         let Some(rules) = self.inside(&folder).await else { return false };
@@ -145,7 +148,7 @@ impl<'a> ProjectRules<'a> {
             && self.tree.metadata(path).await.is_ok_and(|metadata| metadata.kind == EntryKind::File)
     }
 
-    /// The rules in a folder; `None` where nothing in it is indexed.
+    /// The rules in a folder; `None` if nothing in it is indexed.
     async fn inside(&mut self, folder: &WorkspacePath) -> Option<IgnoreRules> {
         let mut above: Option<IgnoreRules> = None;
         let mut current = WorkspacePath::root();
@@ -179,7 +182,7 @@ impl<'a> ProjectRules<'a> {
             || (self.closes)(path)
     }
 
-    /// The rules of a folder with those of its own file.
+    /// The rules in a folder, with those of its own file.
     async fn enter(&self, folder: &WorkspacePath, above: &IgnoreRules) -> IgnoreRules {
         match self.read(folder, ".gitignore").await {
             Some(text) => above.with(folder, &text),
@@ -189,7 +192,7 @@ impl<'a> ProjectRules<'a> {
 
     async fn read(&self, folder: &WorkspacePath, name: &str) -> Option<String> {
         let path = folder.join(name).ok().filter(|path| !(self.closes)(path))?;
-        // git itself does not follow a link here.
+        // Git itself does not follow a link here.
         let metadata = self.tree.metadata(&path).await.ok()?;
         if metadata.kind != EntryKind::File || LARGEST_FILE < metadata.len {
             return None;

@@ -8,14 +8,14 @@ use super::{AFTER_BLANK, Lines, NEVER, Outline, blank_costs};
 use crate::symbol::{Symbol, is_name};
 use crate::{Language, SymbolKind};
 
-/// A tree that is deeper was made to be: such a file is cut by its lines.
+/// The deepest tree that is walked. A deeper one was made on purpose, so the file is cut by its lines.
 const MAX_DEPTH: usize = 400;
-/// The parser reports progress after a fixed number of operations. A text that needs more reports than this, and than one for so
-/// many bytes, is given up: a limit of time would depend on the machine.
+/// The parser reports progress after a fixed number of operations. It is stopped after this many reports plus one for
+/// a number of bytes. A limit of time would depend on the machine.
 const FREE_REPORTS: usize = 500;
 const BYTES_A_REPORT: usize = 60;
 
-/// `None` where there is no grammar, or where the parser gave up.
+/// The outline; `None` if there is no grammar, or the parser was stopped.
 pub(super) fn outline(language: Language, lines: &Lines<'_>) -> Option<Outline> {
     let grammar = language.grammar()?;
     let mut parser = Parser::new();
@@ -47,7 +47,7 @@ pub(super) fn outline(language: Language, lines: &Lines<'_>) -> Option<Outline> 
     Some(outline)
 }
 
-/// The column of the first sign of each line.
+/// The column of the first character of each line that is not blank.
 fn indents(lines: &Lines<'_>) -> Vec<usize> {
     let indent = |number| lines.get(number).bytes().take_while(u8::is_ascii_whitespace).count();
     (0..lines.count()).map(indent).collect()
@@ -62,8 +62,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Looks at what is below the cursor's node. One cursor goes through the whole tree: to ask a node for the one before it would
-    /// start from its parent's first child each time.
+    /// Visits the children of the cursor's node. One cursor walks the whole tree, because asking a node for its
+    /// previous sibling starts from its parent's first child each time.
     fn children(&mut self, cursor: &mut TreeCursor<'_>, depth: usize, in_function: bool) {
         if MAX_DEPTH < depth {
             self.too_deep = true;
@@ -72,7 +72,7 @@ impl Walk<'_> {
         if !cursor.goto_first_child() {
             return;
         }
-        // The lines of the comments and attributes right before the next node.
+        // The lines of comments and attributes directly before the next node.
         let mut leading: Option<(usize, usize)> = None;
         loop {
             let node = cursor.node();
@@ -105,7 +105,8 @@ impl Walk<'_> {
         cursor.goto_parent();
     }
 
-    /// A node at this depth starts in line `first`, and what goes along with it in line `start`.
+    /// Rates the cut before a node at this depth. The node starts in line `first`, and the comments that belong to it
+    /// in line `start`.
     fn rate(&mut self, start: usize, first: usize, depth: usize) {
         let costs = &mut self.outline.costs;
         if costs.len() <= first {
@@ -150,7 +151,7 @@ impl Walk<'_> {
     }
 }
 
-/// The name in a declarator of C, which may be a pointer to a function of arrays.
+/// The name in a declarator of C, which may be nested (a pointer to a function, an array).
 fn declared(node: Node<'_>) -> Option<Node<'_>> {
     let mut at = node.child_by_field_name("declarator")?;
     for _ in 0..16 {
@@ -162,7 +163,7 @@ fn declared(node: Node<'_>) -> Option<Node<'_>> {
     at.kind().ends_with("identifier").then_some(at)
 }
 
-/// First and last row; the end of a line is no row of its own.
+/// The first and the last row. A line end at the end does not begin another row.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position(), node.end_position());
     let last = if end.column == 0 { end.row.saturating_sub(1) } else { end.row };

@@ -16,7 +16,7 @@ fn words_become_terms_and_stop_words_do_not() {
     assert_eq!(terms("where is the retry of requests?"), ["retri", "request"]);
     assert_eq!(terms("retry retries RETRY"), ["retri"]);
     assert_eq!(terms("to be or not to be"), ["not"]);
-    // Nothing else is there, so they count.
+    // If there are no other words, stop words count.
     assert_eq!(terms("where is it"), ["wher", "is", "it"]);
     assert!(terms("").is_empty());
     assert!(terms("?? -- ((").is_empty());

@@ -5,12 +5,13 @@ use super::{Budget, Hit, Why};
 use crate::fields::symbol_of;
 use crate::{IndexError, Query, Symbol};
 
-/// So many terms say why a place was found.
+/// The most terms that explain a place.
 const MOST_WHY: usize = 5;
-/// What stands in place of a term where vectors are close.
+/// The text that stands for a term if vectors are close.
 const SIMILAR: &str = "similar";
 
-/// One place of each file first, then more of the best; neighbours become one place.
+/// Makes hits of ranked files: first one place of each file, then further places of the best files. Neighbouring
+/// chunks become one place.
 pub(super) fn deliver(
     ranking: &Ranking<'_>,
     files: &[Ranked],
@@ -65,7 +66,7 @@ struct Place {
 impl Place {
     fn of(ranking: &Ranking<'_>, rank: usize, file: &Ranked, chunk: Option<u32>) -> Self {
         let catalogue = ranking.view.layers[file.layer].catalogue();
-        // Where no chunk fits, the file is shown from its beginning.
+        // If no chunk matches, the beginning of the file is shown.
         let content = catalogue.file(file.file).and_then(|entry| catalogue.content(entry.content));
         let shown = chunk.or_else(|| content.and_then(|content| content.chunks.clone().next()));
         let lines =
@@ -89,7 +90,7 @@ impl Place {
     }
 }
 
-/// The chunks of the files that are not their best ones, the best first.
+/// The chunks of the files besides their best ones, the best first.
 fn further(ranking: &Ranking<'_>, files: &[Ranked], budget: Budget) -> Vec<(usize, u32)> {
     if budget.hits <= files.len() {
         return Vec::new();
@@ -102,7 +103,7 @@ fn further(ranking: &Ranking<'_>, files: &[Ranked], budget: Budget) -> Vec<(usiz
         let best = file.chunk.map_or(0.0, |chunk| scores[chunk as usize]);
         for chunk in content.map(|content| content.chunks.clone()).unwrap_or_default() {
             let score = scores[chunk as usize];
-            // Half of the best is a place of its own; less is a word in passing.
+            // A chunk with half the best score is a place of its own; below that, a word only occurs in passing.
             if Some(chunk) != file.chunk && 0.0 < score && 0.5 * best <= score {
                 more.push((rank, chunk, file.score - best + score));
             }
@@ -158,7 +159,7 @@ impl<'a> Reasons<'a> {
         });
         why.truncate(MOST_WHY);
         if file.near {
-            // It comes last: vectors move a place, and say not by how much.
+            // This comes last, because vectors move a place without saying by how much.
             why.push(Why { term: SIMILAR.to_owned(), field: "vectors", part: 0.0 });
         }
         why

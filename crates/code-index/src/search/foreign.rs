@@ -2,12 +2,14 @@ use std::collections::HashMap;
 
 use crate::{IndexError, Language, Query, View};
 
-/// A place of code that has one of so many of a query's pairs of signs speaks of the same thing in the same language. The words of a
-/// question that are about it are some third of its pairs: the others are of two words, or of the question alone.
+/// If code matches one of this many of a query's pairs of characters, it is about the same thing in the same
+/// language. In a question, about a third of the pairs belong to its subject; the others span two words, or belong to
+/// the question itself.
 const PART: usize = 3;
 
-/// Whether a query is in Chinese, Japanese or Korean and the code of the view is not, so that English words may find what it asks for. A
-/// query that [names a definition](crate::names_definition) needs none, whatever this says.
+/// Whether a query is in Chinese, Japanese or Korean and the code of the view is not, so that English words may find
+/// what it asks for. A query that [names a definition](crate::names_definition) needs no translation, whatever this
+/// says.
 pub fn needs_translation(view: &View<'_>, query: &Query) -> Result<bool, IndexError> {
     if !query.is_foreign() {
         return Ok(false);
@@ -55,7 +57,7 @@ mod tests {
             (english.clone(), "请帮我理解用户登录验证流程在哪里实现的", true),
             (english.clone(), "ログイン処理はどこですか", true),
             (english.clone(), "로그인 처리는 어디에 있습니까", true),
-            // What is written about the code is not the code.
+            // Text about the code is not the code.
             (with(readme), "用户登录验证流程", true),
             (with(commented), "用户登录验证流程", false),
             (english.clone(), "AuthService", false),

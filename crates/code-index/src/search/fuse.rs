@@ -1,17 +1,19 @@
-//! One order of two: that of words, and that of vectors.
+//! Combines two orders, that by words and that by vectors, into one.
 
 use std::collections::{HashMap, HashSet};
 
 use super::rank::{Ranked, Ranking};
 use crate::Query;
 
-/// How little the first places differ: a place counts `1 / (K + place)`, as is usual where ranks are joined.
+/// A place counts `1 / (K + place)`, so a larger number makes the first places more alike. This is the usual value
+/// for reciprocal rank fusion.
 const K: f32 = 60.0;
-/// As many files are added that no word found: more would fill every answer with what is only a little alike.
+/// The most files that are added without a matching word. More would fill every answer with files that are only a
+/// little similar.
 const MOST_ADDED: usize = 5;
 
-/// Joins the order by words with that of [`Query::with_nearest`]. Scores keep their scale: one that both put first has the best score of
-/// the words.
+/// Combines the order by words with that of [`Query::with_nearest`]. Scores keep their scale: a file that is first in
+/// both gets the best score by words.
 pub(super) fn fuse(ranking: &Ranking<'_>, query: &Query, words: Vec<Ranked>) -> Vec<Ranked> {
     let near = files_of_nearest(ranking, query);
     let weight = ranking.weights.vectors;
@@ -39,7 +41,7 @@ pub(super) fn fuse(ranking: &Ranking<'_>, query: &Query, words: Vec<Ranked>) -> 
     files
 }
 
-/// The files of the lowest layer in the order of their closest chunks, each with it.
+/// The files of the lowest layer in the order of their closest chunks, each with that chunk.
 fn files_of_nearest(ranking: &Ranking<'_>, query: &Query) -> Vec<(u32, u32)> {
     let layer = &ranking.view.layers[0];
     let catalogue = layer.catalogue();

@@ -9,7 +9,7 @@ use crate::{IndexError, Query, View, Weights, whole};
 /// Scores of all documents of a view for one query.
 pub(super) struct Ranking<'a> {
     pub(super) view: &'a View<'a>,
-    /// By layer.
+    /// By the index of the layer.
     pub(super) scores: Vec<Scores>,
     /// What each term adds to a chunk: layer, chunk, term, part, field.
     pub(super) chunk_parts: Vec<Part>,
@@ -21,13 +21,13 @@ pub(super) struct Ranking<'a> {
 pub(super) struct Scores {
     pub(super) chunks: Vec<f32>,
     pub(super) files: Vec<f32>,
-    /// Of a content: the sum, over the terms, of what each adds to the chunk that it fits best.
+    /// For each content, the sum over the terms of what each adds to the chunk that it matches best.
     contents: Vec<f32>,
-    /// Of a content: what the term that is looked at adds to the chunk that it fits best; nothing between two terms.
+    /// For each content, what the current term adds to the chunk that it matches best; 0 between two terms.
     best: Vec<f32>,
 }
 
-/// What a term adds to a document.
+/// What a term adds to a document's score.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub(super) layer: u32,
@@ -98,7 +98,7 @@ impl<'a> Ranking<'a> {
         }
         for part in &self.chunk_parts[start..] {
             let (content, scores) = (content_of(part), &mut self.scores[part.layer as usize]);
-            // The first chunk of a content takes it, the others find nothing.
+            // The first chunk of a content takes the value, so the others add 0.
             scores.contents[content] += std::mem::take(&mut scores.best[content]);
         }
         Ok(())
@@ -129,7 +129,7 @@ impl<'a> Ranking<'a> {
         Ok(())
     }
 
-    /// The files in the order of their scores, down to the least share of the best.
+    /// The files sorted by their scores, down to the least share of the best score.
     pub(super) fn files(
         &self,
         query: &Query,
@@ -191,8 +191,8 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// A file that defines a name which is asked for, and nothing else, comes before all others; one that defines it in another
-    /// spelling gets half of that.
+    /// A file that defines a name which the query consists of comes before all others; one that defines it in another
+    /// spelling gets half of that bonus.
     fn put_definitions_first(
         &self,
         query: &Query,
@@ -225,7 +225,7 @@ impl<'a> Ranking<'a> {
         Ok(())
     }
 
-    /// The best `count`, in an order that does not depend on the layer.
+    /// The best `count` files, in an order that does not depend on the layer.
     fn sorted(&self, mut candidates: Vec<Candidate>, count: usize) -> Vec<Ranked> {
         let order = |one: &Candidate, other: &Candidate| {
             let path =
@@ -248,7 +248,7 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// The candidate for a file, if it is one: they are in the order of their layers and files.
+/// The candidate for a file, if it is one. Candidates are sorted by layer and file.
 fn candidate_of(candidates: &mut [Candidate], layer: usize, file: u32) -> Option<&mut Candidate> {
     let at = candidates.binary_search_by_key(&(layer, file), |it| (it.layer, it.file)).ok()?;
     candidates.get_mut(at)
@@ -283,7 +283,7 @@ impl Scores {
 }
 
 impl Query {
-    /// Whether the place that the query names allows a path.
+    /// Whether a path is within the place that the query names.
     pub(super) fn allows(&self, path: &WorkspacePath) -> bool {
         let below = self.folder.as_ref().is_none_or(|folder| path.starts_with(folder));
         let ends = self.ending.as_ref().is_none_or(|ending| {

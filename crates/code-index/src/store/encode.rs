@@ -1,4 +1,4 @@
-//! What the database keeps in one value: numbers, the definitions of a content, the counted tokens of a document.
+//! Encodes values of the database: numbers, the definitions of a content, the counted tokens of a document.
 
 use std::fmt::Write as _;
 
@@ -8,17 +8,17 @@ use crate::catalogue::ChunkEntry;
 use crate::fields::Field;
 use crate::{Symbol, SymbolKind};
 
-/// Stands before each count of a token: no token has it, and it comes before all signs of tokens.
+/// Stands before each count of a token. No token contains it, and it sorts before all characters of tokens.
 const COUNT: char = '!';
 
-/// Numbers, seven bits a byte, the lowest first.
+/// Encodes numbers with seven bits in each byte, the lowest first.
 pub(super) fn numbers(list: impl IntoIterator<Item = u32>) -> Vec<u8> {
     let mut bytes = Vec::new();
     list.into_iter().for_each(|number| push(&mut bytes, number));
     bytes
 }
 
-/// What [`numbers`] wrote. Other bytes give other numbers or fewer, never a panic.
+/// Decodes what [`numbers`] wrote. Other bytes give wrong numbers or fewer, never a panic.
 pub(super) fn read_numbers(mut bytes: &[u8]) -> Vec<u32> {
     let mut list = Vec::with_capacity(bytes.len());
     while let Some(number) = take(&mut bytes) {
@@ -52,18 +52,18 @@ fn take(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
-/// First line, last line and lengths of each chunk.
+/// Encodes the first line, the last line and the lengths of each chunk.
 pub(super) fn chunks(list: impl Iterator<Item = [u32; 4]>) -> Vec<u8> {
     numbers(list.flatten())
 }
 
-/// What [`chunks`] wrote.
+/// Decodes what [`chunks`] wrote.
 pub(super) fn read_chunks(bytes: &[u8]) -> Vec<ChunkEntry> {
     let entry = |of: &[u32]| ChunkEntry { content: 0, first: of[0], last: of[1], lengths: [of[2], of[3]] };
     read_numbers(bytes).chunks_exact(4).map(entry).collect()
 }
 
-/// Kind, lines and name of each definition, the first line as the distance from that of the one before.
+/// Encodes the kind, lines and name of each definition; its first line as the distance from that of the one before.
 pub(super) fn symbols(list: &[Symbol]) -> Vec<u8> {
     let (mut bytes, mut line) = (Vec::new(), 0_u32);
     for symbol in list {
@@ -82,7 +82,7 @@ pub(super) fn symbols(list: &[Symbol]) -> Vec<u8> {
     bytes
 }
 
-/// What [`symbols`] wrote. Bytes that it did not write give fewer definitions, never a panic.
+/// Decodes what [`symbols`] wrote. Other bytes give fewer definitions, never a panic.
 pub(super) fn read_symbols(mut bytes: &[u8]) -> impl Iterator<Item = Symbol> {
     let mut line = 0_u32;
     std::iter::from_fn(move || {
@@ -101,19 +101,19 @@ pub(super) fn read_symbols(mut bytes: &[u8]) -> impl Iterator<Item = Symbol> {
     })
 }
 
-/// A number for a name, as [`whole`](crate::whole) gives it, that few others have.
+/// A number for a name, as [`whole`](crate::whole) gives it. Few names share one.
 pub(super) fn name(whole: &str) -> i64 {
     i64::try_from(xxh3_64(whole.as_bytes()) >> 32).unwrap_or(0)
 }
 
-/// A document for the full-text index: each token once, with how often each of its fields has it. So a posting is the number of a
-/// document and nothing else, and to read it costs the same however often the token is there.
+/// A document for the full-text index: each token once, with the counts in each of the fields. So a posting is only
+/// the number of a document, and reading it costs the same however often the token occurs.
 pub(super) fn counted<const N: usize>(fields: [&Field; N]) -> String {
     let mut tokens = Vec::with_capacity(fields.iter().map(|field| field.len as usize).sum());
     for (at, field) in fields.into_iter().enumerate() {
         tokens.extend(field.iter().map(|token| (start(token), token, at)));
     }
-    // Most tokens are told apart by a number, which is quicker than by their texts.
+    // Most tokens differ in this number, which is quicker to compare than their texts.
     tokens.sort_unstable();
     let bytes = fields.iter().map(|field| field.tokens.len()).sum::<usize>();
     let mut text = String::with_capacity(bytes + 4 * tokens.len());
@@ -137,19 +137,19 @@ pub(super) fn counted<const N: usize>(fields: [&Field; N]) -> String {
     text
 }
 
-/// The first bytes of a token as a number in the order of the tokens.
+/// The first bytes of a token as a number that sorts like the token.
 fn start(token: &str) -> u64 {
     let mut bytes = [0; 8];
     bytes.iter_mut().zip(token.as_bytes()).for_each(|(byte, of)| *byte = *of);
     u64::from_be_bytes(bytes)
 }
 
-/// Between which words those of a token are, both included, whatever its counts.
+/// The first and the last word that belong to a token, whatever its counts.
 pub(super) fn words_of(token: &str) -> [String; 2] {
     [format!("{token}{COUNT}"), format!("{token}{COUNT}~")]
 }
 
-/// The counts of a word that [`counted`] wrote.
+/// Decodes the counts in a word that [`counted`] wrote.
 pub(super) fn read_counts<const N: usize>(word: &str) -> [u32; N] {
     let mut counts = [0; N];
     let written = word.split(COUNT).skip(1).map(|digits| digits.parse().unwrap_or(0));

@@ -7,12 +7,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{Opened, Reader, Store, StoreLimits};
 use crate::{Catalogue, IndexError};
 
-/// Raised by every change of the tables, of the tokens or of how a file is cut.
+/// The version of the database. It is raised by every change of the tables, of the tokens or of how a file is cut.
 const VERSION: i64 = 3;
 const BUSY: Duration = Duration::from_secs(3);
 
-/// A posting of the full-text index is the number of a document alone (`encode::counted`), which is half of what positions take. Eight
-/// segments are joined at once instead of four: each posting is written less often, and a search hardly notices.
+/// A posting of the full-text index is only the number of a document (`encode::counted`), which takes half the space
+/// of positions. Eight segments are merged at once instead of four, so that each posting is rewritten less often; a
+/// search hardly notices.
 const TABLES: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('generation', 0);
@@ -83,7 +84,7 @@ fn anew(path: &Path, limits: StoreLimits, why: &str) -> Result<Opened, IndexErro
     reason = "the database is a file, which this module alone opens and moves"
 )]
 fn move_away(path: &Path, aside: &Path) -> std::io::Result<()> {
-    // The log belongs to the database: a new one must not find it.
+    // The log belongs to the database, and a new one must not use it.
     for ending in ["-wal", "-shm"] {
         match std::fs::remove_file(with_ending(path, ending)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
@@ -114,18 +115,18 @@ fn try_open(path: &Path, limits: StoreLimits) -> Result<Store, Refused> {
     limit(&writer, limits.bytes).map_err(failed)?;
     let reader = Reader {
         connection: connect(path).map_err(failed)?,
-        // Of no database: the first snapshot reads the catalogue.
+        // No database has this generation, so the first snapshot reads the catalogue.
         generation: -1,
         catalogue: Catalogue::default(),
     };
     let store =
         Store { path: path.to_owned(), limits, reader: Mutex::new(reader), writer: Mutex::new(writer) };
-    // A damaged file is often seen only where its tables are read.
+    // A damaged file is often only noticed when its tables are read.
     store.snapshot().map(drop).map_err(Refused::Failed)?;
     Ok(store)
 }
 
-/// An empty file that only its owner reads: the index holds words of the project.
+/// Makes an empty file that only its owner can read, because the index contains words of the project.
 #[expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -142,7 +143,7 @@ fn create(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// What `PRAGMA auto_vacuum` says of a database whose free pages are given back bit by bit.
+/// What `PRAGMA auto_vacuum` returns for a database whose free pages can be returned to the system step by step.
 const INCREMENTAL: i64 = 2;
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -150,7 +151,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(64);
-    // To set it takes the lock of a write, also where it is set already.
+    // Setting it takes the lock for writing, even if it is set already.
     let vacuums: i64 = connection.query_row("PRAGMA auto_vacuum", [], |row| row.get(0))?;
     if vacuums != INCREMENTAL {
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
@@ -162,7 +163,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// In one transaction, and again looked at inside it: two processes may begin at the same moment.
+/// Makes the tables in one transaction, which checks again whether they exist, because two processes may begin at the
+/// same moment.
 fn make(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let made = (|| {
@@ -186,20 +188,20 @@ fn limit(connection: &Connection, bytes: u64) -> rusqlite::Result<()> {
 }
 
 impl IndexError {
-    /// Whether the database is no database, or one that was damaged: to open it again makes a new one.
+    /// Whether the file is not a database, or a damaged one. Opening it again makes a new one.
     fn is_damaged(&self) -> bool {
         let Self::Database { source, .. } = self else { return false };
         matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
             || matches!(source, rusqlite::Error::SqliteFailure(_, Some(text)) if text.starts_with("no such table"))
     }
 
-    /// Whether another process was writing for longer than anybody waits for it.
+    /// Whether another process was writing for longer than the time limit.
     pub fn is_locked(&self) -> bool {
         let Self::Database { source, .. } = self else { return false };
         matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 
-    /// Whether there is no room: on the disk, or within the limit.
+    /// Whether there is no room, on the disk or within the limit.
     pub fn is_full(&self) -> bool {
         let Self::Database { source, .. } = self else { return false };
         source.sqlite_error_code() == Some(ErrorCode::DiskFull)

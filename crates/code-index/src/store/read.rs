@@ -9,17 +9,17 @@ use crate::catalogue::FileEntry;
 use crate::fields::Field;
 use crate::{Catalogue, ChunkPosting, FilePosting, IndexError, Meaning, Near, Snapshot, Symbol};
 
-/// The bits of a chunk's row that count it within its content.
+/// The number of bits of a chunk's row that number it within its content.
 pub(super) const CHUNK_BITS: u32 = 12;
 
-/// The database at one moment: a transaction that only reads, until it is dropped.
+/// The database at one moment: a read-only transaction that ends when this is dropped.
 pub struct StoreSnapshot<'a> {
     store: &'a Store,
     pub(super) reader: MutexGuard<'a, Reader>,
 }
 
 impl Store {
-    /// The index as it is now. One at a time: another thread's waits for the end of this one.
+    /// The index as it is now. Only one snapshot exists at a time: another thread waits for the end of this one.
     pub fn snapshot(&self) -> Result<StoreSnapshot<'_>, IndexError> {
         let mut reader = self.reader()?;
         reader.connection.execute_batch("BEGIN").map_err(|source| self.failed(source))?;
@@ -30,7 +30,7 @@ impl Store {
         Ok(StoreSnapshot { store: self, reader })
     }
 
-    /// How much there is.
+    /// The sizes of the index.
     pub fn status(&self) -> Result<StoreStatus, IndexError> {
         let snapshot = self.snapshot()?;
         let catalogue = snapshot.catalogue();
@@ -48,7 +48,7 @@ impl Store {
         })
     }
 
-    /// What the index knows of every file, to be compared with what is there.
+    /// What the index knows of every file, to be compared with the files.
     pub fn stamps(&self) -> Result<HashMap<WorkspacePath, Stamp>, IndexError> {
         let snapshot = self.snapshot()?;
         let read = || {
@@ -78,7 +78,7 @@ impl Reader {
     }
 
     fn end(&self) {
-        // Nothing was written, so there is nothing that could be lost.
+        // Nothing was written, so nothing can be lost.
         let _ = self.connection.execute_batch("ROLLBACK");
     }
 }
@@ -131,12 +131,12 @@ fn digest(row: &Row<'_>, column: usize) -> rusqlite::Result<headstart_overlay_fs
 }
 
 impl StoreSnapshot<'_> {
-    /// Another number after each change of what a search sees.
+    /// A number that is different after each change that a search can see.
     pub fn generation(&self) -> u64 {
         self.reader.generation.unsigned_abs()
     }
 
-    /// Calls `each` with every row that a statement gives for these values.
+    /// Calls `each` with every row that a statement returns for these values.
     pub(super) fn rows(
         &self,
         sql: &str,
@@ -188,7 +188,7 @@ impl Snapshot for StoreSnapshot<'_> {
     fn definitions(&self, whole: &str, visit: &mut dyn FnMut(u32, Symbol)) -> Result<(), IndexError> {
         let sql = "SELECT content, symbol, symbols FROM definition JOIN content ON content.id = content \
                    WHERE name = ?1 ORDER BY content, symbol";
-        // Those of the content that was read last: it may define the name many times.
+        // The definitions of the content that was read last, because it may define the name many times.
         let mut known: Option<(u32, Vec<Symbol>)> = None;
         self.rows(sql, [encode::name(whole)], |row| {
             let (content, at) = (row.get(0)?, row.get::<_, u32>(1)?);
@@ -221,7 +221,7 @@ impl Snapshot for StoreSnapshot<'_> {
     }
 }
 
-/// What past commits say of a path, as it was written.
+/// What past commits say about a path, as it was written.
 pub(super) fn history(connection: &Connection, path: &WorkspacePath) -> rusqlite::Result<Field> {
     let mut statement = connection.prepare_cached("SELECT subjects FROM history WHERE path = ?1")?;
     let subjects: Option<Vec<u8>> = statement.query_row([path.as_bytes()], |row| row.get(0)).optional()?;
@@ -235,7 +235,7 @@ pub(super) fn history(connection: &Connection, path: &WorkspacePath) -> rusqlite
     Ok(Field::of_tokens(history))
 }
 
-/// What past commits say of each path.
+/// What past commits say about each path.
 pub(super) fn histories(connection: &Connection) -> rusqlite::Result<HashMap<Vec<u8>, String>> {
     let mut subjects: HashMap<u32, String> = HashMap::new();
     let mut statement = connection.prepare_cached("SELECT id, tokens FROM subject")?;

@@ -7,7 +7,7 @@ use super::{Store, StoreSnapshot};
 use crate::vector::{Meaning, Near, Vector, nearest};
 use crate::{IndexError, Snapshot as _};
 
-/// As many chunks have vectors: so many are compared with each query's.
+/// The most chunks with vectors, because each query is compared with all of them.
 const MOST_CHUNKS: u64 = 50_000;
 
 /// A content that has no vectors of a model yet.
@@ -25,28 +25,28 @@ pub struct WithoutVectors {
 /// How many chunks have vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VectorStatus {
-    /// Those that have one, or of which the model takes no text.
+    /// Chunks that have one, or whose text the model does not accept.
     pub current: u64,
-    /// All of the contents that files hold.
+    /// All chunks of contents that files have.
     pub all: u64,
-    /// How long the vectors are, once there is one.
+    /// The length of the vectors, once there is one.
     pub dimensions: Option<usize>,
 }
 
 impl VectorStatus {
-    /// Whether there is nothing more to do: also where there are more chunks than may have vectors.
+    /// Whether there is nothing more to do. This is also so if the limit of vectors is reached.
     pub fn is_complete(self) -> bool {
         self.current >= self.all.min(MOST_CHUNKS)
     }
 
-    /// Chunks that will have none, for there are too many.
+    /// Chunks that get no vector, because there are too many.
     pub fn left_out(self) -> u64 {
         self.all.saturating_sub(MOST_CHUNKS.max(self.current))
     }
 }
 
 impl Store {
-    /// Removes the vectors of all other models, and says how long those of this one are, if there are any.
+    /// Removes the vectors of all other models, and returns the length of those of this one, if there are any.
     pub fn only_vectors_of(&self, model: &str) -> Result<Option<usize>, IndexError> {
         self.write_aside(|connection| {
             connection.execute(
@@ -58,7 +58,7 @@ impl Store {
         })
     }
 
-    /// How far the vectors of a model are.
+    /// How many chunks have vectors of a model.
     pub fn vector_status(&self, model: &str) -> Result<VectorStatus, IndexError> {
         let snapshot = self.snapshot()?;
         let with = snapshot.contents_with_vectors(model)?;
@@ -79,8 +79,8 @@ impl Store {
         Ok(status)
     }
 
-    /// Contents that have no vectors yet, with so many chunks together or a few more, without those to be skipped; none where as many
-    /// have some as may.
+    /// Contents without vectors, with this many chunks together or a few more, except those to be skipped; none if
+    /// the limit of vectors is reached.
     pub fn without_vectors(
         &self,
         model: &str,
@@ -116,8 +116,9 @@ impl Store {
         Ok(list)
     }
 
-    /// Writes the vectors of contents, one for each chunk; `None` where the model takes no text of it. A content that is gone
-    /// meanwhile, or has other chunks, is left out. All vectors of a model have the length of its first one; another counts as none.
+    /// Writes the vectors of contents, one for each chunk, `None` if the model does not accept its text. A content
+    /// that was removed meanwhile, or has other chunks, is left out. All vectors of a model have the length of its
+    /// first one; one of another length counts as `None`.
     pub fn put_vectors(
         &self,
         model: &str,
@@ -162,7 +163,7 @@ impl StoreSnapshot<'_> {
         Ok(with)
     }
 
-    /// Compares with every vector: for as many as there may be, that takes some milliseconds.
+    /// Compares with every vector, which takes some milliseconds for the most vectors there may be.
     pub(super) fn closest(&self, to: &Meaning, most: usize) -> Result<Vec<Near>, IndexError> {
         let catalogue = self.catalogue();
         let length = to.vector.dimensions();
@@ -173,7 +174,7 @@ impl StoreSnapshot<'_> {
             let Some(entry) = catalogue.content(content).filter(|entry| !entry.files.is_empty()) else {
                 return Ok(());
             };
-            // Vectors of another length are not this model's any more.
+            // Vectors of another length are not of this model.
             if rows.len() == length * entry.chunks.len() {
                 let of = entry.chunks.clone().zip(rows.chunks_exact(length));
                 all.extend(

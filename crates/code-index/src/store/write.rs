@@ -9,40 +9,40 @@ use super::{Store, encode};
 use crate::fields::{Field, PathFields};
 use crate::{ContentFields, IndexError, whole};
 
-/// What becomes of one path of an index on disk.
+/// A change of one path of an index on disk.
 #[derive(Debug, Clone)]
 pub enum Entry {
-    /// It holds this now.
+    /// The path has this content now.
     Put {
-        /// Where.
+        /// The path.
         path: WorkspacePath,
-        /// What.
+        /// The content.
         content: Arc<ContentFields>,
-        /// What its host writes down of the file, to see later whether it has changed; may be empty.
+        /// A note of the host about the file, by which it sees later whether the file has changed; may be empty.
         stamp: String,
     },
-    /// The file was looked at, and its content is as it was.
+    /// The file was checked, and its content is unchanged.
     Same {
-        /// Where.
+        /// The path.
         path: WorkspacePath,
         /// As of [`Entry::Put`].
         stamp: String,
     },
-    /// Nothing is there any more, nor below.
+    /// Nothing is at the path or below it any more.
     Remove {
-        /// Where nothing is.
+        /// The path.
         path: WorkspacePath,
     },
 }
 
-/// What a batch came to.
+/// What a batch changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Applied {
-    /// Files that hold another content, or are new.
+    /// Files that are new or have another content.
     pub put: u64,
-    /// Files that are gone.
+    /// Files that were removed.
     pub removed: u64,
-    /// Contents that were new to the index: the others were known from another path or an earlier time.
+    /// Contents that were new to the index, and not known from another path or an earlier time.
     pub contents: u64,
 }
 
@@ -68,7 +68,7 @@ impl Store {
         })
     }
 
-    /// What past commits say of these paths, a line each, instead of what they said before; of all other paths they say nothing.
+    /// Sets what past commits say about these paths, one line each, and removes it for all other paths.
     pub fn set_history<'a>(
         &self,
         subjects: impl IntoIterator<Item = (&'a WorkspacePath, &'a str)>,
@@ -94,7 +94,7 @@ impl Store {
         })
     }
 
-    /// A word that the index keeps for its host: up to which commit its history reaches.
+    /// A note that the index keeps for its host, such as the commit up to which the history was read.
     pub fn note(&self, key: &str) -> Result<Option<String>, IndexError> {
         let connection = self.writer()?;
         let sql = "SELECT value FROM meta WHERE key = ?1";
@@ -102,12 +102,12 @@ impl Store {
         found.map_err(|source| self.failed(source))
     }
 
-    /// Keeps such a word.
+    /// Writes such a note.
     pub fn set_note(&self, key: &str, value: &str) -> Result<(), IndexError> {
         self.write_aside(|connection| set_meta(connection, &format!("host.{key}"), value))
     }
 
-    /// Whether `owner` is the one who brings the index to what the files are, from now on or still: nobody else said so in the
+    /// Makes `owner` the one who keeps the index up to date, or confirms it; `false` if another owner did so in the
     /// last `stale_ms` milliseconds. `now_ms` is the time of a clock that all processes share.
     pub fn lease(&self, owner: &str, now_ms: u64, stale_ms: u64) -> Result<bool, IndexError> {
         self.write_aside(|connection| {
@@ -117,7 +117,7 @@ impl Store {
             let is_free =
                 held.as_deref().and_then(|held| held.split_once(' ')).is_none_or(|(beat, holder)| {
                     let beat: u64 = beat.parse().unwrap_or(0);
-                    // A clock that was set back must not keep everybody out.
+                    // If the clock was set back, the absolute difference keeps nobody out for long.
                     holder == owner || stale_ms < now_ms.abs_diff(beat)
                 });
             if is_free {
@@ -127,7 +127,7 @@ impl Store {
         })
     }
 
-    /// `owner` does not do that any more.
+    /// `owner` stops keeping the index up to date.
     pub fn release(&self, owner: &str) -> Result<(), IndexError> {
         self.write_aside(|connection| {
             let sql = "DELETE FROM meta WHERE key = 'lease' AND substr(value, instr(value, ' ') + 1) = ?1";
@@ -135,7 +135,7 @@ impl Store {
         })
     }
 
-    /// A little of what [`compact`](Self::compact) does, in some milliseconds; and gives back memory.
+    /// Does a small part of the work of [`compact`](Self::compact), for some milliseconds, and frees memory.
     pub fn tend(&self) -> Result<(), IndexError> {
         self.write_aside(|connection| {
             connection.execute_batch(
@@ -143,7 +143,7 @@ impl Store {
                  INSERT INTO file_fts (file_fts, rank) VALUES ('merge', 64);",
             )
         })?;
-        // What both keep in memory of a large write is not needed for small ones.
+        // Both keep memory from large writes that small ones do not need.
         let reader = self.reader()?;
         let shrunk = reader.connection.execute_batch("PRAGMA shrink_memory;");
         drop(reader);
@@ -152,7 +152,7 @@ impl Store {
         shrunk.and(done).map_err(|source| self.failed(source))
     }
 
-    /// Takes everything out.
+    /// Removes everything from the index.
     pub fn clean(&self) -> Result<(), IndexError> {
         self.write(|connection| {
             connection.execute_batch(
@@ -166,7 +166,7 @@ impl Store {
         self.compact()
     }
 
-    /// Merges what many small writes left, and gives back room on the disk. For a time at which nobody waits.
+    /// Merges what many small writes left, and returns room to the disk. For a time at which nobody waits.
     pub fn compact(&self) -> Result<(), IndexError> {
         self.write(|connection| {
             connection.execute_batch(
@@ -175,13 +175,13 @@ impl Store {
             )
         })?;
         let connection = self.writer()?;
-        // No number of pages means all of them.
+        // Without a number, all pages are returned.
         let done =
             vacuum(&connection, 0).and_then(|()| connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)"));
         done.map_err(|source| self.failed(source))
     }
 
-    /// Runs `work` in a transaction of its own: all of it counts, or nothing.
+    /// Runs `work` in a transaction of its own.
     fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, IndexError> {
         self.write_aside(|connection| {
             let done = work(connection)?;
@@ -190,7 +190,7 @@ impl Store {
         })
     }
 
-    /// The same of what no search sees: the index is of the same generation.
+    /// As [`write`](Self::write), for changes that no search sees: the generation stays the same.
     pub(super) fn write_aside<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -203,7 +203,7 @@ impl Store {
             Ok(done)
         };
         run().map_err(|source| {
-            // Some errors have ended the transaction already.
+            // Some errors end the transaction by themselves.
             if !connection.is_autocommit() {
                 let _ = connection.execute_batch("ROLLBACK");
             }
@@ -211,7 +211,7 @@ impl Store {
         })
     }
 
-    /// Of the contents that no file holds those go that were used longest ago, down to the limit.
+    /// Removes contents that no file has, those used longest ago first, down to the limit.
     fn drop_unused(&self, connection: &Connection) -> rusqlite::Result<()> {
         let keep = i64::try_from(self.limits.unused_contents).unwrap_or(i64::MAX);
         let sql = "SELECT id FROM content WHERE id NOT IN (SELECT content FROM file) \
@@ -237,11 +237,11 @@ impl Store {
     }
 }
 
-/// Gives so many unused pages back to the system.
+/// Returns this many unused pages to the system.
 fn vacuum(connection: &Connection, pages: u32) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum ({pages})"))?;
     let mut rows = statement.query([])?;
-    // Each step gives back one page.
+    // Each step returns one page.
     while rows.next()?.is_some() {}
     Ok(())
 }
@@ -276,7 +276,7 @@ fn put(
             file
         }
         None => {
-            // A file where a folder was, or below what was a file: the other is gone.
+            // If a file takes the place of a folder, or lies below a former file, the other is gone.
             remove(connection, path)?;
             let sql = "INSERT INTO file (path, content, stamp, folder, name, definitions, history) \
                        VALUES (?1, ?2, ?3, 0, 0, 0, 0)";
@@ -291,7 +291,7 @@ fn put(
 /// The number of a content, which is written if it is new.
 fn content(connection: &Connection, fields: &ContentFields, applied: &mut Applied) -> rusqlite::Result<i64> {
     let digest = fields.digest.to_string();
-    // The same bytes are cut in another way where another ending says that they are of another language.
+    // The same bytes are cut differently under an extension of another language.
     let key = [digest.as_str(), fields.language.name()];
     let sql = "SELECT id FROM content WHERE digest = ?1 AND language = ?2";
     if let Some(id) = connection.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()? {
@@ -319,7 +319,7 @@ fn content(connection: &Connection, fields: &ContentFields, applied: &mut Applie
     Ok(id)
 }
 
-/// Writes down what is known of a file as a whole, instead of what was known before.
+/// Writes the fields of a file, in place of those from before.
 fn index_file(
     connection: &Connection,
     file: i64,
@@ -336,7 +336,7 @@ fn index_file(
     connection.prepare_cached(sql)?.execute(lengths).map(drop)
 }
 
-/// A subject is written once, however many files its commit touched.
+/// A subject is stored once, however many files its commit touched.
 fn write_history(connection: &Connection, subjects: &[(&WorkspacePath, &str)]) -> rusqlite::Result<()> {
     connection.execute_batch("DELETE FROM history; DELETE FROM subject;")?;
     let mut known: HashMap<&str, u32> = HashMap::new();
@@ -357,9 +357,9 @@ fn write_history(connection: &Connection, subjects: &[(&WorkspacePath, &str)]) -
     Ok(())
 }
 
-/// Takes out the files at and below a path.
+/// Removes the files at and below a path.
 fn remove(connection: &Connection, path: &WorkspacePath) -> rusqlite::Result<u64> {
-    // Below `a` is what begins with `a/`; the sign after the slash is `0`.
+    // What lies below `a` begins with `a/`; the character behind the slash is `0`.
     let (below, after) = ([path.as_bytes(), b"/"].concat(), [path.as_bytes(), b"0"].concat());
     let sql = "SELECT id, content FROM file WHERE path = ?1 OR (path >= ?2 AND path < ?3)";
     let found: Vec<(i64, i64)> = connection
@@ -374,7 +374,7 @@ fn remove(connection: &Connection, path: &WorkspacePath) -> rusqlite::Result<u64
     Ok(found.len() as u64)
 }
 
-/// Notes when a content was held last.
+/// Notes when a content was last used.
 fn unused(connection: &Connection, content: i64) -> rusqlite::Result<()> {
     let sql = "UPDATE content SET used = (SELECT value FROM meta WHERE key = 'generation') WHERE id = ?1";
     connection.prepare_cached(sql)?.execute([content]).map(drop)

@@ -1,5 +1,5 @@
-/// Takes the endings off an English word: plural, `ing`, `ed`, the last `e`; `y` becomes `i`. Words are not looked up, so a stem
-/// need not be a word; what counts is that the forms of one word meet.
+/// Removes the endings of an English word: plural, `ing`, `ed`, the last `e`; `y` becomes `i`. There is no
+/// dictionary, so a stem need not be a word; what matters is that the forms of one word have the same stem.
 pub(super) fn stem(word: &mut String) {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return;
