@@ -1,4 +1,4 @@
-//! What a host itself asks the tools, for the text that it gives the model.
+//! Calls of tools by the host itself, for text that it gives to the model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,29 +9,31 @@ use headstart_tool_gate::{CallRef, Decision, Gate, GateContext, Reason, ours};
 use headstart_toolbox::{Limits, ToolContext, Toolbox};
 use serde_json::Value;
 
-/// Whom a tool is asked for, and over what.
+/// On whose behalf, and over which tree, a tool is called.
 pub struct Asking<'a> {
     /// The tools.
     pub toolbox: &'a Toolbox,
-    /// What the work sees.
+    /// The tree that the work sees.
     pub tree: &'a Arc<dyn Tree>,
     /// The rules in force.
     pub gate: &'a GateContext,
-    /// Whether it is for a prompt of the user's own.
+    /// Whether it is for a prompt of the user.
     pub attended: bool,
-    /// As long a command may take.
+    /// The longest time for a command.
     pub time: Duration,
 }
 
 impl Asking<'_> {
-    /// What a tool says, judged and confined as a call of a model's that nobody gave a consent to. The error says why it does not.
+    /// Calls a tool. The call is judged and confined like a call of a model without anybody's consent. The error says
+    /// why there is no answer.
     pub async fn run(&self, name: &str, args: &Value) -> Result<String, String> {
-        // It is no call of the model's, so what the user says of those is not about it.
+        // It is not a call of the model, so the user's policies for those do not apply.
         let gate = &self.gate.without_tool_policies();
         let args = args.as_object().cloned().unwrap_or_default();
         let call = ToolCall { id: String::new(), name: name.to_owned(), args };
         let verdict = Gate::new().judge(CallRef { name, args: &call.args }, gate);
-        // A page is fetched that the user names in a prompt of their own: nobody asks them for what they just said.
+        // A page that the user names in their own prompt is fetched without a question, because they just asked for
+        // it.
         let is_named_by_user =
             self.attended && name == ours::FETCH_URL.name && verdict.reason == Reason::Network;
         if verdict.decision != Decision::Allow && !is_named_by_user {

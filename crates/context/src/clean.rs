@@ -1,7 +1,8 @@
 use std::fmt::Write as _;
 
-/// Text of a project as a model and its user both see it: control characters but tab and line end go, line ends are `\n`, and characters that hide or turn
-/// text around are written as their numbers, because with them a file can say to a model what its reader does not see.
+/// A project's text as both a model and the user should see it: without control characters except tab and line end,
+/// with `\n` as line end, and with characters that hide or reorder text written as their numbers, because a file
+/// could use them to tell a model what its reader does not see.
 pub(crate) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for sign in text.trim_start_matches('\u{feff}').replace("\r\n", "\n").chars() {
@@ -18,7 +19,7 @@ pub(crate) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// The same in one line of at most `longest` characters.
+/// As [`clean`], in one line of at most `longest` characters.
 pub(crate) fn clean_line(text: &str, longest: usize) -> String {
     let line = clean(text).replace(['\n', '\t'], " ");
     match line.char_indices().nth(longest) {
@@ -27,14 +28,15 @@ pub(crate) fn clean_line(text: &str, longest: usize) -> String {
     }
 }
 
-/// The first bytes of a text, at most so many, with no character cut in two.
+/// The beginning of a text with at most this many bytes, without cutting a character in two.
 pub(crate) fn head(text: &str, most: usize) -> &str {
     let ends = (0..=most.min(text.len())).rev();
     ends.filter(|end| text.is_char_boundary(*end)).map(|end| &text[..end]).next().unwrap_or_default()
 }
 
-/// Marks of direction, signs without width (but the joiner within emoji), fillers that look like a space or like nothing, and the tags and selectors that can
-/// carry a whole text unseen (but the two that choose how an emoji looks).
+/// Whether a character hides or reorders text: marks of direction, characters without width (except joiners within
+/// emoji), fillers that look like a space or like nothing, and the tags and selectors that can encode a whole
+/// invisible text (except the two that choose how an emoji looks).
 fn hides(sign: char) -> bool {
     matches!(sign,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

@@ -7,20 +7,20 @@ use headstart_tool_gate::GateContext;
 
 use crate::clean::clean_line;
 
-/// Lines of the whole.
+/// The most lines in total.
 const LINES: usize = 60;
-/// Entries of one folder.
+/// The most entries of one folder.
 const ENTRIES: usize = 15;
-/// Folders below folders.
+/// The deepest nesting of folders.
 const DEPTH: usize = 4;
 /// A longer `.gitignore` is not read, in bytes.
 const IGNORE_BYTES: u64 = 64 * 1024;
 
-/// A folder that is shown, with what is in it.
+/// A folder in the overview, with its content.
 struct Folder {
     path: WorkspacePath,
     rules: IgnoreRules,
-    /// What is shown of it; empty as long as it is closed.
+    /// The entries that are shown; empty while the folder is not expanded.
     shown: Vec<Entry>,
     hidden: usize,
 }
@@ -28,18 +28,19 @@ struct Folder {
 struct Entry {
     name: String,
     is_folder: bool,
-    /// Its place in the list of folders.
+    /// Its index in the list of folders.
     folder: Option<usize>,
 }
 
-/// A project's files at a glance: at most 60 lines, upper folders first, without what `.gitignore` files or the rules leave out.
+/// An overview of a project's files: at most 60 lines, upper folders first, without what `.gitignore` files ignore or
+/// the rules close.
 ///
-/// It is the same text for the same tree.
+/// The same tree always gives the same text.
 pub async fn glance(tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
     let mut folders = vec![Folder::closed(WorkspacePath::root(), IgnoreRules::default())];
     let mut queue = VecDeque::from([0]);
     let mut lines = 0;
-    // Breadth first: what is near the root says most about a project.
+    // Breadth first, because what is near the root says most about a project.
     while let Some(index) = queue.pop_front() {
         let room = ENTRIES.min(LINES.saturating_sub(lines));
         if room < 2 {
@@ -47,7 +48,7 @@ pub async fn glance(tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
         }
         let (path, rules) = (folders[index].path.clone(), folders[index].rules.clone());
         let (rules, entries) = look(tree, gate, &path, &rules).await;
-        // The last line says how many more there are.
+        // The last line says how many entries are missing.
         let count = if entries.len() <= room { entries.len() } else { room - 1 };
         folders[index].hidden = entries.len() - count;
         lines += count + usize::from(count < entries.len());
@@ -74,7 +75,8 @@ impl Folder {
     }
 }
 
-/// What a folder holds that may be shown, folders first, and the rules that count in it. One that cannot be read is empty.
+/// The entries of a folder that may be shown, folders first, and the ignore rules in it. A folder that cannot be read
+/// is empty.
 pub(crate) async fn look(
     tree: &Arc<dyn Tree>,
     gate: &GateContext,

@@ -1,13 +1,15 @@
 //! What a request of a coding agent tells the model besides the user's words.
 //!
-//! [`system_text`] is the system instruction of a session: what the agent is, how its tools are used well, the project's own rules, and where it works
-//! ([`Surroundings`], and [`glance`] for the files). It is made once, so that every request of the session begins with the same bytes and the
-//! provider's prefix cache is hit.
+//! [`system_text`] is the system instruction of a session: what the agent is, how its tools are used well, the
+//! project's own rules, and where it works ([`Surroundings`], and [`glance`] for the files). It is made once, so that
+//! every request of the session begins with the same bytes and hits the provider's prefix cache.
 //!
-//! [`ProjectRules`] reads what a project wants of whoever works on it: `AGENTS.md` (or, where there is none, the file that another product
-//! reads), and `.headstart/rules/*.md`. Rules for all files stand in the system text. Those for some files are told with the user's words when such a file is first
-//! mentioned or was touched, once ([`ProjectRules::beside_prompt`]); so is what changed on disk since. What was told is read from the conversation itself, so nothing is
-//! kept that could differ from it: a resumed conversation, a fork of it and one whose last turn was taken back each know what the model knows.
+//! [`ProjectRules`] reads a project's rules for agents: `AGENTS.md` (or, if there is none, the file that another
+//! product reads), and `.headstart/rules/*.md`. Rules for all files are part of the system text. Rules for some files
+//! are sent with the user's words when such a file is first mentioned or touched, once
+//! ([`ProjectRules::beside_prompt`]); so is what changed on disk since. What was sent is read from the conversation
+//! itself, so nothing is kept that could differ from it: a resumed conversation, a fork of it and one whose last turn
+//! was taken back each know what the model knows.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -29,42 +31,50 @@
 //! # }).unwrap();
 //! ```
 //!
-//! A model reads a rule by its name with [`request_rule_tool`], and writes one with [`create_rule_tool`], where its user has it do so.
+//! A model reads a rule by its name with [`request_rule_tool`], and writes one with [`create_rule_tool`] if the user
+//! permits that.
 //!
-//! [`resolve_mentions`] tells what a prompt names with an `@`: files, lines of files, folders and rules it reads itself, what else there is it asks a
-//! [`MentionSource`]; [`ToldByTools`] is one, and [`mention_room`] says how much there is room for.
+//! [`resolve_mentions`] reads what a prompt names with an `@`: files, lines of files, folders and rules by itself,
+//! anything else through a [`MentionSource`], of which [`ToldByTools`] is one. [`mention_room`] says how much room
+//! there is for it.
 //!
-//! [`Window`] says what becomes of a conversation that is about to be longer than what its model sees at once: first old outputs of tools give way, then its
-//! beginning is summed up. It only plans; whoever runs the conversation asks for the summary.
+//! [`Window`] plans what to do with a conversation that is about to exceed its model's window: first old outputs of
+//! tools are removed, then its beginning is summarised. It only plans; whoever runs the conversation asks for the
+//! summary.
 //!
 //! # What rules can do
 //!
-//! They are words for the model, and nothing else reads them: no policy, approval mode, deny rule or question depends on them. They are fenced by the name of
-//! their file, and characters that could hide text from a reader are made visible.
+//! They are words for the model, and nothing else reads them: no policy, approval mode, deny rule or question depends
+//! on them. They are fenced with the name of their file, and characters that could hide text from a reader are made
+//! visible.
 //!
 //! # Limitations
 //!
-//! * Front matter is a few lines of `key: value`, not all of YAML, because patterns such as `*.rs`, which people write without quotes, are not YAML.
-//! * A file that only a shell command or a search touched calls up no rules.
+//! * Front matter consists of lines of `key: value`, not of all of YAML, because patterns such as `*.rs`, which
+//!   people write without quotes, are not YAML.
+//! * A file that only a shell command or a search touched does not bring in rules.
 //! * Tokens are estimated from bytes.
 //!
 //! # Decisions that are not obvious
 //!
-//! - **Rules of a project are told, and what was told is read from the conversation** (`src/rules`). The system text is made once for a
-//!   session, so its bytes stay. What comes later (rules for files that are touched, edits of rules) goes after the user's words, in their
-//!   message, within a fence that names its file. Which of them the model knows is read from those fences, not kept beside them: a fork, a
-//!   resumed conversation and one whose last turn was taken back need no state of their own. Nothing else reads a rule: not the gate, not the
-//!   policies, not the questions. `Host::beside_prompt` is asked for work ahead; a host asks itself for its turns.
-//! - **A conversation is made shorter seldom, and at once** (`src/window.rs`). Each change of what was sent loses the provider's prefix cache,
-//!   so nothing is dropped turn by turn: at the limit so much goes that the next time is far away. What a request comes to is the provider's
-//!   last count, and bytes for what is new since (`forked_query::Gauge`). A turn that reaches the limit ends there (`Limit::Window`); the
-//!   conversation takes in what it has done, is made shorter as a whole, and the turn goes on from there. The summary stands in the message of
-//!   the user's that follows it, for there are servers that refuse two of theirs in a row.
-//! - **What a prompt mentions is told beside it** (`src/mentions`), by the same way as rules: behind the user's words, in their message, read
-//!   from the view in which the work runs. The files are part of the read set of work ahead, so one that its user changes makes a conflict. A
-//!   mention that cannot be told stops the prompt before the model is asked. No fence of one can pass for a rule. Terminal and npm package
-//!   share the reading, the room and what tools tell; what only an editor knows comes through a callback of `AgentOptions`. A list of what may
-//!   be mentioned never holds what the gate closes.
+//! - **Which rules the model was sent is read from the conversation** (`src/rules`). The system text is made once for
+//!   a session, so its bytes stay. What comes later (rules for files that are touched, edits of rules) is put behind
+//!   the user's words, in their message, within a fence that names its file. Which rules the model knows is read from
+//!   those fences, not kept beside them: a fork, a resumed conversation and one whose last turn was taken back need
+//!   no state of their own. Nothing else reads a rule: not the gate, not the policies, not the questions. For work
+//!   ahead `Host::beside_prompt` is asked; for its own turns a host asks directly.
+//! - **A conversation is shortened rarely, and by much** (`src/window.rs`). Each change of what was sent loses the
+//!   provider's prefix cache, so nothing is dropped turn by turn: at the limit so much is removed that the next time
+//!   is far away. The size of a request is the provider's last count, plus bytes for what is new since
+//!   (`forked_query::Gauge`). A turn that reaches the limit ends there (`Limit::Window`); the conversation takes in
+//!   what it has done, is shortened as a whole, and the turn goes on from there. The summary is part of the user's
+//!   message that follows it, because some servers refuse two messages of the user in a row.
+//! - **What a prompt mentions is sent beside it** (`src/mentions`), in the same way as rules: behind the user's
+//!   words, in their message, read from the view in which the work runs. The files are part of the read set of work
+//!   ahead, so one that the user changes makes a conflict. A mention that cannot be resolved stops the prompt before
+//!   the model is asked. No text in a mention's fence can pass for a rule. Terminal and npm package share the
+//!   reading, the limit and what tools answer; what only an editor knows comes through a callback of `AgentOptions`.
+//!   A list of what may be mentioned never contains what the gate closes.
 
 mod asked_of_tools;
 mod clean;

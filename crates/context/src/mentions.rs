@@ -1,4 +1,4 @@
-//! What a prompt names with an `@`, and what the model reads of it.
+//! What a prompt names with an `@`, and what the model is sent for it.
 
 mod by_tools;
 mod parse;
@@ -17,7 +17,7 @@ pub use self::resolve::{Resolved, resolve_mentions};
 pub use self::room::mention_room;
 pub use self::write::{MentionStart, mention_of_path, mention_of_resource, mention_start};
 
-/// What only the program around a conversation can tell.
+/// Mentions that only the program around a conversation can resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outside {
@@ -27,7 +27,7 @@ pub enum Outside {
     Codebase,
     /// `@terminal`: what the terminal shows.
     Terminal,
-    /// `@problems`: what language servers complain of.
+    /// `@problems`: what language servers report.
     Problems,
     /// `@open`: the file that is open in the editor.
     Open,
@@ -36,11 +36,11 @@ pub enum Outside {
 }
 
 impl Outside {
-    /// All of them.
+    /// All of these mentions.
     pub const ALL: [Self; 6] =
         [Self::Diff, Self::Codebase, Self::Terminal, Self::Problems, Self::Open, Self::Selection];
 
-    /// Its name, as it is written behind the `@`.
+    /// The name behind the `@`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Diff => "diff",
@@ -52,12 +52,12 @@ impl Outside {
         }
     }
 
-    /// The one of this name.
+    /// The mention with this name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|what| what.name() == name)
     }
 
-    /// What it is, for a list of what may be mentioned.
+    /// A description, for a list of what may be mentioned.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Diff => "what differs from the last commit",
@@ -70,32 +70,33 @@ impl Outside {
     }
 }
 
-/// Tells what is outside of files and rules.
+/// Resolves mentions of anything but files and rules.
 #[async_trait]
 pub trait MentionSource: Send + Sync {
-    /// What the model reads of it with this prompt, in words; the error says why there is nothing, for the user.
+    /// What the model is sent for it with this prompt, in words. The error says why there is nothing, for the user.
     async fn tell(&self, what: Outside, prompt: &str) -> Result<String, String>;
 
-    /// A page of the web as text. By default there is no web: `None`, and what is written stays text.
+    /// A web page as text. By default there is no web: `None`, and the mention stays text.
     async fn fetch(&self, _address: &str) -> Result<Option<String>, String> {
         Ok(None)
     }
 
-    /// What a server has at an address. By default there are no servers: `None`, and what is written is a path or stays text.
+    /// What a server has at an address. By default there are no servers: `None`, and the mention is a path or stays
+    /// text.
     async fn resource(&self, _server: &str, _uri: &str) -> Result<Option<String>, String> {
         Ok(None)
     }
 }
 
-/// A mention of which there is nothing to tell: the prompt is not sent.
+/// A mention that cannot be resolved. The prompt is not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("@{mention}: {problem}; a backslash before the @ makes it plain text")]
 pub struct MentionError {
-    /// What stands behind the `@`.
+    /// The text behind the `@`.
     pub mention: String,
     /// What is wrong, and what to do.
     pub problem: String,
 }
 
-/// The paths that a prompt names are part of what work rests on.
+/// The paths that a prompt names. Work that follows depends on them.
 pub(crate) type Read = Vec<WorkspacePath>;

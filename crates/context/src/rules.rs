@@ -1,4 +1,4 @@
-//! What a project wants of whoever works on it.
+//! A project's rules for whoever works on it.
 
 mod beside;
 mod files;
@@ -19,34 +19,34 @@ use crate::clean::clean_line;
 
 /// A longer file is not read, in bytes.
 pub(crate) const FILE_BYTES: u64 = 64 * 1024;
-/// So many files of a folder of rules are read.
+/// The most files of a folder of rules that are read.
 pub(crate) const MOST_FILES: usize = 256;
-/// So many tokens all rules that a conversation holds come to.
+/// The most tokens of all rules in a conversation.
 pub(crate) const MOST_TOKENS: usize = 16_000;
 
-/// A rule of the project's.
+/// A rule of the project.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// The file that it stands in.
+    /// The file that contains it.
     pub path: WorkspacePath,
-    /// What it is for, from its front matter.
+    /// What it is about, from its front matter.
     pub description: Option<String>,
-    /// What it counts for.
+    /// The files to which it applies.
     pub applies: Applies,
-    /// What it says, without the front matter and without what could hide in it.
+    /// Its text, without the front matter and without characters that hide something.
     pub text: String,
 }
 
-/// What a rule counts for.
+/// The files to which a rule applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applies {
     /// Everything.
     Always,
-    /// What is in a folder: of an `AGENTS.md` in it.
+    /// Everything in a folder, for an `AGENTS.md` in it.
     Folder(WorkspacePath),
     /// Some files.
     Files(FilePatterns),
-    /// Nothing by itself: the model reads it where its description fits.
+    /// None by itself: the model reads the rule when its description fits.
     OnRequest,
 }
 
@@ -78,7 +78,7 @@ impl ProjectRules {
         &self.rules
     }
 
-    /// The one of this name; the error names those that there are, in words for a model and a user.
+    /// The rule of this name. The error lists the names that exist, in words for a model and a user.
     pub(crate) fn named(&self, name: &str) -> Result<&Rule, String> {
         self.rules.iter().find(|rule| rule.name() == name).ok_or_else(|| {
             let names: Vec<_> = self.rules.iter().map(|rule| clean_line(&rule.name(), 80)).collect();
@@ -87,37 +87,37 @@ impl ProjectRules {
         })
     }
 
-    /// What could not be read, or is not understood.
+    /// Files that could not be read or understood.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 }
 
 impl Rule {
-    /// What its text costs a request, roughly.
+    /// An estimate of the tokens of its text.
     pub fn tokens(&self) -> usize {
         tokens(&self.text)
     }
 
-    /// The name of its file, as the model and the user read it.
+    /// The name of its file, as the model and the user see it.
     pub fn label(&self) -> String {
         told::label(&self.path)
     }
 
-    /// What a mention calls it: the name of its file, without `.md`.
+    /// Its name in a mention: that of its file, without `.md`.
     pub fn name(&self) -> String {
         let path = self.path.to_string();
         let file = path.rsplit('/').next().unwrap_or_default();
         file.strip_suffix(".md").unwrap_or(file).to_owned()
     }
 
-    /// Its text with the fence that names its file.
+    /// Its text in a fence that names its file.
     pub(crate) fn block(&self) -> String {
         told::block(&self.label(), "", &self.text)
     }
 }
 
-/// Bytes by 3.5: near enough for texts in most languages, and without a tokenizer.
+/// An estimate without a tokenizer: 3.5 bytes for each token, which is close enough for texts in most languages.
 pub(crate) fn tokens(text: &str) -> usize {
     text.len() * 2 / 7
 }

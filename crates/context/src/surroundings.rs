@@ -5,10 +5,10 @@ use headstart_tool_gate::DenyRules;
 
 use crate::clean::clean_line;
 
-/// So many changed files are named.
+/// The most changed files that are named.
 const MOST_CHANGED: usize = 10;
 
-/// Where a session works, as its host found it at the beginning. What is empty is left out.
+/// Where a session works, as its host found it at the beginning. Empty fields are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The workspace, absolute.
@@ -17,14 +17,15 @@ pub struct Surroundings {
     pub system: String,
     /// The day, as `2026-01-31`.
     pub date: String,
-    /// What git says of branch and changed files, from [`Surroundings::git_of`].
+    /// The branch and changed files, from [`Surroundings::git_of`].
     pub git: String,
-    /// The files at a glance, from [`glance`](crate::glance).
+    /// An overview of the files, from [`glance`](crate::glance).
     pub files: String,
 }
 
 impl Surroundings {
-    /// Branch and changed files in a line, out of what `git status --porcelain=v1 --branch` prints. Paths that the rules close are counted, not named.
+    /// The branch and changed files in a line, from the output of `git status --porcelain=v1 --branch`. Paths that
+    /// the rules close are counted and not named.
     pub fn git_of(status: &str, deny: &DenyRules) -> String {
         let mut lines = status.lines();
         let Some(branch) = lines.next().and_then(|line| line.strip_prefix("## ")) else {
@@ -52,7 +53,8 @@ impl Surroundings {
         text
     }
 
-    /// The branch, with a `*` where files differ from the last commit, out of the same. `None` where git said something else.
+    /// The branch from the same output, with a `*` if files differ from the last commit. `None` if it is not such an
+    /// output.
     pub fn branch_of(status: &str) -> Option<String> {
         let mut lines = status.lines();
         let branch = lines.next()?.strip_prefix("## ")?;
@@ -80,7 +82,8 @@ impl Surroundings {
     }
 }
 
-/// Whether no rule closes what a line of git's is about. A path that git puts in quotes is not read, and not named.
+/// Whether no rule closes the path in a line of git's output. A path that git puts in quotes is not parsed, and so
+/// not named.
 fn may_be_named(line: &str, deny: &DenyRules) -> bool {
     let Some(paths) = line.get(3..) else { return false };
     let mut paths = paths.split(" -> ");

@@ -1,4 +1,4 @@
-//! A conversation that is about to be longer than what its model sees at once.
+//! Plans for a conversation that is about to exceed its model's window.
 
 mod outputs;
 mod summary;
@@ -8,7 +8,7 @@ use headstart_forked_query::{Gauge, Message, ModelRequest, Role};
 use self::outputs::{cut_old, shorten};
 pub use self::summary::{SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising};
 
-/// What a model sees at once, and from where on a conversation is made shorter.
+/// A model's window, and the size from which a conversation is shortened.
 ///
 /// ```
 /// use headstart_context::{Plan, Window};
@@ -28,9 +28,9 @@ pub use self::summary::{SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// What it sees at once: question and answer together.
+    /// The window: the most tokens of question and answer together.
     pub tokens: u64,
-    /// A request that has more than this many hundredths of it is not sent as it is.
+    /// The percentage of the window above which a request is not sent as it is.
     pub compact_at: u8,
 }
 
@@ -41,23 +41,23 @@ impl Default for Window {
     }
 }
 
-/// What is to become of a conversation before its next request.
+/// What to do with a conversation before its next request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
-    /// It fits.
+    /// Nothing: it fits.
     Keep,
-    /// It fits with the old outputs of tools cut.
+    /// It fits once old outputs of tools are removed.
     Cut {
         /// The conversation with a remark in their place.
         history: Vec<Message>,
-        /// How many were cut.
+        /// How many were removed.
         outputs: usize,
     },
-    /// Its beginning is summed up.
+    /// Its beginning is summarised.
     Summarise(Summarising),
-    /// What must not go is longer than the window.
+    /// What has to stay exceeds the window.
     TooLong {
-        /// How many tokens it has, about.
+        /// The estimated number of its tokens.
         tokens: u64,
     },
 }
@@ -68,10 +68,12 @@ impl Window {
         share(self.tokens, u64::from(self.compact_at.clamp(1, 100)))
     }
 
-    /// What is to be done before `request`, which holds the conversation so far, is sent with the messages `next` behind it.
+    /// What to do before `request`, which contains the conversation so far, is sent with the messages `next` behind
+    /// it.
     ///
-    /// What goes is taken out at once and far below the limit, so that the provider's prefix cache is lost seldom. The system instruction, the
-    /// tools, the user's last text and the last answer with its results stay.
+    /// What is removed is removed at once and far below the limit, so that the provider's prefix cache is rarely
+    /// lost. The system instruction, the tools, the user's last text and the last answer with its results always
+    /// stay.
     pub fn plan(&self, request: &ModelRequest, next: &[Message], gauge: Gauge) -> Plan {
         let count = Counting { request, next, gauge };
         let history = &request.messages;
@@ -85,8 +87,8 @@ impl Window {
         self.shortest(&count)
     }
 
-    /// The summary that is likely to be wanted before the next request of a conversation: it has more than nine tenths of what a request may have, and
-    /// to cut old outputs will not do.
+    /// The summary that will probably be needed before the next request of a conversation, because it has more than
+    /// nine tenths of the limit, and removing old outputs would not be enough.
     pub fn plan_ahead(&self, request: &ModelRequest, gauge: Gauge) -> Option<Summarising> {
         let count = Counting { request, next: &[], gauge };
         let history = &request.messages;
@@ -103,7 +105,7 @@ impl Window {
         }
     }
 
-    /// The same where its user wants it shorter, however long it is.
+    /// The plan if the user wants a summary, however long the conversation is.
     pub fn plan_summary(&self, request: &ModelRequest, gauge: Gauge) -> Plan {
         let count = Counting { request, next: &[], gauge };
         self.summarising(&count).map_or(Plan::Keep, Plan::Summarise)
@@ -129,10 +131,10 @@ impl Window {
         }
     }
 
-    /// What is summed up, and what stays as it is: the last turns, as many as take half of the room; of a turn that takes more alone, its
-    /// beginning and its last answer.
+    /// What is summarised and what stays: the last turns, as many as take half of the room. If the last turn alone
+    /// takes more, its beginning and its last answer stay.
     fn summarising(&self, count: &Counting<'_>) -> Option<Summarising> {
-        /// So many turns stay as they are.
+        /// The most turns that stay as they are.
         const TURNS: usize = 4;
         let history = &count.request.messages;
         let turns: Vec<_> = (0..history.len()).filter(|at| history[*at].role == Role::User).collect();
@@ -151,8 +153,8 @@ impl Window {
         Some(Summarising::new(self.asked(count, start), history[start..].to_vec()))
     }
 
-    /// What the model reads to sum it up: the conversation as far as the window holds it, which its provider has in its cache. Where that is not
-    /// all of what is to go, its end, without old outputs.
+    /// What the model reads to summarise it: the conversation as far as the window holds it, because its provider has
+    /// that in its cache. If the window does not hold all that will be removed, its end without old outputs.
     fn asked(&self, count: &Counting<'_>, start: usize) -> Vec<Message> {
         let history = &count.request.messages;
         let room = self.tokens.saturating_sub(SUMMARY_TOKENS + 500);
@@ -184,7 +186,7 @@ impl Counting<'_> {
     }
 }
 
-/// All of a request but its messages.
+/// A request without its messages.
 fn bare(request: &ModelRequest) -> ModelRequest {
     ModelRequest {
         model: request.model.clone(),
@@ -197,12 +199,12 @@ fn bare(request: &ModelRequest) -> ModelRequest {
     }
 }
 
-/// Where the last answer begins; its results follow it.
+/// The index of the last answer; its results follow it.
 fn last_answer(history: &[Message]) -> usize {
     history.iter().rposition(|message| message.role == Role::Model).unwrap_or(history.len())
 }
 
-/// The places at which a conversation may end: no call is without its results there.
+/// The indices before which a conversation may end, because no call before them lacks its result.
 fn whole_steps(history: &[Message]) -> impl DoubleEndedIterator<Item = usize> {
     (1..=history.len()).filter(|end| {
         history.get(*end).is_none_or(|next| next.role != Role::Tool)
@@ -210,7 +212,7 @@ fn whole_steps(history: &[Message]) -> impl DoubleEndedIterator<Item = usize> {
     })
 }
 
-/// So many hundredths.
+/// A percentage of a number of tokens.
 fn share(tokens: u64, hundredths: u64) -> u64 {
     u64::try_from(u128::from(tokens) * u128::from(hundredths) / 100).unwrap_or(u64::MAX)
 }

@@ -10,23 +10,24 @@ use serde_json::{Value, json};
 use super::{MentionSource, Outside};
 use crate::Asking;
 
-/// As long a prompt waits for what git and the index say.
+/// How long a prompt waits for the answers of git and the index.
 const TIME: Duration = Duration::from_secs(20);
 
-/// Tells what tools of the conversation know: `@diff` and `@codebase`, where `view_diff` and `codebase` are offered.
+/// Resolves mentions with tools of the conversation: `@diff` and `@codebase`, if `view_diff` and `codebase` are
+/// offered.
 pub struct ToldByTools<'a> {
     /// The tools.
     pub toolbox: &'a Toolbox,
-    /// What the work sees.
+    /// The tree that the work sees.
     pub tree: &'a Arc<dyn Tree>,
     /// The rules in force.
     pub gate: &'a GateContext,
-    /// Whether it is a prompt of the user's own.
+    /// Whether it is for a prompt of the user.
     pub attended: bool,
 }
 
 impl ToldByTools<'_> {
-    /// Whether there is a tool that tells it.
+    /// Whether there is a tool for this mention.
     pub fn tells(toolbox: &Toolbox, what: Outside) -> bool {
         tool_of(what).is_some_and(|name| toolbox.offers(name))
     }

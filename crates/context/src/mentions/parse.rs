@@ -1,18 +1,18 @@
 use super::Outside;
 
-/// What a word of a prompt names.
+/// What a mention names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mention {
     /// `@src/lib.rs`, `@src/`, `@"a file.txt"`, `@src/lib.rs:10-20`.
     Path {
-        /// As it is written.
+        /// The path as it is written.
         path: String,
         /// The first and the last line, counted from 1.
         lines: Option<(usize, usize)>,
-        /// Whether it can be nothing else. A single word is a path if there is such a file; else it is text.
+        /// Whether it can be nothing but a path. Otherwise it is a path if such a file exists, and text if not.
         is_sure: bool,
     },
-    /// `@diff` and what else only the program around the conversation can tell.
+    /// `@diff` and the other mentions that only the program around the conversation can resolve.
     Outside(Outside),
     /// `@rule:NAME`.
     Rule(String),
@@ -24,13 +24,13 @@ pub enum Mention {
         server: String,
         /// The address.
         uri: String,
-        /// Whether it stands in quotes.
+        /// Whether it is written in quotes.
         is_quoted: bool,
     },
 }
 
 impl Mention {
-    /// What stands behind the `@`.
+    /// The text behind the `@`.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Path { path, lines: Some((first, last)), .. } => format!("{path}:{first}-{last}"),
@@ -43,8 +43,10 @@ impl Mention {
     }
 }
 
-/// What a prompt names, in order, each once. A mention stands at the beginning of a word: an address (`a@b.c`) is none, and neither is what has a
-/// backslash before its `@`, nor what stands in a fenced block of code, which was pasted. An address of the web is one behind an `@` only; in quotes, where it holds a comma, a semicolon or a bracket.
+/// What a prompt names, in order, without repetitions. A mention stands at the beginning of a word: an email address
+/// (`a@b.c`) is none, and neither is text with a backslash before its `@`, nor anything in a fenced block of code,
+/// which was probably pasted. A web address needs the `@`, and quotes if it contains a comma, a semicolon or a
+/// bracket.
 ///
 /// ```
 /// use headstart_context::{Mention, mentions};
@@ -65,7 +67,8 @@ pub fn mentions(prompt: &str) -> Vec<Mention> {
     found
 }
 
-/// The same text with a backslash before each mention: words of others that a user is to send name nothing by themselves.
+/// The same text with a backslash before each mention, for text of others that a user is to send: it must not name
+/// anything by itself.
 ///
 /// ```
 /// assert_eq!(headstart_context::escape_mentions("see @src/lib.rs, a@b.c"), "see \\@src/lib.rs, a@b.c");
@@ -83,7 +86,7 @@ pub fn escape_mentions(text: &str) -> String {
     escaped
 }
 
-/// The parts of a text that are in no fenced block. One that is not closed goes to the end, as in Markdown.
+/// The parts of a text outside fenced blocks. As in Markdown, a block that is not closed goes to the end.
 fn outside_of_fences(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut open: Option<(char, usize)> = None;
@@ -110,18 +113,18 @@ fn outside_of_fences(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The fence that a line is: its sign, how often, and whether nothing stands behind it.
+/// If a line is a fence: its character, how many of them, and whether nothing stands behind them.
 fn fence(line: &str) -> Option<(char, usize, bool)> {
     let line = line.trim();
     let sign = line.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
     let rest = line.trim_start_matches(sign);
     let length = line.len() - rest.len();
-    // Three backquotes and more of them in one line are code in a sentence.
+    // Three or more backquotes that are closed in the same line are code within a sentence.
     let is_fence = 3 <= length && !(sign == '`' && rest.contains('`'));
     is_fence.then_some((sign, length, rest.is_empty()))
 }
 
-/// What a text names that holds no block of code, with where each `@` stands.
+/// The mentions in a text without blocks of code, each with the offset of its `@`.
 fn in_part(text: &str) -> Vec<(usize, Mention)> {
     let mut found = Vec::new();
     let mut before = None;
@@ -137,17 +140,17 @@ fn in_part(text: &str) -> Vec<(usize, Mention)> {
     found
 }
 
-/// Whether a mention may begin behind this.
+/// Whether a mention may begin behind this character.
 pub(super) fn may_stand_before(before: Option<char>) -> bool {
     before.is_none_or(|before| before.is_whitespace() || "([{<\"'`,;".contains(before))
 }
 
-/// Whether a mention without quotes ends before this.
+/// Whether a mention without quotes ends before this character.
 pub(super) fn ends_word(sign: char) -> bool {
     sign.is_whitespace() || "\"'`,;()[]{}<>|".contains(sign)
 }
 
-/// The word behind an `@`, and whether it stands in quotes.
+/// The word behind an `@`, and whether it is in quotes.
 fn word(text: &str) -> (&str, bool) {
     if let Some((word, _)) = text.strip_prefix('"').and_then(|text| text.split_once('"')) {
         return (word, true);
@@ -177,14 +180,14 @@ fn mention(word: &str, is_quoted: bool) -> Option<Mention> {
     }
     let with_lines = word.rsplit_once(':').and_then(|(path, lines)| Some((path, line_range(lines)?)));
     let (path, lines) = with_lines.map_or((word, None), |(path, lines)| (path, Some(lines)));
-    // `@scope/name` is what a package is called, too: with an ending or a slash at the end it can only be a path.
+    // `@scope/name` may also be a package, but with an extension or a slash at its end it can only be a path.
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_sure = is_quoted
         || (path.contains('/') && (folder.starts_with('.') || name.is_empty() || name.contains('.')));
     (!path.is_empty()).then(|| Mention::Path { path: path.to_owned(), lines, is_sure })
 }
 
-/// A server, and an address behind its scheme: `docs:file:///guide.md`.
+/// A server, and an address with its scheme: `docs:file:///guide.md`.
 fn resource(word: &str) -> Option<(&str, &str)> {
     let (server, uri) = word.split_once(':')?;
     let (scheme, behind) = uri.split_once(':')?;

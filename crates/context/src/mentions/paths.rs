@@ -7,8 +7,8 @@ use headstart_tool_gate::GateContext;
 use super::mention_of_path;
 use crate::glance::look;
 
-/// How the files and folders of a tree are mentioned that neither `.gitignore` files nor the rules leave out, near the root first, at most so many.
-/// Links are left out, and so is what no mention can name.
+/// Mentions of the files and folders of a tree, those near the root first, at most this many. Left out are what
+/// `.gitignore` files ignore or the rules close, links, and what no mention can name.
 pub async fn mentions_of_paths(tree: &Arc<dyn Tree>, gate: &GateContext, most: usize) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = VecDeque::from([(WorkspacePath::root(), IgnoreRules::default())]);

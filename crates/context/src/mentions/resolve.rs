@@ -13,28 +13,28 @@ use crate::rules::{ProjectRules, Reader, text_in, without_fences};
 
 /// A longer file is not read for a mention, in bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
-/// So many entries of a folder are listed.
+/// The most entries of a folder that are listed.
 const MOST_ENTRIES: usize = 200;
-/// What is left of each, however little room there is.
+/// What is shown of each mention at least, however little room there is.
 const LEAST_BYTES: usize = 256;
 
-/// What the model reads of the mentions of a prompt.
+/// What the model is sent for the mentions of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resolved {
-    /// In fences that name where it is from; `None` where nothing is mentioned.
+    /// The text, in fences that say where it is from; `None` if nothing is mentioned.
     pub text: Option<String>,
-    /// The images among it, in order. Each is named in the text as well.
+    /// The images, in order. The text names each of them too.
     pub images: Vec<Image>,
     /// The files that were read for it.
     pub read: Vec<WorkspacePath>,
 }
 
-/// A larger image is refused, in bytes of its file: there are providers that take no more.
+/// The largest image in bytes of its file, because some providers accept no more.
 const MOST_IMAGE_BYTES: u64 = 3_750_000;
-/// So many images go with one prompt.
+/// The most images with one prompt.
 const MOST_IMAGES: usize = 16;
 
-/// One mention, told.
+/// A resolved mention.
 struct Told {
     /// The attributes of its fence.
     from: String,
@@ -48,10 +48,11 @@ impl Told {
     }
 }
 
-/// Tells what a prompt mentions, as `tree` shows it and as far as `gate` leaves it open: files whole or the lines that are named, folders as a list.
+/// Resolves what a prompt mentions, as `tree` shows it and `gate` permits it: whole files or the lines that are
+/// named, and folders as lists.
 ///
-/// Together it has at most `room` bytes; the largest is cut first and says so. A mention of which there is nothing to tell is an error, and the
-/// prompt is not to be sent.
+/// The result has at most `room` bytes; the largest part is cut first, and says so. If a mention cannot be resolved,
+/// this is an error, and the prompt must not be sent.
 pub async fn resolve_mentions(
     prompt: &str,
     tree: &Arc<dyn Tree>,
@@ -81,7 +82,7 @@ pub async fn resolve_mentions(
                         let from = format!("resource=\"{}\"", fence_name(&mention.words()));
                         Ok(Some(Told::text(from, text)))
                     }
-                    // Nobody has such a server: then it may be the name of a file.
+                    // There is no such server, so it may be the name of a file.
                     Ok(None) => path_told(&mention.words(), None, *is_quoted, &reader, gate, &mut read).await,
                     Err(problem) => Err(problem),
                 }
@@ -151,10 +152,11 @@ fn images(told: &[Told]) -> usize {
     told.iter().filter(|told| told.image.is_some()).count()
 }
 
-/// The image in a file, where its bytes are one. What is called an image and is none, or none that models take, is an error.
+/// The image in a file, if it is one by its bytes. A file that has the name of an image and is none, or none that
+/// models accept, is an error.
 fn image(bytes: &[u8], path: &WorkspacePath) -> Result<Option<Image>, String> {
     const KINDS: &str = "PNG, JPEG, GIF and WebP";
-    /// An SVG is a text, and is told as one.
+    /// An SVG is text, and is sent as text.
     const NAMES: [&str; 11] =
         [".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ico", ".heic", ".avif"];
     let Some(media_type) = ImageType::of(bytes) else {
@@ -174,7 +176,7 @@ fn image(bytes: &[u8], path: &WorkspacePath) -> Result<Option<Image>, String> {
     Ok(Some(Image { media_type, data: BASE64_STANDARD.encode(bytes).into() }))
 }
 
-/// The lines of a text that are wanted, and how its fence names them.
+/// The requested lines of a text, and the words with which its fence names them.
 fn part(text: String, lines: Option<(usize, usize)>) -> Result<(String, String), String> {
     let Some((first, last)) = lines else { return Ok((text, String::new())) };
     let count = text.lines().count();
@@ -204,7 +206,7 @@ fn rendered(told: &[Told], room: usize) -> String {
     let most = most_of_each(told, room);
     let mut text = "What is named with an @:\n".to_owned();
     for Told { from, text: whole, .. } in told {
-        // What is mentioned can neither end its fence nor pass for a rule of the project.
+        // A mentioned text can neither end its fence nor pass for a rule of the project.
         let safe = without_fences(whole).replace("</mentioned", "<\\/mentioned");
         let shown = head(&safe, most);
         let _ = writeln!(text, "<mentioned {from}>\n{}", shown.trim_end_matches('\n'));
@@ -222,7 +224,7 @@ fn rendered(told: &[Told], room: usize) -> String {
     text
 }
 
-/// How much is shown of each so that all have room: what is shorter stays whole.
+/// How many bytes are shown of each, so that all fit: shorter ones stay whole.
 fn most_of_each(told: &[Told], room: usize) -> usize {
     let mut lengths: Vec<_> = told.iter().map(|told| told.text.len()).collect();
     lengths.sort_unstable();

@@ -2,12 +2,13 @@ use headstart_forked_query::{CacheSafeParams, Gauge, ModelRequest};
 
 use crate::Window;
 
-/// What mentions take of a prompt where nobody knows what the model sees at once, in bytes.
+/// The room for mentions if the model's window is not known, in bytes.
 const MOST_BYTES: u64 = 256 * 1024;
 
-/// How much mentions of the next prompt may come to, in bytes: half of what the conversation leaves of the model's window.
+/// How many bytes the mentions of the next prompt may have: half of what the conversation leaves of the model's
+/// window.
 ///
-/// `window`: how many tokens the model sees at once, where that is known.
+/// `window` is the model's window in tokens, if it is known.
 pub fn mention_room(window: Option<u64>, conversation: &CacheSafeParams) -> usize {
     let left = window.map_or(u64::MAX, |tokens| {
         let spent = Gauge::default().tokens(&ModelRequest {
@@ -19,7 +20,7 @@ pub fn mention_room(window: Option<u64>, conversation: &CacheSafeParams) -> usiz
             response_schema: None,
             max_output_tokens: None,
         });
-        // Half of 3.5 bytes a token.
+        // Half of the free tokens, at 3.5 bytes each.
         (Window { tokens, ..Window::default() }.most().saturating_sub(spent)).saturating_mul(7) / 4
     });
     usize::try_from(left.min(MOST_BYTES)).unwrap_or(usize::MAX)

@@ -4,13 +4,13 @@ use super::{Mention, mentions};
 /// A mention that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MentionStart<'a> {
-    /// Where its `@` stands, in bytes.
+    /// The offset of its `@` in bytes.
     pub at: usize,
-    /// What there is of it, without `@` and quotes.
+    /// What is written of it so far, without `@` and quotes.
     pub word: &'a str,
 }
 
-/// The mention at whose end a text stops: what is written on could be more of it.
+/// The mention at the end of a text, which may still grow.
 ///
 /// ```
 /// use headstart_context::mention_start;
@@ -31,9 +31,10 @@ pub fn mention_start(text: &str) -> Option<MentionStart<'_>> {
     may_stand_before(before.chars().next_back()).then_some(MentionStart { at, word })
 }
 
-/// How a path of the workspace is mentioned, with the `@`: in quotes where it must be. `None` where no mention would be read as this path.
+/// How a path of the workspace is mentioned, with the `@`, and in quotes if necessary. `None` if no mention would be
+/// read as this path.
 pub fn mention_of_path(path: &str) -> Option<String> {
-    // What is a name of something else is a path behind `./`.
+    // A name that means something else is a path if it begins with `./`.
     let forms = [path.to_owned(), format!("\"{path}\""), format!("./{path}"), format!("\"./{path}\"")];
     let is_read = |mention: &String| match mentions(mention).as_slice() {
         [Mention::Path { path: read, lines: None, .. }] => read.trim_start_matches("./") == path,
@@ -42,7 +43,7 @@ pub fn mention_of_path(path: &str) -> Option<String> {
     forms.into_iter().map(|form| format!("@{form}")).find(is_read)
 }
 
-/// How what a server has is mentioned, likewise.
+/// How a resource of a server is mentioned; `None` if no mention would be read as it.
 pub fn mention_of_resource(server: &str, uri: &str) -> Option<String> {
     let forms = [format!("@{server}:{uri}"), format!("@\"{server}:{uri}\"")];
     forms.into_iter().find(|mention| match mentions(mention).as_slice() {

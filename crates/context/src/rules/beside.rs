@@ -1,4 +1,4 @@
-//! The rules that go with a prompt.
+//! The rules that are sent with a prompt.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,34 +11,36 @@ use super::read::Reader;
 use super::told::{block, label, told, without_fences};
 use super::{Applies, MOST_TOKENS, Problem, ProjectRules, Rule, tokens};
 
-/// Files that a conversation touched and of which rules are looked for, the last ones.
+/// The most files that a conversation touched for which rules are looked up; the last ones count.
 const MOST_TOUCHED: usize = 256;
-/// Folders whose rules are looked for.
+/// The most folders in which rules are looked up.
 const MOST_FOLDERS: usize = 256;
-/// Words of a prompt that are taken for paths.
+/// The most words of a prompt that are tried as paths.
 const MOST_MENTIONED: usize = 64;
-/// Files that are read for one rule's expression, and how long each may be, in bytes.
+/// The most files that are read for one rule's expression.
 const MOST_SEARCHED: usize = 64;
+/// The longest of these files, in bytes.
 const SEARCHED_BYTES: u64 = 256 * 1024;
 
-/// What a model reads with a prompt.
+/// What is sent with a prompt.
 #[derive(Debug, Clone, Default)]
 pub struct Told {
-    /// To stand after the user's words; `None`: nothing is new.
+    /// The text behind the user's words; `None` if nothing is new.
     pub text: Option<String>,
     /// The rules in it.
     pub rules: Vec<Rule>,
-    /// Files whose rules count no more.
+    /// Files whose rules do not apply any more.
     pub gone: Vec<String>,
-    /// What is wrong with rules that would have gone with it.
+    /// Problems with rules that would have been sent.
     pub problems: Vec<Problem>,
 }
 
 impl ProjectRules {
-    /// The rules that this prompt calls up and the model has not read: for the files that it mentions, and those that calls of the conversation
-    /// read or wrote; and what changed in rules that the model did read. Read `self` anew for each prompt.
+    /// The rules for this prompt that the model does not know: for the files that it mentions, and those that calls
+    /// of the conversation read or wrote. Also changes of rules that the model does know. `self` has to be read anew
+    /// for each prompt.
     ///
-    /// `system` and `messages` are what the model has read: the whole conversation, without the prompt.
+    /// `system` and `messages` are what the model knows: the whole conversation, without the prompt.
     pub async fn beside_prompt(
         &self,
         prompt: &str,
@@ -65,7 +67,7 @@ impl ProjectRules {
                 wanted.push(rule.clone());
             }
         }
-        // Those of which the model has read rules come first: whether they changed is looked at in any case.
+        // Files whose rules the model knows come first, because whether they changed is checked in any case.
         let read = known.keys().filter_map(|label| WorkspacePath::parse(label).ok()?.parent());
         let mut seen = BTreeSet::new();
         let folders = read.chain(touched.iter().flat_map(Touched::folders));
@@ -73,7 +75,7 @@ impl ProjectRules {
             .filter(|folder| !folder.is_root() && seen.insert(folder.clone()))
             .take(MOST_FOLDERS)
             .collect();
-        // What holds for more comes before what holds for less.
+        // A rule for a larger folder comes before one for a smaller.
         folders.sort();
         for folder in folders {
             match reader.of_folder(&folder).await {
@@ -106,7 +108,7 @@ impl ProjectRules {
             told.rules.push(rule);
         }
         for (name, body) in &known {
-            // What cannot be read at this moment is not gone.
+            // A file that cannot be read at this moment is not gone.
             if !body.is_empty() && !there.contains(*name) && !unclear.contains(*name) {
                 blocks.push_str(&block(name, " gone=\"these rules count no more\"", ""));
                 told.gone.push((*name).to_owned());
@@ -117,7 +119,7 @@ impl ProjectRules {
     }
 }
 
-/// A file or folder that a conversation is about.
+/// A file or folder that a conversation touched.
 struct Touched {
     path: WorkspacePath,
     is_folder: bool,
@@ -128,7 +130,7 @@ impl Touched {
         Self { path, is_folder: false }
     }
 
-    /// The folders on the way to it.
+    /// The folders above it.
     fn folders(&self) -> impl Iterator<Item = WorkspacePath> {
         let first = if self.is_folder { Some(self.path.clone()) } else { self.path.parent() };
         std::iter::successors(first, WorkspacePath::parent)
@@ -141,7 +143,7 @@ fn touched(messages: &[Message], gate: &GateContext) -> Vec<Touched> {
     let calls = messages.iter().rev().flat_map(Message::tool_calls);
     let paths = calls.filter_map(|call| {
         let declared = gate.declaration(&call.name)?;
-        // What searches has a folder for its path, and so may what reads in a way of its host's own.
+        // The path of a search is a folder, and so may be that of a tool which reads in a way of its host's own.
         let is_of_file = match declared.does {
             Does::Reads => declared.is_built_in(),
             Does::RunsCommand => false,
@@ -153,13 +155,13 @@ fn touched(messages: &[Message], gate: &GateContext) -> Vec<Touched> {
     paths.filter(|path| seen.insert(path.clone())).take(MOST_TOUCHED).map(Touched::file).collect()
 }
 
-/// The files and folders that a prompt names and that are there.
+/// The files and folders that a prompt names and that exist.
 async fn mentioned(prompt: &str, reader: &Reader<'_>, gate: &GateContext) -> Vec<Touched> {
     let ends = |sign: char| sign.is_whitespace() || "\"'`()<>,;|".contains(sign);
     let mut seen = BTreeSet::new();
     let words =
         prompt.split(ends).map(|word| word.trim_start_matches('@').trim_end_matches(['.', ':', '!', '?']));
-    // `src/lib.rs:12:5` is that file.
+    // `src/lib.rs:12:5` names that file.
     let words = words.map(|word| word.split(':').next().unwrap_or_default());
     let paths = words
         .filter(|word| word.contains(['/', '.']))

@@ -4,14 +4,15 @@ use headstart_overlay_fs::WorkspacePath;
 use headstart_workspace_path::Glob;
 use regex_lite::{Regex, RegexBuilder};
 
-/// Bytes that a compiled expression may take.
+/// The largest compiled expression, in bytes.
 const REGEX_BYTES: usize = 256 * 1024;
-/// Patterns of one rule.
+/// The most patterns of one rule.
 const MOST_PATTERNS: usize = 64;
 
-/// Which files a rule is for: those whose path fits one of the patterns (any, where there is none) and whose text fits the expression, if there is one.
+/// The files to which a rule applies: those whose path matches one of the patterns (any path, if there are none) and
+/// whose text matches the expression, if there is one.
 ///
-/// A pattern without a slash fits at any depth, as in `.gitignore`.
+/// A pattern without a slash matches at any depth, as in `.gitignore`.
 #[derive(Debug, Clone)]
 pub struct FilePatterns {
     patterns: Vec<String>,
@@ -41,12 +42,12 @@ impl FilePatterns {
         Ok(Self { patterns, globs, regex })
     }
 
-    /// Whether the path alone leaves it open or says yes.
+    /// Whether the path matches, so that at most the text remains to be checked.
     pub(super) fn fits_path(&self, path: &WorkspacePath) -> bool {
         self.globs.is_empty() || self.globs.iter().any(|glob| glob.is_match(path.as_bytes()))
     }
 
-    /// Whether the text has to be looked at.
+    /// Whether the text has to be checked.
     pub(super) fn needs_text(&self) -> bool {
         self.regex.is_some()
     }

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use super::{Applies, FilePatterns};
 use crate::clean::{clean, clean_line};
 
-/// What stands above a rule, between two lines `---`.
+/// What stands above a rule, between two lines of `---`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FrontMatter {
     pub(super) name: Option<String>,
@@ -11,13 +11,14 @@ pub(super) struct FrontMatter {
     globs: Vec<String>,
     regex: Option<String>,
     always: Option<bool>,
-    /// What is not understood, each with its line.
+    /// Lines that are not understood, each with its number.
     pub(super) problems: Vec<String>,
 }
 
 const KEYS: &str = "name, description, globs, regex and always";
 
-/// The front matter of a file, and the text below it. A file that does not begin with `---`, or in which that is never closed, is all text.
+/// The front matter of a file, and the text below it. A file that does not begin with `---`, or in which that is not
+/// closed, is only text.
 pub(super) fn split(file: &str) -> (FrontMatter, &str) {
     let Some(rest) = file.strip_prefix("---\n") else { return (FrontMatter::default(), file) };
     let mut end = 0;
@@ -35,7 +36,7 @@ pub(super) fn split(file: &str) -> (FrontMatter, &str) {
 impl FrontMatter {
     fn read(text: &str) -> Self {
         let mut read = Self::default();
-        // Below which key list entries stand.
+        // Whether list entries belong to the key `globs`.
         let mut in_globs = false;
         for (index, line) in text.lines().enumerate() {
             let number = index + 2;
@@ -71,7 +72,8 @@ impl FrontMatter {
         read
     }
 
-    /// What the rule counts for. One that says nothing of this counts always; one that only says what it is for waits for whoever needs it.
+    /// The files to which the rule applies. Without such a key it always applies, or, if it has only a description,
+    /// on request.
     pub(super) fn applies(&self) -> Result<Applies, String> {
         if self.always == Some(true) {
             return Ok(Applies::Always);
@@ -84,7 +86,7 @@ impl FrontMatter {
     }
 }
 
-/// A rule that is to be written.
+/// A rule to be written.
 pub(super) struct Written<'a> {
     pub(super) description: Option<&'a str>,
     pub(super) globs: &'a [String],
@@ -92,7 +94,7 @@ pub(super) struct Written<'a> {
     pub(super) text: &'a str,
 }
 
-/// The file of a rule, from which the same is read again. The error says what would be read otherwise.
+/// The text of a rule's file, from which the same rule is read again. The error says what would be read otherwise.
 pub(super) fn write(rule: &Written<'_>) -> Result<String, String> {
     let text = clean(rule.text);
     let text = text.trim();
@@ -129,14 +131,14 @@ pub(super) fn write(rule: &Written<'_>) -> Result<String, String> {
     Ok(file)
 }
 
-/// A text without its quotes; `None` where it is empty.
+/// A text without its quotes; `None` if it is empty.
 fn unquoted(value: &str) -> Option<String> {
     let value = value.trim();
     let inner = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
     Some(inner.unwrap_or(value).to_owned()).filter(|value| !value.is_empty())
 }
 
-/// `a, b`, `["a", "b"]` or nothing; a comma within braces belongs to its pattern.
+/// `a, b`, `["a", "b"]` or nothing. A comma within braces belongs to its pattern.
 fn list(value: &str) -> Vec<String> {
     let inner = value.strip_prefix('[').and_then(|value| value.strip_suffix(']')).unwrap_or(value);
     let (mut items, mut item, mut depth) = (Vec::new(), String::new(), 0_i32);
@@ -149,7 +151,7 @@ fn list(value: &str) -> Vec<String> {
             }
         }
     }
-    // A brace that is never closed: the pattern says so itself.
+    // The brace is not closed, which the pattern itself reports.
     items.extend(unquoted(item.trim_end_matches(',')));
     items
 }

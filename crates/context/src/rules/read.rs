@@ -7,14 +7,16 @@ use headstart_toolbox::{Limits, ToolContext};
 use super::{Applies, FILE_BYTES, MOST_FILES, MOST_TOKENS, Problem, ProjectRules, Rule, front_matter};
 use crate::clean::{clean, clean_line};
 
-/// The files with the rules of a folder, the first that is there counts: our own name, and what other products call theirs.
+/// The files that may hold a folder's rules. The first that exists counts: our own name, then those of other
+/// products.
 const NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules"];
-/// The last one, of the root only.
+/// The last name, which only counts in the root.
 const OF_ROOT: &str = ".github/copilot-instructions.md";
-/// Where rules with front matter are.
+/// The folder of rules with front matter.
 pub const FOLDER: &str = ".headstart/rules";
 
-/// Reads files of a tree under the rules of a session: links are followed within the workspace only, and what is closed is not read.
+/// Reads files of a tree as the session permits: links are followed within the workspace only, and closed files are
+/// not read.
 pub(crate) struct Reader<'a> {
     view: Arc<Overlay>,
     gate: &'a GateContext,
@@ -22,13 +24,14 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Over what a conversation sees. Nothing is noted of what is read: rules that change meanwhile are news, no conflict.
+    /// A reader of what a conversation sees. Reads are not noted: if a rule changes meanwhile, the model is told, and
+    /// it is no conflict.
     pub(crate) fn new(tree: &Arc<dyn Tree>, gate: &'a GateContext) -> Self {
         let view = Arc::new(Overlay::new(Arc::clone(tree), Quota::default()));
         Self { view, gate, limits: Limits::default() }
     }
 
-    /// What a path leads to and how long it is, if a file is there that may be read.
+    /// The path without links and the length of a file, if one is there that may be read.
     pub(crate) async fn find(
         &self,
         path: &WorkspacePath,
@@ -37,7 +40,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let Some(name) = path.as_str() else { return Ok(None) };
-        // Without a link nothing is said of a path where nothing is.
+        // Only a link can lead to a file from a path that does not exist itself.
         match self.view.metadata(path).await {
             Ok(_) => {}
             Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => return Ok(None),
@@ -58,7 +61,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The text of a file of rules; `None` where there is none.
+    /// The text of a file of rules; `None` if there is none.
     async fn text(&self, path: &WorkspacePath) -> Result<Option<String>, String> {
         let Some((real, kind, len)) = self.find(path).await? else { return Ok(None) };
         if kind != EntryKind::File {
@@ -76,7 +79,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A file of any kind of text, for an expression; `None` where it is too long, or none.
+    /// The text of any file, for an expression; `None` if it is too long or not text.
     pub(super) async fn content(&self, path: &WorkspacePath, longest: u64) -> Option<String> {
         let (real, kind, len) = self.find(path).await.ok()??;
         if kind != EntryKind::File || longest < len {
@@ -85,12 +88,12 @@ impl<'a> Reader<'a> {
         Some(String::from_utf8_lossy(&self.view.read(&real).await.ok()?).into_owned())
     }
 
-    /// A file as it is, for whoever is named it; `real`: no link, and open.
+    /// The bytes of a file for a mention. `real` is a path without links that is not closed.
     pub(crate) async fn bytes_of(&self, real: &WorkspacePath) -> Result<Vec<u8>, String> {
         self.view.read(real).await.map_err(|error| about(real, &error.to_string()))
     }
 
-    /// The first entries of a folder, a line each, without what is closed.
+    /// The first entries of a folder, one on each line, without closed ones.
     pub(crate) async fn listed(&self, folder: &WorkspacePath, most: usize) -> Result<String, String> {
         let entries = self.view.list(folder).await.map_err(|error| about(folder, &error.to_string()))?;
         let is_open = |name: &[u8]| {
@@ -111,7 +114,7 @@ impl<'a> Reader<'a> {
         Ok(lines.join("\n"))
     }
 
-    /// The rules that a folder's own file holds.
+    /// The rules in a folder's own file.
     pub(super) async fn of_folder(&self, folder: &WorkspacePath) -> Result<Option<Rule>, Problem> {
         let names = NAMES.into_iter().chain(folder.is_root().then_some(OF_ROOT));
         for name in names {
@@ -130,7 +133,7 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    /// A file below the folder of rules.
+    /// A rule in the folder of rules.
     async fn with_front_matter(&self, path: WorkspacePath) -> (Option<Rule>, Vec<Problem>) {
         let text = match self.text(&path).await {
             Ok(Some(text)) => text,
@@ -160,16 +163,17 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An error that names its path and what a model is to do, as one about a path, for a user.
+/// An error for a user, as one about a path: the original names the path itself and tells a model what to do.
 fn about(path: &WorkspacePath, error: &str) -> String {
     let message = error.strip_prefix(&format!("{path} ")).unwrap_or(error);
     message.trim_end_matches("; go on without it").to_owned()
 }
 
 impl ProjectRules {
-    /// The rules of a project's root and of its folder of rules, as `tree` shows them and as far as `gate` leaves them open.
+    /// The rules of a project's root and of its folder of rules, as `tree` shows them and `gate` permits them.
     ///
-    /// A file that is too long, no text or a link out of the workspace is a [problem](Self::problems), and the others count.
+    /// A file that is too long, not text or a link out of the workspace is reported in [`problems`](Self::problems),
+    /// and the others count.
     pub async fn read(tree: &Arc<dyn Tree>, gate: &GateContext) -> Self {
         let reader = Reader::new(tree, gate);
         let mut read = Self::default();
@@ -221,7 +225,7 @@ impl ProjectRules {
         }
     }
 
-    /// Leaves out the rules for everything that do not fit into a request any more.
+    /// Drops rules for everything that exceed the limit of a request.
     fn keep_to_limit(&mut self) {
         let mut left = MOST_TOKENS;
         let (rules, problems) = (&mut self.rules, &mut self.problems);
@@ -245,7 +249,7 @@ impl ProjectRules {
     }
 }
 
-/// The text that bytes are.
+/// Bytes as text.
 pub(crate) fn text_in(bytes: Vec<u8>) -> Result<String, String> {
     match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(text),

@@ -1,4 +1,4 @@
-//! Rules within the conversation: how they are written there, and which the model has read.
+//! Rules within the conversation: how they are written there, and which of them the model knows.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(crate) fn label(path: &WorkspacePath) -> String {
     clean_line(&path.to_string(), 4_096).replace('"', "'").replace('<', "(").replace('>', ")")
 }
 
-/// A text with the fence that names its file; no text can end its own fence, or begin another one.
+/// A text in a fence that names its file. No text can end its own fence, or begin another one.
 pub(crate) fn block(label: &str, remark: &str, text: &str) -> String {
     format!("{OPEN}{label}\"{remark}>\n{}\n{CLOSE}\n", without_fences(text))
 }
@@ -26,7 +26,8 @@ pub(crate) fn without_fences(text: &str) -> String {
         .replace("</project-rules", "<\\/project-rules")
 }
 
-/// What the model read last of each file, by label, from the system instruction and what went with the user's words.
+/// The text of each file that the model knows last, by its label: from the system instruction and from what was sent
+/// with the user's words.
 pub(crate) fn told<'a>(system: Option<&'a str>, messages: &'a [Message]) -> BTreeMap<&'a str, &'a str> {
     let of_user = messages.iter().filter(|message| message.role == Role::User);
     let texts = of_user.flat_map(|message| &message.parts).filter_map(|part| match part {

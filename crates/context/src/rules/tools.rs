@@ -13,7 +13,7 @@ use super::front_matter::{self, Written};
 use super::read::FOLDER;
 use super::{FILE_BYTES, ProjectRules, without_fences};
 
-/// Letters of a rule's name.
+/// The most letters of a rule's name.
 const MOST_LETTERS: usize = 64;
 
 /// `request_rule`, which reads a rule by its name.
@@ -21,13 +21,13 @@ pub fn request_rule_tool() -> Arc<dyn Tool> {
     Arc::new(RequestRule)
 }
 
-/// `create_rule`, which writes a new one. What is written there is told to models from then on, so it is offered where its user asked for it
-/// ([`ToolPolicies`](headstart_tool_gate::ToolPolicies)).
+/// `create_rule`, which writes a new one. What is written there instructs models from then on, so it is only offered
+/// if the user asked for it ([`ToolPolicies`](headstart_tool_gate::ToolPolicies)).
 pub fn create_rule_tool() -> Arc<dyn Tool> {
     Arc::new(CreateRule)
 }
 
-/// What the gate is told of both, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
+/// The declarations of both for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
 pub fn rule_declarations() -> Vec<Declaration> {
     vec![ours::REQUEST_RULE.clone(), ours::CREATE_RULE.clone()]
 }
@@ -48,7 +48,7 @@ impl Tool for RequestRule {
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
         let arguments = Arguments::new(&ours::REQUEST_RULE, args, &["name"])?;
         let name = arguments.required_text("name")?;
-        // Read through the view, so that the work rests on what it was told.
+        // Read through the view, so that the work depends on what it was told.
         let tree: Arc<dyn Tree> = Arc::clone(context.view) as _;
         let rules = ProjectRules::read(&tree, context.gate).await;
         let rule = rules.named(name).map_err(ToolError::failed)?;
@@ -119,7 +119,7 @@ fn is_slug(name: &str) -> bool {
     (1..=MOST_LETTERS).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('-')
 }
 
-/// Models write one pattern as a text.
+/// The patterns; models sometimes write a single one as a text.
 fn globs(arguments: &Arguments<'_>) -> Result<Vec<String>, ToolError> {
     let wrong = || arguments.invalid("the argument globs must be a list of patterns");
     match arguments.value("globs") {

@@ -1,14 +1,14 @@
-//! Outputs of tools that give way.
+//! Removes or shortens outputs of tools.
 
 use headstart_forked_query::{Message, Part, ToolOutcome, ToolResult};
 use serde_json::Value;
 
 use crate::clean::head;
 
-/// An output that is not longer is kept: a remark in its place would save nothing.
+/// A shorter output is kept, because a remark in its place would save nothing.
 const SHORT_BYTES: usize = 2 * 1024;
 
-/// The conversation with a remark in place of every output before `end` that is longer than a few lines; and how many these were.
+/// The conversation with a remark in the place of every long output before `end`, and the number of these.
 pub(super) fn cut_old(history: &[Message], end: usize) -> (Vec<Message>, usize) {
     let mut history = history.to_vec();
     let mut count = 0;
@@ -25,7 +25,8 @@ pub(super) fn cut_old(history: &[Message], end: usize) -> (Vec<Message>, usize) 
     (history, count)
 }
 
-/// The conversation with no output longer than needed: the most that is left of each is the most with which it fits.
+/// The conversation with outputs shortened as little as possible: the limit for each is the largest with which it
+/// fits.
 pub(super) fn shorten(history: &[Message], fits: impl Fn(&[Message]) -> bool) -> Option<Vec<Message>> {
     let most =
         std::iter::successors(Some(64 * 1024_usize), |most| Some(most / 2).filter(|most| 256 <= *most));
@@ -64,7 +65,7 @@ fn text_of(outcome: &ToolOutcome) -> String {
     }
 }
 
-/// What went wrong stays something that went wrong.
+/// Sets the text of an outcome; an error stays an error.
 fn set(outcome: &mut ToolOutcome, text: String) {
     match outcome {
         ToolOutcome::Output(output) => *output = Value::String(text),
