@@ -1,4 +1,4 @@
-//! What compilers and linters print, read into the diagnostics that a server would give.
+//! Reads what compilers and linters print as diagnostics, like those of a language server.
 
 mod cargo;
 mod go_vet;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::Diagnostic;
 use crate::diagnostic::message_of;
 
-/// The most diagnostics that are read of one run.
+/// The most diagnostics that are read from one run.
 const DIAGNOSTICS: usize = 5_000;
 
 /// How a program prints what it found.
@@ -20,30 +20,30 @@ const DIAGNOSTICS: usize = 5_000;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum CheckFormat {
-    /// `cargo check --message-format=json`, a message a line on standard output.
+    /// `cargo check --message-format=json`: one message on each line of standard output.
     Cargo,
-    /// `tsc --noEmit --pretty false`, lines on standard output.
+    /// `tsc --noEmit --pretty false`: lines on standard output.
     Tsc,
-    /// `pyright --outputjson`, one object on standard output; `basedpyright` writes the same.
+    /// `pyright --outputjson`: one object on standard output; `basedpyright` writes the same.
     Pyright,
-    /// `ruff check --output-format json`, one array on standard output.
+    /// `ruff check --output-format json`: one array on standard output.
     Ruff,
-    /// `go vet -json`, objects between comments on standard error.
+    /// `go vet -json`: objects between comments on standard error.
     GoVet,
 }
 
-/// Why what a program printed cannot be read.
+/// Why the output of a program cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the output is not that of {format:?}: {message}")]
 pub struct CheckError {
-    /// What was expected.
+    /// The format that was expected.
     pub format: CheckFormat,
     /// What is wrong with it.
     pub message: String,
 }
 
 impl CheckFormat {
-    /// Reads what a program printed that ran in `folder` of the workspace at `root`.
+    /// Reads the output of a program that ran in `folder` of the workspace at `root`.
     ///
     /// Diagnostics of files outside the workspace are left out. Columns are as the program counts them: characters for cargo, UTF-16 units for
     /// tsc and pyright, bytes for go vet. At most 5,000 are read.
@@ -67,14 +67,14 @@ impl CheckFormat {
             diagnostic.message = message_of(&diagnostic.message);
         }
         diagnostics.sort();
-        // Two targets of one crate say the same of one file.
+        // Several targets of one crate report the same problem of a file.
         diagnostics.dedup();
         diagnostics.truncate(DIAGNOSTICS);
         Ok(diagnostics)
     }
 }
 
-/// Turns the names that a program prints into paths.
+/// Turns the file names that a program prints into paths.
 struct Places<'a> {
     root: &'a str,
     folder: &'a WorkspacePath,

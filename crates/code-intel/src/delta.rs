@@ -1,4 +1,4 @@
-//! What an edit changed in what is said of the files: new, gone, still there.
+//! Compares the diagnostics before and after an edit: which are new, which are gone, which stayed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,18 +9,18 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// As many diagnostics of each kind as an answer holds.
+/// The most diagnostics of each kind in an answer.
 pub const SHOWN: usize = 20;
 
 /// Texts with more changed lines than this are not compared line by line.
 const COMPARED_LINES: usize = 4_000;
 
-/// What became of one file.
+/// The edit of one file.
 #[derive(Debug, Clone)]
 pub struct FileEdit<'a> {
     /// The path before.
     pub old_path: &'a WorkspacePath,
-    /// The path after; `None`: the file is gone.
+    /// The path after the edit; `None` if the file was removed.
     pub new_path: Option<&'a WorkspacePath>,
     /// The text before.
     pub old: &'a str,
@@ -28,33 +28,34 @@ pub struct FileEdit<'a> {
     pub new: &'a str,
 }
 
-/// What is new and what is gone between two states of the files.
+/// The difference between the diagnostics of two states.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delta {
-    /// Said of the new state only: errors first, then by path and line; at most [`SHOWN`].
+    /// Diagnostics of the new state only: errors first, then by path and line; at most [`SHOWN`].
     pub new: Vec<Diagnostic>,
-    /// Said of the old state only, with the lines of the old text; at most [`SHOWN`].
+    /// Diagnostics of the old state only, with the lines of the old text; at most [`SHOWN`].
     pub gone: Vec<Diagnostic>,
-    /// Said of both, with the lines of the new text; at most [`SHOWN`].
+    /// Diagnostics of both states, with the lines of the new text; at most [`SHOWN`].
     pub old: Vec<Diagnostic>,
-    /// How many are new, also those that are not listed.
+    /// The number of new ones, including those that are not listed.
     pub new_count: usize,
     /// How many of the new ones are errors.
     pub new_errors: usize,
-    /// How many are gone.
+    /// The number of those that are gone.
     pub gone_count: usize,
-    /// How many are said of both.
+    /// The number of those in both states.
     pub old_count: usize,
-    /// Why there may be more: a server had not settled, or was cut. `None`: this is all.
+    /// Why there may be more, because a server had not finished or was cut off; `None` if this is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
 }
 
-/// Compares what was said before an edit with what is said after it.
+/// Compares the diagnostics before an edit with those after it.
 ///
-/// Two are the same if file, code, source, severity and message agree and the line, carried through the hunks of the edit, agrees. Of a line
-/// within a hunk the same diagnostic may be on any line of the hunk, because nobody can say which of the new lines it became.
+/// Two are the same if their file, code, source, severity and message agree, and also their line, once it is moved by
+/// the hunks of the edit. A line within a hunk may be any line of the new hunk, because nobody can say which of them
+/// it became.
 pub fn compare(before: &[Diagnostic], after: &[Diagnostic], edits: &[FileEdit<'_>]) -> Delta {
     let carriers: BTreeMap<&WorkspacePath, (Option<&WorkspacePath>, LineMap)> = edits
         .iter()
@@ -71,7 +72,7 @@ pub fn compare(before: &[Diagnostic], after: &[Diagnostic], edits: &[FileEdit<'_
         Some((Some(path), lines)) => Some(((*path).clone(), lines.carry(diagnostic.line))),
     };
     let mut left: Vec<&Diagnostic> = before.iter().collect();
-    // Exact lines first, so that one within a hunk does not take the partner of another.
+    // Exact lines are matched first, so that a line within a hunk does not take the match of another one.
     for exact in [true, false] {
         left.retain(|old| {
             let Some((path, lines)) = place(old) else { return true };
@@ -100,7 +101,7 @@ pub fn compare(before: &[Diagnostic], after: &[Diagnostic], edits: &[FileEdit<'_
 }
 
 impl Delta {
-    /// This one and that of another server.
+    /// This delta joined with that of another server.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let both = |one: &[Diagnostic], other: &[Diagnostic]| shown(one.iter().chain(other).collect());
@@ -122,9 +123,9 @@ fn shown(mut diagnostics: Vec<&Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.into_iter().take(SHOWN).cloned().collect()
 }
 
-/// Where the lines of a text are in another one; lines count from 1.
+/// Where the lines of a text are in another one. Lines count from 1.
 struct LineMap {
-    /// Lines of the old text and what stands for them in the new one, in order; all others are the same in both.
+    /// Ranges of the old text with the ranges that replace them, in order. All other lines are the same in both.
     hunks: Vec<(Range<u32>, Range<u32>)>,
 }
 
@@ -148,7 +149,7 @@ impl LineMap {
         }
     }
 
-    /// The lines on which that of the old text may be now.
+    /// The lines on which a line of the old text may be now.
     fn carry(&self, line: u32) -> Range<u32> {
         let mut moved = i64::from(line);
         for (old, new) in &self.hunks {

@@ -1,18 +1,18 @@
-//! What a server or a compiler says about a place in a file.
+//! What a server or a compiler reports about a place in a file.
 
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-/// A message is cut to so many characters.
+/// The most characters of a message; a longer one is cut.
 const MESSAGE_CHARACTERS: usize = 600;
 
-/// How bad it is; the worst first.
+/// How severe it is; the most severe comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Severity {
-    /// It does not compile, or will fail.
+    /// The code does not compile, or will fail.
     Error,
-    /// It is probably wrong.
+    /// The code is probably wrong.
     Warning,
     /// Worth knowing.
     Information,
@@ -49,12 +49,12 @@ pub struct Diagnostic {
     pub line: u32,
     /// The column, in characters, from 1.
     pub column: u32,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// The number or name of the rule (`E0308`, `reportArgumentType`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Who says so (`rustc`, `Pyright`).
+    /// Who reports it (`rustc`, `Pyright`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// What is wrong, in one paragraph.
@@ -69,7 +69,7 @@ impl Diagnostic {
         format!("{path}:{line}:{column}: {}{code}: {}", severity.name(), message.replace('\n', "\n    "))
     }
 
-    /// Whether two say the same, wherever it stands.
+    /// Whether two report the same, wherever it is.
     pub(crate) fn says_same(&self, other: &Self) -> bool {
         self.code == other.code
             && self.source == other.source
@@ -77,13 +77,13 @@ impl Diagnostic {
             && self.message == other.message
     }
 
-    /// The order in which they are shown: errors first, then by place.
+    /// The order in which they are shown: errors first, then by path and line.
     pub(crate) fn rank(&self) -> (Severity, &WorkspacePath, u32, u32) {
         (self.severity, &self.path, self.line, self.column)
     }
 }
 
-/// A message without what would tear a list apart: no control characters, no lines without words, no endless text.
+/// A message without what would break a list: no control characters, no empty lines, a limited length.
 pub(crate) fn message_of(text: &str) -> String {
     let clean = text.replace('\u{a0}', " ");
     let lines = clean.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());

@@ -1,29 +1,29 @@
-//! The framing of the protocol: `Content-Length`, an empty line, JSON. Bytes in, messages out.
+//! The framing of the protocol: `Content-Length`, an empty line, JSON. Turns bytes into messages.
 
 /// The most bytes of one message.
 const MESSAGE_BYTES: usize = 32 << 20;
-/// The most bytes of the lines before a message.
+/// The most bytes of the header lines before a message.
 const HEADER_BYTES: usize = 4 << 10;
-/// As much of what is no frame as an error shows.
+/// How many bytes of an invalid frame an error shows.
 const SHOWN_BYTES: usize = 120;
 
-/// Why bytes are no frame.
+/// Why bytes are not a frame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// What stands before a message is no header.
+    /// What stands before a message is not a header.
     #[error("it wrote {shown:?} where a message was expected; only messages belong on its standard output")]
     Header {
-        /// The beginning of what was there.
+        /// The beginning of those bytes.
         shown: String,
     },
-    /// A message is longer than anything a server has to say.
+    /// A message is longer than any that makes sense.
     #[error("a message of {bytes} bytes is over the limit of {limit}", limit = MESSAGE_BYTES)]
     TooLarge {
-        /// The length that it announced.
+        /// The length in its header.
         bytes: u64,
     },
-    /// A message is no JSON.
+    /// A message is not JSON.
     #[error("a message is no JSON: {message}")]
     Json {
         /// What is wrong with it.
@@ -39,18 +39,18 @@ pub fn encode(message: &serde_json::Value) -> Vec<u8> {
     frame
 }
 
-/// Cuts what a server writes into messages, however the bytes arrive.
+/// Splits what a server writes into messages, in whatever pieces the bytes arrive.
 #[derive(Debug, Default)]
 pub struct Decoder {
     bytes: Vec<u8>,
-    /// Where the first byte that was not given out is.
+    /// The index of the first byte that was not returned yet.
     start: usize,
-    /// The length of the message that is under way.
+    /// The length of the message whose header was read.
     body: Option<usize>,
 }
 
 impl Decoder {
-    /// Takes what was read.
+    /// Adds bytes that were read.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.start == self.bytes.len() {
             self.bytes.clear();
@@ -62,7 +62,7 @@ impl Decoder {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next message that is whole; `None`: more has to be read first. After an error nothing can be read any more.
+    /// The next complete message; `None` if more bytes are needed. After an error nothing can be read any more.
     pub fn next_message(&mut self) -> Result<Option<serde_json::Value>, FrameError> {
         let length = match self.body {
             Some(length) => length,
@@ -84,7 +84,8 @@ impl Decoder {
         let rest = &self.bytes[self.start..];
         let window = &rest[..rest.len().min(HEADER_BYTES)];
         let Some(end) = window.windows(4).position(|four| four == b"\r\n\r\n") else {
-            // What cannot become a header any more is told at once: a program that printed a line waits for an answer.
+            // Bytes that cannot become a header are reported at once, because a program that printed a line may wait
+            // for an answer.
             let broken = rest.len() >= HEADER_BYTES || !could_be_header(window);
             return if broken { Err(not_a_header(rest)) } else { Ok(None) };
         };
@@ -106,7 +107,7 @@ impl Decoder {
     }
 }
 
-/// Whether the bytes are the beginning of one of the two header lines.
+/// Whether the bytes can be the beginning of one of the two header lines.
 fn could_be_header(bytes: &[u8]) -> bool {
     let name = bytes.iter().take_while(|byte| **byte != b':').map(u8::to_ascii_lowercase).collect::<Vec<_>>();
     let whole = name.len() < bytes.len();

@@ -1,13 +1,14 @@
-//! Positions in a text: a server counts from 0 and in units of its encoding, a person from 1 and in characters.
+//! Converts positions in a text: a server counts from 0 and in units of its encoding, a person from 1 and in
+//! characters.
 
 use std::ops::Range;
 
-/// In which units a server counts within a line.
+/// The units in which a server counts within a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PositionEncoding {
     /// Bytes.
     Utf8,
-    /// What the protocol means where nothing else was agreed on: two units for a character outside of the basic plane.
+    /// The protocol's default: two units for a character outside the basic plane.
     #[default]
     Utf16,
     /// Unicode scalar values.
@@ -15,7 +16,7 @@ pub enum PositionEncoding {
 }
 
 impl PositionEncoding {
-    /// The encoding of this name, as servers write it.
+    /// The encoding with this name in the protocol.
     #[cfg(feature = "servers")]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -35,25 +36,25 @@ impl PositionEncoding {
     }
 }
 
-/// A position as a server means it: both numbers count from 0.
+/// A position as a server counts it: both numbers from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.
     pub line: u32,
-    /// Units of the encoding from its start.
+    /// Units of the encoding from the start of the line.
     pub character: u32,
 }
 
-/// The lines of a text. A line ends with LF, CRLF or CR, as the protocol has it.
+/// The lines of a text. As in the protocol, a line ends with LF, CRLF or CR.
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {
     text: &'a str,
-    /// Where each line starts.
+    /// The offset at which each line starts.
     starts: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
-    /// Finds the lines of a text; the empty text has one.
+    /// Finds the lines of a text. The empty text has one.
     pub fn of(text: &'a str) -> Self {
         let bytes = text.as_bytes();
         let mut starts = vec![0];
@@ -65,20 +66,20 @@ impl<'a> Lines<'a> {
         Self { text, starts }
     }
 
-    /// How many there are.
+    /// The number of lines.
     pub fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// The line of this number, from 0, without its end.
+    /// A line without its end; `line` counts from 0.
     pub fn get(&self, line: usize) -> Option<&'a str> {
         self.range(line).map(|range| &self.text[range])
     }
 
-    /// Where in the text a position is, in bytes.
+    /// The offset of a position in the text, in bytes.
     ///
-    /// What lies behind the end of a line is its end, and what lies behind the last line the end of the text, as the protocol has it.
-    /// `None`: within a character.
+    /// As in the protocol, a position behind the end of a line is its end, and one behind the last line the end of
+    /// the text. `None` for a position within a character.
     pub fn offset(&self, position: Position, encoding: PositionEncoding) -> Option<usize> {
         let Some(range) = usize::try_from(position.line).ok().and_then(|line| self.range(line)) else {
             return Some(self.text.len());
@@ -97,7 +98,7 @@ impl<'a> Lines<'a> {
         (units <= wanted).then_some(range.end)
     }
 
-    /// The position of a place in the text that lies between two characters.
+    /// The position of an offset, which must be between two characters.
     pub fn position(&self, offset: usize, encoding: PositionEncoding) -> Position {
         let line = self.starts.partition_point(|start| *start <= offset) - 1;
         let before = self.text.get(self.starts[line]..offset).unwrap_or_default();
@@ -105,7 +106,7 @@ impl<'a> Lines<'a> {
         Position { line: number(line), character: number(units) }
     }
 
-    /// Line and column as a person counts them: from 1, in characters.
+    /// The line and the column as a person counts them: from 1, in characters.
     pub fn for_people(&self, position: Position, encoding: PositionEncoding) -> (u32, u32) {
         let within = Position { line: position.line, character: position.character };
         let column =

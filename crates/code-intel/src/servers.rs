@@ -1,4 +1,4 @@
-//! Servers and the questions to them: all that needs a place in which they run.
+//! Servers and the questions to them: everything that needs a place to run programs.
 
 mod adapter;
 mod answer;

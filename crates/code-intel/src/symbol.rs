@@ -1,8 +1,8 @@
-//! Where on a line a name stands: a model says the line and the name, not the column.
+//! Finds a name on a line, because a model says the line and the name, and not the column.
 
 use crate::position::Lines;
 
-/// As many lines above and below as a message looks for the name.
+/// How many lines above and below an error searches for the name.
 const NEAR: usize = 30;
 
 /// Why a name was not found, in words for the model.
@@ -14,17 +14,17 @@ pub enum SymbolError {
     NoLine {
         /// The line that was asked for, from 1.
         line: usize,
-        /// How many there are.
+        /// The number of its lines.
         lines: usize,
     },
-    /// The line is there, and the name is not on it.
+    /// The line exists, and the name is not on it.
     #[error("{symbol:?} is not on line {line}, which reads {text:?}{}", near(*.nearest))]
     NotOnLine {
         /// The name.
         symbol: String,
         /// The line, from 1.
         line: usize,
-        /// What it reads.
+        /// The text of the line.
         text: String,
         /// The nearest line with the name on it, from 1.
         nearest: Option<usize>,
@@ -38,9 +38,10 @@ fn near(nearest: Option<usize>) -> String {
     nearest.map_or_else(String::new, |line| format!("; it is on line {line}"))
 }
 
-/// Where the name starts, in bytes, on the line of this number (from 1). Of a path (`a::b`, `a.b`) the last part counts.
+/// The offset, in bytes, at which the name starts on a line, which is counted from 1. For a path (`a::b`, `a.b`) the
+/// last part counts.
 ///
-/// The name is looked for as a whole word first, and then anywhere.
+/// The name is searched for as a whole word first, and then anywhere.
 pub(crate) fn find_symbol(text: &str, line: usize, symbol: &str) -> Result<usize, SymbolError> {
     let symbol = symbol.trim();
     if symbol.is_empty() {
@@ -60,7 +61,7 @@ pub(crate) fn find_symbol(text: &str, line: usize, symbol: &str) -> Result<usize
     Err(SymbolError::NotOnLine { symbol: symbol.to_owned(), line, text, nearest })
 }
 
-/// The identifier that starts at a place of the text.
+/// The identifier that starts at an offset of the text.
 pub(crate) fn word_at(text: &str, offset: usize) -> &str {
     let rest = text.get(offset..).unwrap_or_default();
     let end = rest.find(|character| !is_word(character)).unwrap_or(rest.len());
@@ -78,7 +79,7 @@ fn place_on(line: &str, symbol: &str) -> Option<usize> {
     };
     let mut places = line.match_indices(symbol).map(|(at, _)| at);
     let at = places.clone().find(whole).or_else(|| places.next())?;
-    // A server means the part of a path that a position is in.
+    // A server refers to the part of a path that contains the position.
     let trimmed = symbol.trim_end_matches(|character| !is_word(character));
     let last = trimmed.rfind(|character| !is_word(character));
     let last = last.map_or(0, |at| at + trimmed[at..].chars().next().map_or(0, char::len_utf8));

@@ -18,14 +18,14 @@ pub use self::after_edit::{AfterEdit, told_after_edit};
 use crate::{CodeIntel, IntelError, Snapshot};
 
 /// `diagnostics`, `definition`, `references`, `hover`, `symbols`, `rename` and `code_actions`, for
-/// [`Toolbox::with`](headstart_toolbox::Toolbox::with). Where steps stand on each other, each sees what all below it staged.
+/// [`Toolbox::with`](headstart_toolbox::Toolbox::with). For stacked steps, each sees what all below it staged.
 pub fn tools(intel: &CodeIntel) -> Vec<Arc<dyn Tool>> {
     let tool = |kind| Arc::new(IntelTool { kind, intel: intel.clone() }) as Arc<dyn Tool>;
     Kind::ALL.map(tool).into()
 }
 
-/// What these tools do, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools). Which files a rename changes is known only when the
-/// server has answered; each is judged again when the work is taken.
+/// The declarations of these tools, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools). Which files
+/// a rename changes is known only once the server has answered; each is judged again when the work is accepted.
 pub fn declarations() -> Vec<Declaration> {
     let of = |kind: Kind| match kind {
         Kind::Diagnostics => Declaration::reads(kind.name(), &["paths"]),
@@ -89,7 +89,7 @@ impl Tool for IntelTool {
     }
 }
 
-/// The state that a call sees, with what is closed to it.
+/// The state that a call sees, with the paths that are closed to it.
 fn snapshot_of(context: ToolContext<'_>) -> Snapshot {
     let (deny, consented) = (context.gate.deny.clone(), context.consented);
     Snapshot {

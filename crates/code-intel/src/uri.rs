@@ -2,12 +2,12 @@
 
 use headstart_workspace_path::WorkspacePath;
 
-/// Where an address leads.
+/// What an address names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// A path of the workspace.
     Inside(WorkspacePath),
-    /// Something else, of which only the last name is told: a path of this machine is nobody's business.
+    /// Something else, of which only the last name is kept, because a model need not know paths of this machine.
     Outside(String),
 }
 
@@ -22,9 +22,9 @@ pub fn uri_of(root: &str, path: &WorkspacePath) -> String {
     uri
 }
 
-/// Where an address leads, in whichever way the server spells it.
+/// What an address names, however the server spells it.
 ///
-/// A name that steps up with `..` is outside, whatever it comes to: a server has no reason to write one.
+/// A path with a `..` counts as outside, wherever it leads, because a server has no reason to write one.
 pub fn target_of(root: &str, uri: &str) -> Target {
     let outside = |path: &str| {
         let name = path.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or(path);
@@ -58,7 +58,7 @@ fn push_encoded(uri: &mut String, bytes: &[u8]) {
     }
 }
 
-/// `None`: not UTF-8, or a `%` that no number follows.
+/// The decoded text; `None` if it is not UTF-8, or has a `%` without a number.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

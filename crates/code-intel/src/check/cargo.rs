@@ -67,7 +67,7 @@ fn diagnostic(message: &Message, places: &Places<'_>) -> Option<Diagnostic> {
         _ => return None,
     };
     let primary = message.spans.iter().find(|span| span.is_primary)?;
-    // What is wrong in a macro of another crate is told at the call.
+    // A problem within a macro of another crate is reported where it is called.
     let (path, span) = chain(primary).find_map(|span| Some((places.path(&span.file_name)?, span)))?;
     let mut text = message.text.clone();
     if let Some(label) = &primary.label {
@@ -91,7 +91,7 @@ fn diagnostic(message: &Message, places: &Places<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// A place, and those from which it was expanded.
+/// A span, and those from which it was expanded.
 fn chain(span: &Span) -> impl Iterator<Item = &Span> {
     std::iter::successors(Some(span), |span| span.expansion.as_ref().map(|expansion| &expansion.span))
 }

@@ -1,4 +1,4 @@
-//! `go vet -json`: an object a package, with a comment before it; what does not compile is a line.
+//! `go vet -json`: one object for each package, with a comment before it, and lines for what does not compile.
 
 use std::collections::BTreeMap;
 

@@ -22,7 +22,7 @@ struct Location {
 pub(super) fn read(stdout: &str, places: &Places<'_>) -> Result<Vec<Diagnostic>, serde_json::Error> {
     let found: Vec<Found> = serde_json::from_str(stdout)?;
     let diagnostics = found.into_iter().filter_map(|found| {
-        // As its server has it: what cannot be parsed, or is not defined, is an error, all else a warning.
+        // As ruff's own server does: what cannot be parsed or is not defined is an error, everything else a warning.
         let code = found.code.as_deref().unwrap_or("invalid-syntax");
         let is_error = matches!(code, "invalid-syntax" | "E902" | "E999" | "F821");
         Some(Diagnostic {

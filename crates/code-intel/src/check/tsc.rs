@@ -3,13 +3,13 @@
 use super::Places;
 use crate::{Diagnostic, Severity};
 
-/// Lines that belong to none are left out: tsc also prints how many there are.
+/// Lines that are no diagnostics are skipped: tsc also prints how many there are.
 pub(super) fn read(stdout: &str, places: &Places<'_>) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut open = false;
     for line in stdout.lines() {
         if line.starts_with(' ') {
-            // The rest of the message above.
+            // The line continues the message above.
             if let Some(last) = diagnostics.last_mut().filter(|_| open) {
                 last.message.push('\n');
                 last.message.push_str(line.trim_end());
@@ -23,7 +23,7 @@ pub(super) fn read(stdout: &str, places: &Places<'_>) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// `src/a.ts(4,29): error TS2304: Cannot find name 'b'.` A name may hold brackets itself.
+/// `src/a.ts(4,29): error TS2304: Cannot find name 'b'.` A file's name may contain parentheses itself.
 fn diagnostic(line: &str, places: &Places<'_>) -> Option<Diagnostic> {
     let (place, rest) = line
         .match_indices("): ")

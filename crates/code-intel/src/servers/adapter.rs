@@ -1,4 +1,4 @@
-//! What is particular about each server, as data.
+//! What is special about each server, as data.
 
 mod table;
 
@@ -10,88 +10,90 @@ use serde_json::Value;
 
 use crate::CheckFormat;
 
-/// A language server and how to deal with it. A user's own is written as the same fields.
+/// A language server and how to use it. A user's own server is configured with the same fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Adapter {
-    /// What it is called in messages and in the configuration.
+    /// Its name in messages and in the configuration.
     pub name: String,
     /// The program.
     pub command: String,
     /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables that are set for it.
+    /// Environment variables for it.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// The endings of its files, without a dot, and the name of the language of each, as the protocol has it.
+    /// The extensions of its files, without a dot, each with the name of the language in the protocol.
     pub languages: BTreeMap<String, String>,
-    /// Files that mark the root of a project; the highest folder that has one is the server's root.
+    /// Files that mark the root of a project. The topmost folder that has one is the server's root.
     #[serde(default)]
     pub root_markers: Vec<String>,
     /// What it is for.
     #[serde(default)]
     pub role: Role,
-    /// How it shows that it has said all.
+    /// How it shows that it has published everything.
     #[serde(default)]
     pub settling: Settling,
-    /// What it needs besides to notice a change.
+    /// What else it needs to notice a change.
     #[serde(default)]
     pub nudges: Vec<Nudge>,
-    /// `initializationOptions`, and the answer to a question for its whole configuration.
+    /// `initializationOptions`, and the answer when it asks for its whole configuration.
     #[serde(default)]
     pub options: Value,
-    /// Answers to questions for a section of its configuration, by the section's name.
+    /// Answers when it asks for a section of its configuration, by the section's name.
     #[serde(default)]
     pub settings: BTreeMap<String, Value>,
-    /// How it is installed, shown where it is missing.
+    /// How it is installed, shown if it is missing.
     #[serde(default)]
     pub install: String,
-    /// The program that finds the same errors without a server, for the cheap mode.
+    /// The program that finds the same errors without a server, for [`Mode::Checks`](crate::Mode::Checks).
     #[serde(default)]
     pub check: Option<CheckCommand>,
 }
 
-/// What a server is for.
+/// The role of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It knows the language: names, types. Of several for one ending the first one that is installed is asked.
+    /// It knows the language: names, types. Of several for one extension the first one that is installed is used.
     #[default]
     Language,
-    /// It only has further diagnostics and code actions, beside the language's server, and is not missed where it is missing.
+    /// It only has additional diagnostics and code actions besides the language's server, and may be missing.
     Linter,
 }
 
-/// How a server shows that it has said all about the state that it was told.
+/// How a server shows that it has published everything about the state that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settling {
-    /// It says when it rests (`experimental/serverStatus`), and tells the progress of its check on disk.
+    /// It reports when it is idle (`experimental/serverStatus`), and the progress of its check on disk.
     Status,
     /// Its diagnostics carry the version of the document.
     Versions,
-    /// The same, and it says of each document whether it is done with it (`textDocument/clangd.fileStatus`).
+    /// As [`Versions`](Self::Versions), and it reports for each document when it is done with it
+    /// (`textDocument/clangd.fileStatus`).
     FileStatus,
-    /// The same, and it tells the progress of looking for errors after each change, with a title that begins with `diagnosing`. One that tells nothing
-    /// of the kind after a change counts as [`Versions`](Self::Versions).
+    /// As [`Versions`](Self::Versions), and it reports the progress of looking for errors after each change, with a
+    /// title that begins with `diagnosing`. If it reports no such progress after a change, it counts as
+    /// [`Versions`](Self::Versions).
     Progress,
-    /// It passes a request on to TypeScript's own server, which answers when it knows. Its own word for a text comes whenever
-    /// there is time, and not at all where nothing changed.
+    /// It passes a request on to TypeScript's own server, which answers once it knows. What it publishes by itself
+    /// comes whenever there is time, and not at all if nothing changed.
     Tsserver,
-    /// It falls silent.
+    /// It becomes silent.
     #[default]
     Silence,
 }
 
-/// What a server needs besides to notice a change.
+/// What a server needs in addition to notice a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Nudge {
-    /// After another file changed it looks at an open one only when that is sent again.
+    /// After another file changed, it checks an open one again only when that is sent again.
     ResendOpen,
-    /// It looks at the disk, and checks there, when a file is saved.
+    /// It reads the disk, and checks there, when a file is saved.
     Save,
 }
 
@@ -109,8 +111,8 @@ pub struct CheckCommand {
 }
 
 impl Adapter {
-    /// The servers that are known: rust-analyzer, typescript-language-server, basedpyright, pyright, gopls, clangd, ruff. Of the two for Python's
-    /// types the first one that is installed is asked.
+    /// The servers that are known: rust-analyzer, typescript-language-server, basedpyright, pyright, gopls, clangd,
+    /// ruff. Of the two type checkers for Python the first one that is installed is used.
     pub fn standard() -> Vec<Self> {
         table::standard()
     }

@@ -1,9 +1,9 @@
-//! What a question is answered with.
+//! Answers to questions.
 
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-/// A place in a text, as a model says it: the line, and the name on it.
+/// A place in a text as a model names it: the line, and a name on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file.
@@ -14,30 +14,30 @@ pub struct Place {
     pub symbol: String,
 }
 
-/// A place that a server names.
+/// A place in an answer of a server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Location {
-    /// The path; `None`: outside of the workspace, or closed.
+    /// The path; `None` if it is outside the workspace, or closed.
     pub path: Option<WorkspacePath>,
-    /// The last name of the path: all that is told of a file outside.
+    /// The last name of the path, which is all that is said of a file outside.
     pub name: String,
     /// The line, from 1.
     pub line: u32,
     /// The column, in characters, from 1.
     pub column: u32,
-    /// What the line reads, for a file of the workspace.
+    /// The text of the line, for a file of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// Places, and how many more there are.
+/// Places, and the number of all there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Locations {
     /// Sorted, at most 100.
     pub places: Vec<Location>,
-    /// How many there are in all.
+    /// The number of all, including those that are not listed.
     pub count: usize,
 }
 
@@ -47,14 +47,14 @@ pub struct Locations {
 pub struct Symbol {
     /// The name.
     pub name: String,
-    /// What it is (`function`, `class`, …).
+    /// Its kind (`function`, `class`, …).
     pub kind: String,
-    /// In what it is.
+    /// The name of what contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// How deep it is in others of its file.
+    /// How deeply it is nested in others of its file.
     pub depth: usize,
-    /// Where; `None`: outside.
+    /// Its file; `None` if it is outside the workspace.
     pub path: Option<WorkspacePath>,
     /// Its first line, from 1.
     pub line: u32,
@@ -62,13 +62,13 @@ pub struct Symbol {
     pub end_line: u32,
 }
 
-/// Names, and how many more there are.
+/// Names, and the number of all there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Symbols {
     /// In the order of the server, at most 200.
     pub symbols: Vec<Symbol>,
-    /// How many there are in all.
+    /// The number of all, including those that are not listed.
     pub count: usize,
 }
 
@@ -81,7 +81,7 @@ pub struct Action {
     /// Its kind (`quickfix`, `refactor.extract`, …).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Whether it is more than an edit: a command of the server, which is never executed.
+    /// Whether it needs a command of the server, which is never executed.
     pub command_only: bool,
     /// Whether the server prefers it.
     pub preferred: bool,

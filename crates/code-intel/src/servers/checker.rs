@@ -1,4 +1,4 @@
-//! The cheap mode: a compiler is run over the unchanged tree and over a state, and what it prints is compared.
+//! Diagnostics without servers: runs a compiler over the unchanged tree and over a state, and compares the output.
 
 use std::sync::{Arc, PoisonError};
 
@@ -27,7 +27,7 @@ pub(crate) struct Checker {
     host: Arc<dyn Spawn>,
     board: Board,
     view: Option<Box<dyn LanguageView>>,
-    /// What is found in the unchanged tree; `None`: it may have changed since.
+    /// The diagnostics of the unchanged tree; `None` if it may have changed since.
     before: Option<Vec<Diagnostic>>,
 }
 
@@ -66,13 +66,14 @@ impl Checker {
         }
     }
 
-    /// Who is on the board is told of files that changed.
+    /// Registers the checker, so that it is told of files that changed.
     fn note(&self) {
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         board.entry(self.key.clone()).or_default().last_used = self.host.now();
     }
 
-    /// Takes over what changed on disk, so that both runs see the same. A view that cannot is let go, and the next one is made of what is there then.
+    /// Takes changes on disk into the view, so that both runs see the same. If a view cannot do that it is dropped,
+    /// and the next one is made of the current files.
     async fn refresh(&mut self) {
         let Some(view) = &mut self.view else { return };
         match view.refresh().await {
@@ -138,7 +139,7 @@ impl Checker {
                 return Err(IntelError::TimedOut { server, question: "the check".to_owned(), seconds });
             }
         };
-        // What was printed until then would be told as all that there is.
+        // If the view ended it, what was printed until then is not complete.
         if let Some(detail) = view.why_ended().await {
             self.view = None;
             self.before = None;
@@ -149,11 +150,11 @@ impl Checker {
     }
 }
 
-/// What a pipe gives until it ends, up to the limit.
+/// Reads a pipe until it ends, up to the limit.
 async fn read(pipe: Option<&mut Box<dyn AsyncRead + Send + Unpin>>) -> String {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        // What came before an error is kept: what is missing then shows when it is read.
+        // What came before an error is kept; parsing shows whether something is missing.
         let _error = pipe.take(OUTPUT_BYTES).read_to_end(&mut bytes).await;
     }
     String::from_utf8_lossy(&bytes).into_owned()

@@ -1,4 +1,4 @@
-//! The pipes to one server: frames out, frames in, and the end of what it complains about.
+//! The pipes to one server: frames out, frames in, and the end of its standard error.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -11,23 +11,23 @@ use serde_json::Value;
 use crate::frame::{Decoder, FrameError, encode};
 use crate::servers::spawn::Process;
 
-/// As much of its standard error as is kept.
+/// The most bytes of its standard error that are kept.
 const COMPLAINT_BYTES: usize = 2_000;
-/// A server that does not read what it is sent, beyond so much.
+/// The most bytes that may wait for a server that does not read them.
 const UNSENT_BYTES: usize = 64 << 20;
-/// What a server may say while it is asked nothing, or within one question.
+/// The most bytes that a server may send without being asked, or for one question.
 const UNASKED_BYTES: u64 = 256 << 20;
-/// After so many messages in a row somebody else's turn comes.
+/// After this many messages in a row, other tasks get a turn.
 const BURST: usize = 32;
 
-/// Why there is nothing more to hear.
+/// Why nothing more can be received.
 #[derive(Debug)]
 pub(crate) enum Broken {
     /// The program ended, or closed its output.
     Ended,
-    /// It does not speak the protocol.
+    /// It does not follow the protocol.
     Frame(FrameError),
-    /// It says, or leaves unread, more than can be kept.
+    /// It sends, or leaves unread, more than can be kept.
     Flood(&'static str),
 }
 
@@ -57,23 +57,23 @@ impl Connection {
         }
     }
 
-    /// Puts a message into the queue; it is written while somebody waits for the [`next`](Self::next) one.
+    /// Queues a message. It is written while somebody waits for the [`next`](Self::next) one.
     pub(crate) fn send(&mut self, message: &Value) {
         self.unsent.extend_from_slice(&encode(message));
     }
 
-    /// What it says from now on is an answer to something.
+    /// Starts counting again, because what it sends from now on answers a question.
     pub(crate) fn asked(&mut self) {
         self.unasked = 0;
     }
 
-    /// The next message. Nothing is lost when this is dropped half-way.
+    /// The next message. Dropping this future loses nothing.
     pub(crate) async fn next(&mut self) -> Result<Value, Broken> {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// Reads what a server that ended wrote to its standard error. That may be there only after the end of its output is, and a program that it
-    /// started may hold it open: then until `time` is up.
+    /// Reads the rest of the standard error of a server that ended. It may only arrive after the end of its output,
+    /// and a program that the server started may hold the pipe open, so this waits until `time` resolves at most.
     pub(crate) async fn hear_out(&mut self, time: impl Future<Output = ()>) {
         let all = poll_fn(|context| {
             self.read_complaint(context);
@@ -82,7 +82,7 @@ impl Connection {
         select(pin!(all), pin!(time)).await;
     }
 
-    /// The end of what it wrote to its standard error, in one line.
+    /// The end of its standard error, in one line.
     pub(crate) fn complaint(&self) -> String {
         let text = String::from_utf8_lossy(&self.complaint);
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -128,7 +128,7 @@ impl Connection {
         }
     }
 
-    /// What can be written without waiting. That the other end is closed shows when nothing can be read any more.
+    /// Writes as much as is possible without waiting. If the other end is closed, that shows when reading ends.
     fn write(&mut self, context: &mut Context<'_>) -> Result<(), Broken> {
         while self.sent < self.unsent.len() {
             match Pin::new(&mut self.process.stdin).poll_write(context, &self.unsent[self.sent..]) {

@@ -1,4 +1,4 @@
-//! Edits that a server proposes, worked out into changes that are staged in one step.
+//! Turns edits that a server proposes into changes that are staged in one step.
 
 mod apply;
 mod text;
@@ -15,33 +15,33 @@ use crate::{Position, PositionEncoding};
 /// The most steps of one edit.
 const STEPS: usize = 2_000;
 
-/// Folders of which no edit of a server changes anything.
+/// Folders in which no edit of a server may change anything.
 const PROTECTED: [&str; 2] = [".git", ".headstart"];
 
-/// Why what a server wants to change is refused. Nothing is staged then.
+/// Why a server's edit is refused. Nothing of it is staged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// A file outside of the workspace.
+    /// It changes a file outside the workspace.
     #[error("the edit reaches {name}, which is outside the workspace")]
     Outside {
         /// Its last name.
         name: String,
     },
-    /// A path that may not be written.
+    /// It changes a path that may not be written.
     #[error("the edit reaches {path}, which is protected")]
     Protected {
         /// The path.
         path: WorkspacePath,
     },
-    /// The server means another state of a document.
+    /// It was made for another version of a document.
     #[error("the edit is for version {theirs} of {path}, and this is version {ours}; ask again")]
     Version {
         /// The path.
         path: WorkspacePath,
-        /// The version that the server was told last.
+        /// The version that the server was given last.
         ours: i32,
-        /// The version that it means.
+        /// The version for which it was made.
         theirs: i32,
     },
     /// Two edits of one text touch the same place.
@@ -50,46 +50,46 @@ pub enum EditError {
         /// The path.
         path: WorkspacePath,
     },
-    /// A position lies within a character, or ends before it starts.
+    /// A position lies within a character, or a range ends before it starts.
     #[error("an edit of {path} is at no place of its text")]
     Place {
         /// The path.
         path: WorkspacePath,
     },
-    /// A file is edited that is not there, or is no text.
+    /// It edits a file that does not exist, or is not text.
     #[error("{path} is no text file that could be edited")]
     NoText {
         /// The path.
         path: WorkspacePath,
     },
-    /// What was staged changed since the server was asked.
+    /// What is staged has changed since the server was asked.
     #[error("{path} changed meanwhile; ask again")]
     Changed {
         /// The path.
         path: WorkspacePath,
     },
-    /// A file is to be made where one is.
+    /// It makes a file where one exists.
     #[error("{path} exists already")]
     Exists {
         /// The path.
         path: WorkspacePath,
     },
-    /// What is to be moved or removed is not there.
+    /// It moves or removes something that does not exist.
     #[error("{path} does not exist")]
     Missing {
         /// The path.
         path: WorkspacePath,
     },
-    /// A folder is to be removed that is not empty, and the edit does not say so.
+    /// It removes a folder that is not empty, without saying so.
     #[error("{path} is a folder that is not empty")]
     NotEmpty {
         /// The path.
         path: WorkspacePath,
     },
-    /// The edit has blanks for a person to fill in, or is longer than any that makes sense.
+    /// It has placeholders for a person to fill in, or is longer than any that makes sense.
     #[error("the edit is not understood: {why}")]
     NotUnderstood {
-        /// What is not.
+        /// What is not understood.
         why: String,
     },
 }
@@ -113,11 +113,11 @@ enum EditStep {
     Delete { path: WorkspacePath, recursive: bool, ignore: bool },
 }
 
-/// What the workspace was when the server was asked.
+/// The state in which the server was asked.
 pub(crate) struct Asked<'a> {
     /// The root, as the server sees it.
     pub(crate) root: &'a str,
-    /// How it counts.
+    /// The encoding in which it counts.
     pub(crate) encoding: PositionEncoding,
     /// The versions of open documents.
     pub(crate) versions: BTreeMap<WorkspacePath, i32>,
@@ -125,19 +125,19 @@ pub(crate) struct Asked<'a> {
     pub(crate) closed: &'a (dyn Fn(&WorkspacePath) -> bool + Send + Sync),
 }
 
-/// A step as the server wrote it, with paths.
+/// A step as the server wrote it, with paths instead of addresses.
 enum Proposed {
     Text { path: WorkspacePath, version: Option<i32>, edits: Vec<TextEdit> },
     Step(EditStep),
 }
 
-/// An edit of a server, of which the texts are not known yet.
+/// An edit of a server before the texts are known.
 pub(crate) struct Proposal {
     steps: Vec<Proposed>,
 }
 
 impl Proposal {
-    /// Reads an edit; the paths are looked at before anything else.
+    /// Reads an edit. The paths are checked before anything else.
     pub(crate) fn read(edit: WorkspaceEdit, asked: &Asked<'_>) -> Result<Self, EditError> {
         let mut steps = Vec::new();
         if let Some(changes) = edit.document_changes {
@@ -157,7 +157,7 @@ impl Proposal {
         Ok(Self { steps })
     }
 
-    /// The paths whose texts have to be known, as they are called before the edit.
+    /// The paths whose texts are needed, with their names before the edit.
     pub(crate) fn texts_needed(&self) -> BTreeSet<WorkspacePath> {
         let mut renames: Vec<(&WorkspacePath, &WorkspacePath)> = Vec::new();
         let mut needed = BTreeSet::new();
@@ -173,7 +173,7 @@ impl Proposal {
         needed
     }
 
-    /// Works the edits into the texts.
+    /// Applies the edits to the texts.
     pub(crate) fn plan(
         self,
         texts: &BTreeMap<WorkspacePath, String>,
@@ -228,7 +228,7 @@ impl Proposal {
     }
 }
 
-/// The edits of a text as ranges of positions and new texts.
+/// The edits of a text as positions and new texts.
 fn edits_of(edits: Vec<TextEdit>) -> Vec<(Position, Position, String)> {
     let position =
         |position: gen_lsp_types::Position| Position { line: position.line, character: position.character };
@@ -294,7 +294,7 @@ fn path_of(uri: &str, asked: &Asked<'_>) -> Result<WorkspacePath, EditError> {
     Ok(path)
 }
 
-/// How a path was called before the renames.
+/// The path before the renames.
 fn origin(path: &WorkspacePath, renames: &[(&WorkspacePath, &WorkspacePath)]) -> WorkspacePath {
     renames.iter().rev().fold(path.clone(), |path, (from, to)| match path.strip_prefix(to) {
         Some(rest) => below(from, &rest),

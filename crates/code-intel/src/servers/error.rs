@@ -7,12 +7,12 @@ use crate::{CheckError, EditError, SpawnError, SymbolError};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IntelError {
-    /// No server knows files of this name.
+    /// No server handles files of this kind.
     #[error("no language server is configured for {path}; those that are know {known}")]
     NoServer {
         /// The file.
         path: WorkspacePath,
-        /// The endings that are known.
+        /// The extensions that are handled.
         known: String,
     },
     /// The server is not installed.
@@ -23,12 +23,12 @@ pub enum IntelError {
         /// A command, or what to do.
         install: String,
     },
-    /// The server has just been started.
+    /// The server was just started.
     #[error("{server} is still loading the project{}; ask again later", loading(.progress.as_deref()))]
     Loading {
         /// Its name.
         server: String,
-        /// What it says it is doing.
+        /// What it reports to be doing.
         progress: Option<String>,
     },
     /// The server did not answer.
@@ -41,29 +41,29 @@ pub enum IntelError {
         /// How long it had.
         seconds: u64,
     },
-    /// The server ended by itself.
+    /// The server ended unexpectedly.
     #[error("{server} ended{}", last_words(.detail))]
     Ended {
         /// Its name.
         server: String,
-        /// What it wrote last.
+        /// The end of its output.
         detail: String,
     },
-    /// The server ended again and again.
+    /// The server ended unexpectedly several times.
     #[error(
         "{server} ended {crashes} times within {minutes} min and is left alone for that long; last: {detail}"
     )]
     CrashLoop {
         /// Its name.
         server: String,
-        /// How often.
+        /// How many times.
         crashes: usize,
-        /// Within how long.
+        /// Within how many minutes.
         minutes: u64,
-        /// Why, the last time.
+        /// The reason, the last time.
         detail: String,
     },
-    /// The server does not speak the protocol, or says too much.
+    /// The server does not follow the protocol, or sends too much.
     #[error("{server} was ended: {detail}")]
     Protocol {
         /// Its name.
@@ -71,14 +71,14 @@ pub enum IntelError {
         /// What it did.
         detail: String,
     },
-    /// The server took more memory than it may have.
+    /// The server used more memory than it may.
     #[error("{server} was ended: it took {mebibytes} MiB, more than the limit of {limit} MiB")]
     Memory {
         /// Its name.
         server: String,
-        /// How much it took.
+        /// How much it used, in MiB.
         mebibytes: u64,
-        /// How much it may take.
+        /// How much it may use, in MiB.
         limit: u64,
     },
     /// The server answered with an error.
@@ -89,7 +89,7 @@ pub enum IntelError {
         /// Its words.
         message: String,
     },
-    /// The server has no such function.
+    /// The server does not support the question.
     #[error("{server} cannot do {question}")]
     Unsupported {
         /// Its name.
@@ -97,13 +97,13 @@ pub enum IntelError {
         /// What was asked.
         question: String,
     },
-    /// The path is closed to whoever asks.
+    /// The path is closed for this question.
     #[error("{path} is closed; go on without it")]
     ClosedPath {
         /// The path.
         path: WorkspacePath,
     },
-    /// The file is no text.
+    /// The file is not text.
     #[error("{path} is no text in UTF-8")]
     NoText {
         /// The path.
@@ -119,7 +119,7 @@ pub enum IntelError {
         /// The most.
         limit: usize,
     },
-    /// The symbol is not where it was said to be.
+    /// The symbol is not at the place that was named.
     #[error("{path}: {error}")]
     Symbol {
         /// The file.
@@ -136,16 +136,16 @@ pub enum IntelError {
         /// Those there are.
         known: String,
     },
-    /// What the server wants to change is refused.
+    /// The server's edit is refused.
     #[error("nothing was changed: {0}")]
     Edit(#[from] EditError),
     /// A file could not be read or staged.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// The place where servers run failed.
+    /// The host could not make a view or start a program.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// What a compiler printed could not be read.
+    /// The output of a compiler could not be read.
     #[error("{server}: {error}")]
     Check {
         /// The checker.
@@ -154,13 +154,13 @@ pub enum IntelError {
         #[source]
         error: CheckError,
     },
-    /// Code intelligence runs compilers only.
+    /// Only compilers are run, so this question has no answer.
     #[error("{question} needs a language server, and code intelligence is set to checks only")]
     ChecksOnly {
         /// What was asked.
         question: String,
     },
-    /// Whoever drove the servers has stopped.
+    /// The future that drives the servers has ended.
     #[error("code intelligence has ended")]
     Stopped,
 }

@@ -34,9 +34,9 @@ impl std::fmt::Debug for CodeIntel {
 }
 
 impl CodeIntel {
-    /// Code intelligence over a workspace, and the future that does the work: its caller spawns it. It ends when the last
-    /// clone of the handle is gone; when it is dropped, all servers end and every question is answered with
-    /// [`IntelError::Stopped`]. `workspace` is the tree as it is on disk.
+    /// Code intelligence over a workspace, and the future that does the work, which the caller has to spawn. The
+    /// future ends when the last clone of the handle is dropped; when the future itself is dropped, all servers end
+    /// and every question is answered with [`IntelError::Stopped`]. `workspace` is the tree as it is on disk.
     pub fn new(
         host: Arc<dyn Spawn>,
         workspace: Arc<dyn Tree>,
@@ -55,8 +55,9 @@ impl CodeIntel {
         (Self { jobs: sender, settings, texts, host, board }, driver)
     }
 
-    /// What is new and what is gone in a state against the workspace on disk, as far as it is as bad as `least`: of these
-    /// files, or of all that the servers speak of. All servers for a file are asked, linters too.
+    /// The diagnostics that are new or gone in a state compared with the workspace on disk, of severity `least` or
+    /// worse: for these files, or for all that the servers report on. All servers for a file are asked, including
+    /// linters.
     pub async fn diagnostics(
         &self,
         snapshot: &Snapshot,
@@ -92,7 +93,7 @@ impl CodeIntel {
                     whole = Some(whole.map_or(delta.clone(), |whole| whole.and(delta)));
                 }
                 Ok(_) => {}
-                // A linter that is not there is not missed.
+                // A linter may be missing.
                 Err(IntelError::Missing { .. }) if is_linter => {}
                 Err(error) => failed = Some(error),
             }
@@ -119,7 +120,7 @@ impl CodeIntel {
         self.locations(snapshot, Question::References(place.clone()), &place.path).await
     }
 
-    /// What the server explains of a name: its type, its documentation. `None`: nothing.
+    /// What the server explains about a name: its type, its documentation; `None` if it has nothing.
     pub async fn hover(&self, snapshot: &Snapshot, place: Place) -> Result<Option<String>, IntelError> {
         let path = place.path.clone();
         match self.ask(snapshot, &path, &Question::Hover(place)).await? {
@@ -136,7 +137,7 @@ impl CodeIntel {
         }
     }
 
-    /// Names of the project that fit a query, of the servers that run, and of those for files that are staged.
+    /// Names of the project that match a query, from the servers that run and from those for staged files.
     pub(crate) async fn symbols_like(&self, snapshot: &Snapshot, query: &str) -> Result<Symbols, IntelError> {
         let mut keys: BTreeSet<Vec<Key>> = BTreeSet::new();
         for change in &snapshot.changes.changes {
@@ -165,13 +166,13 @@ impl CodeIntel {
         }
     }
 
-    /// The edit that gives a name another one wherever it is used. Nothing is staged: [`EditPlan::apply`] does.
+    /// The edit that renames a symbol wherever it is used. Nothing is staged: [`EditPlan::apply`] does that.
     pub async fn rename(&self, snapshot: &Snapshot, place: Place, to: &str) -> Result<EditPlan, IntelError> {
         let path = place.path.clone();
         self.plan(snapshot, &path, Question::Rename { place, to: to.to_owned() }).await
     }
 
-    /// What could be changed at a place; `kind` (`quickfix`, `refactor`, …) leaves the others out.
+    /// The code actions at a place, only of this `kind` (`quickfix`, `refactor`, …) if one is given.
     pub async fn code_actions(
         &self,
         snapshot: &Snapshot,
@@ -185,7 +186,7 @@ impl CodeIntel {
         }
     }
 
-    /// The edit of the code action with this title. Nothing is staged, and no command of the server's is executed.
+    /// The edit of the code action with this title. Nothing is staged, and no command of the server is executed.
     pub async fn code_action(
         &self,
         snapshot: &Snapshot,
@@ -197,14 +198,14 @@ impl CodeIntel {
         self.plan(snapshot, &path, Question::Apply { place, kind, title: title.to_owned() }).await
     }
 
-    /// Starts the server for a file and has it look at the unchanged state, so that the first question finds it warm. That
-    /// takes seconds; an answer only says whether it could be done in the time of one question.
+    /// Starts the server for a file and has it check the unchanged state, so that the first question is answered
+    /// quickly. That takes seconds; the result only says whether it was done within the time of one question.
     pub async fn warm(&self, path: &WorkspacePath) -> Result<(), IntelError> {
         let paths = vec![path.clone()];
         self.ask(&Snapshot::unchanged(), path, &Question::Warm(paths)).await.map(|_| ())
     }
 
-    /// The same without waiting for it.
+    /// As [`warm`](Self::warm), without waiting for it.
     pub async fn begin_warm(&self, path: &WorkspacePath) {
         let snapshot = Snapshot::unchanged();
         for keys in self.keys(path, &snapshot).await {
@@ -248,7 +249,7 @@ impl CodeIntel {
         }
     }
 
-    /// The servers that were asked for something so far.
+    /// The servers that were used so far.
     pub fn servers(&self) -> Vec<ServerStatus> {
         let now = self.host.now();
         let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
@@ -327,7 +328,7 @@ impl CodeIntel {
         receiver.await.unwrap_or(Err(IntelError::Stopped))
     }
 
-    /// The servers for a file: a list of those of which one is asked for its language, and one for each linter.
+    /// The servers for a file: a list of alternatives for its language, and one for each linter.
     async fn keys(&self, path: &WorkspacePath, snapshot: &Snapshot) -> Vec<Vec<Key>> {
         let (mut languages, mut all) = (Vec::new(), Vec::new());
         for (index, adapter) in self.settings.adapters.iter().enumerate() {
@@ -346,7 +347,7 @@ impl CodeIntel {
         all
     }
 
-    /// The highest folder above a file that has one of the markers; else the workspace.
+    /// The topmost folder above a file that has one of the markers; otherwise the workspace.
     async fn root_of(&self, adapter: &Adapter, path: &WorkspacePath) -> WorkspacePath {
         let mut folders: Vec<WorkspacePath> =
             std::iter::successors(path.parent(), WorkspacePath::parent).collect();
@@ -370,7 +371,7 @@ impl CodeIntel {
         false
     }
 
-    /// The servers whose markers are in the workspace's own folder.
+    /// The servers that have a marker in the workspace's own folder.
     async fn at_root(&self) -> Vec<Vec<Key>> {
         let mut keys = Vec::new();
         for (index, adapter) in self.settings.adapters.iter().enumerate() {
@@ -406,7 +407,7 @@ impl CodeIntel {
     }
 }
 
-/// Gives each question to the queue of its server.
+/// Passes each question on to the queue of its server.
 struct Driver {
     settings: Arc<Settings>,
     host: Arc<dyn Spawn>,
@@ -429,7 +430,7 @@ impl Driver {
         }
     }
 
-    /// Puts a job into its queue; where there is none yet, the future of its server.
+    /// Queues a job. If its queue is new, returns the future of its server.
     fn route(&mut self, job: Job) -> Option<BoxFuture<'static, ()>> {
         let key = job.key.clone();
         let room = self.make_room(&key);
@@ -443,7 +444,7 @@ impl Driver {
         let (settings, host, texts) = (self.settings.clone(), self.host.clone(), self.texts.clone());
         let board = self.board.clone();
         let server = async move {
-            // The other one ends first, so that both do not take memory at the same time.
+            // The other server ends first, so that both do not use memory at the same time.
             if let Some(room) = room {
                 let _ended = room.await;
             }
@@ -455,7 +456,7 @@ impl Driver {
         Some(server.boxed())
     }
 
-    /// Where as many servers run as may, the one that was not asked for longest is told to end.
+    /// If the limit of servers is reached, ends the one that was not used for longest.
     fn make_room(&self, key: &Key) -> Option<oneshot::Receiver<Result<Answer, IntelError>>> {
         let oldest = {
             let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);

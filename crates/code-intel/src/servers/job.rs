@@ -6,7 +6,7 @@ use headstart_workspace_path::WorkspacePath;
 use crate::servers::answer::{Action, Locations, Place, Symbols};
 use crate::{Delta, EditPlan, IntelError, Severity, Snapshot};
 
-/// Which server: the number of its adapter, and the root of its project.
+/// Identifies a server: the index of its adapter, and the root of its project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) adapter: usize,
@@ -38,11 +38,11 @@ pub(crate) enum Question {
         kind: Option<String>,
         title: String,
     },
-    /// Start, and look at the unchanged state of these.
+    /// Start, and check the unchanged state of these files.
     Warm(Vec<WorkspacePath>),
     /// Files changed on the user's disk.
     Changed(Vec<WorkspacePath>),
-    /// End the server, to make room.
+    /// End the server, to make room for another one.
     End,
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum Answer {
     Done,
 }
 
-/// A question, the state it is about, and who waits for the answer.
+/// A question, the state it is about, and where to send the answer.
 pub(crate) struct Job {
     pub(crate) key: Key,
     pub(crate) snapshot: Snapshot,

@@ -1,4 +1,4 @@
-//! One server and the queue in front of it: questions are answered one after the other, each about its own state.
+//! One server and its queue: questions are answered one after the other, each about its own state.
 
 mod diagnostics;
 mod places;
@@ -19,18 +19,19 @@ use crate::servers::session::{Deadline, Session};
 use crate::servers::texts::Texts;
 use crate::{Adapter, Diagnostic, IntelError, Settings, Snapshot, Spawn, SpawnError};
 
-/// A server is started again so often within [`CRASH_WINDOW`].
+/// How often a server is restarted within [`CRASH_WINDOW`].
 const RESTARTS: usize = 3;
-/// Crashes that are longer ago do not count.
+/// Older crashes do not count.
 const CRASH_WINDOW: Duration = Duration::from_secs(10 * 60);
-/// A server that leaves so many questions in a row without an answer is ended.
+/// A server that leaves this many questions in a row unanswered is ended.
 const UNANSWERED: usize = 3;
-/// How often its memory is looked at.
+/// How often its memory is checked.
 const LOOK: Duration = Duration::from_secs(2);
-/// As many files as are looked at again with each question for diagnostics, because an edit of another may have changed them.
+/// The most files that are checked again with each question for diagnostics, because an edit of another file may have
+/// changed theirs.
 const WATCHED: usize = 24;
 
-/// What is shown of a server.
+/// The status of a server.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerStatus {
@@ -40,15 +41,16 @@ pub struct ServerStatus {
     pub folder: WorkspacePath,
     /// Whether it runs.
     pub running: bool,
-    /// How long ago it was asked something, in seconds.
+    /// The seconds since it was last used.
     pub idle: u64,
-    /// Its memory, in bytes, when it was last looked at.
+    /// Its memory in bytes at the last check.
     pub resident: Option<u64>,
-    /// How often it ended by itself in the last ten minutes.
+    /// How often it ended unexpectedly in the last ten minutes.
     pub crashes: usize,
 }
 
-/// What is known of all servers, for [`CodeIntel::servers`](crate::CodeIntel::servers) and for who has to make room.
+/// The status of all servers, for [`CodeIntel::servers`](crate::CodeIntel::servers) and for the decision which one
+/// has to make room.
 pub(crate) type Board = Arc<Mutex<BTreeMap<Key, Entry>>>;
 
 #[derive(Debug, Clone, Default)]
@@ -73,17 +75,18 @@ pub(crate) struct Server {
     unanswered: usize,
     last_used: Duration,
     baseline: Option<Baseline>,
-    /// What was said last of a state that is not on disk: where that state is accepted, it is what is said of the unchanged tree.
+    /// The last diagnostics of a state that is not on disk. Once that state is accepted, they are those of the
+    /// unchanged tree.
     latest: Option<Baseline>,
     /// Files that were asked about or touched, the last one last.
     watched: VecDeque<WorkspacePath>,
 }
 
-/// What is said of the unchanged tree.
+/// The diagnostics of the unchanged tree.
 struct Baseline {
-    /// The files that were open then, and what they held.
+    /// The files that were open then, with their contents.
     files: BTreeMap<WorkspacePath, ContentHash>,
-    /// Those that were looked for and are not there.
+    /// The files that were looked for and do not exist.
     absent: BTreeSet<WorkspacePath>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -120,7 +123,7 @@ impl Server {
         }
     }
 
-    /// Answers questions until nobody can ask any more.
+    /// Answers questions until every sender is gone.
     pub(crate) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
         loop {
             let event = self.next_event(&mut jobs).await;
@@ -164,7 +167,7 @@ impl Server {
             let _nobody_waits = answer.send(Ok(Answer::Done));
             return;
         }
-        // Who has a server warmed does not wait for it.
+        // A caller that warms a server does not wait for it.
         let is_detached = matches!(question, Question::Warm(_) | Question::Changed(_));
         if answer.is_canceled() && !is_detached {
             return;
@@ -177,7 +180,7 @@ impl Server {
             let given_up = async { if is_detached { pending().await } else { answer.cancellation().await } };
             match select(work, std::pin::pin!(given_up)).await {
                 Either::Left((outcome, _)) => outcome,
-                // Nobody waits any more. What the server was told stands, what it says later is taken in.
+                // Nobody waits any more. What the server was told stays valid, and what it sends later is still read.
                 Either::Right(_) => return,
             }
         };
@@ -228,7 +231,7 @@ impl Server {
         }
     }
 
-    /// Starts the server where it does not run, and waits until it has introduced itself.
+    /// Starts the server unless it runs, and waits for the end of the handshake.
     async fn start(&mut self, deadline: Deadline) -> Result<(), IntelError> {
         if self.session.is_none() {
             self.forget_old_crashes();
@@ -259,7 +262,8 @@ impl Server {
         }
     }
 
-    /// Tells the server what changed on disk. Work that it saw as staged and that was accepted meanwhile is nothing new to it.
+    /// Tells the server what changed on disk. Work that it saw as staged and that was accepted meanwhile is not new
+    /// to it.
     async fn refresh(&mut self) -> Result<(), IntelError> {
         let Some(session) = &mut self.session else { return Ok(()) };
         let changed = session.refresh().await?;
@@ -298,7 +302,7 @@ impl Server {
         self.crashes.retain(|(at, _)| now < *at + CRASH_WINDOW);
     }
 
-    /// Ends a server that nobody asked for long, or that takes too much memory.
+    /// Ends a server that was not used for long, or that uses too much memory.
     async fn look(&mut self) {
         let Some(session) = &mut self.session else { return };
         if self.last_used + self.settings.idle <= self.host.now() {

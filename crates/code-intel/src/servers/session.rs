@@ -1,4 +1,4 @@
-//! One server that runs: what it was told, what it has said, and questions to it.
+//! One running server: what it was told, what it has published, and questions to it.
 
 mod documents;
 mod handshake;
@@ -22,11 +22,12 @@ use crate::servers::connection::{Broken, Connection};
 use crate::servers::spawn::{LanguageView, Program};
 use crate::{Adapter, Diagnostic, IntelError, PositionEncoding, Spawn, SpawnError, uri_of};
 
-/// Codes of errors that only say: ask again.
+/// Error codes that ask the client to try again.
 const ASK_AGAIN: [i64; 2] = [-32801, -32802];
-/// How long the last words of a server that ended are waited for, where another program holds its standard error open.
+/// How long to wait for the last output of a server that ended, in case another program holds its standard error
+/// open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How long to wait before asking again.
+/// The pause before trying again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A server that runs.
@@ -39,30 +40,31 @@ pub(crate) struct Session {
     folder: WorkspacePath,
     pub(crate) encoding: PositionEncoding,
     capabilities: Value,
-    /// The request that starts it, until it was answered.
+    /// The `initialize` request, until it is answered.
     starting: Option<i64>,
     next_id: i64,
     waiting: HashSet<i64>,
     answers: HashMap<i64, Result<Value, Value>>,
     documents: BTreeMap<WorkspacePath, Document>,
-    /// Counts uses of documents, to find those that were not used for long.
+    /// Counts uses of documents, to find those that were not used for longest.
     uses: u64,
     said: Said,
-    /// What it was told is on disk.
+    /// The changes that it was told are on disk.
     told: Arc<ChangeSet>,
-    /// Paths of which it may have been told, or not.
+    /// Paths about which it may or may not have been told.
     unsure: BTreeSet<WorkspacePath>,
     /// Whether files changed since it was last told that one was saved.
     unsaved: bool,
     /// Documents that were sent since it last settled.
     unsettled: BTreeMap<WorkspacePath, Sent>,
-    /// How often it had begun to look for errors when it was told of the first change since it last settled; `None`: nothing changed.
+    /// How many searches for errors had begun when it was told of the first change since it last settled; `None` if
+    /// nothing changed.
     changed: Option<u64>,
-    /// Whether files came or went since it last settled.
+    /// Whether files appeared or vanished since it last settled.
     moved: bool,
-    /// How often it had taken back its answers when it settled.
+    /// How often it had invalidated its answers when it settled.
     settled_refreshes: u64,
-    /// How many checks of the disk had begun when one was asked for; `None`: none is awaited.
+    /// How many checks of the disk had begun when one was asked for; `None` if none is awaited.
     awaited_check: Option<u64>,
 }
 
@@ -71,7 +73,7 @@ pub(crate) struct Session {
 enum Sent {
     /// With another text.
     Changed,
-    /// With the text that it had, of which a server may find nothing to say.
+    /// With the same text, about which a server may publish nothing.
     Again,
 }
 
@@ -81,36 +83,37 @@ struct Document {
     used: u64,
 }
 
-/// What a server has said by itself.
+/// What a server has published by itself.
 #[derive(Default)]
 struct Said {
-    /// What it published for each path, and what it answered when asked for a path.
+    /// The diagnostics of each path: published ones, and answers for a path.
     published: BTreeMap<WorkspacePath, Published>,
     pulled: BTreeMap<WorkspacePath, Vec<Diagnostic>>,
-    /// The same of open documents as it wrote them: it wants them back with a question for code actions.
+    /// The diagnostics of open documents as the server wrote them, because a question for code actions has to contain
+    /// them.
     raw: BTreeMap<WorkspacePath, Vec<Value>>,
-    /// Counts publications.
+    /// The number of publications.
     publications: u64,
     last_publication: Option<Duration>,
-    /// Whether it says that it rests; `None`: it says nothing of the kind.
+    /// Whether it reports to be idle; `None` if it does not report this.
     quiescent: Option<bool>,
-    /// What it is doing, by token.
+    /// What it reports to be doing, by token.
     progress: BTreeMap<String, String>,
-    /// Its checks of the disk that are under way, and how many have begun.
+    /// Its checks of the disk that are running.
     checks: BTreeSet<String>,
     checks_begun: u64,
     last_check: Option<Duration>,
-    /// How often it began to look for errors, of those that tell it.
+    /// How many searches for errors have begun, for servers that report this.
     searches_begun: u64,
-    /// Whether it offered, later, to be asked for diagnostics.
+    /// Whether it registered later that it can be asked for diagnostics.
     offers_pull: bool,
-    /// Documents with which it says it is done, since its last word about each of them.
+    /// Documents that it reports to be done with, since it last reported something else about them.
     at_rest: BTreeSet<WorkspacePath>,
-    /// Whether it ever said so of one.
+    /// Whether it ever reported this.
     tells_rest: bool,
-    /// How often it said that what it answered before does not hold any more.
+    /// How often it has invalidated its earlier answers.
     refreshes: u64,
-    /// Edits that it wanted to make by itself, and was refused.
+    /// Edits that it tried to make by itself, and that were refused.
     refused_edits: u64,
 }
 
@@ -120,7 +123,7 @@ struct Published {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// Until when to wait for an answer, and what is said when it does not come.
+/// Until when to wait for an answer, and the error if it does not come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
     pub(crate) at: Duration,
@@ -128,7 +131,7 @@ pub(crate) struct Deadline {
 }
 
 impl Session {
-    /// Starts a server in a view of its own. It is usable when it is [`ready`](Self::ready).
+    /// Starts a server in a view of its own. It can be used once it is [`ready`](Self::ready).
     pub(crate) async fn start(
         adapter: Arc<Adapter>,
         host: Arc<dyn Spawn>,
@@ -184,12 +187,12 @@ impl Session {
         uri_of(self.view.root(), path)
     }
 
-    /// Whether it says that it has such a function.
+    /// Whether it supports a capability.
     pub(crate) fn offers(&self, capability: &str) -> bool {
         !matches!(self.capabilities.get(capability), None | Some(Value::Null | Value::Bool(false)))
     }
 
-    /// What changed on the user's disk.
+    /// Takes changes on the user's disk into the view.
     pub(crate) async fn refresh(&mut self) -> Result<Vec<WorkspacePath>, IntelError> {
         Ok(self.view.refresh().await?)
     }
@@ -198,7 +201,7 @@ impl Session {
         self.view.resident().await
     }
 
-    /// What to say of a server that ended, or had to be.
+    /// The error for a server that ended, or had to be ended.
     async fn broken(&mut self, broken: Broken) -> IntelError {
         let server = self.adapter.name.clone();
         match broken {
@@ -214,7 +217,7 @@ impl Session {
         }
     }
 
-    /// Nobody waits any more for what was asked before.
+    /// Drops what was asked before, because nobody waits for it any more.
     pub(crate) fn forget(&mut self) {
         self.answers.retain(|id, _| Some(*id) == self.starting);
         let given_up: Vec<i64> =
@@ -225,7 +228,7 @@ impl Session {
         }
     }
 
-    /// Asks, and waits for the answer. A server that says "ask again" is asked again until the time is over.
+    /// Asks, and waits for the answer. If a server asks the client to try again, this does until the time is over.
     pub(crate) async fn ask(
         &mut self,
         method: &str,
@@ -290,13 +293,13 @@ impl Session {
         self.connection.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// Takes in what the server says until a moment.
+    /// Reads what the server sends, until this time.
     pub(crate) async fn listen(&mut self, until: Duration) -> Result<(), IntelError> {
         while self.listen_once(until).await? {}
         Ok(())
     }
 
-    /// Takes in one message; `false`: the moment came first.
+    /// Reads one message; `false` if the time came first.
     pub(crate) async fn listen_once(&mut self, until: Duration) -> Result<bool, IntelError> {
         let now = self.host.now();
         if until <= now {
@@ -321,7 +324,7 @@ impl Session {
         }
     }
 
-    /// Takes in what the server says, for as long as nobody stops this.
+    /// Reads what the server sends, until this future is dropped.
     pub(crate) async fn idle(&mut self) -> IntelError {
         loop {
             match self.connection.next().await {

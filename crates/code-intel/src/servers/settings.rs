@@ -6,29 +6,30 @@ use headstart_workspace_path::WorkspacePath;
 
 use crate::Adapter;
 
-/// Which servers there are, and what they may take.
+/// Which servers there are, and how much they may use.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The servers; of two that know one ending the first one that is installed is asked.
+    /// The servers. Of two for the same extension the first one that is installed is used.
     pub adapters: Vec<Adapter>,
     /// Whether servers run, or compilers only.
     pub mode: Mode,
-    /// So many servers run at the same time; one more ends the one that was not asked for longest.
+    /// The most servers that run at the same time. One more ends the one that was not used for longest.
     pub servers: usize,
-    /// A server that takes more memory than this, in bytes, is ended. `None`: no limit.
+    /// The most memory of a server in bytes, beyond which it is ended; `None` for no limit.
     pub memory: Option<u64>,
-    /// A server that was asked nothing for so long is ended.
+    /// A server that is not used for this long is ended.
     pub idle: Duration,
-    /// A question has so long.
+    /// The time limit of a question.
     pub question: Duration,
-    /// A server has so long to introduce itself.
+    /// The time limit of a server's handshake.
     pub start: Duration,
-    /// A check of the cheap mode has so long.
+    /// The time limit of a check in [`Mode::Checks`].
     pub check: Duration,
 }
 
 impl Default for Settings {
-    /// All known servers, three at the same time, 15 minutes idle, 10 s a question, a minute to start, two minutes a check.
+    /// All known servers, three at the same time, ended after 15 minutes without use; 10 s for a question, a minute
+    /// for a start, two minutes for a check.
     fn default() -> Self {
         Self {
             adapters: Adapter::standard(),
@@ -43,7 +44,7 @@ impl Default for Settings {
     }
 }
 
-/// What finds the diagnostics.
+/// Where diagnostics come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
     /// Language servers.
@@ -53,21 +54,20 @@ pub enum Mode {
     Checks,
 }
 
-/// Which paths are closed to whoever asks.
+/// Whether a path is closed for a question.
 pub type Closed = Arc<dyn Fn(&WorkspacePath) -> bool + Send + Sync>;
 
 /// The state that a question is about.
 #[derive(Clone)]
 pub struct Snapshot {
-    /// All that is staged over the workspace: where steps stand on each other, of all of them
-    /// ([`ChangeSet::then`]).
+    /// Everything that is staged over the workspace. For stacked steps, that of all of them ([`ChangeSet::then`]).
     pub changes: Arc<ChangeSet>,
-    /// Paths of which nothing is read, shown or changed.
+    /// Paths that are neither read, shown nor changed.
     pub closed: Closed,
 }
 
 impl Snapshot {
-    /// These changes, and no path closed.
+    /// A snapshot with these changes, and no path closed.
     pub fn of(changes: ChangeSet) -> Self {
         Self { changes: Arc::new(changes), closed: Arc::new(|_| false) }
     }

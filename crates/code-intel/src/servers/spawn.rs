@@ -1,4 +1,4 @@
-//! The port to where programs run.
+//! The port for running programs.
 
 use async_trait::async_trait;
 use futures::io::{AsyncRead, AsyncWrite};
@@ -11,25 +11,25 @@ use headstart_workspace_path::WorkspacePath;
 /// A program and how it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Its name, looked for as a shell would.
+    /// Its name, which is searched for as a shell would.
     pub name: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables that are set over the view's own.
+    /// Variables in addition to the view's own.
     pub environment: BTreeMap<String, String>,
     /// The folder in which it starts.
     pub folder: WorkspacePath,
 }
 
-/// A program that was started: dropping it ends it, and what it started.
+/// A program that was started. Dropping it ends the program, and everything that it started.
 pub struct Process {
     /// Its standard input.
     pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
-    /// Its standard output; it ends when the program does.
+    /// Its standard output, which ends when the program does.
     pub stdout: Box<dyn AsyncRead + Send + Unpin>,
-    /// Its standard error, of which the end is shown when it dies. `None`: somebody else reads it.
+    /// Its standard error, whose end is shown if the program dies; `None` if somebody else reads it.
     pub stderr: Option<Box<dyn AsyncRead + Send + Unpin>>,
-    /// What ends the program when it is dropped.
+    /// Ends the program when it is dropped.
     pub guard: Box<dyn Send>,
 }
 
@@ -43,36 +43,37 @@ impl std::fmt::Debug for Process {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
-    /// There is no program of this name.
+    /// There is no program with this name.
     #[error("there is no program {name}")]
     NoProgram {
         /// The name.
         name: String,
     },
-    /// The host has no place in which a program could be run without touching the user's files.
+    /// The host cannot run a program without risk for the user's files.
     #[error("no view of the workspace can be had here: {why}")]
     NoView {
         /// What is missing.
         why: String,
     },
-    /// Something else went wrong.
+    /// Another error.
     #[error("{message}")]
     Failed {
-        /// What, and what to do.
+        /// What it is, and what to do.
         message: String,
     },
 }
 
-/// Makes language views: places that show the project at its own path with staged files in it.
+/// Makes language views, which show the project at its own path with staged files in it.
 ///
 /// # Guarantees
 ///
-/// What a program in a view writes reaches neither the workspace nor another view. A view that is dropped is gone, with all
+/// What a program in a view writes reaches neither the workspace nor another view. Dropping a view ends everything
 /// that runs in it.
 ///
 /// # Not guaranteed
 ///
-/// That there is one: [`SpawnError::NoView`]. That a program behaves: limits on its memory, time and network are the implementation's.
+/// That there is a view: [`SpawnError::NoView`]. That a program behaves: the implementation limits its memory, time
+/// and network.
 #[async_trait]
 pub trait Spawn: Send + Sync {
     /// A view in which nothing is staged.
@@ -88,30 +89,32 @@ pub trait Spawn: Send + Sync {
 /// One view.
 #[async_trait]
 pub trait LanguageView: Send {
-    /// The absolute path of the workspace, as programs in the view see it: without a link in it, and without an end in `/`.
+    /// The absolute path of the workspace, as programs in the view see it: without links in it, and without a `/` at
+    /// its end.
     fn root(&self) -> &str;
 
-    /// Makes the view show the project with exactly these changes: what was shown before and is in `changes` no more is taken back. Only the
-    /// difference is written.
+    /// Makes the view show the project with exactly these changes. What was shown before and is not in `changes` is
+    /// taken back. Only the difference is written.
     ///
-    /// After it a file whose content changed has a time later than all that was written before, also where an old content comes back:
-    /// compilers take what is older than their output for done. On an error the view may show anything, and the next call says again what
-    /// is to be shown.
+    /// Afterwards a file whose content changed has a later time than everything that was written before, even if an
+    /// old content comes back, because compilers skip what is older than their output. After an error the view may
+    /// show anything, and the next call makes it right.
     async fn show(&mut self, changes: &ChangeSet) -> Result<(), SpawnError>;
 
-    /// Takes over into the view what changed in the workspace on disk since the view was made, or since this was asked last: the paths, and those
-    /// that came or went. Only what git does not ignore counts. By itself, for a workspace that nobody else changes, nothing.
+    /// Takes into the view what changed in the workspace on disk since the view was made or this was last called;
+    /// returns the paths, including those that appeared or vanished. Only what git does not ignore counts. The
+    /// default does nothing, for a workspace that nobody else changes.
     async fn refresh(&mut self) -> Result<Vec<WorkspacePath>, SpawnError> {
         Ok(Vec::new())
     }
 
-    /// Starts a program. It may be one of the project (`node_modules/.bin`), which is run in the view only.
+    /// Starts a program. It may be one of the project (`node_modules/.bin`), which only runs in the view.
     async fn start(&mut self, program: &Program) -> Result<Process, SpawnError>;
 
-    /// The memory of all that runs in the view, in bytes; `None`: unknown.
+    /// The memory of everything that runs in the view, in bytes; `None` if it is unknown.
     async fn resident(&mut self) -> Option<u64>;
 
-    /// Why the view ended the program, of which the output has ended, if it did.
+    /// Why the view ended the program, if it did. Called when the program's output has ended.
     async fn why_ended(&mut self) -> Option<String> {
         None
     }

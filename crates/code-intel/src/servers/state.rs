@@ -1,16 +1,16 @@
-//! Two change sets, and what lies between them.
+//! Two change sets, and their difference.
 
 use std::collections::BTreeMap;
 
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, EntryKind};
 use headstart_workspace_path::WorkspacePath;
 
-/// What a change set says of a path.
+/// What a change set says about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Staged<'a> {
     /// A file with this content.
     File(&'a Content),
-    /// Nothing is there any more.
+    /// Whatever was there is removed.
     Gone,
     /// A link or a folder.
     Other,
@@ -36,7 +36,7 @@ pub(crate) fn staged<'a>(changes: &'a ChangeSet, path: &WorkspacePath) -> Staged
     }
 }
 
-/// The files that differ between two states, sorted by path. Folders are left out.
+/// The files that differ between two states, sorted by path, without folders.
 pub(crate) fn difference(old: &ChangeSet, new: &ChangeSet) -> Vec<(WorkspacePath, FileChange)> {
     let by_path = |changes: &ChangeSet| -> BTreeMap<WorkspacePath, Change> {
         changes.changes.iter().map(|change| (change.path.clone(), change.clone())).collect()
@@ -47,7 +47,7 @@ pub(crate) fn difference(old: &ChangeSet, new: &ChangeSet) -> Vec<(WorkspacePath
     paths.dedup();
     let differing = paths.into_iter().filter_map(|path| {
         let (before, after) = (old.get(path), new.get(path));
-        // One of both is there, and both were staged over the same base.
+        // One of both exists, and both were staged over the same base.
         let base = before.or(after)?;
         let (before, after) = (content_of(before, base), content_of(after, base));
         let change = match (before, after) {
@@ -62,7 +62,8 @@ pub(crate) fn difference(old: &ChangeSet, new: &ChangeSet) -> Vec<(WorkspacePath
     differing.collect()
 }
 
-/// What a file holds in a state: `None` where no file is there, and nothing where it is one without a content that can be compared.
+/// The content of a file in a state: `None` if there is no file, and an empty value if there is one whose content
+/// cannot be compared.
 fn content_of<'a>(change: Option<&'a Change>, base: &'a Change) -> Option<Held<'a>> {
     match change.map(|change| &change.kind) {
         Some(ChangeKind::Write { content, .. }) => Some(Held(Some(content))),
@@ -75,7 +76,7 @@ fn content_of<'a>(change: Option<&'a Change>, base: &'a Change) -> Option<Held<'
     }
 }
 
-/// The content of a file, or where a link points.
+/// The content of a file, or the target of a link.
 #[derive(PartialEq)]
 struct Held<'a>(Option<&'a [u8]>);
 

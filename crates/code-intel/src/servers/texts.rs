@@ -10,19 +10,19 @@ use crate::servers::session::OpenText;
 use crate::servers::state::{Staged, staged};
 use crate::{IntelError, Snapshot};
 
-/// A larger file is not given to a server.
+/// A larger file is not sent to a server, in bytes.
 const FILE_BYTES: usize = 4 << 20;
 /// The most documents of one state.
 const DOCUMENTS: usize = 60;
 
-/// The workspace as it is on disk, and what is staged over it.
+/// The workspace as it is on disk, and the changes that are staged over it.
 #[derive(Clone)]
 pub(crate) struct Texts {
     pub(crate) base: Arc<dyn Tree>,
 }
 
 impl Texts {
-    /// The text of a file; an error that says why it has none.
+    /// The text of a file. The error says why there is none.
     pub(crate) async fn read(
         &self,
         snapshot: &Snapshot,
@@ -44,7 +44,7 @@ impl Texts {
         text.map(Into::into).ok_or_else(|| IntelError::NoText { path: path.clone() })
     }
 
-    /// The texts of those paths that have one in this state, as documents.
+    /// The paths that have a text in this state, as documents.
     pub(crate) async fn open(
         &self,
         snapshot: &Snapshot,
@@ -77,7 +77,7 @@ impl Texts {
     }
 }
 
-/// The same changes' absence: the state on disk, with the same paths closed.
+/// The state on disk, with the same paths closed.
 pub(crate) fn on_disk(snapshot: &Snapshot) -> Snapshot {
     Snapshot { changes: Arc::new(ChangeSet::default()), closed: snapshot.closed.clone() }
 }

@@ -10,27 +10,27 @@ use headstart_toolbox::{EditObserver, ToolContext};
 use super::snapshot_of;
 use crate::{CodeIntel, Delta, Diagnostic, IntelError, Severity};
 
-/// Tells the model at once which errors its edit brought, where a server is warm and has said all within a short time.
+/// Tells the model at once which errors its edit caused, if a server is warm and finishes within a short time.
 ///
-/// What comes too late follows a later edit of the same overlay. A server that does not run is started, for the edits to
-/// come. An error is told once.
+/// What comes too late is told after a later edit of the same overlay. A server that does not run is started for
+/// later edits. An error is told once.
 pub struct AfterEdit {
     intel: CodeIntel,
     time: Duration,
     known: Mutex<Vec<Known>>,
 }
 
-/// What is known of one overlay.
+/// What is known about one overlay.
 struct Known {
     overlay: Weak<Overlay>,
     /// The errors that were told.
     told: BTreeSet<(WorkspacePath, String)>,
-    /// An answer that had not come in time.
+    /// An answer that was not ready in time.
     late: Option<BoxFuture<'static, Result<Delta, IntelError>>>,
 }
 
 impl AfterEdit {
-    /// Waits for so long at most; 800 ms are usual.
+    /// `time` is the longest that an edit waits; 800 ms is usual.
     pub fn new(intel: CodeIntel, time: Duration) -> Self {
         Self { intel, time, known: Mutex::default() }
     }
@@ -64,7 +64,8 @@ impl EditObserver for AfterEdit {
             return None;
         }
         let late = self.with(context.view, |known| known.late.take());
-        // One that is ready by now is of an older state; it is only told where this one is late, too.
+        // An answer that is ready by now is about an older state, and is told only if the one about this state is
+        // late too.
         let (earlier, late) = match late {
             None => (None, None),
             Some(mut late) => match (&mut late).now_or_never() {
@@ -72,7 +73,8 @@ impl EditObserver for AfterEdit {
                 None => (None, Some(late)),
             },
         };
-        // A question that still waits in the queue is about a state that is gone: this one takes its place.
+        // A question that still waits in the queue is about a state that does not exist any more, so this one
+        // replaces it.
         drop(late);
         let (intel, snapshot) = (self.intel.clone(), snapshot_of(context));
         let question = async move { intel.diagnostics(&snapshot, &[], Severity::Error).await }.boxed();
@@ -88,17 +90,17 @@ impl EditObserver for AfterEdit {
     }
 }
 
-/// What the model was told of new errors, in the answer of an edit: `rust-analyzer: 1 new error in src/lib.rs`.
+/// What an edit's answer tells the model about new errors: `rust-analyzer: 1 new error in src/lib.rs`.
 pub fn told_after_edit(answer: &str) -> Option<&str> {
     let mut lines = answer.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
     lines.find(|line| line.contains(" new error"))
 }
 
-/// The errors that were not told yet.
+/// Describes the errors that were not told yet.
 fn note(known: &mut Known, server: &str, delta: &Delta, was_late: bool) -> Option<String> {
     let key = |one: &Diagnostic| (one.path.clone(), one.message.clone());
     let errors: Vec<&Diagnostic> = delta.new.iter().collect();
-    // One that went and came back is told again.
+    // An error that was fixed and comes back is told again.
     let present: BTreeSet<_> = errors.iter().map(|one| key(one)).collect();
     known.told.retain(|told| present.contains(told));
     let fresh: Vec<&Diagnostic> = errors.into_iter().filter(|one| known.told.insert(key(one))).collect();

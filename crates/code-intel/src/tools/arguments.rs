@@ -3,7 +3,8 @@ use serde_json::{Map, Value};
 
 use super::Kind;
 
-/// The arguments of one call; one that the tool does not have is an error, so that a model hears that it was not heard.
+/// The arguments of one call. An argument that the tool does not have is an error, so that the model learns that it
+/// has no effect.
 pub(super) struct Arguments<'a> {
     kind: Kind,
     args: &'a Map<String, Value>,
@@ -32,7 +33,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A number from 1; `3.0` is one too, some models write it so.
+    /// A number from 1; also `3.0`, because some models write numbers so.
     pub(super) fn line(&self) -> Result<usize, ToolError> {
         let value = self.value("line");
         let whole = value

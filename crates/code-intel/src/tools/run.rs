@@ -63,7 +63,7 @@ async fn diagnostics(
     Ok(said(&delta, list_old))
 }
 
-/// What a comparison found, in lines.
+/// The result of a comparison, in lines.
 pub(super) fn said(delta: &Delta, list_old: bool) -> String {
     let mut lines = Vec::new();
     let mut list = |title: &str, count: usize, shown: &[Diagnostic]| {
@@ -170,7 +170,7 @@ async fn only_place(
 async fn place(arguments: &Arguments<'_>, context: ToolContext<'_>) -> Result<Place, ToolError> {
     let path = context.locate(arguments.required("path")?).await?;
     let (line, symbol) = (arguments.line()?, arguments.required("symbol")?.to_owned());
-    // The answer rests on this file, so it is one that was read.
+    // The answer depends on this file, so it joins the read set.
     context.view.read(&path).await?;
     Ok(Place { path, line, symbol })
 }

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::Kind;
 
-/// How a tool is offered.
+/// The schema of a tool.
 pub(super) fn schema(kind: Kind) -> ToolSchema {
     let place = ["path", "line", "symbol"];
     let (description, names, required): (&str, &[&str], &[&str]) = match kind {

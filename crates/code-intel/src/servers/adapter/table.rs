@@ -10,8 +10,9 @@ pub(super) fn standard() -> Vec<Adapter> {
 }
 
 fn rust_analyzer() -> Adapter {
-    // No priming of caches: it takes every processor for seconds, for a completion that nobody asks for. A target folder of its own, because
-    // a check would wait for the lock of the tests that run at the same time, and the other way round.
+    // Caches are not primed, because that takes every processor for seconds, for completions that nobody asks for. It
+    // has a target folder of its own, because its check and tests that run at the same time would otherwise wait for
+    // each other's lock.
     let options = json!({
         "cachePriming": { "enable": false },
         "cargo": { "targetDir": true },
@@ -54,7 +55,7 @@ fn typescript() -> Adapter {
     ];
     Adapter {
         settling: Settling::Tsserver,
-        // Types are not fetched from the network while somebody waits.
+        // It must not fetch types from the network while somebody waits.
         options: json!({ "disableAutomaticTypingAcquisition": true, "preferences": { "allowRenameOfImportPath": true, "providePrefixAndSuffixTextForRename": false } }),
         check: Some(check("tsc", &["--noEmit", "--pretty", "false"], CheckFormat::Tsc)),
         ..adapter(
@@ -112,7 +113,7 @@ fn python_settings(section: &str) -> std::collections::BTreeMap<String, Value> {
 }
 
 fn gopls() -> Adapter {
-    // By itself it looks at other packages only a second after the last edit, and says nothing of when it is done.
+    // By default it checks other packages only a second after the last edit, and does not report when it is done.
     let options = json!({ "diagnosticsDelay": "0s", "verboseWorkDoneProgress": true });
     Adapter {
         settling: Settling::Progress,

@@ -12,7 +12,7 @@ impl EditPlan {
         self.steps.is_empty()
     }
 
-    /// The paths that change, of a move both.
+    /// The paths that change; for a move both.
     pub fn paths(&self) -> BTreeSet<&WorkspacePath> {
         let both = self.steps.iter().flat_map(|step| match step {
             EditStep::Text { path, .. } | EditStep::Create { path, .. } | EditStep::Delete { path, .. } => {
@@ -23,7 +23,7 @@ impl EditPlan {
         both.collect()
     }
 
-    /// What changes, a line a path, for the model.
+    /// What changes, with one line for each path, for the model.
     pub fn summary(&self) -> Vec<String> {
         let lines = self.steps.iter().map(|step| match step {
             EditStep::Text { path, before, after } => {
@@ -43,7 +43,7 @@ impl EditPlan {
         lines.collect()
     }
 
-    /// Stages all of it, or nothing: what a text was when the server was asked has to be what is staged now.
+    /// Stages all of it or nothing. The staged texts must be those that the server was asked about.
     pub async fn apply(&self, overlay: &Overlay) -> Result<(), IntelError> {
         let savepoint = overlay.savepoint();
         for step in &self.steps {

@@ -13,7 +13,7 @@ fn path(path: &str) -> WorkspacePath {
     WorkspacePath::parse(path).unwrap()
 }
 
-/// Reads, plans and stages an edit over the files; what is staged, or why it is refused.
+/// Reads, plans and stages an edit of the files; returns what is staged, or why it is refused.
 fn stage(edit: Value) -> Result<ChangeSet, IntelError> {
     let overlay = Overlay::new(Arc::new(MemoryTree::from_files(FILES).unwrap()), Quota::default());
     let asked = Asked {

@@ -3,7 +3,7 @@ use headstart_workspace_path::WorkspacePath;
 use super::EditError;
 use crate::{Lines, Position, PositionEncoding};
 
-/// A text with edits worked in, all of which mean places of the text before. Those at one place come one after the other.
+/// Applies edits to a text. All of them refer to the text before; those at one position come one after the other.
 pub(super) fn apply_text_edits(
     path: &WorkspacePath,
     text: &str,
@@ -21,7 +21,8 @@ pub(super) fn apply_text_edits(
         }
         ranges.push((start, end, new));
     }
-    // Stable: insertions at one place stay in their order, and come before a replacement that starts there.
+    // The sort is stable: insertions at one position keep their order, and come before a replacement that starts
+    // there.
     ranges.sort_by_key(|(start, end, _)| (*start, *end));
     let mut edited = String::with_capacity(text.len());
     let mut at = 0;

@@ -9,7 +9,7 @@ use crate::servers::texts::on_disk;
 use crate::{Delta, Diagnostic, FileEdit, IntelError, Severity, Snapshot, compare};
 
 impl Server {
-    /// What is new and what is gone in a state, against the unchanged tree.
+    /// The diagnostics that are new or gone in a state, compared with the unchanged tree.
     pub(super) async fn diagnostics(
         &mut self,
         snapshot: &Snapshot,
@@ -39,7 +39,7 @@ impl Server {
         Ok(delta)
     }
 
-    /// Looks at the unchanged state of some files, so that a later question finds it done.
+    /// Checks the unchanged state of some files in advance, for later questions.
     pub(super) async fn warm(
         &mut self,
         snapshot: &Snapshot,
@@ -51,7 +51,7 @@ impl Server {
         self.baseline(snapshot, &wanted, deadline).await.map(|_| ())
     }
 
-    /// What is said of the unchanged tree while these files are open.
+    /// The diagnostics of the unchanged tree while these files are open.
     async fn baseline(
         &mut self,
         snapshot: &Snapshot,
@@ -70,7 +70,7 @@ impl Server {
         let session = self.session()?;
         session.set(&unchanged.changes, &open, true).await?;
         if session.settle(&open, deadline).await?.is_some() {
-            // Without it nobody can say what an edit changed.
+            // Without a baseline nobody can say what an edit changed.
             let progress = session.doing();
             return Err(IntelError::Loading { server: self.adapter.name.clone(), progress });
         }
@@ -99,7 +99,7 @@ impl Server {
 }
 
 impl Baseline {
-    /// What was said while these files were open.
+    /// A baseline from the diagnostics with these files open.
     fn of(open: &[OpenText], wanted: &BTreeSet<WorkspacePath>, diagnostics: Vec<Diagnostic>) -> Self {
         let files: BTreeMap<WorkspacePath, ContentHash> = open
             .iter()
@@ -110,7 +110,8 @@ impl Baseline {
     }
 }
 
-/// Compares what was said before and after the changes of a state: of these paths (none: all), as bad as `least`, without closed files.
+/// Compares the diagnostics before and after the changes of a state: of these paths (all paths if empty), with
+/// severity `least` or worse, without closed files.
 pub(crate) fn compare_states(
     snapshot: &Snapshot,
     paths: &[WorkspacePath],
@@ -128,7 +129,7 @@ pub(crate) fn compare_states(
     compare(&before, &after, &edits.list())
 }
 
-/// What a change set does to texts.
+/// The texts that a change set edits.
 struct Edits<'a> {
     texts: Vec<(&'a WorkspacePath, Option<&'a WorkspacePath>, &'a str, &'a str)>,
     moved: BTreeMap<&'a WorkspacePath, &'a WorkspacePath>,

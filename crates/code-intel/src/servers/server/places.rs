@@ -15,14 +15,15 @@ use crate::servers::texts::Texts;
 use crate::uri::Target;
 use crate::{EditPlan, IntelError, Lines, Position, PositionEncoding, Snapshot};
 
-/// The most places and names of an answer.
+/// The most places of an answer.
 const PLACES: usize = 100;
+/// The most names of an answer.
 const SYMBOLS: usize = 200;
 /// The most characters of a line that is shown.
 const LINE_CHARACTERS: usize = 200;
 
 impl Server {
-    /// Questions about a place or a name.
+    /// Answers questions about a place or a name.
     pub(super) async fn about_places(
         &mut self,
         snapshot: &Snapshot,
@@ -107,7 +108,7 @@ impl Server {
         let (open, start, length) = self.open_at(place, snapshot).await?;
         let session = self.session()?;
         session.require("codeActionProvider", "code actions")?;
-        // Many actions mend a diagnostic, which has to be known first.
+        // Many actions fix a diagnostic, which the server has to find first.
         session.settle(&open, deadline).await?;
         let end = Position { line: start.line, character: start.character + length };
         session.code_actions(&place.path, (start, end), kind, deadline).await
@@ -139,7 +140,7 @@ impl Server {
         self.plan(edit, snapshot).await
     }
 
-    /// Works a proposed edit out over the texts of the state.
+    /// Plans a proposed edit with the texts of the state.
     async fn plan(&mut self, edit: WorkspaceEdit, snapshot: &Snapshot) -> Result<EditPlan, IntelError> {
         let texts = self.texts.clone();
         let session = self.session()?;
@@ -154,7 +155,7 @@ impl Server {
         Ok(proposal.plan(&texts, &asked)?)
     }
 
-    /// Shows the server the state with a place's file open; where the name is, and how long.
+    /// Shows the server the state with a place's file open; returns the position of the name and its length.
     async fn open_at(
         &mut self,
         place: &Place,
@@ -181,7 +182,8 @@ impl Server {
     }
 }
 
-/// Adds the line of text to each place of the workspace. An index may still hold files of another state, which are not there in this one.
+/// Adds the line of text to each place in the workspace. A server's index may still have files of another state,
+/// which do not exist in this one.
 async fn describe(
     texts_of: &Texts,
     encoding: PositionEncoding,
@@ -245,7 +247,7 @@ fn shown(mut symbols: Vec<crate::Symbol>, snapshot: &Snapshot) -> Symbols {
     Symbols { symbols, count }
 }
 
-/// `None`: it cannot be done now.
+/// The action; `None` if it cannot be done now.
 fn action_of(action: &CodeActionResponse) -> Option<Action> {
     match action {
         CodeActionResponse::Command(command) => {

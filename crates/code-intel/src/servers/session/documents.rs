@@ -1,4 +1,4 @@
-//! Which state of the files the server sees: on disk, and in open documents.
+//! Which state of the files the server sees, on disk and in open documents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::servers::state::{FileChange, Staged, difference, staged};
 /// The most documents that stay open.
 const OPEN: usize = 64;
 
-/// A document that somebody asks about.
+/// A document that is asked about.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenText {
     pub(crate) path: WorkspacePath,
@@ -23,8 +23,8 @@ pub(crate) struct OpenText {
 }
 
 impl Session {
-    /// Makes the server see a state: its view shows the files, documents that somebody asks about are open, and all other
-    /// open ones have the text of this state or are closed.
+    /// Makes the server see a state: its view shows the files, documents that are asked about are open, and all
+    /// others that are open have the text of this state or are closed.
     pub(crate) async fn set(
         &mut self,
         changes: &Arc<ChangeSet>,
@@ -42,7 +42,7 @@ impl Session {
             differing.entry(path).or_insert(change);
         }
         if !differing.is_empty() {
-            // Should this fail half-way, the next state has to name these paths again.
+            // If this fails half-way, the next state has to mention these paths again.
             self.unsure = differing.keys().cloned().collect();
             self.view.show(changes).await?;
             self.unsure.clear();
@@ -59,7 +59,7 @@ impl Session {
                     Ok(text) => sent.extend(self.open(path, &text.into())),
                     Err(_) => self.close(path),
                 },
-                // The text of the base is not known here; whoever asks about the file opens it.
+                // The text of the base is not known here. A question about the file will open it again.
                 Staged::Gone | Staged::Other | Staged::Untouched => self.close(path),
             }
         }
@@ -74,7 +74,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whether what changed at a path on disk is what the server was told is staged there. From then on it is staged no more.
+    /// Whether a change on disk is what the server was told is staged there. From then on it does not count as staged
+    /// any more.
     pub(crate) fn was_accepted(&mut self, path: &WorkspacePath, on_disk: Option<&[u8]>) -> bool {
         let is_same = match staged(&self.told, path) {
             Staged::File(content) => on_disk == Some(&**content),
@@ -87,12 +88,12 @@ impl Session {
         is_same
     }
 
-    /// Whether it was told the state on disk.
+    /// Whether the server was told the state on disk.
     pub(crate) fn has_nothing_staged(&self) -> bool {
         self.told.is_empty() && self.unsure.is_empty()
     }
 
-    /// Files changed on the user's disk.
+    /// Tells the server that files changed on the user's disk.
     pub(crate) fn files_changed(&mut self, paths: &[WorkspacePath]) {
         let changed = paths.iter().map(|path| (path.clone(), FileChange::Changed)).collect();
         self.tell_files(&changed);
@@ -114,7 +115,7 @@ impl Session {
         self.unsaved = true;
     }
 
-    /// Opens a document or gives it another text; its path, if the server had to be told.
+    /// Opens a document or gives it another text; returns its path if the server had to be told.
     fn open(&mut self, path: &WorkspacePath, text: &Arc<str>) -> Option<WorkspacePath> {
         self.uses += 1;
         let used = self.uses;
@@ -160,7 +161,7 @@ impl Session {
             *sent = how;
         }
         self.said.pulled.remove(path);
-        // What it said of the text before does not count any more.
+        // What it published for the text before does not count any more.
         if let Some(published) = self.said.published.get_mut(path) {
             published.serial = 0;
         }
@@ -178,7 +179,7 @@ impl Session {
         }
     }
 
-    /// Sends open documents again where the server does not look at them by itself.
+    /// Sends open documents again if the server does not check them by itself.
     fn nudge(&mut self, files_differ: bool, sent: &[WorkspacePath]) {
         let needed = files_differ || !sent.is_empty();
         if !needed || !self.adapter.nudges.contains(&Nudge::ResendOpen) {
@@ -193,7 +194,7 @@ impl Session {
             let params = json!({
                 "textDocument": { "uri": uri, "version": document.version },
                 "contentChanges": [{ "text": &*document.text }],
-                // An extension of clangd's: without it a header that was missing stays missing.
+                // An extension of clangd, without which a header that was missing stays missing.
                 "forceRebuild": true,
             });
             self.notify("textDocument/didChange", &params);
@@ -201,7 +202,7 @@ impl Session {
         }
     }
 
-    /// One is enough: a check on disk is of the whole project.
+    /// Reports a save. One is enough, because a check on disk covers the whole project.
     fn save(&mut self, wanted: &[OpenText]) {
         self.unsaved = false;
         if !self.adapter.nudges.contains(&Nudge::Save) {

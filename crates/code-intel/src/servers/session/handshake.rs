@@ -1,4 +1,4 @@
-//! The first words: what this client can do, and what the server can.
+//! The handshake: what this client supports, and what the server does.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,8 @@ impl Session {
             Some(folder) => format!("{}/{folder}", self.root()),
         };
         let params = json!({
-            // In another namespace of processes the number means another one, and a server ends when that one does.
+            // In the view's namespace of processes this number would mean another process, and a server ends when
+            // that process does.
             "processId": null,
             "clientInfo": { "name": "headstart", "version": env!("CARGO_PKG_VERSION") },
             "rootUri": root,
@@ -25,7 +26,7 @@ impl Session {
         self.starting = Some(self.send_request("initialize", &params));
     }
 
-    /// Waits until the server has introduced itself.
+    /// Waits for the end of the handshake.
     pub(crate) async fn ready(&mut self, deadline: Deadline) -> Result<(), IntelError> {
         let Some(id) = self.starting else { return Ok(()) };
         let answer = loop {

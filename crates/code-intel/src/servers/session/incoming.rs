@@ -1,4 +1,4 @@
-//! What a server says and asks by itself.
+//! Messages and requests that a server sends by itself.
 
 use serde_json::{Value, json};
 
@@ -7,16 +7,17 @@ use crate::diagnostic::message_of;
 use crate::uri::{Target, target_of};
 use crate::{Diagnostic, Lines, Position, Severity};
 
-/// The most paths of which diagnostics are kept, and the most of one path.
+/// The most paths whose diagnostics are kept.
 const PATHS: usize = 5_000;
+/// The most diagnostics of one path.
 const DIAGNOSTICS: usize = 500;
-/// How the title of a search for errors begins.
+/// The beginning of the title of a search for errors.
 const SEARCHES: &str = "diagnosing";
-/// The most things a server does at the same time, as far as is followed.
+/// The most concurrent tasks of a server that are tracked.
 const TASKS: usize = 1_000;
 
 impl Session {
-    /// Takes in one message. What is not understood is left out: a server may say more than a client knows.
+    /// Reads one message. What is not understood is skipped, because a server may send more than a client knows.
     pub(super) fn take(&mut self, message: &Value) {
         match (message["method"].as_str(), message.get("id")) {
             (Some(method), None) => self.take_notification(method, &message["params"]),
@@ -31,7 +32,7 @@ impl Session {
                 self.connection.send(&response);
             }
             (None, Some(id)) => {
-                // An answer that came too late, or was never asked for, is nobody's.
+                // An answer that came too late, or was never asked for, is dropped.
                 if let Some(id) = id.as_i64().filter(|id| self.waiting.remove(id)) {
                     let answer = match message.get("error") {
                         Some(error) if !error.is_null() => Err(error.clone()),
@@ -68,7 +69,7 @@ impl Session {
         }
     }
 
-    /// The answer to a request of the server's; `None`: not supported.
+    /// The answer to a request of the server; `None` if it is not supported.
     fn answer(&mut self, method: &str, params: &Value) -> Option<Value> {
         Some(match method {
             "workspace/configuration" => {
@@ -81,7 +82,7 @@ impl Session {
                     registered.iter().any(|one| one["method"] == "textDocument/diagnostic");
                 Value::Null
             }
-            // No edit happens that was not asked for.
+            // An edit that was not asked for is refused.
             "workspace/applyEdit" => {
                 self.said.refused_edits += 1;
                 json!({ "applied": false, "failureReason": "edits are made by whoever asks for them" })
@@ -121,7 +122,7 @@ impl Session {
         let version = params["version"].as_i64().and_then(|version| i32::try_from(version).ok());
         let diagnostics = self.diagnostics_of(&path, &params["diagnostics"]);
         let full = PATHS <= self.said.published.len();
-        // Of an open document it is always kept: somebody waits for it.
+        // Those of an open document are always kept, because somebody waits for them.
         if full && !self.said.published.contains_key(&path) && !self.documents.contains_key(&path) {
             return;
         }
@@ -137,7 +138,7 @@ impl Session {
         }
     }
 
-    /// Reads a list of diagnostics; one that cannot be read is left out.
+    /// Reads a list of diagnostics; those that cannot be read are skipped.
     pub(super) fn diagnostics_of(
         &self,
         path: &headstart_workspace_path::WorkspacePath,

@@ -1,4 +1,4 @@
-//! Questions about a place, and their answers read.
+//! Questions about a place, and how their answers are read.
 
 use gen_lsp_types::{CodeAction, CodeActionResponse, Definition, DefinitionResponse, DocumentSymbol};
 use gen_lsp_types::{DocumentSymbolResponse, Hover, SymbolInformation, SymbolKind, WorkspaceEdit};
@@ -17,14 +17,14 @@ const DEPTH: usize = 32;
 /// The most characters of an explanation.
 const HOVER_CHARACTERS: usize = 4_000;
 
-/// A place as a server names it.
+/// A place in a server's answer.
 pub(crate) struct Found {
     pub(crate) target: Target,
     pub(crate) start: Position,
 }
 
 impl Session {
-    /// Fails where the server says that it has no such function.
+    /// Fails if the server does not support a capability.
     pub(crate) fn require(&self, capability: &str, question: &str) -> Result<(), IntelError> {
         if self.offers(capability) {
             return Ok(());
@@ -32,7 +32,7 @@ impl Session {
         Err(IntelError::Unsupported { server: self.adapter.name.clone(), question: question.to_owned() })
     }
 
-    /// A name on a line as the server counts, and the word that stands there.
+    /// The position of a name on a line as the server counts, and the word there.
     pub(crate) fn place<'a>(
         &self,
         path: &WorkspacePath,
@@ -52,7 +52,7 @@ impl Session {
         })
     }
 
-    /// Where something is defined or used, whichever of its three forms the answer has.
+    /// The places where something is defined or used, from any of the three forms of the answer.
     pub(crate) async fn locations(
         &mut self,
         method: &str,
@@ -80,7 +80,7 @@ impl Session {
         })
     }
 
-    /// What the server says of a place, as text.
+    /// The server's explanation of a place, as text.
     pub(crate) async fn hover(
         &mut self,
         params: &Value,
@@ -103,7 +103,7 @@ impl Session {
         let params = json!({ "textDocument": { "uri": self.uri(path) } });
         let answer = self.ask("textDocument/documentSymbol", &params, deadline).await?;
         let mut symbols = Vec::new();
-        // The two forms of an empty list look alike.
+        // Both forms of an empty list look alike.
         match self.read::<Option<DocumentSymbolResponse>>("documentSymbol", answer)? {
             None => {}
             Some(DocumentSymbolResponse::SymbolInformationList(list)) => {
@@ -118,7 +118,7 @@ impl Session {
         Ok(symbols)
     }
 
-    /// Names of the whole project that fit a query.
+    /// Names of the whole project that match a query.
     pub(crate) async fn workspace_symbols(
         &mut self,
         query: &str,
@@ -126,7 +126,7 @@ impl Session {
     ) -> Result<Vec<Symbol>, IntelError> {
         let answer = self.ask("workspace/symbol", &json!({ "query": query }), deadline).await?;
         let list = answer.as_array().map(Vec::as_slice).unwrap_or_default();
-        // The newer form may leave the range out, which is resolved one by one: the file is enough then.
+        // The newer form may lack the range, which could be requested one by one; the file is enough then.
         let symbols = list.iter().filter_map(|value| {
             let range =
                 json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } });
@@ -139,7 +139,7 @@ impl Session {
         Ok(symbols.collect())
     }
 
-    /// What can be changed at a place, as the server wrote it.
+    /// The code actions at a place, as the server wrote them.
     pub(crate) async fn code_actions(
         &mut self,
         path: &WorkspacePath,
@@ -167,7 +167,7 @@ impl Session {
         Ok(self.read::<Option<Vec<CodeActionResponse>>>("codeAction", answer)?.unwrap_or_default())
     }
 
-    /// The edit of an action, asked for where it was left out. A command is not an edit.
+    /// The edit of an action, which is requested if it was left out. A command is not an edit.
     pub(crate) async fn edit_of(
         &mut self,
         action: CodeAction,
@@ -183,7 +183,7 @@ impl Session {
         Ok(self.read::<CodeAction>("resolve", answer)?.edit)
     }
 
-    /// Reads an answer, or says that it is not what the protocol has.
+    /// Reads an answer; an error if it does not follow the protocol.
     pub(crate) fn read<T: DeserializeOwned>(&self, question: &str, answer: Value) -> Result<T, IntelError> {
         serde_json::from_value(answer).map_err(|error| IntelError::Refused {
             server: self.adapter.name.clone(),

@@ -1,4 +1,4 @@
-//! When a server has said all about the state that it was told.
+//! Decides when a server has published everything about the state that it was told.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,24 +10,25 @@ use super::{Deadline, OpenText, Sent, Session};
 use crate::servers::adapter::Settling;
 use crate::{Diagnostic, IntelError};
 
-/// So long nothing has to come for a server to count as silent.
+/// A server that sends nothing for this long counts as silent.
 const SILENCE: Duration = Duration::from_millis(300);
-/// A server that does not number its diagnostics may have nothing to say of a text; so long after its last word it has not.
+/// A server that does not number its diagnostics may have none for a text. It counts as finished if it sends nothing
+/// for this long.
 const LONG_SILENCE: Duration = Duration::from_secs(1);
-/// A check that was begun anew starts within so long after the one that it ends.
+/// A check that replaces one that was ended starts within this time.
 const RESTART: Duration = Duration::from_millis(150);
-/// So long a server that looks at the disk by itself needs to notice.
+/// How long a server needs that watches the disk itself to notice a change.
 const NOTICE: Duration = Duration::from_millis(100);
 
 impl Session {
-    /// A check on disk was asked for.
+    /// Notes that a check on disk was asked for.
     pub(super) fn begin_check(&mut self) {
         if self.adapter.settling == Settling::Status {
             self.awaited_check = Some(self.said.checks_begun);
         }
     }
 
-    /// Waits until the server has said all, or the time is over: then why it may have more to say.
+    /// Waits until the server has published everything, or the time is over: then returns why there may be more.
     pub(crate) async fn settle(
         &mut self,
         wanted: &[OpenText],
@@ -42,7 +43,7 @@ impl Session {
         }
         let asks = self.pulls() || self.adapter.settling == Settling::Tsserver;
         let mut settled = asks || self.falls_silent(wanted, deadline).await?;
-        // A server may say only after it has started that it can be asked.
+        // Some servers only register after the start that they can be asked.
         if self.adapter.settling == Settling::Tsserver {
             settled = self.ask_tsserver(wanted, deadline).await?;
         } else if settled && self.pulls() {
@@ -57,9 +58,9 @@ impl Session {
         Ok(None)
     }
 
-    /// All that it has said about the files of the workspace.
+    /// All that it has published about files of the workspace.
     pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
-        // What this one publishes is what it was asked for, only later.
+        // This server publishes the same diagnostics that it was asked for, only later.
         let counts = |path: &WorkspacePath| {
             self.adapter.settling != Settling::Tsserver || !self.said.pulled.contains_key(path)
         };
@@ -72,7 +73,7 @@ impl Session {
         without_echoes(all)
     }
 
-    /// What it says it is doing.
+    /// What it reports to be doing.
     pub(crate) fn doing(&self) -> Option<String> {
         self.said.progress.values().find(|title| !title.is_empty()).cloned()
     }
@@ -92,7 +93,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Asks for the diagnostics, again where the server says that its answers do not hold any more.
+    /// Asks for the diagnostics, again if the server invalidates its answers.
     async fn pull_until_it_holds(
         &mut self,
         wanted: &[OpenText],
@@ -103,7 +104,7 @@ impl Session {
             if !self.pull(wanted, deadline).await? {
                 return Ok(false);
             }
-            // A file that came or went is noticed on disk, after the answer perhaps.
+            // The server may notice a file that appeared or vanished only after it has answered.
             let until = if self.moved { self.host.now() + SILENCE } else { self.host.now() };
             while self.said.refreshes == asked_at && self.listen_once(until.min(deadline.at)).await? {}
             if self.said.refreshes == asked_at {
@@ -153,8 +154,9 @@ impl Session {
         }
     }
 
-    /// A server takes messages in order: with an answer it has taken in all that it was told, and begun what comes of that. Whether it has
-    /// answered; `None`: not in time.
+    /// Waits for an answer, because a server handles messages in order: once it answers, it has read everything that
+    /// it was told, and started whatever follows from that. Returns whether it answered; `None` if it was not in
+    /// time.
     async fn answers(&mut self, wanted: &[OpenText], deadline: Deadline) -> Result<Option<bool>, IntelError> {
         let Some(open) = wanted.first().filter(|_| self.offers("documentSymbolProvider")) else {
             return Ok(Some(false));
@@ -167,7 +169,8 @@ impl Session {
         }
     }
 
-    /// Whether it has looked for errors since it was told of changes, is done with it, and owes no word of a text.
+    /// Whether it has searched for errors since it was told of changes, has finished, and has published something for
+    /// each text.
     fn has_searched(&self) -> bool {
         self.adapter.settling == Settling::Progress
             && self.changed.is_some_and(|before| before < self.said.searches_begun)
@@ -175,7 +178,7 @@ impl Session {
             && self.silence().is_some()
     }
 
-    /// Whether it has published something for each text that it was sent, and said then that it is done with it.
+    /// Whether it has published something for each text that it was sent, and then reported to be done with it.
     fn is_at_rest(&self) -> bool {
         let rests = |path: &WorkspacePath| self.has_spoken_of(path) && self.said.at_rest.contains(path);
         self.adapter.settling == Settling::FileStatus
@@ -184,7 +187,7 @@ impl Session {
             && self.unsettled.keys().all(rests)
     }
 
-    /// So long nothing has to come for it to count as silent; `None`: it owes a word of a text.
+    /// How long it has to be silent to count as finished; `None` if it still has to publish something for a text.
     fn silence(&self) -> Option<Duration> {
         let mut owed =
             self.unsettled.iter().filter(|(path, _)| !self.has_spoken_of(path)).map(|(_, sent)| *sent);
@@ -217,7 +220,8 @@ impl Session {
         loop {
             let over = before < self.said.checks_begun && self.said.checks.is_empty();
             let ended = self.said.last_check.unwrap_or_default();
-            // What it found is published by other threads than the one that tells the end: a busy machine takes its time for both this and an answer.
+            // Other threads publish what it found than the one that reports the end, and on a busy machine both this
+            // and an answer take time.
             if over && answered.is_none_or(|at| at < ended) {
                 if self.answers(wanted, deadline).await?.is_none() {
                     return Ok(false);
@@ -238,7 +242,8 @@ impl Session {
     }
 }
 
-/// One mistake is told once: what rust-analyzer finds by itself is left out where the compiler, which says more, has the same code on the same line.
+/// Removes duplicates: what rust-analyzer finds by itself is dropped if the compiler, which says more, has the same
+/// code on the same line.
 fn without_echoes(mut all: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let place = |one: &Diagnostic| (one.path.clone(), one.line, one.code.clone());
     let is_of = |one: &Diagnostic, source: &str| one.source.as_deref() == Some(source);

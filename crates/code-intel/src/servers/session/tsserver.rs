@@ -1,4 +1,4 @@
-//! Diagnostics of TypeScript's own server, through the request that its language server passes on.
+//! Diagnostics of TypeScript's own server, through a request that its language server passes on.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::{Deadline, OpenText, Session};
 use crate::IntelError;
 
-/// So long it may need to notice that a file came or went.
+/// How long it may need to notice that a file appeared or vanished.
 const NOTICE: Duration = Duration::from_millis(500);
 
 impl Session {
-    /// Asks for the diagnostics of documents; where files came or went, until two answers agree.
+    /// Asks for the diagnostics of documents; if files appeared or vanished, until two answers agree.
     pub(super) async fn ask_tsserver(
         &mut self,
         wanted: &[OpenText],
@@ -44,7 +44,7 @@ impl Session {
         }
     }
 
-    /// The diagnostics of a document as the protocol has them; `None`: no answer in time.
+    /// The diagnostics of a document in the protocol's form; `None` if there is no answer in time.
     async fn of_tsserver(
         &mut self,
         open: &OpenText,
@@ -52,7 +52,7 @@ impl Session {
     ) -> Result<Option<Vec<Value>>, IntelError> {
         let mut list = Vec::new();
         for command in ["syntacticDiagnosticsSync", "semanticDiagnosticsSync"] {
-            // A request of this client's own, not one that a server proposed.
+            // This is a request of this client, not one that a server proposed.
             let params = json!({
                 "command": "typescript.tsserverRequest",
                 "arguments": [command, { "file": self.uri(&open.path) }],
