@@ -1,13 +1,13 @@
-//! Arguments of a call, held against the schema of its tool before anything is sent.
+//! Checks the arguments of a call against the schema of its tool before anything is sent.
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use crate::untrusted::clean;
 
-/// Bytes of what is wrong with arguments.
+/// The most bytes of an error about arguments.
 const MAX_PROBLEM: usize = 500;
-/// How deep arguments are brought to what the schema says.
+/// The deepest nesting at which arguments are converted to what the schema says.
 const MAX_DEPTH: usize = 16;
 
 /// The schema of a tool's arguments, compiled once.
@@ -17,7 +17,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The error says why no call could be held against it: what it refers to elsewhere is not fetched.
+    /// Compiles a schema. The error says why no call can be checked with it: schemas that it refers to elsewhere are
+    /// not fetched.
     pub(crate) fn new(schema: &Value) -> Result<Self, String> {
         let validator = jsonschema::options().build(schema);
         let validator =
@@ -25,7 +26,7 @@ impl Arguments {
         Ok(Self { schema: schema.clone(), validator })
     }
 
-    /// The arguments to send. The error says which one is wrong, for the model.
+    /// The arguments to send. The error says which one is wrong, in words for the model.
     pub(crate) fn checked(&self, args: &Map<String, Value>) -> Result<Map<String, Value>, String> {
         let Value::Object(args) = fitted(&Value::Object(args.clone()), &self.schema, 0) else {
             return Err("the arguments are no object".to_owned());
@@ -43,8 +44,8 @@ impl Arguments {
     }
 }
 
-/// A value brought to the type that the schema names, where there is one way to do it: models write numbers as text, and objects where a text of JSON is
-/// meant.
+/// A value converted to the type that the schema names, if there is only one way to do so: models write numbers as
+/// text, and objects where a text of JSON is meant.
 fn fitted(value: &Value, schema: &Value, depth: usize) -> Value {
     let Some(kind) = schema.get("type").and_then(Value::as_str).filter(|_| depth < MAX_DEPTH) else {
         return value.clone();
@@ -73,7 +74,7 @@ fn fitted(value: &Value, schema: &Value, depth: usize) -> Value {
     }
 }
 
-/// The same of each property. `null` for one that need not be there is left out.
+/// Converts each property. A `null` for an optional one is left out.
 fn fitted_map(map: &Map<String, Value>, schema: &Value, depth: usize) -> Map<String, Value> {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required =

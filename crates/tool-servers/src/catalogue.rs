@@ -1,4 +1,4 @@
-//! The tools of a server as they are offered: cleaned, sorted, and the same for a session.
+//! The tools of a server as they are offered: cleaned, sorted, and the same for a whole session.
 
 use std::collections::BTreeMap;
 
@@ -9,35 +9,35 @@ use crate::arguments::Arguments;
 use crate::config::ServerName;
 use crate::untrusted::{MAX_TEXT, clean, clean_schema};
 
-/// Most tools of one server.
+/// The most tools of one server.
 const MAX_TOOLS: usize = 128;
-/// Bytes of all that one server says of its tools.
+/// The most bytes of everything that one server says about its tools.
 const MAX_WORDS: usize = 256 * 1024;
-/// Most characters of a name: providers take no longer ones.
+/// The most characters of a name, because providers accept no longer ones.
 const MAX_NAME: usize = 64;
-/// Most remarks about single tools; a hostile server makes thousands.
+/// The most remarks about single tools, because a hostile server could cause thousands.
 const MAX_REMARKS: usize = 20;
 
 /// A tool of a server that is not offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// As the server calls it, or several of them.
+    /// The server's name for it, or for several of them.
     pub tool: String,
     /// Why, and what to do.
     pub why: String,
 }
 
-/// A tool of a server, and what the server says of it.
+/// A tool of a server, with what the server says about it.
 pub(crate) struct Listed {
-    /// As the server calls it.
+    /// The server's name for it.
     pub(crate) name: String,
     pub(crate) schema: ToolSchema,
     pub(crate) arguments: Arguments,
-    /// Whether the server says that it only reads, in a world of its own.
+    /// Whether the server says that it only reads, and reaches nothing outside.
     pub(crate) says_it_reads: bool,
 }
 
-/// What of a list is offered, sorted by name, and what is not.
+/// The tools of a list that are offered, sorted by name, and those that are not.
 pub(crate) fn catalogue(
     server: &ServerName,
     tools: Vec<Tool>,
@@ -53,7 +53,7 @@ pub(crate) fn catalogue(
     for (offered, mut same) in by_name {
         let Some(tool) = same.pop() else { continue };
         if !same.is_empty() {
-            // Which of them a call would mean nobody knows.
+            // Nobody knows which of them a call would mean.
             let mut names: Vec<_> = same.iter().chain([&tool]).map(|tool| shown(&tool.name)).collect();
             names.truncate(4);
             let why = format!("{} tools of the server would be {offered}", same.len() + 1);
@@ -108,7 +108,7 @@ impl Listed {
     }
 }
 
-/// The name under which a tool is offered: what no provider takes becomes `_`.
+/// The name under which a tool is offered. Characters that providers do not accept become `_`.
 fn offered_name(server: &ServerName, tool: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
     let tool: String = tool.chars().map(plain).collect();

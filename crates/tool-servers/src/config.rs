@@ -3,52 +3,53 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A server that the user named, and how it is reached.
+/// A server that the user configured, and how to reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// Its name in the configuration; the names of its tools begin with it.
+    /// Its name in the configuration, with which the names of its tools begin.
     pub name: ServerName,
-    /// How it is reached.
+    /// How to reach it.
     pub connect: Connect,
-    /// What its word counts for.
+    /// What the server's claims are worth.
     pub trust: Trust,
-    /// How long it may take to start, and to answer a call.
+    /// The time limit for its start, and for the answer to a call.
     pub timeout: Duration,
 }
 
-/// How a server is reached.
+/// How to reach a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Connect {
-    /// A program of its own, which is spoken to over its standard input and output, and ends with the connection.
+    /// A program that is started for it, communicates over its standard input and output, and ends with the
+    /// connection.
     Command {
-        /// The program and its arguments; no shell reads them.
+        /// The program and its arguments, without a shell.
         line: Vec<String>,
         /// All of its environment.
         environment: BTreeMap<String, String>,
-        /// Where it runs.
+        /// Its working directory.
         folder: PathBuf,
     },
-    /// An address (streamable HTTP).
+    /// An address (the protocol's streamable HTTP).
     Http {
         /// The address.
         url: String,
-        /// A token that goes with each request. It is in no error and no log.
+        /// A token that is sent with each request. It appears in no error and no log.
         bearer: Option<String>,
-        /// Where there is no token of the user's: their login (OAuth), if it can be kept.
+        /// The user's login (OAuth), if there is no token and a login can be kept.
         login: Option<Login>,
-        /// Whether what work ahead of the user asks may leave this machine.
+        /// Whether requests of work ahead may be sent from this machine.
         ahead: bool,
     },
 }
 
-/// How a user logs in to a server (OAuth). With the feature `oauth`; without it nobody is logged in.
+/// How a user logs in to a server (OAuth). Without the feature `oauth` nobody can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
-    /// The file that keeps it, in a folder that is nobody else's: of this server at this address and of no other.
+    /// The file that keeps the login, in a private folder. The login is for this server at this address only.
     pub file: PathBuf,
-    /// As whom headstart is known where the user logs in. `None`: it registers itself.
+    /// The client as which headstart is registered where the user logs in; `None` if it registers itself.
     pub client: Option<LoginClient>,
-    /// What the login is to permit. Empty: what the server says that it needs.
+    /// The permissions that the login requests; if empty, those that the server says it needs.
     pub scopes: Vec<String>,
 }
 
@@ -62,14 +63,14 @@ pub struct LoginClient {
 }
 
 impl fmt::Debug for LoginClient {
-    /// Without the secret.
+    /// Does not show the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LoginClient").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Connect {
-    /// Without the values of the environment, and without the token.
+    /// Shows neither the values of the environment nor the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command { line, environment, folder } => {
@@ -90,13 +91,13 @@ impl fmt::Debug for Connect {
     }
 }
 
-/// What a server's word counts for.
+/// What a server's claims are worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Trust {
-    /// Nothing: each call is for the user to allow.
+    /// Nothing: the user has to allow each call.
     #[default]
     Ask,
-    /// A tool that says of itself that it only reads, in a closed world, does so.
+    /// If a tool says that it only reads and reaches nothing outside, that counts.
     ReadOnlyHints,
 }
 
@@ -104,7 +105,7 @@ pub enum Trust {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerName(String);
 
-/// A text that is no name of a server.
+/// A text that is not a valid name of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no name of a tool server; use 1 to 32 letters, digits, \"-\" and single \"_\", with a letter or digit at both ends"
@@ -112,14 +113,14 @@ pub struct ServerName(String);
 pub struct NameError(pub String);
 
 impl ServerName {
-    /// The name in a text.
+    /// Reads a name.
     pub fn new(name: &str) -> Result<Self, NameError> {
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         let at_ends = |name: &str| {
             let mut ends = name.bytes().take(1).chain(name.bytes().last());
             ends.all(|byte| byte.is_ascii_alphanumeric())
         };
-        // With two underscores inside, the tools of two servers could have the same name.
+        // With two underscores inside, tools of two servers could get the same name.
         if name.is_empty() || 32 < name.len() || !is_plain || !at_ends(name) || name.contains("__") {
             return Err(NameError(name.to_owned()));
         }

@@ -23,15 +23,16 @@ use crate::login::{self, Kept};
 use crate::process::Process;
 use crate::untrusted::clean;
 
-/// Bytes of an error.
+/// The most bytes of an error.
 const MAX_ERROR: usize = 1024;
-/// Most tools of one server that are looked at, and most pages of its list.
+/// The most tools of one server that are looked at.
 pub(crate) const MAX_LISTED: usize = 10_000;
+/// The most pages of its list.
 const MAX_PAGES: usize = 100;
-/// How long it takes to connect to an address, at most.
+/// The longest time for connecting to an address.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Whether a server said that what it has is other by now.
+/// Whether a server has reported that what it offers has changed.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     tools: AtomicBool,
@@ -40,23 +41,23 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Whether its tools are others, since this was asked last.
+    /// Whether its tools have changed since this was last called.
     pub(crate) fn take_tools(&self) -> bool {
         self.tools.swap(false, Ordering::AcqRel)
     }
 
-    /// Waits until it says so of its tools.
+    /// Waits until it reports that its tools have changed.
     pub(crate) async fn of_tools(&self) {
         self.told.notified().await;
     }
 
-    /// Whether its resources or prompts are.
+    /// Whether its resources or prompts have changed since this was last called.
     pub(crate) fn take_offers(&self) -> bool {
         self.offers.swap(false, Ordering::AcqRel)
     }
 }
 
-/// What a server may say to us. Whatever else it asks for (a model's answer, the user's) it is refused.
+/// Handles what a server sends by itself. Its requests (for a model's answer, for the user's input) are refused.
 struct Handler(Arc<Changes>);
 
 impl ClientHandler for Handler {
@@ -79,24 +80,24 @@ impl ClientHandler for Handler {
     }
 }
 
-/// A server that answers. It ends with this value, and orderly by [`close`](Self::close).
+/// A connection to a running server. Dropping it ends it; [`close`](Self::close) ends it in order.
 pub(crate) struct Connection {
     service: RunningService<RoleClient, Handler>,
     process: Option<Process>,
-    /// What it said since it was asked last.
+    /// The bytes that it has sent without being asked.
     unasked: Arc<AtomicU64>,
     timeout: Duration,
     entry: Entry,
 }
 
-/// As whom a server lets us in.
+/// The credentials for a server.
 struct Entry {
     server: ServerName,
     is_http: bool,
     bearer: Option<String>,
-    /// Where there is no token of the user's: what is kept of their login, if it can be.
+    /// The kept login, if there is no token and a login can be kept.
     login: Option<Kept>,
-    /// Whether they are logged in.
+    /// Whether the user is logged in.
     logged_in: bool,
 }
 
@@ -109,12 +110,12 @@ impl Entry {
         Self { server: config.name.clone(), is_http, bearer, login: Kept::of(config), logged_in: false }
     }
 
-    /// What must stand in no error and no result.
+    /// What must not appear in any error or result.
     fn secrets(&self) -> Vec<String> {
         self.bearer.iter().cloned().chain(self.login.iter().flat_map(Kept::secrets)).collect()
     }
 
-    /// Why it is not let in, and what its user can do.
+    /// The error if the server refuses the credentials, with what the user can do.
     fn refused(&self) -> String {
         let name = &self.server;
         let log_in = format!("`/mcp login {name}` in a chat, or `headstart tool-servers login {name}`");
@@ -126,7 +127,7 @@ impl Entry {
         }
     }
 
-    /// The same, where it wants more than was permitted.
+    /// The error if the server wants more permissions than the login has.
     fn wants_more(&self, scopes: &str) -> String {
         let Some(login) = self.login.as_ref().filter(|_| self.logged_in) else {
             return format!("its token does not permit this (403, insufficient_scope {scopes})");
@@ -140,7 +141,7 @@ impl Entry {
 }
 
 impl Connection {
-    /// Reaches a server. The error is the cause, in words.
+    /// Connects to a server. The error is the cause, in words.
     pub(crate) async fn open(config: &ServerConfig, changes: &Arc<Changes>) -> Result<Self, String> {
         let handler = Handler(Arc::clone(changes));
         let late = || format!("it did not answer within {} s", config.timeout.as_secs());
@@ -188,12 +189,12 @@ impl Connection {
         }
     }
 
-    /// Whether it can be asked.
+    /// Whether it still works.
     pub(crate) fn is_open(&self) -> bool {
         !self.service.is_transport_closed() && !self.service.is_closed()
     }
 
-    /// Its tools, as it lists them; `false`: there are more than anybody looks at.
+    /// Its tools, as it lists them, and whether the list is complete.
     pub(crate) async fn tools(&self) -> Result<(Vec<Tool>, bool), String> {
         if !self.can(|can| can.tools.is_some()) {
             return Ok((Vec::new(), true));
@@ -205,7 +206,7 @@ impl Connection {
         .await
     }
 
-    /// Its resources, likewise.
+    /// Its resources.
     pub(crate) async fn resources(&self) -> Result<Vec<Resource>, String> {
         if !self.can(|can| can.resources.is_some()) {
             return Ok(Vec::new());
@@ -217,7 +218,7 @@ impl Connection {
         Ok(listed.await?.0)
     }
 
-    /// Its prompts, likewise.
+    /// Its prompts.
     pub(crate) async fn prompts(&self) -> Result<Vec<Prompt>, String> {
         if !self.can(|can| can.prompts.is_some()) {
             return Ok(Vec::new());
@@ -233,7 +234,7 @@ impl Connection {
         self.service.peer_info().is_none_or(|info| what(&info.capabilities))
     }
 
-    /// All pages of a list, as far as anybody looks.
+    /// All pages of a list, up to the limit.
     async fn listed<T, F>(
         &self,
         what: &str,
@@ -268,19 +269,19 @@ impl Connection {
         Ok(self.answer(self.service.peer().read_resource(params)).await?.contents)
     }
 
-    /// Has it write a prompt.
+    /// Requests a prompt.
     pub(crate) async fn prompt(&self, name: &str, args: JsonObject) -> Result<Vec<PromptMessage>, String> {
         let params = GetPromptRequestParams::new(name).with_arguments(args);
         Ok(self.answer(self.service.peer().get_prompt(params)).await?.messages)
     }
 
-    /// Calls a tool. Whoever drops the future, and a limit of time, cancels the call with the server.
+    /// Calls a tool. Dropping the future, or the time limit, cancels the call at the server.
     pub(crate) async fn call(&self, tool: &str, args: JsonObject) -> Result<CallToolResult, String> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(args);
         self.answer(self.service.peer().call_tool(params)).await
     }
 
-    /// What it answers within its time.
+    /// An answer within the time limit.
     async fn answer<T>(&self, asked: impl Future<Output = Result<T, ServiceError>>) -> Result<T, String> {
         self.unasked.store(0, Ordering::Relaxed);
         match timeout(self.timeout, asked).await {
@@ -293,7 +294,7 @@ impl Connection {
         }
     }
 
-    /// A text without the token with which it was asked.
+    /// A text with the credentials removed.
     pub(crate) fn without_secrets(&self, text: &str) -> String {
         without(text.to_owned(), &self.entry.secrets())
     }
@@ -318,7 +319,7 @@ impl Connection {
         }
     }
 
-    /// Ends it; when this returns no process of it is left.
+    /// Ends it. Afterwards no process of it is left.
     pub(crate) async fn close(&self) {
         self.service.cancellation_token().cancel();
         if let Some(process) = &self.process {
@@ -327,14 +328,14 @@ impl Connection {
     }
 }
 
-/// The scopes that a server wants besides those of the token, if that is why it refuses; empty, where it does not name them.
+/// The permissions that a server wants in addition, if that is why it refuses; empty if it does not name them.
 fn more_wanted(challenge: Option<&str>) -> Option<String> {
     let challenge = challenge.filter(|challenge| challenge.contains("insufficient_scope"))?;
     let scopes = challenge.split_once("scope=\"").and_then(|(_, rest)| rest.split_once('"'));
     Some(scopes.map(|(scopes, _)| clean(scopes, 300).replace('\n', " ")).unwrap_or_default())
 }
 
-/// An error and its causes, in the server's words and ours, without secrets.
+/// An error and its sources, in the server's words and ours, without secrets.
 pub(crate) fn said(error: &dyn Error, secrets: &[String]) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -354,14 +355,14 @@ fn without(text: String, secrets: &[String]) -> String {
         .fold(text, |text, secret| if text.contains(secret) { text.replace(secret, "[token]") } else { text })
 }
 
-/// A client that goes nowhere but to the address that its user wrote.
+/// A client that follows no redirect away from the address that the user wrote.
 pub(crate) fn client() -> Result<reqwest::Client, String> {
     headstart_providers::choose_tls();
     let client = reqwest::Client::builder()
         .connect_timeout(CONNECT_TIME)
         .redirect(Policy::none())
         .referer(false)
-        // What was left unread of an answer makes a kept connection slow.
+        // Reusing a connection is slow if part of an answer was left unread.
         .pool_max_idle_per_host(0)
         .user_agent(concat!("headstart/", env!("CARGO_PKG_VERSION")));
     client.build().map_err(|error| error.to_string())

@@ -11,25 +11,26 @@ use crate::connection::client;
 use crate::trouble::Trouble;
 use crate::untrusted::{MAX_TEXT, clean, clean_schema};
 
-/// Bytes of an answer that are read.
+/// The most bytes of an answer that are read.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// A tool behind one address.
+/// A tool at an address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpToolConfig {
     /// The name under which a model calls it.
     pub name: String,
-    /// Where a call is sent: `{"arguments": {…}}`, to be answered with `{"output": [{"name", "description", "content", "uri"}]}`.
+    /// Where a call is sent, as `{"arguments": {…}}`. The answer is `{"output": [{"name", "description", "content",
+    /// "uri"}]}`.
     pub url: String,
     /// What it does, for the model.
     pub description: String,
     /// JSON schema of its arguments.
     pub parameters: Map<String, Value>,
-    /// How long an answer may take.
+    /// The time limit for an answer.
     pub timeout: Duration,
 }
 
-/// A tool behind an address, as it is offered to a model. It is never called ahead of the user.
+/// A tool at an address, as it is offered to a model. It is never called ahead of the user.
 pub struct HttpTool {
     schema: ToolSchema,
     arguments: Arguments,
@@ -39,7 +40,7 @@ pub struct HttpTool {
 }
 
 impl HttpTool {
-    /// The error says what is wrong with its configuration.
+    /// Makes the tool. The error says what is wrong with its configuration.
     pub fn new(config: &HttpToolConfig) -> Result<Self, String> {
         let parameters = clean_schema(&config.parameters)?;
         let arguments = Arguments::new(&parameters)?;
@@ -74,11 +75,11 @@ impl HttpTool {
         let items = answer.get("output").and_then(Value::as_array).ok_or_else(wrong)?;
         let output = ToolOutput::of(items.iter().map(|item| self.item(item, workspace)));
         let text = output.text();
-        // What is too long as a whole is cut as a text.
+        // If all items together are too long, they are cut as one text.
         Ok(if text.len() <= MAX_TEXT { output } else { ToolOutput::Text(clean(&text, MAX_TEXT)) })
     }
 
-    /// One without content says nothing.
+    /// An item of the answer. Without content it says nothing.
     fn item(&self, item: &Value, workspace: &str) -> ContextItem {
         let text = |field: &str, most| clean(item[field].as_str().unwrap_or_default(), most);
         let name = text("name", 100);

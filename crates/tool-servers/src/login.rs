@@ -1,7 +1,7 @@
-//! Logins (OAuth 2.1 as the Model Context Protocol has it) to servers behind an address.
+//! Logins (OAuth 2.1, as the Model Context Protocol uses it) to servers at an address.
 //!
-//! The user begins one ([`PendingLogin`]); nothing else does. What comes of it is kept in one private file for one server at one address ([`Login`]), and goes to
-//! that server alone: a token to its address, what gets new tokens to where the login was made.
+//! Only the user can begin one ([`PendingLogin`]). Its result is kept in a private file for one server at one address
+//! ([`Login`]), and sent only where it belongs: a token to that address, a refresh token to where the login was made.
 
 mod begin;
 mod kept;
@@ -18,29 +18,29 @@ use self::network::Network;
 use crate::config::{Connect, Login, ServerConfig};
 use crate::connection::client;
 
-/// What is kept of a login.
+/// A login that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedIn {
-    /// Where the user logged in: the issuer of the tokens.
+    /// The issuer of the tokens, where the user logged in.
     pub at: String,
-    /// What they permitted, as far as it is known.
+    /// The permissions that the user gave, as far as they are known.
     pub scopes: Vec<String>,
 }
 
 impl LoggedIn {
-    /// What is kept for a server; `None`: nobody is logged in.
+    /// The login that is kept for a server; `None` if nobody is logged in.
     pub fn of(config: &ServerConfig) -> Result<Option<Self>, String> {
         let Some(kept) = Kept::of(config) else { return Ok(None) };
         Ok(kept.read()?.map(|saved| Self { at: saved.at(), scopes: saved.granted() }))
     }
 
-    /// Forgets a login; whether there was one. What was permitted ends where the user logged in, or with its time.
+    /// Deletes a login; returns whether there was one. The tokens themselves end at their issuer, or with time.
     pub fn forget(config: &ServerConfig) -> Result<bool, String> {
         Kept::of(config).map_or(Ok(false), |kept| kept.remove())
     }
 }
 
-/// Of a server behind an address that may be logged in to: its address, and how.
+/// The address of a server with a login, and how to log in.
 fn parts(config: &ServerConfig) -> Option<(&str, &Login)> {
     match &config.connect {
         Connect::Http { url, bearer: None, login: Some(login), .. } => Some((url, login)),
@@ -48,7 +48,7 @@ fn parts(config: &ServerConfig) -> Option<(&str, &Login)> {
     }
 }
 
-/// The client of a server to which its user is logged in; `None`: they are not.
+/// The client for a server to which the user is logged in; `None` if they are not.
 pub(crate) async fn authorized(
     config: &ServerConfig,
     kept: Option<&Kept>,
@@ -56,7 +56,7 @@ pub(crate) async fn authorized(
     let (Some((url, login)), Some(kept)) = (parts(config), kept) else { return Ok(None) };
     let Some(saved) = kept.read()? else { return Ok(None) };
     let base = Url::parse(url).map_err(|error| error.to_string())?;
-    // What is asked is where the user logged in; nothing is looked for anew, so nobody can lead it elsewhere.
+    // Only the issuer of the login is asked. It is not discovered anew, so nobody can redirect the request.
     let network = Network::new(base).for_resource(saved.resource.clone());
     let manager = AuthorizationManager::new_with_oauth_http_client(url, std::sync::Arc::new(network)).await;
     let mut manager = manager.map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! What servers have besides tools: resources, which a prompt may mention, and prompts, which a user may ask for.
+//! What servers offer besides tools: resources, which a prompt may mention, and prompts, which a user may ask for.
 
 use futures::future::join_all;
 use rmcp::model::{JsonObject, Prompt, Resource, Role};
@@ -8,18 +8,19 @@ use crate::servers::ToolServers;
 use crate::tool::{part, resource};
 use crate::untrusted::{MAX_TEXT, clean};
 
-/// Most resources and prompts of one server that are listed. One that is not may be named all the same.
+/// The most resources of one server that are listed. One that is not listed can still be named.
 const MAX_RESOURCES: usize = 1_000;
+/// The most prompts of one server that are listed.
 const MAX_PROMPTS: usize = 100;
-/// Bytes of an address that is listed.
+/// The most bytes of an address that is listed.
 const MAX_URI: usize = 1_024;
-/// Bytes of the name of a prompt and of an argument.
+/// The most bytes of the name of a prompt or an argument.
 const MAX_NAME: usize = 64;
-/// Arguments of a prompt.
+/// The most arguments of a prompt.
 const MAX_ARGUMENTS: usize = 16;
-/// Bytes of what a resource says.
+/// The most bytes of a resource.
 const MAX_RESOURCE: usize = 1024 * 1024;
-/// Characters of what is said of one.
+/// The most characters of a description.
 const MAX_WORDS: usize = 80;
 
 /// A resource of a server.
@@ -27,9 +28,9 @@ const MAX_WORDS: usize = 80;
 pub struct ListedResource {
     /// The server.
     pub server: String,
-    /// Its address, as the server knows it.
+    /// Its address at the server.
     pub uri: String,
-    /// What it is, in a few words of the server's, cleaned.
+    /// The server's description in a few words, cleaned.
     pub words: String,
 }
 
@@ -40,7 +41,7 @@ pub struct ListedPrompt {
     pub server: String,
     /// Its name: letters, digits, `-` and `_`.
     pub name: String,
-    /// What it is, in a few words of the server's, cleaned.
+    /// The server's description in a few words, cleaned.
     pub words: String,
     /// Its arguments, in order.
     pub arguments: Vec<PromptArgument>,
@@ -55,14 +56,14 @@ pub struct PromptArgument {
     pub required: bool,
 }
 
-/// What one server lists.
+/// What one server offers.
 pub(crate) struct Offers {
     resources: Vec<ListedResource>,
     prompts: Vec<ListedPrompt>,
 }
 
 impl Offers {
-    /// Of what a server says that which can be shown and named: an address or a name with signs that are not seen is not listed.
+    /// Lists what can be shown and named. An address or a name with invisible characters is left out.
     pub(crate) fn of(server: &str, resources: Vec<Resource>, prompts: Vec<Prompt>) -> Self {
         let resources = resources.into_iter().filter(|resource| {
             let uri = &resource.uri;
@@ -97,7 +98,7 @@ impl ListedPrompt {
         })
     }
 
-    /// How it is asked for: `/docs:review FILE [focus]`.
+    /// How to ask for it: `/docs:review FILE [focus]`.
     pub fn usage(&self) -> String {
         let arguments = self.arguments.iter().map(|PromptArgument { name, required }| {
             if *required {
@@ -109,8 +110,8 @@ impl ListedPrompt {
         format!("/{}:{}{}", self.server, self.name, arguments.collect::<String>())
     }
 
-    /// The arguments in what is written behind the name: words and `"several words"` in the order of the arguments, or `name=word`; the last argument
-    /// that is left gets all that is left.
+    /// Reads the arguments behind the name: words and `"several words"` in the order of the arguments, or
+    /// `name=word`. The last argument gets the whole rest.
     fn read(&self, written: &str) -> Result<JsonObject, String> {
         let mut args = JsonObject::new();
         let mut rest = written.trim();
@@ -146,19 +147,19 @@ impl ListedPrompt {
 }
 
 impl ToolServers {
-    /// The resources of all servers, as far as they list them in time: at most a thousand of each.
+    /// The resources of all servers that list them in time, at most a thousand of each.
     pub async fn resources(&self) -> Vec<ListedResource> {
         let offers = join_all(self.servers().iter().map(|server| server.offers())).await;
         offers.into_iter().flatten().flat_map(|offers| offers.resources.clone()).collect()
     }
 
-    /// Their prompts, at most a hundred of each.
+    /// The prompts of all servers, at most a hundred of each.
     pub async fn prompts(&self) -> Vec<ListedPrompt> {
         let offers = join_all(self.servers().iter().map(|server| server.offers())).await;
         offers.into_iter().flatten().flat_map(|offers| offers.prompts.clone()).collect()
     }
 
-    /// What a resource says, cleaned; `None`: there is no such server.
+    /// The text of a resource, cleaned; `None` if there is no such server.
     pub async fn read_resource(&self, server: &str, uri: &str) -> Option<Result<String, String>> {
         let server = self.server(server)?;
         let read = async {
@@ -175,7 +176,7 @@ impl ToolServers {
         Some(read.await)
     }
 
-    /// What a prompt of a server says with these arguments, as they are written; cleaned. `None`: there is no such server.
+    /// The text of a prompt with these arguments, as the user wrote them; cleaned. `None` if there is no such server.
     pub async fn prompt(&self, server: &str, name: &str, written: &str) -> Option<Result<String, String>> {
         let server = self.server(server)?;
         let read = async {

@@ -17,40 +17,40 @@ use tokio::task::JoinHandle;
 
 use crate::untrusted::clean;
 
-/// Bytes of the last words of a program that are kept.
+/// The most bytes of a program's last output that are kept.
 const MAX_WORDS: usize = 2 * 1024;
-/// What a program may say without having been asked.
+/// The most bytes that a program may send without being asked.
 const MAX_UNASKED: u64 = 64 * 1024 * 1024;
-/// How long it has to end after its input did, and after it was told to.
+/// How long a program may take to end after its input has ended, and again after a signal.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long its end, and then its last words, are waited for where its connection broke.
+/// How long to wait for its end, and then for its last output, if its connection broke.
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// A program, and all that it started and kept in its group. They end with this value.
+/// A program, and everything that it started and that stayed in its process group. They end with this value.
 pub(crate) struct Process {
-    // First, so that the group is ended while its leader's id is still its own.
+    // The first field is dropped first, so the group is ended while the ID still belongs to its leader.
     group: Group,
     child: tokio::sync::Mutex<Child>,
     words: Arc<Mutex<VecDeque<u8>>>,
-    /// Ends with what the program says; behind a lock, since it can be waited for only once at a time.
+    /// Ends with the program's output. Locked, because only one caller at a time can wait for it.
     listener: tokio::sync::Mutex<JoinHandle<()>>,
 }
 
 struct Group {
     id: Pid,
-    /// Its leader was waited for, so the id may be somebody else's by and by.
+    /// Whether the leader was waited for: from then on another process may get its ID.
     is_over: AtomicBool,
 }
 
 impl Group {
     fn signal(&self, signal: Signal) {
         if !self.is_over.load(Ordering::Acquire) {
-            // Where nobody is left there is nothing to end.
+            // An error means that no process of the group is left.
             let _ = kill_process_group(self.id, signal);
         }
     }
 
-    /// The leader has just ended: what it left in the background does, too.
+    /// Ends what the leader left in the background. Called when the leader has just ended.
     fn end(&self) {
         self.signal(Signal::KILL);
         self.is_over.store(true, Ordering::Release);
@@ -63,14 +63,14 @@ impl Drop for Group {
     }
 }
 
-/// What is read of a program, up to so much that nobody asked for.
+/// Reads a program's output, and counts what was not asked for.
 pub(crate) struct Heard {
     output: ChildStdout,
     unasked: Arc<AtomicU64>,
 }
 
 impl Process {
-    /// Starts it.
+    /// Starts a program.
     pub(crate) fn start(
         line: &[String],
         environment: &BTreeMap<String, String>,
@@ -80,7 +80,7 @@ impl Process {
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(environment).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: Ctrl-C in the terminal is for us, and what it starts ends with it.
+        // Its own process group: Ctrl-C in the terminal does not reach it, and what it starts ends with it.
         command.process_group(0).kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
@@ -102,15 +102,15 @@ impl Process {
         Ok((Self { group, child: tokio::sync::Mutex::new(child), words, listener }, heard, input, unasked))
     }
 
-    /// How it ended, or what it said last; empty where it says nothing and is still there.
+    /// How it ended, or its last output; empty if it printed nothing and still runs.
     pub(crate) async fn last_words(&self) -> String {
         let waits = async { self.child.lock().await.wait().await };
         let status = tokio::time::timeout(MOMENT, waits).await;
         let status =
             status.ok().and_then(Result::ok).map(|status| format!("it ended ({status})")).unwrap_or_default();
         if !status.is_empty() {
-            // What it said just before it ended may not be read yet. What it left in the background may hold the
-            // pipe open, so this wait has a limit, too.
+            // The output from just before its end may not be read yet. What it left in the background may hold the
+            // pipe open, so the wait has a limit.
             let mut listener = self.listener.lock().await;
             if !listener.is_finished() {
                 let _ = tokio::time::timeout(MOMENT, &mut *listener).await;
@@ -126,7 +126,7 @@ impl Process {
         }
     }
 
-    /// Ends it, by and by: its input has ended already.
+    /// Ends it step by step; its input was closed before.
     pub(crate) async fn end(&self) {
         let mut child = self.child.lock().await;
         for signal in [Signal::TERM, Signal::KILL] {

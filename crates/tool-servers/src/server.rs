@@ -1,4 +1,4 @@
-//! A server, the connections to it, and what is done when it dies.
+//! A server, the connections to it, and what happens when it dies.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -12,36 +12,36 @@ use crate::config::ServerConfig;
 use crate::connection::{Changes, Connection};
 use crate::offers::Offers;
 
-/// How often a server is started that does not stay.
+/// How often to start a server that keeps ending.
 const MAX_STARTS: u32 = 5;
-/// A server that stayed so long has not failed.
+/// After this time a start does not count as failed.
 const STAYED: Duration = Duration::from_secs(60);
-/// A call waits so long for the next start; if it is later, the call is an error.
+/// How long a call waits for the next start. If the start comes later, the call fails.
 const WORTH_WAITING: Duration = Duration::from_secs(2);
-/// How many works ahead may have a connection of their own at the same time.
+/// How many speculations may have connections of their own at the same time.
 const MAX_AHEAD: usize = 4;
-/// How often it is looked whether work ahead is gone.
+/// How often to check whether a speculation is gone.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// A server that its user named.
+/// A server that the user configured.
 pub(crate) struct Server {
     pub(crate) config: ServerConfig,
     pub(crate) changes: Arc<Changes>,
     turns: Mutex<Kept>,
     ahead: Mutex<Ahead>,
-    /// Its resources and prompts, once somebody wanted to know them.
+    /// Its resources and prompts, once they were asked for.
     offers: Mutex<Option<Arc<Offers>>>,
     closed: AtomicBool,
 }
 
-/// The connection of the user's turns.
+/// The connection for the user's turns.
 #[derive(Default)]
 struct Kept {
     connection: Option<(Arc<Connection>, Instant)>,
     starts: Starts,
 }
 
-/// Those of works ahead, each known by what it stages: with that they go.
+/// The connections for work ahead. Each is identified by the overlay of the work, and ends with it.
 #[derive(Default)]
 struct Ahead {
     connections: Vec<(Weak<Overlay>, Arc<Connection>)>,
@@ -49,7 +49,7 @@ struct Ahead {
     starts: Starts,
 }
 
-/// How often a start came to nothing, one after the other.
+/// How many starts failed in a row.
 #[derive(Default)]
 struct Starts {
     failed: u32,
@@ -67,7 +67,7 @@ impl Starts {
         *self = Self::default();
     }
 
-    /// Waits until it may be started; the error says that it may not, or not soon.
+    /// Waits until it may be started. The error says that it may not, or not soon.
     async fn wait(&self) -> Result<(), String> {
         if MAX_STARTS <= self.failed {
             return Err(format!(
@@ -96,7 +96,7 @@ impl Server {
         })
     }
 
-    /// What it offers besides tools. It is asked once, and again where it says that this has changed.
+    /// What it offers besides tools. It is asked once, and again when it reports a change.
     pub(crate) async fn offers(&self) -> Result<Arc<Offers>, String> {
         let mut offers = self.offers.lock().await;
         if self.changes.take_offers() {
@@ -113,7 +113,7 @@ impl Server {
         Ok(found)
     }
 
-    /// The connection of the user's turns, opened where there is none.
+    /// The connection for the user's turns, which is opened if there is none.
     pub(crate) async fn for_turns(&self) -> Result<Arc<Connection>, String> {
         let mut kept = self.turns.lock().await;
         if let Some((connection, since)) = kept.connection.take() {
@@ -129,7 +129,7 @@ impl Server {
         Ok(connection)
     }
 
-    /// A connection of its own for work ahead, which shares nothing with those of turns and of other works.
+    /// A connection for work ahead, which shares nothing with those of turns and of other work.
     pub(crate) async fn for_work_ahead(
         self: &Arc<Self>,
         view: &Arc<Overlay>,
@@ -179,7 +179,7 @@ impl Server {
         }
     }
 
-    /// Ends all of it; nothing is started any more.
+    /// Ends all connections; nothing is started any more.
     pub(crate) async fn close(&self) {
         self.closed.store(true, Ordering::Release);
         let kept = self.turns.lock().await.connection.take().map(|(connection, _)| connection);
@@ -189,7 +189,7 @@ impl Server {
     }
 }
 
-/// Closes the connections of work ahead that is gone, until there are none.
+/// Closes connections whose work ahead is gone, until there are none.
 async fn close_with_work(server: Weak<Server>) {
     loop {
         sleep(LOOK).await;

@@ -8,30 +8,31 @@ use crate::config::{ServerConfig, ServerName};
 use crate::server::Server;
 use crate::tool::ServerTool;
 
-/// The servers of a session. They end with it: orderly by [`close`](Self::close), and at the latest with this value.
+/// The servers of a session. [`close`](Self::close) ends them in order; dropping this ends them at the latest.
 #[derive(Default)]
 pub struct ToolServers {
     started: Vec<Started>,
     servers: Vec<Arc<Server>>,
     tools: Vec<Arc<ServerTool>>,
-    /// The servers of which it was told that their tools have changed.
+    /// The servers whose change of tools the user was told about.
     told: Mutex<BTreeSet<ServerName>>,
 }
 
-/// What has come of the start of a server.
+/// The result of starting a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
     /// The server.
     pub name: ServerName,
     /// How many tools it offers, or why it does not answer.
     pub tools: Result<usize, String>,
-    /// What of it is not offered.
+    /// Its tools that are not offered.
     pub left_out: Vec<LeftOut>,
 }
 
 impl ToolServers {
-    /// Starts servers, all at the same time, and asks each once for its tools: these are the tools of the session, in the order of their names. One that does not
-    /// answer within its time is told, and starts with nobody's call, for none of its tools is known.
+    /// Starts servers, all at the same time, and asks each once for its tools: these are the tools of the session,
+    /// sorted by name. One that does not answer in time is reported, and not started later, because none of its tools
+    /// is known.
     pub async fn start(configs: Vec<ServerConfig>) -> Self {
         let servers: Vec<_> = configs.into_iter().map(Server::new).collect();
         let listed = join_all(servers.iter().map(|server| async move {
@@ -60,12 +61,12 @@ impl ToolServers {
         all
     }
 
-    /// What came of each server, in the order of the configuration.
+    /// The result for each server, in the order of the configuration.
     pub fn started(&self) -> &[Started] {
         &self.started
     }
 
-    /// The tools of all, sorted by name, the same as long as this value lives.
+    /// The tools of all servers, sorted by name. They never change.
     pub fn tools(&self) -> &[Arc<ServerTool>] {
         &self.tools
     }
@@ -79,8 +80,8 @@ impl ToolServers {
         &self.servers
     }
 
-    /// Waits until a server says that its tools have changed. A server may say so at any time, and what it says during a call may be heard
-    /// only after the call's answer, so [`notices`](Self::notices) at the end of a turn does not have all.
+    /// Waits until a server reports that its tools have changed. It may do so at any time, and a report during a call
+    /// may be read only after the call's answer, so [`notices`](Self::notices) at the end of a turn may miss it.
     pub async fn changed(&self) {
         if self.servers.is_empty() {
             return pending().await;
@@ -88,11 +89,11 @@ impl ToolServers {
         select_all(self.servers.iter().map(|server| Box::pin(server.changes.of_tools()))).await;
     }
 
-    /// What the user has to be told that happened since, each once.
+    /// What has happened since that the user should know, each once.
     pub fn notices(&self) -> Vec<String> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = self.servers.iter().filter(|server| server.changes.take_tools());
-        // A server that says so again and again is heard once.
+        // If a server reports this again and again, the user is told once.
         let new = changed.map(|server| &server.config.name).filter(|name| told.insert((*name).clone()));
         let notice = |name: &ServerName| {
             format!(
@@ -102,7 +103,7 @@ impl ToolServers {
         new.map(notice).collect()
     }
 
-    /// Ends them all; when this returns no process of theirs is left.
+    /// Ends all servers. Afterwards none of their processes is left.
     pub async fn close(&self) {
         join_all(self.servers.iter().map(|server| server.close())).await;
     }

@@ -28,7 +28,7 @@ impl ServerTool {
         &self.listed.schema.name
     }
 
-    /// As the server calls it, cleaned.
+    /// The server's name for it, cleaned.
     pub fn title(&self) -> String {
         clean(&self.listed.name, 100)
     }
@@ -38,13 +38,14 @@ impl ServerTool {
         self.server.config.name.as_str()
     }
 
-    /// Whether the server says that it only reads, in a world of its own.
+    /// Whether the server says that it only reads, and reaches nothing outside.
     pub fn says_it_reads(&self) -> bool {
         self.listed.says_it_reads
     }
 
-    /// Whether its user lets it run ahead of them: they trust what the server says of its tools, it says that this one only reads, and where the
-    /// server is behind an address they let queries leave the machine. As the list was at the start: what a server says later changes nothing.
+    /// Whether the user lets it run ahead of them: they trust what the server says about its tools, it says that this
+    /// one only reads, and, if the server is at an address, they permit requests to it. Only the list from the start
+    /// counts; what a server says later changes nothing.
     pub fn may_run_ahead(&self) -> bool {
         let config = &self.server.config;
         let reaches = match config.connect {
@@ -86,7 +87,8 @@ impl Tool for ServerTool {
         let connection = if context.attended {
             self.server.for_turns().await
         } else {
-            // The gate and the engine see to both; no mistake of theirs has a server write ahead of its user, or answer of other files.
+            // The gate and the engine check both too. Even if they fail, no server may write ahead of the user, or
+            // answer about other files than the work sees.
             if !self.may_run_ahead() {
                 return Err(self.failed("it is not asked ahead of its user"));
             }
@@ -98,7 +100,7 @@ impl Tool for ServerTool {
         let connection = connection.map_err(|cause| self.failed(&cause))?;
         let called = connection.call(&self.listed.name, args).await;
         let result = called.map_err(|cause| self.failed(&cause))?;
-        // A server may say back what it was sent.
+        // A server may repeat what it was sent.
         let text = connection.without_secrets(&text_of(&result));
         if result.is_error == Some(true) {
             return Err(self.failed(if text.is_empty() {
@@ -112,13 +114,13 @@ impl Tool for ServerTool {
         }
         let without_secrets = |text: &str| connection.without_secrets(text);
         let items = items_of(&result, &self.title(), &context.gate.workspace, without_secrets);
-        // What is too long as a whole is cut as a text.
+        // If all items together are too long, they are cut as one text.
         let is_whole = items.iter().map(|item| item.content.len() + 2).sum::<usize>() <= MAX_TEXT;
         Ok(if is_whole && !items.is_empty() { ToolOutput::of(items) } else { ToolOutput::Text(text) })
     }
 }
 
-/// The parts of a result, where one of them has a place.
+/// The parts of a result, if one of them has an address.
 fn items_of(
     result: &CallToolResult,
     title: &str,
@@ -147,7 +149,7 @@ fn items_of(
     if items.iter().any(|item| item.uri.is_some()) { items } else { Vec::new() }
 }
 
-/// The address of a resource, and what the model reads of it.
+/// The address of a resource, and its text for the model.
 pub(crate) fn resource(contents: &ResourceContents, limit: usize) -> (String, String) {
     match contents {
         ResourceContents::TextResourceContents { uri, text, .. } => (clean(uri, 500), clean(text, limit)),
@@ -163,7 +165,7 @@ fn not_shown(name: &str, kind: &str, base64: &str) -> String {
     format!("[{name}, {}, about {} bytes: not shown]", clean(kind, 60), base64.len() / 4 * 3)
 }
 
-/// What the model reads of a result.
+/// The text of a result for the model.
 fn text_of(result: &CallToolResult) -> String {
     let mut parts: Vec<String> = result.content.iter().map(part).filter(|part| !part.is_empty()).collect();
     if let (true, Some(value)) = (parts.is_empty(), &result.structured_content) {

@@ -3,7 +3,7 @@ use std::fmt;
 use headstart_forked_query::Cause;
 use headstart_toolbox::ToolError;
 
-/// Why something behind an address did not answer: in words for the model, and what it comes from.
+/// Why there is no answer from an address: in words for the model, with the underlying error.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Trouble {
     words: String,
@@ -15,7 +15,7 @@ impl Trouble {
         Self { words, cause: Some(cause.into()) }
     }
 
-    /// The same, told with more words.
+    /// The same error with other words.
     pub(crate) fn told(self, words: impl FnOnce(String) -> String) -> Self {
         Self { words: words(self.words), cause: self.cause }
     }

@@ -1,16 +1,16 @@
-//! What a server says, made harmless to show and to pass on.
+//! Makes text of a server harmless to show and to pass on.
 
 use serde_json::{Map, Value};
 
-/// Bytes of a description or a result.
+/// The most bytes of a description or a result.
 pub(crate) const MAX_TEXT: usize = 32 * 1024;
-/// Bytes of a schema.
+/// The most bytes of a schema.
 const MAX_SCHEMA: usize = 64 * 1024;
-/// How deep a schema may be nested.
+/// The deepest nesting of a schema.
 const MAX_DEPTH: usize = 32;
 
-/// A text of a stranger: without control characters, sequences that drive a terminal, and characters that are not seen or turn the direction of what
-/// follows; at most `limit` bytes, and a note where more was left out.
+/// Removes control characters, escape sequences for terminals, and invisible or direction-changing characters from a
+/// stranger's text. It is cut to at most `limit` bytes, with a note if something was left out.
 pub fn clean(text: &str, limit: usize) -> String {
     let mut clean = String::new();
     let mut chars = text.chars().peekable();
@@ -19,7 +19,7 @@ pub fn clean(text: &str, limit: usize) -> String {
             skip_sequence(c, &mut chars);
             continue;
         }
-        // A line of Windows' ends like any other.
+        // A line end of Windows counts like any other.
         let is_end = c == '\r' && chars.peek() == Some(&'\n');
         if is_end || is_harmful(c) {
             continue;
@@ -33,22 +33,22 @@ pub fn clean(text: &str, limit: usize) -> String {
     clean
 }
 
-/// What no reader sees, and a terminal or a model does.
+/// Whether a character is invisible to a reader but not to a terminal or a model.
 fn is_harmful(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Skips what follows the beginning of a sequence for a terminal.
+/// Skips the rest of an escape sequence for terminals.
 fn skip_sequence(first: char, chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     let kind = if first == '\u{9b}' { Some('[') } else { chars.next() };
     match kind {
-        // Parameters, and one letter that ends it.
+        // Parameters, and a letter that ends them.
         Some('[') => {
             while let Some(c) = chars.peek() {
                 let is_last = ('\u{40}'..='\u{7e}').contains(c);
-                // What belongs to no such sequence is text again.
+                // A character that cannot be part of such a sequence is text again.
                 if !is_last && !('\u{20}'..='\u{3f}').contains(c) {
                     return;
                 }
@@ -58,7 +58,7 @@ fn skip_sequence(first: char, chars: &mut std::iter::Peekable<std::str::Chars<'_
                 }
             }
         }
-        // A text for the terminal, up to its end; without one, up to the end of the line.
+        // A string for the terminal, up to its end, or up to the end of the line if it has none.
         Some(']' | 'P' | 'X' | '^' | '_') => {
             while let Some(c) = chars.peek() {
                 if *c == '\n' {
@@ -78,7 +78,7 @@ fn skip_sequence(first: char, chars: &mut std::iter::Peekable<std::str::Chars<'_
     }
 }
 
-/// A schema of arguments with its texts cleaned. The error says why it is none.
+/// A schema of arguments with its texts cleaned. The error says why it is not one.
 pub(crate) fn clean_schema(schema: &Map<String, Value>) -> Result<Value, String> {
     let mut schema = clean_map(schema, 0)?;
     match schema.get("type") {
@@ -90,7 +90,7 @@ pub(crate) fn clean_schema(schema: &Map<String, Value>) -> Result<Value, String>
             return Err(format!("its arguments are no object, but {}", clean(&kind.to_string(), 40)));
         }
     }
-    // Some providers want the key.
+    // Some providers require this key.
     schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     let schema = Value::Object(schema);
     let length = schema.to_string().len();

@@ -1,4 +1,4 @@
-//! The web as two tools: a page by its address, and a search by a service that the user named.
+//! The web as two tools: one fetches a page, the other searches with a service that the user configured.
 
 mod address;
 mod fetch;
@@ -25,15 +25,16 @@ use self::search::Search;
 pub use self::search::{SearchConfig, SearchRequest};
 use crate::trouble::Trouble;
 
-/// Characters of a page that are given.
+/// The most characters of a page that the model gets.
 const MOST_CHARS: usize = 20_000;
-/// Bytes of an output that are kept for what is said besides.
+/// The bytes of an output that are reserved for notes.
 const FOR_NOTES: usize = 3 * 1024;
 
-/// `fetch_url`. Where `http`, also what is not encrypted.
+/// `fetch_url`. With `http`, also for addresses that are not encrypted.
 ///
-/// No address of this machine, of a private network or of a link is asked, by whichever name it goes, and none of a network's own services: every
-/// address is looked up, checked and connected to as it was checked, and so is each to which one redirects.
+/// No address of this machine, of a private network, of a link or of a network's own services is ever connected to,
+/// whatever its name: every address is looked up, checked and connected to as it was checked, and so is each
+/// redirect.
 pub fn fetch_url_tool(http: bool) -> Arc<dyn Tool> {
     Arc::new(FetchUrl { fetcher: Fetcher::new(http) })
 }
@@ -43,7 +44,7 @@ pub fn search_web_tool(config: SearchConfig) -> Result<Arc<dyn Tool>, String> {
     Ok(Arc::new(SearchWeb { search: Search::new(config)? }))
 }
 
-/// What the gate is told of both: a turn asks before them, and work ahead stops there.
+/// The declarations of both: a turn asks before them, and work ahead stops there.
 pub fn web_declarations() -> Vec<Declaration> {
     vec![ours::FETCH_URL.clone(), ours::SEARCH_WEB.clone()]
 }
@@ -121,7 +122,7 @@ impl Tool for SearchWeb {
     }
 }
 
-/// Work ahead has no network, whatever was judged.
+/// Refuses work ahead, which has no network whatever was judged before.
 fn attended(name: &str, context: ToolContext<'_>) -> Result<(), ToolError> {
     if context.attended {
         return Ok(());

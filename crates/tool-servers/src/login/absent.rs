@@ -1,8 +1,8 @@
-//! A build without the feature `oauth`: nobody is logged in.
+//! Used without the feature `oauth`: nobody is logged in.
 
 use crate::config::ServerConfig;
 
-/// Nothing.
+/// Stands for a kept login; there is none.
 pub(crate) struct Kept;
 
 impl Kept {

@@ -13,18 +13,20 @@ use crate::config::{Login, ServerConfig};
 use crate::connection::said;
 use crate::untrusted::clean;
 
-/// What it takes to find out where its user logs in, at most.
+/// The time limit for finding out where the user logs in.
 const LOOK_TIME: Duration = Duration::from_secs(60);
-/// How long they may take to log in.
+/// The time limit for the user's login.
 const LOGIN_TIME: Duration = Duration::from_secs(10 * 60);
-/// Most scopes, and bytes of one.
+/// The most permissions.
 const MAX_SCOPES: usize = 64;
+/// The most bytes of one permission.
 const MAX_SCOPE: usize = 200;
-/// Bytes of the address that is opened.
+/// The most bytes of the address that is opened.
 const MAX_ADDRESS: usize = 8 * 1024;
 
-/// A login that waits for its user: they open [`address`](Self::address) in a browser, say yes there, and come back to this machine.
-/// Nobody is logged in before [`finish`](Self::finish) has returned; dropped before, nothing is left.
+/// A login that waits for the user: they open [`address`](Self::address) in a browser, agree there, and are sent back
+/// to this machine. Nobody is logged in before [`finish`](Self::finish) has returned; if this is dropped before,
+/// nothing is left.
 pub struct PendingLogin {
     manager: AuthorizationManager,
     network: Arc<Network>,
@@ -38,7 +40,7 @@ pub struct PendingLogin {
 }
 
 impl PendingLogin {
-    /// Finds out where the user of a server logs in, and registers there. The error says why that cannot be done.
+    /// Finds out where the user of a server logs in, and registers there. The error says why that is not possible.
     pub async fn begin(config: &ServerConfig) -> Result<Self, String> {
         let Some((url, login)) = parts(config) else {
             return Err("only a server behind a url that has no `bearer` is logged in to".to_owned());
@@ -120,27 +122,27 @@ impl PendingLogin {
         Ok(Self { manager, network, redirect, kept, address, state, server, at, scopes })
     }
 
-    /// What the user opens in a browser.
+    /// The address that the user opens in a browser.
     pub fn address(&self) -> &str {
         self.address.as_str()
     }
 
-    /// The server that asks for it. Whatever they permit is permitted to it.
+    /// The server that requests the login. It gets whatever the user permits.
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// Who asks them to log in: the issuer of the tokens.
+    /// Who asks the user to log in: the issuer of the tokens.
     pub fn at(&self) -> &str {
         &self.at
     }
 
-    /// What is asked for; empty: nothing is named.
+    /// The permissions that are requested; empty if none are named.
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
 
-    /// Waits until they are back, up to ten minutes, and keeps what they were given.
+    /// Waits up to ten minutes until the user is back, and keeps the tokens.
     pub async fn finish(self) -> Result<(), String> {
         let late = |_| Err(format!("nobody came back from it within {} minutes", LOGIN_TIME.as_secs() / 60));
         let brought = tokio::time::timeout(LOGIN_TIME, self.redirect.brought(&self.state)).await;
@@ -157,7 +159,8 @@ impl PendingLogin {
     }
 }
 
-/// What a login asks for: what its user wrote, or else what the server says, with what it wanted since the last one.
+/// The permissions to request: those that the user configured, otherwise those that the server names, together with
+/// those it wanted since the last login.
 fn scopes(login: &Login, before: Option<&Saved>, server: Vec<String>) -> Vec<String> {
     let mut all = if login.scopes.is_empty() { server } else { login.scopes.clone() };
     if let Some(before) = before.filter(|before| !before.wanted.is_empty()) {
@@ -175,7 +178,7 @@ fn scopes(login: &Login, before: Option<&Saved>, server: Vec<String>) -> Vec<Str
     scopes
 }
 
-/// What stands once in an address that a stranger began.
+/// The value of a parameter that must occur exactly once in an address that a stranger made.
 fn only(address: &Url, name: &str) -> Result<String, String> {
     let mut found = address.query_pairs().filter(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     match (found.next(), found.next()) {

@@ -17,36 +17,37 @@ use super::parts;
 use crate::config::ServerConfig;
 use crate::untrusted::clean;
 
-/// Bytes of a file of ours.
+/// The most bytes of the file.
 const MAX_FILE: u64 = 1024 * 1024;
-/// Bytes of a token: more goes into no header.
+/// The most bytes of a token, because more does not fit into a header.
 const MAX_TOKEN: usize = 16 * 1024;
-/// How long another process may take to get new tokens.
+/// How long to wait for another process that refreshes the tokens.
 const MAX_WAIT: Duration = Duration::from_secs(30);
+/// How often to check whether it has finished.
 const LOOK: Duration = Duration::from_millis(50);
-/// What may be wanted besides what was permitted.
+/// The most additional permissions that are remembered.
 const MAX_WANTED: usize = 32;
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Saved {
-    /// The address of the server. What is kept for another one is nothing.
+    /// The address of the server. If it is another one, the login does not count.
     pub(super) server: String,
-    /// The address for which the tokens are, as the server calls it.
+    /// The address for which the tokens are, as the server spells it.
     pub(super) resource: String,
     pub(super) metadata: AuthorizationMetadata,
     pub(super) redirect: String,
     pub(super) client_id: String,
-    /// What a registration gave.
+    /// The secret of the registration.
     pub(super) client_secret: Option<String>,
     pub(super) credentials: Option<StoredCredentials>,
-    /// What the server wanted besides.
+    /// The additional permissions that the server wanted.
     #[serde(default)]
     pub(super) wanted: Vec<String>,
 }
 
 impl Saved {
-    /// Where its user logged in.
+    /// The issuer, where the user logged in.
     pub(super) fn at(&self) -> String {
         clean(self.metadata.issuer.as_ref().unwrap_or(&self.metadata.authorization_endpoint), 300)
     }
@@ -56,7 +57,7 @@ impl Saved {
         scopes.unwrap_or_default().iter().map(|scope| clean(scope, 200)).collect()
     }
 
-    /// What must stand nowhere else.
+    /// What must not appear anywhere else.
     fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<_> = self.client_secret.iter().cloned().collect();
         let credentials = serde_json::to_value(&self.credentials).unwrap_or_default();
@@ -74,9 +75,9 @@ impl Saved {
 pub(crate) struct Kept {
     file: PathBuf,
     server: String,
-    /// A login that is being made: its file holds what was before.
+    /// For a login that is being made: what the file contained before.
     draft: Option<Saved>,
-    /// Every secret that was read or written here.
+    /// Every secret that was read or written.
     seen: Arc<Mutex<BTreeSet<String>>>,
 }
 
@@ -93,14 +94,14 @@ impl Kept {
         &self.server
     }
 
-    /// The same, to keep what comes of a new login.
+    /// Prepares it to keep the result of a new login.
     pub(super) fn making(mut self, draft: Saved) -> Self {
         self.see(&draft);
         self.draft = Some(draft);
         self
     }
 
-    /// What is kept; `None`: nothing for this server.
+    /// The login that is kept; `None` if there is none for this server.
     pub(super) fn read(&self) -> Result<Option<Saved>, String> {
         let Some(text) = read_private(&self.file).map_err(|why| self.trouble("read", &why))? else {
             return Ok(None);
@@ -117,19 +118,19 @@ impl Kept {
         write_private(&self.file, &text).map_err(|error| self.trouble("written", &error.to_string()))
     }
 
-    /// Whether there was one.
+    /// Deletes the login; returns whether there was one.
     pub(super) fn remove(&self) -> Result<bool, String> {
         let removed = match fs::remove_file(&self.file) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(self.trouble("removed", &error.to_string())),
         };
-        // Whoever holds it goes on with a file that has no name any more, and finds no login.
+        // A process that holds the lock keeps a file without a name, and finds no login.
         let _ = fs::remove_file(self.lock_file());
         Ok(removed)
     }
 
-    /// Notes what the server wants besides what was permitted: the next login asks for it.
+    /// Notes which permissions the server wants in addition: the next login requests them.
     pub(crate) fn wants(&self, scopes: &str) {
         let Ok(Some(mut saved)) = self.read() else { return };
         let new: Vec<_> = scopes
@@ -139,11 +140,11 @@ impl Kept {
             .collect();
         saved.wanted.extend(new);
         saved.wanted.truncate(MAX_WANTED);
-        // It is only less comfortable without.
+        // Without this note, the next login is only less convenient.
         let _ = self.write(&saved);
     }
 
-    /// What must stand in no error and no result.
+    /// What must not appear in any error or result.
     pub(crate) fn secrets(&self) -> Vec<String> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
@@ -172,7 +173,7 @@ impl CredentialStore for Kept {
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        // Whoever logged out meanwhile stays so.
+        // If the user logged out meanwhile, they stay logged out.
         let Some(mut saved) =
             self.draft.clone().map_or_else(|| self.read(), |draft| Ok(Some(draft))).map_err(store_error)?
         else {
@@ -198,7 +199,7 @@ impl CredentialStore for Kept {
         Ok(())
     }
 
-    /// One process at a time gets new tokens: the old ones count once.
+    /// Lets one process at a time refresh the tokens, because a refresh token can be used only once.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let failed = |error: io::Error| store_error(self.trouble("written", &error.to_string()));
         let lock = OpenOptions::new()
@@ -221,7 +222,7 @@ impl CredentialStore for Kept {
     }
 }
 
-/// What a file says that is this user's alone; `None`: there is none.
+/// The text of a file that only this user can read; `None` if it does not exist.
 fn read_private(path: &Path) -> Result<Option<String>, String> {
     let opened = OpenOptions::new()
         .read(true)
@@ -244,7 +245,7 @@ fn read_private(path: &Path) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
-/// Replaces a file as a whole; nobody else may read it at any time.
+/// Replaces a file as a whole. Nobody else can read it at any time.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

@@ -7,21 +7,22 @@ use url::{Host, Origin, Url, form_urlencoded};
 
 use crate::web::{Resolver, SystemResolver, client_to, is_public, places};
 
-/// What one question of a login may take, and bytes of its answer.
+/// The time limit of one request of a login.
 const TIME: Duration = Duration::from_secs(20);
+/// The most bytes of its answer.
 const MAX_ANSWER: usize = 256 * 1024;
 
-/// All that a login asks over the network. Who is asked is said by strangers: by the server, and by whom it names.
+/// Makes all requests of a login. Their addresses come from strangers: from the server, and from those that it names.
 ///
-/// Asked is what is encrypted and public, as for a page of the web; besides, the server itself wherever its user said that it is, and, of a server on this machine,
-/// others on this machine. Nothing is redirected.
+/// Requests go to encrypted and public addresses only, as for a web page, with two exceptions: the server itself may
+/// be wherever the user says, and a server on this machine may name others on this machine. No redirect is followed.
 pub(super) struct Network {
     server: Url,
-    /// For whom tokens are, as the server calls itself; the library makes an address of it, which may have a slash more.
+    /// For whom the tokens are, as the server spells it. The library parses it as an address, which may add a slash.
     resource: Option<String>,
     resolver: Arc<dyn Resolver>,
     time: Duration,
-    /// Why the last question came to nothing, for the library keeps that to itself.
+    /// Why the last request failed, because the library does not pass that on.
     trouble: Mutex<Option<String>>,
 }
 
@@ -41,7 +42,7 @@ impl Network {
         self
     }
 
-    /// Why the last question came to nothing, if it did.
+    /// Why the last request failed, if it did.
     pub(super) fn trouble(&self) -> Option<String> {
         self.lock().clone()
     }
@@ -50,7 +51,7 @@ impl Network {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where an address leads, if it may be asked.
+    /// The addresses of a host, if requests to it are permitted.
     pub(super) async fn places(&self, url: &Url) -> Result<Vec<IpAddr>, String> {
         let here = is_here(&self.server);
         match url.scheme() {
@@ -94,7 +95,7 @@ impl Network {
         Ok(whole)
     }
 
-    /// Names the resource as the server does.
+    /// Spells the resource as the server does.
     fn name_resource(&self, request: &mut reqwest::Request) {
         let Some(resource) = &self.resource else { return };
         let is_form = request
@@ -126,7 +127,7 @@ impl OAuthHttpClient for Network {
     }
 }
 
-/// An address without what may be secret in it.
+/// An address without parts that may be secret.
 fn shown(url: &Url) -> String {
     format!("{}{}", url.origin().ascii_serialization(), url.path())
 }
@@ -135,7 +136,7 @@ fn same(one: &Origin, other: &Origin) -> bool {
     one.is_tuple() && one == other
 }
 
-/// Whether an address says in so many words that it is on this machine.
+/// Whether an address literally names this machine.
 pub(super) fn is_here(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -172,7 +173,7 @@ mod tests {
     #[tokio::test]
     async fn only_what_is_public_and_encrypted_is_asked() {
         let cases = [
-            // The server, whom a stranger named, and whether they are asked.
+            // The server's address, the address that a stranger named, and whether requests to that are permitted.
             ("https://mcp.example/mcp", "https://login.example/token", true),
             ("https://mcp.example/mcp", "http://login.example/token", false),
             ("https://mcp.example/mcp", "https://here.example/token", false),
@@ -185,12 +186,12 @@ mod tests {
             ("https://mcp.example/mcp", "ftp://login.example/", false),
             ("https://mcp.example/mcp", "javascript:alert(1)", false),
             ("https://mcp.example/mcp", "https://user:word@login.example/", false),
-            // Where its user put it counts for the server alone, and for this port of it.
+            // That the user put the server there counts only for the server, and for this port.
             ("https://mcp.corp/mcp", "https://mcp.corp/token", true),
             ("https://mcp.corp/mcp", "https://mcp.corp:8443/token", false),
             ("https://mcp.corp/mcp", "https://inside.example/token", false),
             ("http://mcp.corp/mcp", "http://mcp.corp/token", false),
-            // A server on this machine.
+            // The server is on this machine.
             ("http://127.0.0.1:1/mcp", "http://127.0.0.1:2/token", true),
             ("http://localhost:1/mcp", "http://127.0.0.1:2/token", true),
             ("http://127.0.0.1:1/mcp", "https://login.example/token", true),

@@ -8,22 +8,22 @@ use url::Url;
 
 use crate::untrusted::clean;
 
-/// Bytes of what a browser says.
+/// The most bytes of a browser's request.
 const MAX_HEAD: usize = 16 * 1024;
-/// How long it may take to say it.
+/// The time limit for the request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// How many may be at it at the same time: one is the user's browser.
+/// The most requests at the same time; one of them is the user's browser.
 const MAX_AT_ONCE: usize = 32;
-/// Where it comes, of this machine.
+/// The path on this machine to which the browser is sent back.
 const PATH: &str = "/callback";
 
-/// The place to which a browser comes back from a login: a port of this machine, of nobody else's network.
+/// Waits for the browser that is sent back from a login, at a port that only this machine can reach.
 pub(super) struct Redirect {
     listener: TcpListener,
     port: u16,
 }
 
-/// What a browser brings back.
+/// What the browser brings back.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Brought {
     pub(super) code: String,
@@ -42,7 +42,7 @@ impl Redirect {
         format!("http://127.0.0.1:{}{PATH}", self.port)
     }
 
-    /// Waits for whoever brings what was asked with `state`. Whoever does not know it is sent away, and changes nothing.
+    /// Waits for the request with the right `state`. Any other one is refused, and changes nothing.
     pub(super) async fn brought(&self, state: &str) -> Result<Brought, String> {
         let (tell, mut told) = mpsc::channel(1);
         let room = Arc::new(Semaphore::new(MAX_AT_ONCE));
@@ -52,7 +52,7 @@ impl Redirect {
                 Some(brought) = told.recv() => return brought,
                 accepted = self.listener.accept() => {
                     let Ok(accepted) = accepted else {
-                        // Too many open files, say: that passes.
+                        // Such an error (too many open files, for example) may pass.
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         continue;
                     };
@@ -73,7 +73,7 @@ impl Redirect {
     }
 }
 
-/// Answers one request; `Some` where it is the one that was waited for.
+/// Answers one request; returns its content if it is the expected one.
 async fn serve(mut stream: TcpStream, port: u16, state: &str) -> Option<Result<Brought, String>> {
     let mut head = Vec::new();
     while !head.windows(4).any(|four| four == b"\r\n\r\n") {
@@ -95,26 +95,26 @@ async fn serve(mut stream: TcpStream, port: u16, state: &str) -> Option<Result<B
         }
         None => ("400 Bad Request", "This is not what headstart waits for."),
     };
-    // Nothing of what was sent is in the page.
+    // The page contains nothing of the request.
     let page = format!("<!doctype html><meta charset=utf-8><title>headstart</title><p>{words}</p>");
     let answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nContent-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n{page}",
         page.len()
     );
-    // A browser that is gone has brought it all the same.
+    // If the browser is gone, its request still counts.
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
     brought
 }
 
-/// What a request brings; `None` where it is not the one that was asked for.
+/// The content of a request; `None` if it is not the expected one.
 fn brought(head: &str, port: u16, state: &str) -> Option<Result<Brought, String>> {
     let mut lines = head.split("\r\n");
     let mut request = lines.next()?.split(' ');
     let (method, target) = (request.next()?, request.next()?);
     let host =
         lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("host"));
-    // A page that another name led here is none of ours.
+    // A page may have led the browser here under another host name.
     if method != "GET" || host?.1.trim() != format!("127.0.0.1:{port}") || !target.starts_with('/') {
         return None;
     }

@@ -4,16 +4,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use async_trait::async_trait;
 use url::{Host, Url};
 
-/// A longer address is none that a page has.
+/// The longest address, in bytes.
 const MOST_BYTES: usize = 8 * 1024;
 
-/// Looks up the addresses of a name.
+/// Looks up the addresses of a host name.
 #[async_trait]
 pub(crate) trait Resolver: Send + Sync {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The system's own.
+/// The system's own resolver.
 pub(crate) struct SystemResolver;
 
 #[async_trait]
@@ -24,7 +24,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// An address that may be asked, as far as its text tells; where `http`, also one that is not encrypted.
+/// Parses an address and checks its text; with `http`, it need not be encrypted.
 pub(super) fn parsed(text: &str, http: bool) -> Result<Url, String> {
     if MOST_BYTES < text.len() {
         return Err(format!("the address has more than {MOST_BYTES} bytes"));
@@ -33,7 +33,7 @@ pub(super) fn parsed(text: &str, http: bool) -> Result<Url, String> {
     checked(url, http)
 }
 
-/// The same for one that a page named.
+/// As [`parsed`], for an address that a page named.
 pub(super) fn checked(url: Url, http: bool) -> Result<Url, String> {
     match url.scheme() {
         "https" => {}
@@ -53,7 +53,7 @@ pub(super) fn checked(url: Url, http: bool) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Where an address leads, every one of which `is_open`.
+/// The addresses of a host, all of which must satisfy `is_open`.
 pub(crate) async fn places(
     url: &Url,
     resolver: &dyn Resolver,
@@ -71,7 +71,7 @@ pub(crate) async fn places(
     if found.is_empty() {
         return Err("its host has no address".to_owned());
     }
-    // A name that has both kinds is made to have them.
+    // A name with both public and closed addresses was made to deceive.
     match found.iter().find(|address| !is_open(address)) {
         None => Ok(found),
         Some(closed) => Err(format!(
@@ -80,7 +80,7 @@ pub(crate) async fn places(
     }
 }
 
-/// Whether an address is one of the public network.
+/// Whether an address belongs to the public network.
 pub(crate) fn is_public(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(*address),
@@ -91,7 +91,8 @@ pub(crate) fn is_public(address: &IpAddr) -> bool {
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let is_special = match (a, b, c) {
-        // This network, private ones, this machine, links, providers' own, protocols', documentation, measurements, many at once, reserved.
+        // This network, private networks, this machine, link-local, carriers' own, protocol assignments,
+        // documentation, benchmarks, multicast, reserved.
         (0 | 10 | 127 | 224..=255, ..)
         | (100, 64..=127, _)
         | (169, 254, _)
@@ -112,15 +113,15 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         return is_public_v4(inner);
     }
     let parts = address.segments();
-    // A translator of the network's makes the IPv4 address of the last four bytes of it.
+    // A NAT64 gateway translates this to the IPv4 address in the last four bytes.
     if parts[..6] == [0x64, 0xff9b, 0, 0, 0, 0] {
         let [.., a, b, c, d] = address.octets();
         return is_public_v4(Ipv4Addr::new(a, b, c, d));
     }
     match parts {
-        // Tunnels and protocols' own, documentation, and IPv4 in another form.
+        // Tunnels and protocol assignments, documentation, and IPv4 in another form.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => false,
-        // What is not of this kind is no public address of one machine.
+        // Only this range has public addresses of single machines.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

@@ -13,12 +13,12 @@ use super::page::{Kind, Page};
 use crate::clean;
 use crate::trouble::Trouble;
 
-/// What a fetch may take.
+/// The limits of a fetch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FetchLimits {
     /// From the first lookup to the last byte.
     pub(super) time: Duration,
-    /// Bytes of a page that are read.
+    /// The most bytes of a page that are read.
     pub(super) bytes: usize,
     pub(super) redirects: usize,
 }
@@ -26,7 +26,7 @@ pub(super) struct FetchLimits {
 const LIMITS: FetchLimits =
     FetchLimits { time: Duration::from_secs(30), bytes: 2 * 1024 * 1024, redirects: 5 };
 
-/// Fetches pages of the web, and of nothing else.
+/// Fetches pages of the public web, and nothing else.
 pub(super) struct Fetcher {
     pub(super) http: bool,
     pub(super) resolver: Arc<dyn Resolver>,
@@ -40,7 +40,7 @@ impl Fetcher {
         Self { http, resolver: Arc::new(SystemResolver), is_open: is_public, limits: LIMITS }
     }
 
-    /// The page at an address, as text. The error says why there is none.
+    /// Fetches a page as text. The error says why there is none.
     pub(super) async fn fetch(&self, address: &str) -> Result<Page, Trouble> {
         let late = |_| Err(format!("it was not there within {} s", self.limits.time.as_secs_f32()).into());
         tokio::time::timeout(self.limits.time, self.follow(address)).await.unwrap_or_else(late)
@@ -61,7 +61,7 @@ impl Fetcher {
         Err(format!("it redirects more than {} times", self.limits.redirects).into())
     }
 
-    /// Asks one address, which is looked up once: the connection goes to what was checked.
+    /// Makes one request. The address is looked up once, and the connection goes to what was checked.
     async fn ask(&self, url: &Url) -> Result<Response, Trouble> {
         let at = |why: String| format!("{}: {why}", url.host_str().unwrap_or_default());
         let places = places(url, &*self.resolver, self.is_open).await.map_err(at)?;
@@ -104,7 +104,7 @@ impl Fetcher {
     }
 }
 
-/// Where an answer leads to.
+/// The target of a redirect, if the answer is one.
 fn redirected(answer: &Response, url: &Url) -> Result<Option<Url>, String> {
     if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -120,7 +120,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// A client for one answer: to these addresses whatever the name is, straight there, and no further.
+/// A client for one request: it connects to these addresses whatever the name is, without a proxy and without
+/// following redirects.
 pub(crate) fn client(places: &[IpAddr], http: bool) -> reqwest::Result<Client> {
     headstart_providers::choose_tls();
     let places = places.iter().map(|address| SocketAddr::new(*address, 0)).collect();
@@ -135,7 +136,7 @@ pub(crate) fn client(places: &[IpAddr], http: bool) -> reqwest::Result<Client> {
         .build()
 }
 
-/// The addresses that were checked.
+/// The addresses that were checked, as a resolver.
 struct Checked(Vec<SocketAddr>);
 
 impl Resolve for Checked {
@@ -145,7 +146,7 @@ impl Resolve for Checked {
     }
 }
 
-/// Why there is no answer, from the innermost cause, which says it.
+/// Why there is no answer, from the innermost error, which says it best.
 pub(crate) fn lost(error: reqwest::Error) -> Trouble {
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;

@@ -1,12 +1,12 @@
-//! HTML as text, from its tokens alone: the time grows with the length of a page and with nothing else.
+//! Converts HTML to text token by token, so that the time only depends on the length of a page.
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{Token, Tokenizer};
 
-/// What is written in these is for programs.
+/// Elements whose content is for programs.
 const SKIPPED: [&[u8]; 7] = [b"script", b"style", b"template", b"svg", b"iframe", b"object", b"canvas"];
 
-/// What begins and ends on a line of its own.
+/// Elements that begin and end on a line of their own.
 const BLOCKS: [&[u8]; 32] = [
     b"address",
     b"article",
@@ -42,7 +42,8 @@ const BLOCKS: [&[u8]; 32] = [
     b"legend",
 ];
 
-/// The text of HTML as somebody reads it who has no screen: blocks on lines of their own, `#` before headings, `-` before items, `|` between cells.
+/// The text of HTML as a reader without a screen needs it: blocks on lines of their own, `#` before headings, `-`
+/// before items, `|` between cells.
 pub(super) fn text_of(html: &str) -> String {
     let mut emitter: DefaultEmitter<()> = DefaultEmitter::default();
     emitter.naively_switch_states(true);
@@ -61,10 +62,10 @@ pub(super) fn text_of(html: &str) -> String {
 #[derive(Default)]
 struct Text {
     written: String,
-    /// What is skipped, and how many of its kind are open.
+    /// The element that is being skipped, and how many of its kind are open.
     skipped: Option<(Vec<u8>, usize)>,
     is_preformatted: bool,
-    /// Whether a space is due before the next word.
+    /// Whether a space is needed before the next word.
     is_apart: bool,
 }
 
@@ -140,7 +141,7 @@ impl Text {
         self.written.is_empty() || self.written.ends_with(['\n', ' '])
     }
 
-    /// Begins a line, unless one has just begun.
+    /// Begins a line, unless one was just begun.
     fn line(&mut self) {
         self.is_apart = false;
         if !self.written.is_empty() && !self.written.ends_with('\n') {
@@ -148,7 +149,7 @@ impl Text {
         }
     }
 
-    /// Leaves an empty line, unless there is one.
+    /// Adds an empty line, unless there is one.
     fn line_between(&mut self) {
         if !self.written.is_empty() && !self.written.ends_with("\n\n") {
             self.written.push('\n');

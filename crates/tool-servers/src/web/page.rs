@@ -3,10 +3,10 @@ use encoding_rs::{Encoding, UTF_8};
 use super::html::text_of;
 use crate::clean;
 
-/// Bytes in which a page says how it is encoded.
+/// The bytes in which a page may name its encoding.
 const SNIFFED: usize = 2_048;
 
-/// What a text is written in.
+/// The format of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Html,
@@ -14,7 +14,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// By the header that says so; `None`: nothing that can be read.
+    /// The format that a header names; `None` if it is not text.
     pub(super) fn of(content_type: &str) -> Option<Self> {
         let name = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match name.as_str() {
@@ -29,7 +29,7 @@ impl Kind {
 /// A page of the web as text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Page {
-    /// Where it came from, after all redirects.
+    /// Its address after all redirects.
     pub(super) address: String,
     pub(super) text: String,
     /// Whether all of it was read.
@@ -59,7 +59,7 @@ impl Page {
         Ok(Self { address, text: clean(&text, usize::MAX), is_whole })
     }
 
-    /// What a model reads of it: at most so many characters and bytes.
+    /// The text for the model, with at most this many characters and bytes.
     pub(super) fn told(&self, chars: usize, bytes: usize) -> String {
         let by_chars = self.text.char_indices().nth(chars).map_or(self.text.len(), |(end, _)| end);
         let end = (0..=by_chars.min(bytes)).rev().find(|end| self.text.is_char_boundary(*end));
@@ -74,7 +74,7 @@ impl Page {
     }
 }
 
-/// The encoding behind `charset=`.
+/// The encoding that is named behind `charset=`.
 fn charset_in(text: &str) -> Option<&'static Encoding> {
     let at = text.to_ascii_lowercase().find("charset=")? + "charset=".len();
     let label = text[at..].trim_start_matches(['"', '\'']);

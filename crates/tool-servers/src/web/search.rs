@@ -9,36 +9,36 @@ use crate::clean;
 use crate::connection::client;
 use crate::trouble::Trouble;
 
-/// Where the words of a search go in an address or a body.
+/// Stands for the words of a search in an address or a body.
 const QUERY: &str = "{query}";
 
 const MOST_RESULTS: usize = 5;
-/// Characters of the text of one.
+/// The most characters of a result's text.
 const MOST_CHARS: usize = 8_000;
-/// Bytes of an answer that are read.
+/// The most bytes of an answer that are read.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 const TIME: Duration = Duration::from_secs(20);
 
-/// A service that searches the web, and where its answers hold what.
+/// A web search service, and where its answers contain what.
 #[derive(Debug, Clone)]
 pub struct SearchConfig {
-    /// Where it is asked, with `{query}` in place of the words where they belong into the address.
+    /// The address, with `{query}` in place of the words if they belong into it.
     pub url: String,
-    /// What it is asked with.
+    /// The kind of request.
     pub request: SearchRequest,
-    /// Headers, the key's among them.
+    /// Headers, including that for the key.
     pub headers: Vec<(String, String)>,
     /// JSON pointer to the list of results.
     pub results: String,
-    /// JSON pointers within a result.
+    /// JSON pointer within a result, to its title.
     pub title: String,
-    /// To its address.
+    /// JSON pointer within a result, to its address.
     pub link: String,
-    /// To its text.
+    /// JSON pointer within a result, to its text.
     pub text: String,
 }
 
-/// How a service is asked.
+/// The kind of request for a search.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchRequest {
     /// GET.
@@ -118,7 +118,7 @@ impl Search {
     fn result(&self, result: &Value) -> ContextItem {
         let text = |pointer: &str| match result.pointer(pointer) {
             Some(Value::String(text)) => plain(text),
-            // Some services answer with several pieces.
+            // Some services give a text as several pieces.
             Some(Value::Array(pieces)) => {
                 let pieces = pieces.iter().filter_map(Value::as_str).map(plain);
                 pieces.collect::<Vec<_>>().join("\n")
@@ -136,16 +136,16 @@ impl Search {
     }
 }
 
-/// A text of a result without what drives a terminal, and without the marks of HTML that some services write into it.
+/// A text of a result without control characters, and without the HTML markup that some services put into it.
 fn plain(text: &str) -> String {
     let text = if text.contains("</") { text_of(text) } else { text.to_owned() };
     clean(&text, usize::MAX)
 }
 
-/// The address of a search, the words written so that they end no part of it.
+/// The address of a search. The words are encoded so that they cannot end a part of it.
 fn address(template: &str, query: &str) -> Result<Url, String> {
     let words: String = url::form_urlencoded::byte_serialize(query.as_bytes()).collect();
-    // A path knows no `+` for a space, and a query knows both.
+    // In a path `+` does not stand for a space, while `%20` does everywhere.
     let text = template.replace(QUERY, &words.replace('+', "%20"));
     Url::parse(&text).map_err(|error| format!("`url` in [web] is no address: {error}"))
 }

@@ -1,4 +1,5 @@
-//! Attacks on a fetch, and what comes of a search. The machine of the tests plays the web at 127.0.0.2; 127.0.0.1 is what must not be reached.
+//! Attacks on a fetch, and the results of a search. The test machine acts as the web at 127.0.0.2; 127.0.0.1 must not
+//! be reached.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,7 +21,7 @@ use super::search::{Search, SearchConfig, SearchRequest};
 const WEB: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 const OWN: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// What a name is at each time that it is looked up; the last one stays.
+/// The addresses of a name at each lookup; the last ones stay.
 struct Names(Mutex<VecDeque<Vec<IpAddr>>>);
 
 #[async_trait]
@@ -41,10 +42,11 @@ fn fetcher(names: impl IntoIterator<Item = Vec<IpAddr>>) -> Fetcher {
     }
 }
 
-/// What a server was asked, by path.
+/// The requests to a server, by path.
 type Asked = Arc<Mutex<Vec<String>>>;
 
-/// A server of one address that answers each request with bytes, and then these again and again, so far apart.
+/// A server at one address. `answer` gives the bytes that answer a request, and possibly further bytes that follow
+/// again and again at an interval.
 async fn serve(
     address: IpAddr,
     port: u16,
@@ -67,7 +69,7 @@ async fn serve(
                 log.lock().expect("no thread panicked").push(head.clone());
                 let path = head.split(' ').nth(1).unwrap_or_default();
                 let (bytes, more) = answer(path, port);
-                // A client that goes in the middle is what some of the tests are about.
+                // Some of the tests have a client that leaves in the middle.
                 let _ = stream.write_all(&bytes).await;
                 while let Some((bytes, apart)) = more {
                     if stream.write_all(bytes).await.is_err() {
@@ -178,7 +180,7 @@ async fn no_spelling_of_this_machine_is_fetched() {
         let refused = places(&url, &Names(Mutex::default()), is_public).await.expect_err(host);
         assert!(refused.contains("that is not fetched"), "{host}: {refused}");
     }
-    // By the system's own resolver.
+    // Looked up by the system's own resolver.
     for name in ["localhost", "LOCALHOST", "localhost."] {
         let refused =
             Fetcher::new(false).fetch(&format!("https://{name}/")).await.expect_err(name).to_string();
@@ -263,7 +265,7 @@ async fn a_redirect_leads_nowhere_but_to_the_web() {
         assert!(!refused.contains("secret"), "{to}: {refused}");
     }
     assert_eq!(asked(&own), 0, "this machine was not asked");
-    // In circles.
+    // A redirect in a circle.
     let (port, log) = serve(WEB, 0, |_, _| (redirect("/again"), None)).await;
     let refused = fetcher([vec![WEB]])
         .fetch(&format!("http://a.test:{port}/"))
@@ -271,14 +273,14 @@ async fn a_redirect_leads_nowhere_but_to_the_web() {
         .expect_err("a circle")
         .to_string();
     assert_eq!((refused.as_str(), asked(&log)), ("it redirects more than 5 times", 6));
-    // From what is encrypted to what is not.
+    // A redirect from an encrypted address to one that is not.
     let plain = Fetcher { http: false, ..fetcher([vec![WEB]]) };
     assert!(
         plain.fetch("http://a.test/").await.expect_err("not encrypted").to_string().contains("only https")
     );
 }
 
-/// A name is looked up once for each address, and what was looked up is what is connected to.
+/// A name is looked up once for each request, and the result of that lookup is what is connected to.
 // Row: X13
 #[tokio::test]
 async fn a_name_that_changes_its_address_gains_nothing() {
@@ -296,7 +298,7 @@ async fn a_name_that_changes_its_address_gains_nothing() {
     let (_, own) =
         serve(OWN, port, |_, _| (said("200 OK", "content-type: text/plain\r\n", "secret"), None)).await;
     let address = format!("http://rebind.test:{port}/");
-    // It is the web's when it is checked, and this machine's from then on.
+    // The name belongs to the web when it is checked, and to this machine from then on.
     let fetched = fetcher([vec![WEB], vec![OWN]]).fetch(&address).await.expect("what was checked");
     assert_eq!((fetched.text.as_str(), asked(&web)), ("web", 1));
     // The next request of a redirect is checked again.
@@ -306,7 +308,7 @@ async fn a_name_that_changes_its_address_gains_nothing() {
         .expect_err("a redirect")
         .to_string();
     assert!(refused.contains("127.0.0.1, which is this machine"), "{refused}");
-    // One address that is closed closes the name.
+    // One closed address closes the name.
     for both in [vec![WEB, OWN], vec![OWN, WEB], vec![]] {
         fetcher([both]).fetch(&address).await.expect_err("a closed address").to_string();
     }
@@ -320,11 +322,11 @@ async fn no_answer_takes_more_than_its_limits() {
     let text = "content-type: text/plain\r\n";
     let now = Duration::ZERO;
     let slow = Duration::from_millis(20);
-    // A body without an end is cut.
+    // An endless body is cut.
     let (port, _) = serve(WEB, 0, move |_, _| (head(text), Some((CHUNK, now)))).await;
     let fetched = fetcher([vec![WEB]]).fetch(&format!("http://a.test:{port}/")).await.expect("its beginning");
     assert_eq!((fetched.text.len(), fetched.is_whole), (100_000, false));
-    // A body, a head and a redirect that drip.
+    // A body, a header and a redirect that come very slowly.
     let hasty = || {
         let limits = FetchLimits { time: Duration::from_millis(400), bytes: 100_000, redirects: 5 };
         Fetcher { limits, ..fetcher([vec![WEB]]) }
@@ -335,7 +337,7 @@ async fn no_answer_takes_more_than_its_limits() {
             hasty().fetch(&format!("http://a.test:{port}/")).await.expect_err("too slow").to_string();
         assert!(refused == "it was not there within 0.4 s" || refused.contains("invalid HTTP"), "{refused}");
     }
-    // Compressed, which may be anything of any size.
+    // Compressed answers may have any size once they are unpacked.
     for coding in ["gzip", "br", "deflate, gzip", "zstd"] {
         let headers = format!("{text}content-encoding: {coding}\r\n");
         let (port, _) = serve(WEB, 0, move |_, _| (said("200 OK", &headers, "\u{1f}bomb"), None)).await;
@@ -381,7 +383,7 @@ async fn only_text_and_html_are_read() {
     assert!(refused.contains("binary"), "{refused}");
 }
 
-/// HTML that is made to exhaust whoever builds a tree of it.
+/// HTML that is made to exhaust a parser that builds a tree.
 #[test]
 fn hostile_html_takes_no_longer_than_any() {
     let pages = [
@@ -403,7 +405,7 @@ fn hostile_html_takes_no_longer_than_any() {
         let start: String = page.chars().take(20).collect();
         let begun = std::time::Instant::now();
         let page = Page::of("x".to_owned(), Kind::Html, "text/html", page.as_bytes(), true).expect(&start);
-        // In seconds, built without optimisation on a machine that is busy; a tree takes minutes.
+        // Some seconds, for a build without optimisation on a busy machine; building a tree takes minutes.
         assert!(begun.elapsed() < Duration::from_secs(20), "{start}: {:?}", begun.elapsed());
         assert!(page.told(super::MOST_CHARS, 100_000).chars().count() < super::MOST_CHARS + 100, "{start}");
     }
