@@ -5,15 +5,15 @@ use crate::ToolError;
 
 /// The arguments of one call, read by name and type, with errors that say what was expected.
 ///
-/// A key that the tool does not have is an error: a model that meant something by it should hear that it was not
-/// heard. `null` counts as absent.
+/// A key that the tool does not have is an error, because a model that meant something by it should learn that it has
+/// no effect. `null` counts as absent.
 pub struct Arguments<'a> {
     tool: &'static Declaration,
     args: &'a Map<String, Value>,
 }
 
 impl<'a> Arguments<'a> {
-    /// `known` are the tool's arguments; the path may have another of the names that its declaration has for it.
+    /// `known` are the tool's arguments. The path may have any of the names that the tool's declaration has for it.
     pub fn new(
         tool: &'static Declaration,
         args: &'a Map<String, Value>,
@@ -30,22 +30,22 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The path of the call as the gate takes it (for the shell: the folder), if one is given.
+    /// The path of the call as the gate reads it (for the shell, the folder), if one is given.
     pub(crate) fn path(&self) -> Result<Option<&'a str>, ToolError> {
         self.tool.path_argument(self.args).map_err(|error| self.invalid(&error.to_string()))
     }
 
-    /// The path of a call that cannot do without; `name` is how the tool calls it.
+    /// The path of a call that requires one. `name` is the tool's own name for it.
     pub(crate) fn required_path(&self, name: &str) -> Result<&'a str, ToolError> {
         self.path()?.ok_or_else(|| self.missing(name, "a string"))
     }
 
-    /// A text that a call cannot do without.
+    /// A required text.
     pub fn required_text(&self, name: &str) -> Result<&'a str, ToolError> {
         self.text(name)?.ok_or_else(|| self.missing(name, "a string"))
     }
 
-    /// A text, if one is given.
+    /// An optional text.
     pub fn text(&self, name: &str) -> Result<Option<&'a str>, ToolError> {
         match self.value(name) {
             None => Ok(None),
@@ -54,7 +54,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A whole number that is not negative; `10.0` is one too, some models write it so.
+    /// A whole number that is not negative. `10.0` is accepted, because some models write numbers so.
     pub fn count(&self, name: &str) -> Result<Option<usize>, ToolError> {
         let Some(value) = self.value(name) else { return Ok(None) };
         let whole = value.as_u64().or_else(|| value.as_f64().and_then(whole));
@@ -62,7 +62,7 @@ impl<'a> Arguments<'a> {
         Ok(Some(usize::try_from(whole).unwrap_or(usize::MAX)))
     }
 
-    /// Whether it is `true`; absent, it is not.
+    /// Whether it is `true`; absent counts as `false`.
     pub fn flag(&self, name: &str) -> Result<bool, ToolError> {
         match self.value(name) {
             None => Ok(false),
@@ -71,7 +71,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A list; what it holds is for the tool to read.
+    /// A required list, whose elements the tool reads itself.
     #[cfg(feature = "more")]
     pub(crate) fn list(&self, name: &str) -> Result<&'a [Value], ToolError> {
         match self.value(name) {
@@ -81,18 +81,18 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The error of a call with such arguments.
+    /// The error for a call with such arguments.
     pub fn invalid(&self, message: &str) -> ToolError {
         ToolError::InvalidArgument { tool: self.tool.name.to_string(), message: message.to_owned() }
     }
 
-    /// Whether the gate takes an argument of this name as the path: asked with a call that has no other.
+    /// Whether the gate reads an argument of this name as the path; found out with a call that has no other argument.
     fn is_path_name(&self, name: &str) -> bool {
         let probe = Map::from_iter([(name.to_owned(), Value::from("."))]);
         self.tool.path_argument(&probe).is_ok_and(|path| path.is_some())
     }
 
-    /// An argument as it is; `None` where it is absent or `null`.
+    /// An argument as it was given; `None` if it is absent or `null`.
     pub fn value(&self, name: &str) -> Option<&'a Value> {
         self.args.get(name).filter(|value| !value.is_null())
     }
@@ -110,7 +110,7 @@ impl<'a> Arguments<'a> {
             Some(Value::Array(_)) => "an array",
             Some(Value::Object(_)) => "an object",
         };
-        // A number of the wrong kind (-1, 1.5) is told apart by its value.
+        // For a number of the wrong kind (-1, 1.5) the error shows the value.
         let found = match self.value(name) {
             Some(Value::Number(number)) => format!("{number}"),
             _ => found.to_owned(),
@@ -119,7 +119,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// A float that is a whole number, as one.
+/// A float with a whole value, as an integer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

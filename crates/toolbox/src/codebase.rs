@@ -1,4 +1,4 @@
-//! The tools `codebase` and `repo_map`: what the project contains, as the call's merged view shows it.
+//! The tools `codebase` and `repo_map`, which search the project as the call's merged view shows it.
 
 mod english;
 mod find;
@@ -17,23 +17,23 @@ pub use self::english::{EnglishWords, english_words};
 pub use self::port::{IndexMoment, IndexStanding, IndexWork, ProjectIndex, Served};
 use crate::{Tool, ToolContext, ToolError};
 
-/// `codebase` and `repo_map`, for [`Toolbox::with`](crate::Toolbox::with): what is staged is found by the next call, what is
-/// removed is not, and what a rule closes is never named. The path of both is the argument `path`.
+/// `codebase` and `repo_map`, for [`Toolbox::with`](crate::Toolbox::with). A file that is staged is found by the next
+/// call, a removed one is not, and a path that a rule closes is never named. The path of both is the argument `path`.
 pub fn codebase_tools(index: Arc<dyn ProjectIndex>) -> Vec<Arc<dyn Tool>> {
     ProjectSearch::new(index).tools()
 }
 
-/// An index and what is kept of it between searches, for a host that searches beside the tools.
+/// An index with its caches, for a host that also searches outside the tools.
 #[derive(Clone)]
 pub struct ProjectSearch(Arc<look::Looks>);
 
 impl ProjectSearch {
-    /// Over an index that the host keeps.
+    /// A search over an index that the host keeps.
     pub fn new(index: Arc<dyn ProjectIndex>) -> Self {
         Self(Arc::new(look::Looks::new(index)))
     }
 
-    /// The same as [`codebase_tools`].
+    /// The tools of [`codebase_tools`] with these caches.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let looks = &self.0;
         vec![
@@ -42,8 +42,9 @@ impl ProjectSearch {
         ]
     }
 
-    /// The places of a view whose words fit `text` best, as the index and what is staged over it say, the best first; below a path
-    /// only, if there is one. Files that the index does not know yet are not looked through, no read is noted, no model is asked.
+    /// The places of a view whose words match `text` best, according to the index and what is staged over it, the
+    /// best first, and only below `path` if there is one. Files that the index does not know yet are not searched, no
+    /// read is noted, and no model is asked.
     pub async fn hits(
         &self,
         text: &str,

@@ -8,64 +8,64 @@ use crate::{Support, ToolError, ViewId, ViewOutput, ViewRequest};
 
 /// A command for the system's shell.
 ///
-/// Whoever runs it has to obey [`surroundings`](Self::surroundings) and [`secrets`](Self::secrets): the gate allowed the command in this
-/// form only; see [`CommandRunner`].
+/// Whoever runs it has to respect [`surroundings`](Self::surroundings) and [`secrets`](Self::secrets), because the
+/// gate allowed the command only in this form; see [`CommandRunner`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRequest {
-    /// The command: its line for `bash -c`, and the variables that have to be set for it, come out of
-    /// [`prove`](ConditionalCommand::prove) only.
+    /// The command. Only [`prove`](ConditionalCommand::prove) gives out its line for `bash -c`, and the variables
+    /// that have to be set for it.
     pub command: ConditionalCommand,
-    /// Where it runs.
+    /// The folder in which it runs.
     pub directory: WorkspacePath,
-    /// The environment it starts from.
+    /// The environment with which it starts.
     pub surroundings: Surroundings,
     /// Whether it may read files that hold a secret by their name
-    /// ([`DenyRules::secret`](headstart_tool_gate::DenyRules::secret)): the gate stops a command that names one, and cannot know which
-    /// ones a command comes by that reads all that is below a folder.
+    /// ([`DenyRules::secret`](headstart_tool_gate::DenyRules::secret)). The gate stops a command that names one, but
+    /// cannot know which ones a command reads that reads a whole folder.
     pub secrets: Secrets,
-    /// It is ended after this time.
+    /// The time limit, after which it is ended.
     pub time_limit: Duration,
-    /// At most so many bytes of output are kept.
+    /// The most bytes of output that are kept.
     pub output_limit: usize,
 }
 
-/// The environment that a command starts from.
+/// The environment with which a command starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Surroundings {
-    /// Nothing that could choose a program or an option: for a command that nobody was asked about.
+    /// Without anything that could choose a program or an option, for a command without a question to the user.
     Clean,
-    /// The user's own: for a command that the user approved.
+    /// The user's own, for a command that the user approved.
     Users,
 }
 
 /// Whether a command may read files that hold a secret by their name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Secrets {
-    /// It must not: nobody was asked about the command.
+    /// It must not, because the user was not asked about the command.
     Closed,
-    /// It may: the user approved the command, or has such files open.
+    /// It may, because the user approved the command, or keeps such files open.
     Open,
 }
 
 impl Secrets {
-    /// What these rules say of a command that nobody was asked about.
+    /// What these rules say for a command without a question to the user.
     pub fn of(rules: &DenyRules) -> Self {
         if rules.closes_secrets() { Self::Closed } else { Self::Open }
     }
 }
 
-/// Hears what a command prints while it runs.
+/// Receives what a command prints while it runs.
 pub trait PartialOutput: Send + Sync {
-    /// The end of what was printed so far, 4 KiB at most. It returns at once.
+    /// The end of the output so far, at most 4 KiB. It must return at once.
     fn printed(&self, end: &str);
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutput {
-    /// Standard output and standard error, in the order they came.
+    /// Standard output and standard error, in the order in which they came.
     pub output: String,
-    /// The exit code; `None` where a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub exit_code: Option<i32>,
     /// Whether the time limit ended it.
     pub timed_out: bool,
@@ -73,34 +73,36 @@ pub struct CommandOutput {
     pub truncated: bool,
 }
 
-/// The port to the system's shell, which sees the real tree, not the staged one.
+/// The port to the system's shell, which sees the real tree and not the staged one.
 ///
 /// # Guarantees
 ///
 /// Dropping the future ends the command and what it started. Standard input is empty. A directory that is not in the
 /// real tree is an error.
 ///
-/// # What an implementation has to obey
+/// # What an implementation must do
 ///
-/// The gate proves of a command that nobody was asked about that it only reads, if it runs as the request says. A plain
-/// `bash -c` in the agent's own environment runs code of the repository instead: `git status` starts the program that
-/// `core.fsmonitor` in `.git/config` names, `PAGER` or `LD_PRELOAD` another one. So, before anything runs:
+/// The gate proves that a command only reads, if it runs as the request says. A plain `bash -c` in the agent's own
+/// environment may run code of the repository instead: `git status` starts the program that `core.fsmonitor` in
+/// `.git/config` names, `PAGER` or `LD_PRELOAD` another one. So, before anything runs:
 ///
 /// * With [`Surroundings::Clean`] the environment is emptied first, and gets the variables of
 ///   [`clean_environment`](headstart_tool_gate::clean_environment) and no others; with [`Surroundings::Users`] it is the
 ///   user's own.
-/// * [`CommandRequest::command`] asks, right before the command starts, what the gate cannot know of this machine: the version of git,
-///   and what its repositories hold. The runner answers each [`Probe`](headstart_tool_gate::Probe), with
-///   [`Probed::Unknown`](headstart_tool_gate::Probed::Unknown) where it cannot tell; only then does it get the line. Where something
-///   does not hold, the command does not run, and the answer is the error that came instead of the line.
-/// * The variables that come with the line ([`ProvenCommand`](headstart_tool_gate::ProvenCommand)) are set over the environment, in both
-///   cases: they switch off what a repository's configuration would start.
-/// * With [`Secrets::Closed`] the command cannot open a file for which [`DenyRules::secret`](headstart_tool_gate::DenyRules::secret) has
-///   a pattern, by whichever name: `grep -r` and `cat *` come by all of them. Without a sandbox that can hide single files, the
-///   command does not run where the folder holds one.
+/// * [`CommandRequest::command`] asks, right before the command starts, what the gate cannot know about this machine:
+///   the version of git, and what its repositories hold. The runner answers each
+///   [`Probe`](headstart_tool_gate::Probe), with [`Probed::Unknown`](headstart_tool_gate::Probed::Unknown) if it
+///   cannot tell; only then does it get the line. If a condition is not met, the command does not run, and the answer
+///   is the error that came instead of the line.
+/// * The variables that come with the line ([`ProvenCommand`](headstart_tool_gate::ProvenCommand)) are added to the
+///   environment in both cases, because they switch off what a repository's configuration would start.
+/// * With [`Secrets::Closed`] the command cannot open a file for which
+///   [`DenyRules::secret`](headstart_tool_gate::DenyRules::secret) has a pattern, under any name, because `grep -r`
+///   and `cat *` would read all of them. Without a sandbox that can hide single files, the command does not run if
+///   the folder holds one.
 ///
-/// A runner that cannot do this answers every request with [`Surroundings::Clean`] with an error. A second wall (a sandbox
-/// without a network and without writes) is advisable all the same.
+/// A runner that cannot do this answers every request with [`Surroundings::Clean`] with an error. A second barrier (a
+/// sandbox without a network and without writes) is advisable all the same.
 ///
 /// ```
 /// use async_trait::async_trait;
@@ -135,23 +137,27 @@ pub struct CommandOutput {
 ///
 /// # Not guaranteed
 ///
-/// What the command does: the runner contains nothing. Whether it may run is the gate's question, asked before.
+/// What the command does: the runner does not confine it. Whether it may run was decided by the gate before.
 ///
 /// # Views
 ///
-/// A runner that can make copy-on-write views of the workspace says so in [`views`](Self::views), and runs commands there that
-/// write. Of those it guarantees more, for the gate proves nothing of them:
+/// A runner that can make copy-on-write views of the workspace says so in [`views`](Self::views), and runs commands
+/// there that write. It guarantees more for those, because the gate proves nothing about them:
 ///
-/// * Nothing outside the view changes, whatever the command does. No connection, socket, process or secret of the user's is within its reach.
-/// * Where there is no view, or it cannot be made whole, nothing runs: [`ToolError::NoView`]. Never on the real tree.
+/// * Nothing outside the view changes, whatever the command does. It can reach no connection, socket, process or
+///   secret of the user.
+/// * If there is no view, or it cannot be completed, nothing runs: [`ToolError::NoView`]. It never runs on the real
+///   tree.
 /// * When the answer comes, every process of the command has ended. Dropping the future ends them, and the view.
-/// * What is in [`ViewOutput::changes`] can be staged as it is; what cannot be is told, or is an error and nothing comes back.
+/// * What is in [`ViewOutput::changes`] can be staged as it is. What cannot be is reported, or is an error without
+///   any changes.
 #[async_trait]
 pub trait CommandRunner: Send + Sync {
     /// Runs a command to its end.
     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError>;
 
-    /// The same for somebody who sees what it prints meanwhile: told no more often than every 100 ms, and never after its end. By default nothing is told.
+    /// As [`run`](Self::run), and passes on what the command prints: at most every 100 ms, and never after its end.
+    /// By default nothing is passed on.
     async fn run_telling(
         &self,
         request: CommandRequest,
@@ -160,12 +166,12 @@ pub trait CommandRunner: Send + Sync {
         self.run(request).await
     }
 
-    /// Whether [`run_in_view`](Self::run_in_view) runs anything. By default it does not.
+    /// Whether [`run_in_view`](Self::run_in_view) is supported. By default it is not.
     fn views(&self) -> Support {
         Support::default()
     }
 
-    /// Runs a command to its end in a view, and gives what it wrote there.
+    /// Runs a command to its end in a view, and returns what it wrote there.
     async fn run_in_view(&self, _request: ViewRequest) -> Result<ViewOutput, ToolError> {
         match self.views() {
             Support::None { why } => Err(ToolError::no_view(why)),
@@ -173,6 +179,6 @@ pub trait CommandRunner: Send + Sync {
         }
     }
 
-    /// The view is not needed any more. It returns at once, and may be called for one that never was.
+    /// The view is not needed any more. This returns at once, and may be called for a view that never existed.
     fn end_view(&self, _view: &ViewId) {}
 }

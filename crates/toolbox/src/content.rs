@@ -5,10 +5,11 @@ use crate::{ToolContext, ToolError};
 /// The UTF-8 byte order mark.
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// How much of a file is looked at to tell text from binary.
+/// How many bytes of a file are looked at to tell text from binary.
 const SNIFFED_BYTES: usize = 8_000;
 
-/// Whether the content is no text: a NUL among the first bytes, as git tells it. UTF-16 is binary by this rule.
+/// Whether the content is binary: it has a NUL among the first bytes, which is git's rule. By this rule UTF-16 is
+/// binary.
 pub(crate) fn is_binary(content: &[u8]) -> bool {
     content[..content.len().min(SNIFFED_BYTES)].contains(&0)
 }

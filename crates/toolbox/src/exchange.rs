@@ -1,11 +1,11 @@
-//! Views on another machine: a request and its answer as messages, and what of an answer may be believed.
+//! Views on another machine: requests and answers as messages, and which answers can be trusted.
 //!
 //! Two sides exchange lines of JSON over any stream of bytes: [`Ask`] one way, [`Told`] the other. The first message of each side names the
 //! version of the exchange ([`VERSION`]). The side that asks has the workspace; the other one keeps a copy of it, brought up to date by
 //! [`Ask::Tree`] and the contents that it says are [missing](Told::Missing), and runs commands in views over that copy.
 //!
-//! Nothing here reads or writes a stream: [`Lines`] cuts one into messages, [`Answer`] puts the pieces of an answer together and holds it
-//! against what may come back.
+//! Nothing here reads or writes a stream: [`Lines`] splits one into messages, [`Answer`] joins the pieces of an
+//! answer and checks it.
 
 mod answer;
 mod lines;

@@ -1,4 +1,4 @@
-//! What a tool answers: a text, or items that have names and places.
+//! Answers of tools: a text, or items with names and places.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,8 @@ use crate::output::within;
 pub enum ToolOutput {
     /// A text, as the model reads it.
     Text(String),
-    /// Things that it found, looked at or did. What the model reads is made of them alone ([`into_text`](Self::into_text)).
+    /// Things that the tool found, looked at or did. What the model reads consists of them
+    /// ([`into_text`](Self::into_text)).
     Items(Vec<ContextItem>),
 }
 
@@ -20,9 +21,9 @@ pub enum ToolOutput {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextItem {
-    /// What to call it: `auth.rs (10-32)`.
+    /// Its name: `auth.rs (10-32)`.
     pub name: String,
-    /// More of it, in a line: its path, or what it is.
+    /// More about it in a line, such as its path.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// What the model reads of it.
@@ -30,10 +31,10 @@ pub struct ContextItem {
     /// Where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<ItemUri>,
-    /// How it ended, of a command: `exit code 1`.
+    /// The result of a command: `exit code 1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The model reads it, and no front end lists it.
+    /// Whether only the model reads it, and no front end lists it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
 }
@@ -44,16 +45,16 @@ pub struct ContextItem {
 pub enum ItemUri {
     /// A place of the workspace. A front end may open it.
     File {
-        /// The file.
+        /// The first and the last line, from 1; `None` if it is about the whole file.
         path: WorkspacePath,
         /// Its first and its last line, from 1, where it is not about the file as a whole.
         lines: Option<(u32, u32)>,
     },
-    /// Anything else, a path outside the workspace included. It is shown and never followed.
+    /// Anything else, including a path outside the workspace. It is shown and never opened.
     Url(String),
 }
 
-/// The form in JSON. Whatever does not name a path of the workspace is an address that nobody follows, whoever wrote it.
+/// The form in JSON. An address that does not name a path of the workspace is never opened, whoever wrote it.
 #[derive(Serialize, Deserialize)]
 struct Written {
     #[serde(rename = "type")]
@@ -66,7 +67,7 @@ struct Written {
 impl From<ItemUri> for Written {
     fn from(uri: ItemUri) -> Self {
         match uri {
-            // Not every name on a disk can be written as text; then it cannot be opened by it either.
+            // A name that is not text cannot be written in an address, and so not be opened by it.
             ItemUri::File { path, .. }
                 if WorkspacePath::parse(&path.to_string()).ok() != Some(path.clone()) =>
             {
@@ -88,13 +89,14 @@ impl From<Written> for ItemUri {
 }
 
 impl ItemUri {
-    /// What an address of somebody else's is: `file://` and a path below the workspace's folder is a file of it.
+    /// The meaning of an address from elsewhere: a `file://` address below the workspace's folder is a file of the
+    /// workspace.
     pub fn of(uri: &str, workspace: &str) -> Self {
         let below = uri
             .strip_prefix("file://")
             .and_then(|path| path.strip_prefix(workspace.trim_end_matches('/')))
             .and_then(|path| path.strip_prefix('/'));
-        // An escaped name means another file than its letters say.
+        // With escaped characters the path means another file than its letters say.
         match below.filter(|path| !path.contains(['%', '?', '#'])).map(WorkspacePath::parse) {
             Some(Ok(path)) => Self::File { path, lines: None },
             _ => Self::Url(uri.to_owned()),
@@ -117,7 +119,7 @@ impl ContextItem {
         Self { name, description: path.to_string(), content, uri, ..Self::default() }
     }
 
-    /// What a tool says besides what it found: how to see the rest, what was left out.
+    /// What a tool says besides its findings: how to see the rest, what was left out.
     pub(crate) fn of_notes(content: String) -> Self {
         Self { name: "notes".to_owned(), content, hidden: true, ..Self::default() }
     }
@@ -130,7 +132,7 @@ impl From<String> for ToolOutput {
 }
 
 impl ToolOutput {
-    /// These items, but for those without content.
+    /// These items, except those without content.
     pub fn of(items: impl IntoIterator<Item = ContextItem>) -> Self {
         Self::Items(items.into_iter().filter(|item| !item.content.is_empty()).collect())
     }
@@ -143,7 +145,7 @@ impl ToolOutput {
         }
     }
 
-    /// What the model reads, and of what that is made.
+    /// The text for the model, and the items of which it consists.
     pub fn into_parts(self) -> (String, Vec<ContextItem>) {
         match self {
             Self::Text(text) => (text, Vec::new()),
@@ -156,7 +158,7 @@ impl ToolOutput {
         self.into_parts().0
     }
 
-    /// The same with no more content than the limit, and a note where it was cut.
+    /// The same with at most this many bytes of content, and a note if it was cut.
     pub(crate) fn within(self, limit: usize) -> Self {
         let items = match self {
             Self::Text(text) => return Self::Text(within(text, limit)),
@@ -175,8 +177,8 @@ impl ToolOutput {
     }
 }
 
-/// The contents, a blank line between two; one that ends its last line itself is followed at once, so that lines stay a list. A status stands
-/// behind its content, unless that says it in square brackets.
+/// The contents, separated by blank lines. A content that ends with a line end is followed directly, so that lines
+/// form a list. A status stands behind its content, unless the content says it in square brackets.
 fn text_of(items: &[ContextItem]) -> String {
     let mut text = String::new();
     for item in items.iter().filter(|item| !item.content.is_empty()) {

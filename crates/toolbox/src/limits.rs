@@ -3,7 +3,7 @@ use std::time::Duration;
 /// How much a tool may return or search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one tool's output; what follows is cut and said to be cut. Notes come on top.
+    /// Bytes of one tool's output. The rest is cut, with a note that says so. Notes come in addition.
     pub output_bytes: usize,
     /// Lines of a file that `read_file` returns at once.
     pub read_lines: usize,
@@ -37,7 +37,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For a model that holds so many tokens: what a search finds takes half of them at most, at 512 tokens a place.
+    /// Limits for a model with a window of this many tokens: what a search finds takes at most half of it, at 512
+    /// tokens for each place.
     #[must_use]
     pub fn for_window(self, tokens: u64) -> Self {
         let places = usize::try_from(tokens / 2 / 512).unwrap_or(usize::MAX);

@@ -1,11 +1,11 @@
 use std::ops::ControlFlow;
 
-/// A compiled regular expression that looks at one line at a time.
+/// A compiled regular expression that is matched against one line at a time.
 ///
-/// There are two engines with one syntax: ripgrep's (feature `ripgrep`: quick, `\w` and friends know Unicode) and a
-/// small one for the browser (`\w`, `\d`, `\s`, `\b` and `(?i)` know ASCII, no `\p{…}`).
+/// Two engines share one syntax: ripgrep's (feature `ripgrep`: fast, `\w` and similar classes cover Unicode) and a
+/// small one for the browser (`\w`, `\d`, `\s`, `\b` and `(?i)` cover ASCII only, no `\p{…}`).
 pub(crate) trait LineSearch: Send + Sync {
-    /// Gives the lines with a match, their number counted from 1 and their line end cut off, until told to stop.
+    /// Passes on the lines with a match, with their numbers from 1 and without line ends, until told to stop.
     fn search(
         &self,
         content: &[u8],
@@ -13,7 +13,7 @@ pub(crate) trait LineSearch: Send + Sync {
     ) -> ControlFlow<()>;
 }
 
-/// The engine that this build has; an error says what is wrong with the pattern.
+/// Compiles with the engine of this build. The error says what is wrong with the pattern.
 pub(crate) fn compile(pattern: &str) -> Result<Box<dyn LineSearch>, String> {
     if spans_lines(pattern) {
         return Err(
@@ -34,7 +34,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Box<dyn LineSearch>, String> {
     })
 }
 
-/// Whether a line break, or `\n` for one, is asked for outside a class in brackets.
+/// Whether the pattern asks for a line break, or `\n`, outside a class in brackets.
 fn spans_lines(pattern: &str) -> bool {
     let mut in_class = false;
     let mut characters = pattern.chars();
@@ -103,7 +103,7 @@ mod ripgrep {
     struct Ripgrep(RegexMatcher);
 
     pub(super) fn compile(pattern: &str) -> Result<Box<dyn LineSearch>, String> {
-        // On its own first: the matcher puts the pattern into a group, where `)(?:` would be well-formed.
+        // Parsed by itself first, because the matcher puts the pattern into a group, in which `)(?:` would be valid.
         Parser::new().parse(pattern).map_err(|error| error.kind().to_string())?;
         RegexMatcherBuilder::new()
             .multi_line(true)
@@ -148,7 +148,7 @@ mod ripgrep {
         }
     }
 
-    /// The engine points into the pattern over several lines; the last one says what is wrong.
+    /// The engine shows the pattern over several lines; the last line says what is wrong.
     fn last_line(error: &str) -> String {
         let last = error.lines().last().unwrap_or_default();
         last.trim_start_matches("error: ").to_owned()

@@ -5,19 +5,19 @@ use headstart_tool_gate::PROTECTED_FOLDERS;
 
 use crate::{ToolContext, ToolError};
 
-/// As many links as a path may lead through; the kernel's own limit.
+/// The most links in one path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// The path that an argument means: inside the workspace, links resolved, closed by no deny rule.
+/// The path that an argument names: inside the workspace, links resolved, not closed by a deny rule.
 ///
-/// Links are resolved here, and not left to the tree, because a rule on the real path counts for every name of it.
+/// Links are resolved here and not by the tree, because a rule for the real path counts for every name of it.
 pub(crate) async fn locate(path: &str, context: ToolContext<'_>) -> Result<WorkspacePath, ToolError> {
     let named = WorkspacePath::resolve(path, &context.gate.workspace).map_err(ToolError::of)?;
     refuse_denied(&named, &named, context)?;
     follow_links(&named, context).await
 }
 
-/// The same for a path that an index knows.
+/// As [`locate`], for a path from an index.
 #[cfg(feature = "codebase")]
 pub(crate) async fn locate_path(
     path: &WorkspacePath,
@@ -27,7 +27,7 @@ pub(crate) async fn locate_path(
     follow_links(path, context).await
 }
 
-/// As [`locate`], for a path that is written: a link must not lead into a folder of which the gate has judged by name.
+/// As [`locate`], for a path that is written: no link may lead into a folder that the gate judges by its name.
 pub(crate) async fn locate_for_write(
     path: &str,
     context: ToolContext<'_>,
@@ -56,7 +56,7 @@ fn refuse_denied(
     context: ToolContext<'_>,
 ) -> Result<(), ToolError> {
     let deny = &context.gate.deny;
-    // The user was asked about the name, and about no other that it may lead to.
+    // The user was asked about this name, and not about another one to which it may lead.
     let is_secret = deny.secret(real).is_some() && !(context.consented && deny.secret(named).is_some());
     let why = match (deny.matching(real), is_secret) {
         (Some(_), _) => "closed by a deny rule of the user; go on without it",
@@ -74,13 +74,14 @@ async fn follow_links(path: &WorkspacePath, context: ToolContext<'_>) -> Result<
     let mut rest: VecDeque<Vec<u8>> = path.names().map(<[u8]>::to_vec).collect();
     let mut links = 0;
     while let Some(name) = rest.pop_front() {
-        // `..` comes from a link only, and means the real folder above, not the one that the text names.
+        // Such a `..` comes from a link, and means the folder above the real one, not above the one that the text
+        // names.
         if name == b".." {
             real = real.parent().ok_or_else(escapes)?;
             continue;
         }
         let next = real.join_bytes(&name).map_err(|_| escapes())?;
-        // Before it is looked at, which would be a read.
+        // Checked before the path is looked at, because that would be a read.
         refuse_denied(path, &next, context)?;
         match view.metadata(&next).await {
             Ok(metadata) if metadata.kind == headstart_overlay_fs::EntryKind::Symlink => {
@@ -99,7 +100,7 @@ async fn follow_links(path: &WorkspacePath, context: ToolContext<'_>) -> Result<
                 }
             }
             Ok(_) => real = next,
-            // Nothing is there (yet): what follows can only be a plain name.
+            // Nothing is there (yet), so the rest can only consist of plain names.
             Err(TreeError::NotFound { .. } | TreeError::NotADirectory { .. }) => {
                 let mut missing = next;
                 for name in rest {

@@ -1,4 +1,5 @@
-//! The tools `multi_edit`, `create_file`, `view_diff` and those of commands in the background, which are declared to the gate as a host's own are.
+//! The tools `multi_edit`, `create_file`, `view_diff` and those for background commands. They are declared to the
+//! gate as a host's own are.
 
 mod background;
 mod create_file;
@@ -13,7 +14,8 @@ pub use self::background::{BackgroundOutput, BackgroundRunner, BackgroundState};
 pub use self::view_diff::{Committed, Repository, RepositoryStatus};
 use crate::Tool;
 
-/// `multi_edit` and `create_file`, for [`Toolbox::with`](crate::Toolbox::with). The gate has to be told what they do: [`more_declarations`].
+/// `multi_edit` and `create_file`, for [`Toolbox::with`](crate::Toolbox::with). The gate needs their declarations:
+/// [`more_declarations`].
 pub fn more_tools() -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(multi_edit::MultiEdit), Arc::new(create_file::CreateFile)]
 }
@@ -23,12 +25,12 @@ pub fn view_diff_tool(repository: Arc<dyn Repository>) -> Arc<dyn Tool> {
     Arc::new(view_diff::ViewDiff::new(repository))
 }
 
-/// `run_in_background`, `command_output` and `stop_command`, for a host whose commands may outlive a call.
+/// `run_in_background`, `command_output` and `stop_command`, for a host whose commands can go on after their call.
 pub fn background_tools(runner: &Arc<dyn BackgroundRunner>) -> Vec<Arc<dyn Tool>> {
     background::tools(runner)
 }
 
-/// What the gate is told of all of them, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
+/// The declarations of all of them, for [`GateContext::tools`](headstart_tool_gate::GateContext::tools).
 pub fn more_declarations() -> Vec<Declaration> {
     let all = [
         &ours::MULTI_EDIT,

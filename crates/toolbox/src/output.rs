@@ -3,18 +3,18 @@ use headstart_overlay_fs::WorkspacePath;
 use crate::content::cut;
 use crate::{ContextItem, ToolError, ToolOutput};
 
-/// Lines for the model, up to a number of bytes, and then notes in brackets.
+/// Lines for the model, up to a number of bytes, followed by notes in brackets.
 pub(crate) struct Output {
     text: String,
     limit: usize,
     places: Vec<Place>,
-    /// Where the notes begin, once there are any.
+    /// The offset of the notes, once there are any.
     notes: Option<usize>,
 }
 
-/// A file of which lines follow.
+/// A file whose lines follow.
 struct Place {
-    /// Where they begin in the text.
+    /// The offset in the text at which they begin.
     start: usize,
     path: WorkspacePath,
     lines: Option<(u32, u32)>,
@@ -25,7 +25,7 @@ impl Output {
         Self { text: String::new(), limit, places: Vec::new(), notes: None }
     }
 
-    /// As [`push_line`](Self::push_line), of something that is at these lines of a file, or is about the file as a whole.
+    /// As [`push_line`](Self::push_line), for a text that is at these lines of a file, or about the whole file.
     pub(crate) fn push_place(&mut self, path: &WorkspacePath, lines: Option<(u32, u32)>, text: &str) -> bool {
         let start = self.text.len();
         let fits = self.push_line(text);
@@ -35,7 +35,7 @@ impl Output {
         fits
     }
 
-    /// The same of lines one after the other: those of one file are one item.
+    /// As [`push_place`](Self::push_place) for consecutive lines: those of one file become one item.
     pub(crate) fn push_found(&mut self, path: &WorkspacePath, found: (u32, u32), text: &str) -> bool {
         match self.places.last() {
             Some(place) if place.path == *path => {
@@ -49,7 +49,7 @@ impl Output {
         }
     }
 
-    /// Adds a line; `false`, and nothing added, where it does not fit any more. The first line is cut to fit.
+    /// Adds a line; returns `false` and adds nothing if it does not fit any more. The first line is cut to fit.
     pub(crate) fn push_line(&mut self, line: &str) -> bool {
         if self.text.is_empty() && line.len() >= self.limit {
             self.text.push_str(cut(line, self.limit));
@@ -64,7 +64,7 @@ impl Output {
         true
     }
 
-    /// Adds a note, whatever the limit.
+    /// Adds a note, regardless of the limit.
     pub(crate) fn note(&mut self, note: &str) {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
@@ -82,7 +82,7 @@ impl Output {
         self.text
     }
 
-    /// The same text, by the places of which it is made.
+    /// The same text as items, one for each place.
     pub(crate) fn finish_items(self) -> ToolOutput {
         let (places, notes) = (&self.places, self.notes);
         if places.is_empty() || places[0].start != 0 {
@@ -102,7 +102,7 @@ impl Output {
     }
 }
 
-/// What code of the host's returned, with no more text than the limit and a note where it was cut.
+/// The output of a host's code with at most this many bytes, and a note if it was cut.
 pub(crate) fn within(text: String, limit: usize) -> String {
     if text.len() <= limit {
         return text;
@@ -113,7 +113,7 @@ pub(crate) fn within(text: String, limit: usize) -> String {
     output.finish()
 }
 
-/// The same for an error.
+/// Cuts an error in the same way.
 pub(crate) fn error_within(error: ToolError, limit: usize) -> ToolError {
     match error {
         ToolError::Failed { message, source } => {

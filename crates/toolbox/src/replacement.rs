@@ -1,7 +1,7 @@
 use headstart_overlay_fs::WorkspacePath;
 use memchr::memmem;
 
-/// As many line numbers as a message names.
+/// The most line numbers that a message names.
 const LINES_NAMED: usize = 10;
 
 /// A content in which a text was replaced.
@@ -15,17 +15,17 @@ pub(crate) struct Replaced {
 /// Why nothing was replaced.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NotReplaced {
-    /// The text is not there; perhaps a line like its first one is, but for the space around it.
+    /// The text is not in the file. A line that equals its first one except for the space around it may be.
     Missing { similar_line: Option<usize> },
-    /// The text is there several times, beginning in these lines.
+    /// The text occurs several times, beginning in these lines.
     Ambiguous { lines: Vec<usize> },
 }
 
 /// Replaces `old`, which is not empty, by `new`: once, or everywhere.
 ///
-/// Line ends are no part of the comparison, and stay as the file has them: `\n` in `old` finds `\r\n`, and `\n` in
-/// `new` is written as the replaced text had it, or as most lines of the file have it. Only where `old` and `new` differ
-/// in nothing but line ends are they taken literally. Bytes that are not UTF-8 stay as they are.
+/// Line ends are not compared, and stay as the file has them: `\n` in `old` finds `\r\n`, and `\n` in `new` is
+/// written as in the replaced text, or as in most lines of the file. They are only taken literally if `old` and `new`
+/// differ in nothing else. Bytes that are not UTF-8 stay as they are.
 pub(crate) fn replace(content: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, NotReplaced> {
     let (flat_old, flat_new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
     let literal = flat_old == flat_new;
@@ -58,7 +58,7 @@ pub(crate) fn replace(content: &[u8], old: &str, new: &str, all: bool) -> Result
     Ok(Replaced { content: replaced, lines })
 }
 
-/// A text of new lines in the line ends of the content it takes the place of, if that has one kind only.
+/// A text with the line ends of the content that it replaces, if those are of one kind.
 pub(crate) fn with_line_ends_of<'a>(before: &[u8], text: &'a str) -> std::borrow::Cow<'a, str> {
     let flat = Flat::of(before);
     let all_crlf = !flat.dropped.is_empty() && flat.dropped.len() == flat.line_count();
@@ -72,7 +72,7 @@ pub(crate) fn with_line_ends_of<'a>(before: &[u8], text: &'a str) -> std::borrow
 /// A content with `\n` for every `\r\n`.
 struct Flat {
     bytes: Vec<u8>,
-    /// Where in `bytes` a `\n` stands that was `\r\n`; ascending.
+    /// The offsets in `bytes` of each `\n` that was `\r\n`; ascending.
     dropped: Vec<usize>,
 }
 
@@ -94,7 +94,7 @@ impl Flat {
         Self { bytes, dropped }
     }
 
-    /// The position in the content that a position between two flat bytes stands for: before a `\r\n`, or behind it.
+    /// The offset in the original for an offset between two bytes here: before a `\r\n`, or behind it.
     fn raw(&self, flat: usize) -> usize {
         flat + self.dropped.partition_point(|newline| *newline < flat)
     }
@@ -103,7 +103,7 @@ impl Flat {
         memchr::memchr_iter(b'\n', &self.bytes).count()
     }
 
-    /// `\r\n` where what was found has it; where it has no line end at all, what most lines have.
+    /// Whether to write `\r\n`: if the found text has it, or, if that has no line end, if most lines have it.
     fn wants_crlf(&self, found: &[u8]) -> bool {
         if memchr::memchr(b'\n', found).is_some() {
             return memmem::find(found, b"\r\n").is_some();
@@ -130,7 +130,7 @@ fn similar_line(content: &[u8], needle: &str) -> Option<usize> {
     content.split(|byte| *byte == b'\n').position(same).map(|index| index + 1)
 }
 
-/// Why nothing was replaced, for the model.
+/// Why nothing was replaced, in words for the model.
 pub(crate) fn refusal(path: &WorkspacePath, reason: &NotReplaced) -> String {
     match reason {
         NotReplaced::Missing { similar_line: None } => {
@@ -149,7 +149,7 @@ pub(crate) fn refusal(path: &WorkspacePath, reason: &NotReplaced) -> String {
     }
 }
 
-/// Lines by their numbers, as many as a message names.
+/// Line numbers, at most as many as a message names.
 pub(crate) fn named(lines: &[usize]) -> String {
     let numbers: Vec<String> = lines.iter().take(LINES_NAMED).map(usize::to_string).collect();
     let more = if LINES_NAMED < lines.len() { ", …" } else { "" };

@@ -10,60 +10,64 @@ use serde_json::{Map, Value};
 use crate::location::{locate, locate_for_write};
 use crate::{Limits, ToolOutput, Wording};
 
-/// What a tool works on, and under which rules.
+/// What a tool works with, and the rules for it.
 #[derive(Clone, Copy)]
 pub struct ToolContext<'a> {
-    /// The merged view: every read sees what is staged, every write is staged. What a call staged that fails, or that is
-    /// dropped, is taken back. A tool stages nothing after its end: that may be lost, or be taken for another call's.
+    /// The merged view: every read sees what is staged, every write is staged. If a call fails or is dropped, what it
+    /// staged is taken back. A tool must not stage anything after its end, because that may be lost or be attributed
+    /// to another call.
     pub view: &'a Arc<Overlay>,
-    /// The rules under which the call was judged: the workspace, and the paths that no tool reads, writes or lists. Links
-    /// are resolved before a rule is asked, so that a second name opens nothing.
+    /// The rules by which the call was judged: the workspace, and the paths that no tool reads, writes or lists.
+    /// Links are resolved before a rule is checked, so that a second name of a path opens nothing.
     pub gate: &'a GateContext,
-    /// The limits in force.
+    /// The limits of the call.
     pub limits: &'a Limits,
-    /// The form in which the gate allowed a command, where its plain form is not enough.
+    /// How the gate wants a command to run, if its plain form is not enough.
     pub hardened: Option<&'a Hardened>,
-    /// Whether the user approved this very call: a command then runs in the user's own environment.
+    /// Whether the user approved exactly this call: then a command runs in the user's own environment.
     pub consented: bool,
-    /// Whether the user's own turn runs it. What a tool sends to another machine it sends only then: work ahead has no network.
+    /// Whether the user's own turn runs it. Only then may a tool send something to another machine, because work
+    /// ahead has no network.
     pub attended: bool,
 }
 
 impl ToolContext<'_> {
-    /// Whether a path is left out of listings and searches: for a deny rule, or as a file that holds a secret by its name, unless
-    /// the user was asked about this call.
+    /// Whether listings and searches leave out a path: because of a deny rule, or because its name says that it holds
+    /// a secret, unless the user was asked about this call.
     pub(crate) fn closes(&self, path: &WorkspacePath) -> bool {
         self.gate.deny.closes(path, self.consented)
     }
 }
 
 impl ToolContext<'_> {
-    /// The path that an argument of a host's own tool means: inside the workspace, links resolved, closed by no deny rule.
+    /// The path that an argument of a host's own tool names: inside the workspace, links resolved, not closed by a
+    /// deny rule.
     pub async fn locate(self, path: &str) -> Result<WorkspacePath, ToolError> {
         locate(path, self).await
     }
 
-    /// The same for a path that is written: no link leads to it into a folder that decides what other programs do.
+    /// As [`locate`](Self::locate), for a path that is written: no link may lead into a folder that decides what
+    /// other programs do.
     pub async fn locate_for_write(self, path: &str) -> Result<WorkspacePath, ToolError> {
         locate_for_write(path, self).await
     }
 }
 
-/// Looks at each file that an edit was staged for.
+/// Is told of each file for which an edit was staged.
 ///
-/// The edit stands, whatever comes of this; a model waits for its answer all the while, so an implementation sets itself a
-/// limit of time.
+/// The edit stays, whatever this returns. The model waits for the answer meanwhile, so an implementation should limit
+/// its time.
 #[async_trait]
 pub trait EditObserver: Send + Sync {
-    /// `edit` or `write_file` staged this file. What is returned follows their own answer; `None`: nothing to say.
+    /// `edit` or `write_file` staged this file. The returned text is added to their answer; `None` for nothing.
     async fn edited(&self, path: &WorkspacePath, context: ToolContext<'_>) -> Option<String>;
 }
 
-/// Why a tool did not do it, in words for the model.
+/// Why a tool failed, in words for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
-    /// No tool of that name.
+    /// There is no tool of this name.
     #[error("there is no tool {name:?}; the tools are {known}")]
     UnknownTool {
         /// What was asked for.
@@ -76,26 +80,26 @@ pub enum ToolError {
     InvalidArgument {
         /// The tool.
         tool: String,
-        /// Which argument, what is expected.
+        /// The argument, and what is expected.
         message: String,
     },
     /// The tool ran and failed.
     #[error("{message}")]
     Failed {
-        /// What went wrong and what to do.
+        /// What went wrong, and what to do.
         message: String,
-        /// The error that it comes from, where there is one; no model sees it.
+        /// The underlying error, if there is one. No model sees it.
         source: Option<Cause>,
     },
-    /// The command was to run in a view, and there is none: nothing ran.
+    /// The command needs a view, and there is none, so nothing ran.
     #[error("there is no view to run it in: {why}")]
     NoView {
         /// Why, in words for the user.
         why: String,
-        /// The error that it comes from, where there is one.
+        /// The underlying error, if there is one.
         source: Option<Cause>,
     },
-    /// The overlay is full: the whole speculation ends, not only this call.
+    /// The overlay is full. This ends the whole speculation, not only this call.
     #[error("{message}")]
     Quota {
         /// Which limit.
@@ -104,33 +108,33 @@ pub enum ToolError {
 }
 
 impl ToolError {
-    /// The tool ran and failed, which no other error says.
+    /// An error without an underlying one.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::Failed { message: message.into(), source: None }
     }
 
-    /// The tool ran and failed because of this.
+    /// An error with its underlying one.
     pub fn caused(message: impl Into<String>, cause: impl Into<Cause>) -> Self {
         Self::Failed { message: message.into(), source: Some(cause.into()) }
     }
 
-    /// The tool ran and failed because of this error, in whose words the model is told.
+    /// An error whose own words the model is told.
     pub fn of(error: impl Error + Send + Sync + 'static) -> Self {
         Self::caused(error.to_string(), error)
     }
 
-    /// There is no view for the command, which no other error says.
+    /// There is no view, without an underlying error.
     pub fn no_view(why: impl Into<String>) -> Self {
         Self::NoView { why: why.into(), source: None }
     }
 
-    /// There is no view for the command because of this error, in whose words the user is told.
+    /// There is no view because of this error, whose own words the user is told.
     pub fn no_view_of(error: impl Error + Send + Sync + 'static) -> Self {
         Self::NoView { why: error.to_string(), source: Some(error.into()) }
     }
 }
 
-/// A quota stays a quota; every other refusal of the tree is a failure of this call.
+/// A quota error stays one; every other error of the tree is a failure of this call.
 impl From<TreeError> for ToolError {
     fn from(error: TreeError) -> Self {
         match error {
@@ -142,15 +146,15 @@ impl From<TreeError> for ToolError {
 
 /// A tool that an agent can call.
 ///
-/// The gate knows what the built-in ones do. One of a host's own runs ahead where the host declares what it does
-/// ([`GateContext::tools`]). Otherwise it is a boundary there, and in a turn it asks (in `yolo` it runs, in `plan` it is
+/// The gate knows what the built-in tools do. A host's own tool runs ahead if the host declares what it does
+/// ([`GateContext::tools`]). Otherwise it is a boundary there, and a turn asks (in `yolo` it runs, in `plan` it is
 /// refused).
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// How it is offered to the model.
     fn schema(&self) -> ToolSchema;
 
-    /// It and its calls in words, for the user.
+    /// How the user is told of the tool and its calls.
     fn wording(&self) -> Wording {
         Wording::of(&self.schema().name)
     }
@@ -158,8 +162,8 @@ pub trait Tool: Send + Sync {
     /// Runs it. Everything it writes goes to `context.view`.
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError>;
 
-    /// The same, with the things of which the answer is made, where they have names and places. The text of both is the same; only this one is
-    /// asked by a [`Toolbox`](crate::Toolbox).
+    /// As [`run`](Self::run), with the items of which the answer consists, if they have names and places. The text of
+    /// both is the same. A [`Toolbox`](crate::Toolbox) only calls this one.
     async fn run_items(
         &self,
         args: &Map<String, Value>,
@@ -178,7 +182,7 @@ mod tests {
     use super::*;
     use crate::output::error_within;
 
-    /// Also where its words are cut, for a model reads the words and a program the cause.
+    /// This also holds if the words are cut, because a model reads the words and a program the source.
     #[test]
     fn the_answer_of_the_system_is_below_the_failure_of_a_tool() {
         let path = WorkspacePath::parse("a.txt").unwrap();

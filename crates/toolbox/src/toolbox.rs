@@ -17,32 +17,32 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct Toolbox {
     tools: Vec<Offered>,
-    /// The built-in shell, as long as it is the one that is offered.
+    /// The built-in shell, if it is the one that is offered.
     shell: Option<Arc<Shell>>,
-    /// Who looks at edits.
+    /// Is told of edits.
     observer: Option<Arc<dyn EditObserver>>,
 }
 
-/// What came of a call that ran in a view.
+/// The result of a call that ran in a view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InView {
-    /// What the model reads, if this is told to it, and how it ended.
+    /// What the model reads, if it is told this, and how the command ended.
     pub output: ToolOutput,
-    /// What the runner said.
+    /// The runner's answer.
     pub ran: ViewOutput,
 }
 
-/// A tool and how it is offered, asked once.
+/// A tool with its schema, which is read once.
 #[derive(Clone)]
 struct Offered {
     schema: ToolSchema,
     tool: Arc<dyn Tool>,
-    /// Whether it is a tool of the host's, which need not know the limits.
+    /// Whether it is a tool of the host, which need not know the limits.
     own: bool,
 }
 
 impl Toolbox {
-    /// `read_file`, `grep`, `glob`, `ls`, `edit`, `write_file`, and `shell` where there is a runner.
+    /// `read_file`, `grep`, `glob`, `ls`, `edit`, `write_file`, and `shell` if there is a runner.
     pub fn standard(runner: Option<Arc<dyn CommandRunner>>) -> Self {
         let toolbox = Self::default()
             .built_in(ReadFile)
@@ -61,8 +61,8 @@ impl Toolbox {
         }
     }
 
-    /// Adds a tool of the host's own; it replaces one that answers to the same name. What it returns beyond
-    /// [`Limits::output_bytes`](crate::Limits::output_bytes) is cut, also of an error.
+    /// Adds a tool of the host, which replaces one that answers to the same name. Its output, including that of an
+    /// error, is cut at [`Limits::output_bytes`](crate::Limits::output_bytes).
     #[must_use]
     pub fn with(self, tool: Arc<dyn Tool>) -> Self {
         let schema = tool.schema();
@@ -70,7 +70,7 @@ impl Toolbox {
         Self { shell, ..self.offer(Offered { schema, tool, own: true }) }
     }
 
-    /// Only the tools whose names are kept; a call of another one finds none.
+    /// Keeps only the tools for whose names `keep` is true; calls of others fail.
     #[must_use]
     pub fn keeping(mut self, keep: impl Fn(&str) -> bool) -> Self {
         self.tools.retain(|offered| keep(&offered.schema.name));
@@ -78,7 +78,8 @@ impl Toolbox {
         self
     }
 
-    /// Has each file looked at that `edit` or `write_file` staged, so that the model hears at once what that broke.
+    /// Has `observer` told of each file that `edit` or `write_file` staged, so that the model learns at once what
+    /// that broke.
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn EditObserver>) -> Self {
         Self { observer: Some(observer), ..self }
@@ -96,41 +97,42 @@ impl Toolbox {
         self
     }
 
-    /// The tools as they are offered to a model, in a fixed order.
+    /// The schemas of the tools for a model, in a fixed order.
     pub fn schemas(&self) -> Vec<ToolSchema> {
         self.tools.iter().map(|offered| offered.schema.clone()).collect()
     }
 
-    /// Whether a call of this name finds a tool.
+    /// Whether a call of this name reaches a tool.
     pub fn offers(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
-    /// What a call of a name that is not offered is told.
+    /// The error for a call of a name that is not offered.
     pub fn unknown_tool(&self, name: &str) -> ToolError {
         let known: Vec<&str> = self.tools.iter().map(|offered| offered.schema.name.as_str()).collect();
         ToolError::UnknownTool { name: name.to_owned(), known: known.join(", ") }
     }
 
-    /// A tool of this name and its calls in words. One that is not offered may have been called before.
+    /// How the user is told of the tool of this name and its calls. It need not be offered any more.
     pub fn wording(&self, name: &str) -> Wording {
         self.find(name).map_or_else(|| Wording::of(name), |offered| offered.tool.wording())
     }
 
-    /// The same tools, without whoever looks at edits.
+    /// The same tools without the observer of edits.
     #[must_use]
     pub fn unobserved(&self) -> Self {
         Self { observer: None, ..self.clone() }
     }
 
-    /// Whether a call of this name is one of our editing tools: it stages what it changes, does nothing else, and may run for a look at that alone.
+    /// Whether a call of this name is one of our editing tools: it stages what it changes, does nothing else, and may
+    /// run just to show what it would change.
     pub fn is_edit(&self, name: &str) -> bool {
         let edits = Declaration::of_ours(name).filter(|tool| tool.does == Does::Edits);
         let offered = || self.find(name).is_some_and(|offered| !offered.replaces_built_in());
         edits.is_some() && offered()
     }
 
-    /// As [`run_items`](Self::run_items), and tells what a command of the built-in `shell` prints meanwhile.
+    /// As [`run_items`](Self::run_items), and passes on what a command of the built-in `shell` prints.
     pub async fn run_telling(
         &self,
         call: &ToolCall,
@@ -145,12 +147,13 @@ impl Toolbox {
         }
     }
 
-    /// Runs one call, and gives what the model reads; the name may be an alias (`Read`, `run_shell_command`, …), as the gate takes it.
+    /// Runs one call, and returns what the model reads. The name may be an alias (`Read`, `run_shell_command`, …), as
+    /// for the gate.
     pub async fn run(&self, call: &ToolCall, context: ToolContext<'_>) -> Result<String, ToolError> {
         self.run_items(call, context).await.map(ToolOutput::into_text)
     }
 
-    /// The same, with the things of which the answer is made.
+    /// As [`run`](Self::run), with the items of which the answer consists.
     pub async fn run_items(
         &self,
         call: &ToolCall,
@@ -166,7 +169,7 @@ impl Toolbox {
                     "a tool ran"
                 );
                 let limit = context.limits.output_bytes;
-                // A host's own tool of a built-in name names its files in its own way.
+                // A host's tool with a built-in name has its own arguments for files.
                 match edited_file(call).filter(|_| !offered.replaces_built_in()) {
                     None if offered.own => {
                         outcome.map(|output| output.within(limit)).map_err(|error| error_within(error, limit))
@@ -178,7 +181,7 @@ impl Toolbox {
         }
     }
 
-    /// The answer of a tool of ours, with what the observer of edits has to say of the file that was staged.
+    /// The answer of one of our tools, with what the observer of edits says about the staged file.
     async fn observed(
         &self,
         path: Option<&str>,
@@ -196,13 +199,14 @@ impl Toolbox {
         }
     }
 
-    /// Whether commands of the built-in `shell` can run in views. Those of a tool that a host put in its place cannot.
+    /// Whether commands of the built-in `shell` can run in views. Those of a host's tool in its place cannot.
     pub fn views(&self) -> Support {
         self.shell.as_ref().map(|shell| shell.views()).unwrap_or_default()
     }
 
-    /// Runs a command of the built-in `shell` in a view, over what the context's overlay stages and, under that, the work `below`; `git` is
-    /// what both did to the repository. Nothing is staged by this: what the command wrote is part of the answer.
+    /// Runs a command of the built-in `shell` in a view, over what the context's overlay stages and, below that, the
+    /// work `below`; `git` is what both did to the repository. This stages nothing: what the command wrote is part of
+    /// the answer.
     pub async fn run_in_view(
         &self,
         call: &ToolCall,
@@ -219,7 +223,7 @@ impl Toolbox {
         }
     }
 
-    /// The same for a line that no model wrote, in the workspace's own folder.
+    /// As [`run_in_view`](Self::run_in_view), for a line that no model wrote, in the workspace's own folder.
     pub async fn run_line_in_view(
         &self,
         line: &str,
@@ -253,13 +257,13 @@ impl fmt::Debug for Toolbox {
 }
 
 impl Offered {
-    /// Whether it is a host's own tool under the name of a built-in one.
+    /// Whether it is a host's tool with the name of a built-in one.
     fn replaces_built_in(&self) -> bool {
         self.own && Declaration::built_in(&self.schema.name).is_some()
     }
 }
 
-/// Two names of one built-in tool are the same name, so that the tool which runs is the one that was judged.
+/// Whether two names mean the same built-in tool, so that the tool which runs is the one that was judged.
 fn same_name(one: &str, other: &str) -> bool {
     one == other || Declaration::built_in(one).is_some_and(|tool| Declaration::built_in(other) == Some(tool))
 }

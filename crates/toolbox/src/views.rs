@@ -1,4 +1,4 @@
-//! Views: copy-on-write pictures of the workspace in which a command may write.
+//! Views: copy-on-write copies of the workspace in which a command may write.
 
 mod memory;
 mod output;

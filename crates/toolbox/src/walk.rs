@@ -7,11 +7,11 @@ use headstart_overlay_fs::{DirEntry, EntryKind, Tree, WorkspacePath};
 use crate::ignore_rules::IgnoreRules;
 use crate::{ToolContext, ToolError};
 
-/// After so many entries other work may go on, and a dropped search ends.
+/// After this many entries other tasks get a turn, and a dropped search ends.
 const ENTRIES_BETWEEN_YIELDS: usize = 64;
 
-/// What is below a folder of the merged view, in the order of the paths' bytes: neither `.git`, nor what
-/// `.gitignore` files or deny rules leave out, nor what lies behind a linked folder.
+/// Walks a folder of the merged view, in the order of the paths' bytes. It leaves out `.git`, what `.gitignore` files
+/// ignore or deny rules close, and what lies behind a linked folder.
 pub(crate) struct Walk<'a> {
     context: ToolContext<'a>,
     open: Vec<Folder>,
@@ -26,14 +26,14 @@ struct Folder {
     entries: IntoIter<DirEntry>,
 }
 
-/// A file, folder or link that a walk came to.
+/// A file, folder or link that the walk has reached.
 pub(crate) struct Found {
     pub(crate) path: WorkspacePath,
     pub(crate) kind: EntryKind,
 }
 
 impl<'a> Walk<'a> {
-    /// Starts in a folder; an error where it cannot be listed.
+    /// Starts in a folder; an error if it cannot be listed.
     pub(crate) async fn new(start: WorkspacePath, context: ToolContext<'a>) -> Result<Self, ToolError> {
         let rules = IgnoreRules::at_start(&start, context).await;
         let mut walk = Self { context, open: Vec::new(), visited: 0, stopped: false, unreadable: 0 };
@@ -41,7 +41,7 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
-    /// The next entry; `None` at the end, or where the limit of files is reached.
+    /// The next entry; `None` at the end, or if the limit of files is reached.
     pub(crate) async fn next(&mut self) -> Option<Found> {
         while let Some(folder) = self.open.last_mut() {
             let Some(entry) = folder.entries.next() else {
@@ -69,7 +69,7 @@ impl<'a> Walk<'a> {
         None
     }
 
-    /// Says where the walk could not go, for the end of an output.
+    /// Remarks about folders that the walk could not read, for the end of an output.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.stopped {
@@ -88,14 +88,15 @@ impl<'a> Walk<'a> {
         let mut entries = self.context.view.list(&path).await?;
         let has_rules = entries.iter().any(|entry| entry.name == b".gitignore");
         let rules = if has_rules { rules.enter(&path, self.context).await } else { rules.clone() };
-        // A folder sorts as its name and a slash: then the walk comes to all paths in the order of their bytes.
+        // A folder is sorted by its name with a slash, so that the walk reaches all paths in the order of their
+        // bytes.
         entries.sort_by_cached_key(sort_key);
         self.open.push(Folder { path, rules, entries: entries.into_iter() });
         Ok(())
     }
 }
 
-/// The path of an entry that a search may see.
+/// The path of an entry, if a search may see it.
 fn visible(folder: &Folder, entry: &DirEntry, context: ToolContext<'_>) -> Option<WorkspacePath> {
     if entry.name == b".git" {
         return None;

@@ -1,10 +1,11 @@
 use headstart_tool_gate::{Declaration, Words};
 use serde_json::{Map, Value};
 
-/// So much of an argument is in a sentence.
+/// The most characters of an argument in a sentence.
 const MOST_CHARS: usize = 80;
 
-/// A tool and its calls in words, for the user. `{name}` stands for the argument of that name, `{one|other}` for the first of several that is there.
+/// How the user is told of a tool and its calls. `{name}` stands for the argument of that name, `{one|other}` for the
+/// first of several that is given.
 ///
 /// ```
 /// use headstart_toolbox::Wording;
@@ -17,18 +18,18 @@ const MOST_CHARS: usize = 80;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wording {
-    /// The tool itself: `Edit a file`.
+    /// The name of the tool: `Edit a file`.
     pub title: String,
-    /// Behind "wants to".
+    /// The words behind "wants to".
     pub would_like_to: String,
-    /// Behind "is".
+    /// The words behind "is".
     pub is_currently: String,
-    /// What is said of a call that is done.
+    /// The words for a call that is done.
     pub has_already: String,
 }
 
 impl Wording {
-    /// The words for the tool of this project of this name; for any other, its name.
+    /// The words for this project's tool of this name; for any other tool, its name.
     pub fn of(name: &str) -> Self {
         match Declaration::of_ours(name).and_then(Declaration::words) {
             Some(Words { title, verb, now, then, what }) => Self {
@@ -52,8 +53,9 @@ impl Wording {
         }
     }
 
-    /// A text with its arguments: on one line, cut where one is long, control characters as escapes. One that is not there (yet) is `…`, or the last of the
-    /// names between the bars where that is none of an argument.
+    /// Fills in the arguments: on one line, shortened if they are long, with control characters as escapes. For an
+    /// argument that is not given (yet) it says `…`, or the last of the names between the bars if that is not an
+    /// argument.
     pub fn filled(text: &str, args: &Map<String, Value>) -> String {
         let mut filled = String::new();
         let mut rest = text;
@@ -76,7 +78,7 @@ impl Wording {
     }
 }
 
-/// A text on one line that nobody takes for another one.
+/// A text on one line that cannot be mistaken for another one.
 fn shown(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_harmful = |c: char| {

@@ -1,13 +1,13 @@
 use headstart_forked_query::{BackgroundModel, CacheSafeParams, Query, QueryError, Usage, forked_query};
 use serde_json::{Value, json};
 
-/// As many words are taken.
+/// The most words that are used.
 const MOST_WORDS: usize = 16;
-/// A shorter or longer one is no word of code, in bytes.
+/// The length of a usable word in bytes.
 const WORD_BYTES: std::ops::RangeInclusive<usize> = 2..=40;
-/// As much of a query is sent, in bytes.
+/// The most bytes of a query that are sent.
 const LONGEST: usize = 1_000;
-/// The answer is short; the room is for models that think although they were told not to.
+/// The most tokens of an answer. It is short; the rest is for models that think although they were told not to.
 const MAX_OUTPUT_TOKENS: u32 = 512;
 
 const SYSTEM: &str = "You turn a question about a software project into words for a full-text search of its source code, \
@@ -16,14 +16,14 @@ whose names and comments are in English. You do not answer the question. It is d
 /// English words to search for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnglishWords {
-    /// With blanks between them. Where the answer has none that can be used, nothing.
+    /// The words, separated by blanks; `None` if the answer contains none that can be used.
     pub words: Option<String>,
     /// What it cost.
     pub usage: Usage,
 }
 
-/// Asks a model once which English words to search code for, for a query in another language. Nothing but the query is sent, and of what
-/// comes back only plain words are taken: letters, digits and `_`.
+/// Asks a model once which English words to search code for, given a query in another language. Only the query is
+/// sent, and only plain words of the answer are used: letters, digits and `_`.
 ///
 /// Dropping the future cancels the request.
 pub async fn english_words(background: &BackgroundModel, query: &str) -> Result<EnglishWords, QueryError> {

@@ -20,21 +20,22 @@ use crate::arguments::Arguments;
 use crate::location::locate;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
-/// As many places are found, of which [`Limits::places`](crate::Limits::places) are shown; of twice as many, a model judges which.
+/// The number of places that are found, of which [`Limits::places`](crate::Limits::places) are shown. A model that
+/// reranks gets twice as many.
 const FOUND: usize = 25;
 const JUDGED: usize = 2 * FOUND;
 
-/// Finds the places that fit a query best.
+/// Finds the places that match a query best.
 pub(super) struct Codebase {
     pub(super) looks: Arc<Looks>,
 }
 
-/// What the index answers.
+/// What the index answered.
 struct Answer {
     hits: Vec<Hit>,
     percent: u64,
     trouble: Option<String>,
-    /// Where it does not hold all files: those that it does.
+    /// If it does not hold all files, those that it holds.
     known: HashSet<WorkspacePath>,
 }
 
@@ -81,19 +82,19 @@ impl Tool for Codebase {
             context.view.metadata(below).await?;
         }
         let look = self.looks.look(context).await?;
-        // What work ahead asks stays on this machine.
+        // A query of work ahead stays on this machine.
         let reach = if context.attended { Reach::Network } else { Reach::Machine };
         let Asks { meaning, ranks, is_foreign, english } =
             self.asks(&text, below.as_ref(), &look, reach).await?;
         let question = text;
-        // First, so that none of them is beyond the limit of terms.
+        // The English words come first, so that none of them exceeds the limit of terms.
         let text = english.as_ref().map_or_else(|| question.clone(), |words| format!("{words} {question}"));
         let (looks, delta, asked_below) = (Arc::clone(&self.looks), look.delta.clone(), below.clone());
         let asked = text.clone();
         let answer = self.looks.ask(move |moment| {
             let generation = (moment.generation, delta.key());
             let question = Question { query: asked, below: asked_below, generation };
-            // Vectors come and go without another generation: what they say is not kept.
+            // Vectors change without a new generation of the index, so answers with them are not cached.
             let is_kept = meaning.is_none() && !ranks;
             let staged = looks.over(moment, &delta)?;
             let view = View::new(moment.snapshot, [staged.as_ref()]);
@@ -116,7 +117,7 @@ impl Tool for Codebase {
         let answer = answer.await?.map_err(ToolError::of)?;
         debug!(hits = answer.hits.len(), percent = answer.percent, by_models = ranks, "the index was asked");
 
-        // The index said what is a path of it; here a path in the text counts if it is one of the view.
+        // The index knows its own paths; here a path in the text counts if the view has it.
         let query =
             query(&text, below.as_ref(), |path| answer.hits.iter().any(|hit| hit.path.starts_with(path)));
         let mut places = Places::new(context, &look);
@@ -146,18 +147,18 @@ impl Tool for Codebase {
     }
 }
 
-/// What models are asked about a query, and what one of them says.
+/// Which models are asked about a query, and the answer of one of them.
 #[derive(Default)]
 struct Asks {
     meaning: Option<Meaning>,
     ranks: bool,
-    /// Whether the query is in a language that the code is not in.
+    /// Whether the query is in another language than the code.
     is_foreign: bool,
     english: Option<String>,
 }
 
 impl Codebase {
-    /// Nothing, where the query names a definition: then it says exactly what is meant.
+    /// Asks no model if the query names a definition, because then it says exactly what it means.
     async fn asks(
         &self,
         text: &str,
@@ -190,14 +191,14 @@ impl Codebase {
         Ok(Asks { meaning, ranks, is_foreign, english })
     }
 
-    /// Puts what was found in the order that a model gives it. Where it gives none, nothing changes.
+    /// Sorts the findings by a model's order. Without one, nothing changes.
     async fn rank(&self, text: &str, found: &mut Vec<Found>, reach: Reach) {
         let passages: Vec<String> = found.iter().map(Found::passage).collect();
         let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
         let Some(order) = self.looks.index.order(text, &passages, reach).await else { return };
         let mut given: Vec<Option<Found>> = std::mem::take(found).into_iter().map(Some).collect();
         found.extend(order.into_iter().filter_map(|at| given.get_mut(at)?.take()));
-        // Whatever the order leaves out comes last.
+        // What the order leaves out comes last.
         found.extend(given.into_iter().flatten());
     }
 }

@@ -7,13 +7,13 @@ use headstart_overlay_fs::{ContentHash, Overlay, Quota, Tree as _, WorkspacePath
 use super::port::{IndexMoment, ProjectIndex};
 use crate::{ToolContext, ToolError};
 
-/// As many staged states are kept as an index, and as many answers.
+/// How many staged states are cached as an index, and how many answers.
 const MOST_STAGED: usize = 4;
 const MOST_ANSWERS: usize = 32;
-/// The overlay that is searched is a copy of one that was within its limits.
+/// No limits, because the searched overlay is a copy of one that kept to its limits.
 const UNLIMITED: Quota = Quota { files: u64::MAX, bytes: u64::MAX, file_bytes: u64::MAX, depth: u64::MAX };
 
-/// Looks at the index as calls see it, and what is kept between them.
+/// Gives calls their view of the index, and caches what they share.
 pub(super) struct Looks {
     pub(super) index: Arc<dyn ProjectIndex>,
     cut: Mutex<CutContents>,
@@ -21,10 +21,10 @@ pub(super) struct Looks {
     answers: Mutex<VecDeque<(Question, Vec<Hit>)>>,
 }
 
-/// What identifies what a call sees: the index, and what lies over it.
+/// Identifies what a call sees: the generation of the index, and what lies over it.
 pub(super) type Generation = (u64, ContentHash);
 
-/// A query and what it was asked of.
+/// A query, and the state for which it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
     pub(super) query: String,
@@ -34,7 +34,7 @@ pub(super) struct Question {
 
 /// What one call sees.
 pub(super) struct Look {
-    /// The merged view once more, where a read is noted nowhere: what is only searched is not what the work rests on.
+    /// A copy of the merged view that notes no reads, because the work does not depend on what is only searched.
     pub(super) tree: Arc<Overlay>,
     pub(super) delta: Delta,
 }
@@ -44,7 +44,7 @@ impl Looks {
         Self { index, cut: Mutex::default(), staged: Mutex::default(), answers: Mutex::default() }
     }
 
-    /// What a call sees over the index. To be asked before the index is.
+    /// What a call sees over the index. Has to be called before the index is read.
     pub(super) async fn look(&self, context: ToolContext<'_>) -> Result<Look, ToolError> {
         let staged = context.view.staged_changes();
         let mut changed = self.index.changed().await;
@@ -58,7 +58,7 @@ impl Looks {
             });
             let (known, percent) = known.await?;
             let differing = Delta::of_rules(tree.as_ref(), &known, &closes).await?;
-            // What the index still lacks is searched for by other means.
+            // What the index lacks so far is searched in another way.
             changed.extend(differing.into_iter().filter(|path| percent == 100 || known.contains(path)));
         }
         let mut cut = std::mem::take(&mut *lock(&self.cut));
@@ -67,7 +67,7 @@ impl Looks {
         Ok(Look { tree, delta })
     }
 
-    /// What `work` says of the index at one moment.
+    /// Runs `work` on the index at one moment.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&IndexMoment<'_>) -> T + Send + 'static,
@@ -79,7 +79,7 @@ impl Looks {
         answer.ok_or_else(|| ToolError::failed("the index gave no answer; grep searches without it"))
     }
 
-    /// What lies over the index, as one.
+    /// What lies over the index, as one layer.
     pub(super) fn over(&self, moment: &IndexMoment<'_>, delta: &Delta) -> Result<Arc<Staged>, IndexError> {
         let generation = (moment.generation, delta.key());
         if let Some(known) = find(&self.staged, &generation) {
@@ -90,7 +90,7 @@ impl Looks {
         Ok(staged)
     }
 
-    /// What was answered to the same question about the same state.
+    /// The cached answer to the same question about the same state.
     pub(super) fn answered(&self, question: &Question) -> Option<Vec<Hit>> {
         find(&self.answers, question)
     }
@@ -112,6 +112,6 @@ fn keep<K: PartialEq, V>(kept: &Mutex<VecDeque<(K, V)>>, most: usize, key: K, va
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is kept here is whole after each step.
+    // The caches are consistent after each step.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,11 +13,11 @@ use crate::location::locate;
 use crate::output::Output;
 use crate::{Tool, ToolContext, ToolError};
 
-/// So much of a map is one token, in bytes: names and numbers come in short ones.
+/// The bytes of a map that count as one token, because names and numbers have short tokens.
 const BYTES_OF_TOKEN: usize = 3;
 const USUAL_TOKENS: usize = 1_000;
 
-/// Shows the files on which most of the project rests, and what they define.
+/// Shows the files on which most of the project depends, and what they define.
 pub(super) struct RepoMap {
     pub(super) looks: Arc<Looks>,
 }

@@ -8,17 +8,20 @@ use super::look::Look;
 use crate::content::{cut, is_binary};
 use crate::{ToolContext, ToolError};
 
-/// As many files and bytes are looked through.
+/// The most files that are searched.
 const MOST_FILES: usize = 20_000;
+/// The most bytes that are searched.
 const MOST_BYTES: u64 = 64 << 20;
-/// As many lines are shown, and as many of one file.
+/// The most lines that are shown.
 const MOST_LINES: usize = 24;
+/// The most lines of one file that are shown.
 const MOST_OF_ONE: usize = 4;
+/// The most bytes of a line that are shown.
 const LINE_BYTES: usize = 200;
-/// A shorter word is in every file.
+/// Shorter words occur in every file.
 const LEAST_WORD: usize = 4;
 
-/// A search without the index, through the files that it does not know yet.
+/// A search of the files that the index does not know yet.
 pub(super) struct Meanwhile<'a> {
     pub(super) look: &'a Look,
     pub(super) known: &'a HashSet<WorkspacePath>,
@@ -33,8 +36,8 @@ pub(super) struct Line {
 }
 
 impl Meanwhile<'_> {
-    /// The lines with the names that the query has, or else with its words, those of the files first that have most of them; and
-    /// what to say of it.
+    /// The lines with the names in the query, or else with its words, beginning with the files that have most of
+    /// them; and a remark about the search.
     pub(super) async fn search(
         &self,
         query: &Query,

@@ -10,12 +10,12 @@ use crate::location::locate_path;
 use crate::output::Output;
 use crate::{ToolContext, ToolOutput};
 
-/// As much text of places is shown in all, in bytes; of the rest the model is told where they are.
+/// The most bytes of text that are shown in total. For further places the model is only told where they are.
 const MOST_TEXT: usize = 12 * 1024;
-/// As many lines of one place.
+/// The most lines of one place.
 const MOST_LINES: usize = 60;
 
-/// A place as it is now, and its file.
+/// A place with the current content of its file.
 pub(super) struct Found {
     hit: Hit,
     bytes: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// What a model that judges places is given of it.
+    /// The text of the place for a model that ranks.
     pub(super) fn passage(&self) -> String {
         if self.is_secret {
             return String::new();
@@ -32,14 +32,14 @@ impl Found {
     }
 }
 
-/// The places that a query found, as they are read now.
+/// The places that a query found, with their current content.
 pub(super) struct Places<'a> {
     context: ToolContext<'a>,
     look: &'a Look,
     output: Output,
     shown: usize,
     text: usize,
-    /// Lines that were found without the index.
+    /// The number of lines that were found without the index.
     lines: usize,
     notes: Vec<String>,
 }
@@ -50,9 +50,9 @@ impl<'a> Places<'a> {
         Self { context, look, output, shown: 0, text: 0, lines: 0, notes: Vec::new() }
     }
 
-    /// Reads a place as it is now, without a trace in what the work rests on; `None` where it is closed, or nothing of it is left.
+    /// Reads a place without noting the read; `None` if it is closed, or nothing of it is left.
     pub(super) async fn read(&self, hit: &Hit, query: &Query) -> Option<Found> {
-        // Also by another name: a folder above it may have become a link.
+        // It may be closed under another name, because a folder above it may have become a link.
         let unnoted = ToolContext { view: &self.look.tree, ..self.context };
         let is_open = !self.context.closes(&hit.path)
             && locate_path(&hit.path, unnoted).await.is_ok_and(|path| path == hit.path);
@@ -60,7 +60,7 @@ impl<'a> Places<'a> {
             return None;
         }
         let bytes = self.look.tree.read(&hit.path).await.ok()?;
-        // A yes to this call opens a file for the conversation's model, and for no other.
+        // A consent to this call opens the file for the conversation's model only, not for one that ranks.
         let is_secret = self.context.gate.deny.closes(&hit.path, false);
         Some(Found { hit: current(hit, &bytes, query)?, bytes, is_secret })
     }
@@ -69,7 +69,7 @@ impl<'a> Places<'a> {
     pub(super) async fn show(&mut self, Found { hit, bytes, .. }: &Found) {
         let text = String::from_utf8_lossy(bytes);
         let with_text = hit.lines != (0, 0) && self.text < MOST_TEXT;
-        // What the model reads of a file is what its work rests on.
+        // What the model gets to read counts as read by its work.
         if with_text && self.context.view.read(&hit.path).await.is_ok_and(|read| read != *bytes) {
             return;
         }
@@ -81,7 +81,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Shows lines that were found where the index does not know the files yet.
+    /// Shows lines that were found in files that the index does not know yet.
     pub(super) async fn meanwhile(&mut self, found: (Vec<Line>, String)) {
         let (lines, note) = found;
         let mut before: Option<WorkspacePath> = None;
@@ -99,7 +99,7 @@ impl<'a> Places<'a> {
         self.notes.extend(Some(note).filter(|note| !note.is_empty()));
     }
 
-    /// Something to say after the places.
+    /// Adds a remark behind the places.
     pub(super) fn note(&mut self, note: String) {
         self.notes.push(note);
     }
@@ -126,7 +126,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The place in this content: where it is another than the one that was indexed, the place that fits best now.
+/// Where the place is in this content. If the content differs from the indexed one, this is the place that matches
+/// best now.
 fn current(hit: &Hit, bytes: &[u8], query: &Query) -> Option<Hit> {
     if hit.digest == ContentHash::of(bytes) || hit.lines == (0, 0) {
         return Some(hit.clone());
@@ -139,7 +140,7 @@ fn current(hit: &Hit, bytes: &[u8], query: &Query) -> Option<Hit> {
 /// `src/auth.rs:10-32 login`, and the lines between fences.
 fn entry(hit: &Hit, text: Option<&str>) -> String {
     let mut entry = hit.path.to_string();
-    // A name must not look like a line of another place.
+    // A name must not be able to look like a line of another place.
     if entry.contains(char::is_control) {
         entry = format!("{entry:?}");
     }
@@ -167,7 +168,7 @@ fn entry(hit: &Hit, text: Option<&str>) -> String {
     entry
 }
 
-/// The most backticks in a row, so that no text ends its own fence.
+/// The longest run of backticks, so that no text ends its own fence.
 fn longest_run(lines: &[&str]) -> usize {
     let runs = lines.iter().flat_map(|line| line.split(|sign| sign != '`'));
     runs.map(str::len).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! What comes back from another machine, held against what may come back.
+//! Checks what comes back from another machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,18 +12,19 @@ use super::message::{look, whole};
 use super::{Changed, Pieces, Ran, Seen};
 use crate::{CommandOutput, Refused, Secrets, ViewCost, ViewOutput, ViewRequest};
 
-/// So many paths or remarks of one kind are taken, and so much of each.
+/// The most paths or remarks of one kind.
 const MOST_NAMED: usize = 100;
+/// The most characters of one of these.
 const MOST_WORDS: usize = 500;
 
-/// Why an answer is not taken: nothing of it is.
+/// Why an answer is refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Untrusted {
-    /// It holds what no answer may hold.
+    /// It contains something that no correct answer contains.
     #[error("{0}")]
     Wrong(String),
-    /// More changed than may be staged.
+    /// More has changed than may be staged.
     #[error("{0}")]
     Quota(TreeError),
     /// The workspace on this side cannot be read.
@@ -31,7 +32,7 @@ pub enum Untrusted {
     Tree(TreeError),
 }
 
-/// An answer as it comes in.
+/// An answer while it is received.
 #[derive(Debug)]
 pub struct Answer {
     quota: Quota,
@@ -39,20 +40,22 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// One that may stage so much.
+    /// An answer that may stage this much.
     pub fn new(quota: Quota) -> Self {
         Self { quota, pieces: Pieces::at_most(quota.bytes) }
     }
 
-    /// Takes a piece of a content. The error says why it cannot be.
+    /// Adds a piece of a content. The error says why it cannot be right.
     pub fn content(&mut self, hash: ContentHash, piece: &[u8], more: bool) -> Result<(), String> {
         self.pieces.push(hash, piece, more)
     }
 
-    /// The answer to this request, all contents of which have come: it rests on what the workspace of this side holds.
+    /// The complete answer to this request, once all its contents have come. Its changes are based on what the
+    /// workspace of this side holds.
     ///
-    /// A path that git ignores here is not staged, unless it was before, and a folder that holds such a path stays. A path at which this side
-    /// has something else than the command found is one that [changed meanwhile](ViewOutput::changed_meanwhile).
+    /// A path that git ignores here is not staged, unless it was before, and a folder that holds such a path stays. A
+    /// path at which this side has something other than the command found is reported as [changed
+    /// meanwhile](ViewOutput::changed_meanwhile).
     pub async fn take(mut self, ran: Ran, request: &ViewRequest) -> Result<ViewOutput, Untrusted> {
         let staged: BTreeMap<ContentHash, Content> =
             request.staged.changes.iter().filter_map(content_of).collect();
@@ -113,11 +116,11 @@ fn content_of(change: &Change) -> Option<(ContentHash, Content)> {
     }
 }
 
-/// Whether a link would lead out of the workspace, or steps up after a name, which may be a link itself.
+/// Whether a link leads out of the workspace, or steps up from a name, which may be a link itself.
 fn leads_out(target: &[u8], folders_above: usize) -> bool {
     let mut names = target.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
     let ups = names.by_ref().take_while(|name| *name == b"..").count();
-    // The first name after them was taken, too, and is none of `..`.
+    // The search for the first name behind the leading `..` has consumed that name, which cannot be `..`.
     let steps_up_later = names.any(|name| name == b"..");
     target.is_empty()
         || target.contains(&0)
@@ -135,7 +138,7 @@ struct Taking<'a> {
     changes: BTreeMap<WorkspacePath, Change>,
     warm: BTreeSet<WorkspacePath>,
     changed_meanwhile: BTreeSet<WorkspacePath>,
-    /// Folders that are removed, with the names that they have on this side.
+    /// Folders that are removed, with their names on this side.
     listed: BTreeMap<WorkspacePath, Vec<Vec<u8>>>,
 }
 
@@ -169,7 +172,7 @@ impl<'a> Taking<'a> {
         }
         let ViewRequest { deny, secrets, .. } = self.request;
         if deny.matching(path).is_some() || *secrets == Secrets::Closed && deny.secret(path).is_some() {
-            // The other side never had what is there. Whoever stages this asks the rules first.
+            // The other side never had what is there. Whoever stages this checks the rules first.
             self.changes
                 .insert(path.clone(), Change { path: path.clone(), base: None, base_content: None, kind });
             return Ok(());
@@ -186,7 +189,7 @@ impl<'a> Taking<'a> {
         Ok(())
     }
 
-    /// A folder that is removed stays where this side has something in it that the other one never had.
+    /// Keeps a removed folder if this side has something in it that the other one never had.
     async fn keep_folders(&mut self) -> Result<(), TreeError> {
         let is_folder = |change: &Change| {
             change.kind != ChangeKind::CreateDirectory
@@ -263,13 +266,13 @@ impl<'a> Taking<'a> {
     }
 }
 
-/// A remark as one line of printable signs.
+/// A remark as one line of printable characters.
 fn words(text: &str) -> String {
     let plain = |sign: char| if sign.is_control() { ' ' } else { sign };
     text.chars().take(MOST_WORDS).map(plain).collect()
 }
 
-/// What git ignores in the workspace of this side, with what is staged in it.
+/// Which paths git ignores in the workspace of this side, including what is staged in it.
 struct Ignored<'a> {
     base: &'a dyn Tree,
     staged: &'a ChangeSet,
@@ -277,7 +280,7 @@ struct Ignored<'a> {
 }
 
 impl Ignored<'_> {
-    /// The uppermost of a path and the folders it is in that is ignored.
+    /// The topmost ignored one of a path and the folders above it.
     async fn uppermost(&mut self, path: &WorkspacePath, is_folder: bool) -> Option<WorkspacePath> {
         let mut at = WorkspacePath::root();
         for name in path.names() {
@@ -291,7 +294,7 @@ impl Ignored<'_> {
         None
     }
 
-    /// The rules that count in a folder; those of the folders above it are known.
+    /// The rules in a folder. Those of the folders above it were read before.
     async fn of(&mut self, folder: &WorkspacePath) -> IgnoreRules {
         if let Some(known) = self.rules.get(folder) {
             return known.clone();

@@ -3,19 +3,19 @@ use serde::de::DeserializeOwned;
 
 use super::{Greeting, VERSION};
 
-/// A message is at most so long, in bytes.
+/// The longest message in bytes.
 pub const MOST_LINE: usize = 16 << 20;
-/// So much of a line that is no message is shown.
+/// How many bytes of an invalid line an error shows.
 const MOST_SHOWN: usize = 200;
 
-/// Why a stream of bytes is not the exchange.
+/// Why a stream of bytes does not follow the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExchangeError {
-    /// A line goes on for ever.
+    /// A line has no end within the limit.
     #[error("a message is longer than {MOST_LINE} bytes")]
     TooLong,
-    /// A line is no message.
+    /// A line is not a message.
     #[error("{line:?} is no message: {message}")]
     NoMessage {
         /// The start of the line.
@@ -23,13 +23,13 @@ pub enum ExchangeError {
         /// What is wrong with it.
         message: String,
     },
-    /// The first line is no greeting.
+    /// The first line is not a greeting.
     #[error("it began with {line:?}, which is no greeting; does a shell print something when it starts?")]
     NoGreeting {
         /// The start of the line.
         line: String,
     },
-    /// The other side speaks another version.
+    /// The other side uses another version.
     #[error(
         "it speaks version {theirs} of the exchange, and this side version {VERSION}; install the same headstart on both"
     )]
@@ -39,22 +39,22 @@ pub enum ExchangeError {
     },
 }
 
-/// Cuts a stream of bytes into lines.
+/// Splits a stream of bytes into lines.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// What came after the last whole line.
+    /// The bytes behind the last complete line.
     rest: Vec<u8>,
-    /// So much of it is known to hold no end of a line.
+    /// How many of these bytes are known to contain no line end.
     searched: usize,
 }
 
 impl Lines {
-    /// Takes what came.
+    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.rest.extend_from_slice(bytes);
     }
 
-    /// The next whole line, without its end; `None`: more has to come.
+    /// The next complete line, without its end; `None` if more bytes are needed.
     pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, ExchangeError> {
         let end = memchr::memchr(b'\n', &self.rest[self.searched..]).map(|at| self.searched + at);
         if MOST_LINE < end.unwrap_or(self.rest.len()) {
@@ -72,7 +72,7 @@ impl Lines {
     }
 }
 
-/// A message as it is sent, with the end of its line.
+/// A message as it is sent, with a line end.
 pub fn line_of(message: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).expect("works because no map in a message has odd keys");
     line.push(b'\n');
@@ -85,7 +85,7 @@ pub fn read_line<T: DeserializeOwned>(line: &[u8]) -> Result<T, ExchangeError> {
         .map_err(|error| ExchangeError::NoMessage { line: start(line), message: error.to_string() })
 }
 
-/// The first message of the other side, if it speaks this version.
+/// The first message of the other side, if it uses this version.
 pub fn read_greeting<T: DeserializeOwned>(line: &[u8]) -> Result<T, ExchangeError> {
     let no_greeting = || ExchangeError::NoGreeting { line: start(line) };
     let greeting: Greeting = serde_json::from_slice(line).map_err(|_| no_greeting())?;

@@ -9,38 +9,38 @@ use serde::{Deserialize, Serialize};
 use super::TreeEdit;
 use crate::{Refused, Tier, ViewOutput, ViewRequest};
 
-/// The version of the exchange. A field that an older side may overlook does not change it, all else does.
+/// The version of the protocol. A new field that an older side may ignore does not change it; anything else does.
 pub const VERSION: u32 = 1;
 
-/// The first message of each side, as far as it is the same in every version.
+/// The part of the first message of each side that is the same in every version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     /// `hello`.
     pub r#type: String,
-    /// The version that its side speaks.
+    /// The version that its side uses.
     pub version: u32,
 }
 
-/// What the side with the workspace says.
+/// Messages of the side with the workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Ask {
     /// The first message.
     Hello(Hello),
-    /// Brings the copy of the workspace to this state. Answered by `missing`, and, when all of that arrived, by `ready`; by `unknown` where
-    /// the copy is not in the state `since`.
+    /// Brings the copy of the workspace to this state. The answer is `missing` and, once those contents have arrived,
+    /// `ready`; or `unknown` if the copy is not in the state `since`.
     Tree {
-        /// Names the call in its answers; no other call of the connection has it.
+        /// Identifies the call in its answers; unique in the connection.
         id: u64,
-        /// The state that the edits begin with; without it with an empty folder.
+        /// The state to which the edits apply; without it, an empty folder.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<ContentHash>,
-        /// The state they lead to ([`Manifest::digest`](super::Manifest::digest)).
+        /// The state after the edits ([`Manifest::digest`](super::Manifest::digest)).
         digest: ContentHash,
-        /// What differs.
+        /// The differences.
         edits: Vec<TreeEdit>,
-        /// Whether another message with edits of the same call follows.
+        /// Whether another message with edits for the same call follows.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         more: bool,
     },
@@ -52,29 +52,29 @@ pub enum Ask {
         hash: ContentHash,
         /// The piece.
         bytes: Content,
-        /// Whether there is another piece.
+        /// Whether another piece follows.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         more: bool,
     },
-    /// A content that is missing for a call is not there any more: the call is given up.
+    /// A content that is missing for a call does not exist any more, so the call is given up.
     Gone {
         /// The call.
         id: u64,
     },
-    /// Runs a command in a view. Answered by `missing`, then by `content` and `ran`, or by `failed`.
+    /// Runs a command in a view. The answer is `missing`, then `content` and `ran`, or `failed`.
     Run(Box<Run>),
-    /// Builds ahead what all views begin with. Answered by `warmed` or by `failed`.
+    /// Builds in advance what all views start with. The answer is `warmed` or `failed`.
     Warm(Warm),
-    /// The view is not needed any more; a command in it ends.
+    /// The view is not needed any more. A command in it is ended.
     End {
         /// Its name.
         view: String,
     },
-    /// Says that this side is there. A side of which nothing was heard for two minutes is given up.
+    /// Shows that this side is alive. A side that sends nothing for two minutes is given up.
     Alive,
 }
 
-/// What the side with the views says.
+/// Messages of the side with the views.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -85,9 +85,9 @@ pub enum Told {
         version: u32,
         /// The program, for people.
         program: String,
-        /// What keeps views apart there; `None`: there are none.
+        /// How views are kept apart there; `None` if there are none.
         tier: Option<Tier>,
-        /// Why there are none, or what is worse there than it could be.
+        /// Why there are none, or what works less well there than it could.
         notes: Vec<String>,
         /// The state of the copy of the workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub enum Told {
         /// Their hashes, each once.
         hashes: Vec<ContentHash>,
     },
-    /// The copy is not in the state that a call begins with: it has to be told as a whole.
+    /// The copy is not in the state with which a call begins, so the whole state has to be sent.
     Unknown {
         /// The call.
         id: u64,
@@ -118,15 +118,15 @@ pub enum Told {
         hash: ContentHash,
         /// The piece.
         bytes: Content,
-        /// Whether there is another piece.
+        /// Whether another piece follows.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         more: bool,
     },
-    /// What came of a command.
+    /// The result of a command.
     Ran(Box<Ran>),
-    /// What came of building ahead.
+    /// The result of building in advance.
     Warmed(Warmed),
-    /// A call came to nothing.
+    /// A call failed.
     Failed {
         /// The call.
         id: u64,
@@ -135,11 +135,11 @@ pub enum Told {
         /// Why, in words.
         why: String,
     },
-    /// Says that this side is there, as [`Ask::Alive`].
+    /// Shows that this side is alive, as [`Ask::Alive`].
     Alive,
 }
 
-/// Who asks, and for what.
+/// Identifies the side with the workspace, and what it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hello {
@@ -147,11 +147,11 @@ pub struct Hello {
     pub version: u32,
     /// The program, for people.
     pub program: String,
-    /// Tells apart those who ask: a random text that stays the same. Together with the path it names the copy.
+    /// A random text that identifies the client and never changes. Together with the path it names the copy.
     pub client: String,
-    /// The absolute path of the workspace: where its copy is in the views.
+    /// The absolute path of the workspace, at which its copy is in the views.
     pub workspace: String,
-    /// What a view may use at most, where that side has smaller limits than the other.
+    /// The limits of a view. The smaller limit of the two sides counts.
     #[serde(default)]
     pub limits: ViewLimits,
     /// Further folders of build output.
@@ -159,7 +159,7 @@ pub struct Hello {
     pub build: Vec<WorkspacePath>,
 }
 
-/// What a view may use at most; what is not named is for the other side to say.
+/// Limits of a view. A limit that is absent is for the other side to choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ViewLimits {
@@ -169,7 +169,7 @@ pub struct ViewLimits {
     /// Files that it may write there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Processes at one moment.
+    /// Processes at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
     /// Bytes of memory.
@@ -177,11 +177,11 @@ pub struct ViewLimits {
     pub memory: Option<u64>,
 }
 
-/// A [`ViewRequest`] on its way. What its rules close is not named: it was never sent.
+/// A [`ViewRequest`] as a message. It does not name what its rules close, because that was never sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
-    /// Names the call.
+    /// Identifies the call.
     pub id: u64,
     /// The state in which the copy has to be.
     pub tree: ContentHash,
@@ -201,7 +201,7 @@ pub struct Run {
     pub output_bytes: usize,
 }
 
-/// A path that is staged, and what is there; contents come by themselves.
+/// A staged path, and what is there. Contents are sent separately.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Shown {
@@ -211,11 +211,11 @@ pub struct Shown {
     pub kind: ChangeKindByHash,
 }
 
-/// What has to be built ahead.
+/// What to build in advance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Warm {
-    /// Names the call.
+    /// Identifies the call.
     pub id: u64,
     /// The state in which the copy has to be.
     pub tree: ContentHash,
@@ -223,7 +223,7 @@ pub struct Warm {
     pub lines: Vec<String>,
 }
 
-/// What came of building ahead.
+/// The result of building in advance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Warmed {
@@ -231,11 +231,11 @@ pub struct Warmed {
     pub id: u64,
     /// The end of what the commands printed.
     pub output: String,
-    /// The exit code of the last command; `None`: a limit or a signal ended it.
+    /// The exit code of the last command; `None` if a limit or a signal ended it.
     pub exit_code: Option<i32>,
     /// Folders of build output.
     pub folders: Vec<WorkspacePath>,
-    /// Bytes that are kept now.
+    /// The bytes that are kept now.
     pub bytes: u64,
     /// Why nothing is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,21 +244,21 @@ pub struct Warmed {
     pub millis: u64,
 }
 
-/// What kind of failure an answer tells.
+/// Kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Failure {
     /// There is no view: nothing ran.
     NoView,
-    /// The call itself is wrong; whoever asked can do something about it.
+    /// The call itself is wrong, and whoever made it can correct it.
     Call,
     /// The command wrote more than a change set may hold.
     Quota,
-    /// The copy of the workspace is in another state by now.
+    /// The copy of the workspace is in another state now.
     TreeChanged,
 }
 
-/// A [`ViewOutput`] on its way.
+/// A [`ViewOutput`] as a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ran {
@@ -302,20 +302,20 @@ pub struct Ran {
     pub peak_bytes: u64,
 }
 
-/// A path at which the view differs from what is below it.
+/// A path at which the view differs from the tree below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Changed {
     /// The path.
     pub path: WorkspacePath,
-    /// What the command found there; `None`: nothing.
+    /// What the command found there; `None` for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Seen>,
     /// What is there.
     pub kind: ChangeKindByHash,
 }
 
-/// What was at a path, so that both sides know whether they mean the same.
+/// What was at a path, so that both sides can check whether they mean the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seen {
@@ -330,7 +330,7 @@ pub struct Seen {
 }
 
 impl Run {
-    /// A request over this state of the copy.
+    /// A request for this state of the copy.
     pub fn of(id: u64, tree: ContentHash, request: &ViewRequest) -> Self {
         Self {
             id,
@@ -345,7 +345,7 @@ impl Run {
         }
     }
 
-    /// The contents that it names.
+    /// The hashes of the contents that it names.
     pub fn hashes(&self) -> impl Iterator<Item = ContentHash> {
         self.below.iter().chain(&self.staged).filter_map(|shown| match &shown.kind {
             ChangeKindByHash::Write { content, .. } => Some(*content),
@@ -355,13 +355,14 @@ impl Run {
 }
 
 impl Shown {
-    /// A change set on its way to be shown.
+    /// The changes of a change set, to be shown in a view.
     pub fn all(changes: &ChangeSet) -> Vec<Self> {
         let by_hash = changes.by_hash().changes;
         by_hash.into_iter().map(|change| Self { path: change.path, kind: change.kind }).collect()
     }
 
-    /// The change set again; what was there before is not known on this side. A content that `content` does not have is an error, its hash.
+    /// The change set, without what was there before, which this side does not know. If `content` lacks a content,
+    /// the error is its hash.
     pub fn change_set(
         shown: &[Self],
         mut content: impl FnMut(ContentHash) -> Option<Content>,
@@ -375,7 +376,7 @@ impl Shown {
     }
 }
 
-/// A change set that was shown, with what `tree`, the one below it, has at its paths.
+/// A change set that was shown, together with what `tree`, the one below it, has at its paths.
 pub async fn over(tree: &dyn Tree, shown: ChangeSet) -> Result<ChangeSet, TreeError> {
     let mut changes = Vec::with_capacity(shown.changes.len());
     for change in shown.changes {
@@ -421,7 +422,8 @@ pub(super) fn whole(
 }
 
 impl Ran {
-    /// What a view gave, as the answer to a call. What it did to a repository is not part of it: the side with the views has none.
+    /// The result of a view as the answer to a call, without changes of a repository, which the side with the views
+    /// does not have.
     pub fn of(id: u64, ran: &ViewOutput) -> Self {
         let made = ran.git.as_ref().map(|_| "it makes a repository where the workspace has none".to_owned());
         let by_hash = ran.changes.by_hash().changes;
@@ -451,7 +453,7 @@ impl Ran {
 }
 
 impl Seen {
-    /// What a tree found.
+    /// Describes what a tree has at a path.
     pub fn of(found: &Fingerprint, content: Option<ContentHash>) -> Self {
         Self { kind: found.kind, content, executable: found.is_executable() }
     }

@@ -2,10 +2,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headstart_overlay_fs::{Content, ContentHash};
 
-/// A piece has at most so many bytes.
+/// The most bytes of a piece.
 const MOST: usize = 256 << 10;
 
-/// The pieces of a content, each with whether another follows; an empty content is one empty piece.
+/// The pieces of a content, each with whether another one follows. An empty content is one empty piece.
 pub fn pieces_of(content: &[u8]) -> impl Iterator<Item = (Content, bool)> {
     let count = content.len().div_ceil(MOST).max(1);
     (0..count).map(move |number| {
@@ -14,10 +14,10 @@ pub fn pieces_of(content: &[u8]) -> impl Iterator<Item = (Content, bool)> {
     })
 }
 
-/// Puts contents together that come in pieces, one after the other.
+/// Joins contents that come in pieces, one content after the other.
 #[derive(Debug, Default)]
 pub struct Pieces {
-    /// What did not come whole yet, where only this is taken.
+    /// The contents that are still missing, if only certain ones are accepted.
     wanted: Option<BTreeSet<ContentHash>>,
     begun: Option<(ContentHash, Vec<u8>)>,
     whole: BTreeMap<ContentHash, Content>,
@@ -26,22 +26,22 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// For these contents, and no others.
+    /// Accepts these contents, and no others.
     pub fn wanted(hashes: impl IntoIterator<Item = ContentHash>) -> Self {
         Self { wanted: Some(hashes.into_iter().collect()), most: u64::MAX, ..Self::default() }
     }
 
-    /// For whatever comes, up to so many bytes.
+    /// Accepts any contents, up to this many bytes.
     pub fn at_most(bytes: u64) -> Self {
         Self { most: bytes, ..Self::default() }
     }
 
-    /// Whether nothing that is wanted is missing any more.
+    /// Whether all wanted contents are complete.
     pub fn are_all(&self) -> bool {
         self.begun.is_none() && self.wanted.as_ref().is_none_or(BTreeSet::is_empty)
     }
 
-    /// Takes the next piece. The error says why it cannot be.
+    /// Adds the next piece. The error says why it cannot be right.
     pub fn push(&mut self, hash: ContentHash, piece: &[u8], more: bool) -> Result<(), String> {
         if self.whole.contains_key(&hash) {
             return Err(format!("the content {hash} comes twice"));
@@ -76,7 +76,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// What came whole and was not taken yet.
+    /// The complete contents that were not taken yet.
     pub fn take(&mut self) -> BTreeMap<ContentHash, Content> {
         std::mem::take(&mut self.whole)
     }

@@ -1,4 +1,4 @@
-//! The exchange as text, and answers that no view would give.
+//! The messages as text, and answers that no view would give.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,7 +139,7 @@ fn what_git_ignores_is_not_staged_and_a_folder_that_holds_it_stays() {
     let listed: Vec<_> =
         ran.changes.reads.iter().map(|read| (read.path.to_string(), read.names.clone())).collect();
     assert_eq!(listed, [("src".to_owned(), Some(vec![b"lib.rs".to_vec()]))]);
-    // A file that came into a removed folder since is nobody's to remove.
+    // A file that appeared in a removed folder since must not be removed.
     let tree = tree();
     tree.write(&path("src/new.rs"), "new\n");
     let request = ViewRequest { base: Arc::new(tree), ..request };
@@ -168,7 +168,7 @@ fn what_was_staged_before_needs_no_content_to_come_back() {
     assert_eq!(ran.changes, *request.staged);
 }
 
-/// Each of these is an answer of a side that lies, or is broken: nothing of it is taken.
+/// Each of these is an answer of a side that lies or is broken, and is refused as a whole.
 #[test]
 fn an_answer_that_no_view_gives_is_refused_as_a_whole() {
     let request = request(tree(), ChangeSet::default());
@@ -294,7 +294,7 @@ fn a_side_of_another_version_is_told_apart() {
     assert!(greet(r#"{"type":"hello","version":1}"#).unwrap_err().contains("missing field"));
 }
 
-/// What another program reads and writes: as it stands in docs/formats.md.
+/// The format that other programs read and write, as described in docs/formats.md.
 #[test]
 fn the_messages_are_these() {
     let hash = ContentHash::of(b"a\n");
@@ -466,7 +466,7 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 
-    /// Whatever comes is a message or an error.
+    /// Any bytes are a message or an error.
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         drop(read_line::<Told>(&bytes));

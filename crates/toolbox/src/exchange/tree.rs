@@ -26,7 +26,7 @@ pub enum Standing {
     Folder,
 }
 
-/// A path of a copy, and what is there from now on; `None`: nothing.
+/// A path of a copy, and what is there after the edit; `None` for nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeEdit {
@@ -37,7 +37,7 @@ pub struct TreeEdit {
     pub now: Option<Standing>,
 }
 
-/// All that is in a copy of a workspace. Each folder on the way to a path is in it as well.
+/// Everything in a copy of a workspace, including each folder above a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest(BTreeMap<WorkspacePath, Standing>);
 
@@ -47,7 +47,7 @@ impl Manifest {
         self.0.get(path)
     }
 
-    /// All paths, each after the folder it is in.
+    /// All paths, each behind the folder that contains it.
     pub fn iter(&self) -> impl Iterator<Item = (&WorkspacePath, &Standing)> {
         self.0.iter()
     }
@@ -57,12 +57,12 @@ impl Manifest {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Bytes of all files together.
+    /// The bytes of all files together.
     pub fn bytes(&self) -> u64 {
         let len = |standing: &Standing| match standing {
             Standing::File { len, .. } => *len,
@@ -76,7 +76,7 @@ impl Manifest {
         self.0.insert(path, standing);
     }
 
-    /// Takes over what differs.
+    /// Applies differences.
     pub fn apply(&mut self, edits: &[TreeEdit]) {
         for TreeEdit { path, now } in edits {
             match now {
@@ -86,7 +86,7 @@ impl Manifest {
         }
     }
 
-    /// What leads from `before` to this, removals first, what is in a folder before the folder.
+    /// The edits that lead from `before` to this, removals first, with the content of a folder before the folder.
     pub fn edits_since(&self, before: &Self) -> Vec<TreeEdit> {
         let gone = before.0.keys().rev().filter(|path| !self.0.contains_key(*path));
         let gone = gone.map(|path| TreeEdit { path: path.clone(), now: None });
@@ -95,7 +95,7 @@ impl Manifest {
         gone.chain(new).collect()
     }
 
-    /// The state as one hash: equal for equal trees. As that of a content it tells damage, not malice.
+    /// The state as one hash, equal for equal trees. It reveals damage and not manipulation.
     pub fn digest(&self) -> ContentHash {
         let mut bytes = Vec::with_capacity(self.0.len() * 80);
         let mut add = |field: &[u8]| {
@@ -120,8 +120,8 @@ impl Manifest {
         ContentHash::of(&bytes)
     }
 
-    /// Whether every path can be there: none is the root or git's own, and each is in folders of the manifest. The error names the one that
-    /// cannot.
+    /// Checks that every path is possible: none is the root or git's own, and each is in folders of the manifest. The
+    /// error names the one that is not.
     pub fn check(&self) -> Result<(), String> {
         for (path, standing) in &self.0 {
             if path.is_root() {

@@ -2,7 +2,7 @@ use super::*;
 
 const CONTENT: &str = "fn main() {\n    let answer = 42;\r\n}\n\n// TODO: foo.bar(1, 2)\nfoo_bar\nfooXbar\nfoobar\nFOO-bar\nüber\na\tb\n[x] (y) {z}\nlast";
 
-/// The syntax that both engines share.
+/// Patterns in the syntax that both engines share.
 const PATTERNS: [&str; 34] = [
     "",
     "^",
@@ -61,7 +61,7 @@ fn lines_are_found_with_their_numbers() {
         .collect();
     assert_eq!(expected.len(), 4);
     assert_eq!(lines(&*search, CONTENT), expected);
-    // No line after the last line end, and no line end in what is shown.
+    // There is no line behind the last line end, and no line end in what is shown.
     let all = compile("").unwrap();
     assert_eq!(lines(&*all, "a\r\nb\n"), [(1, "a".to_owned()), (2, "b".to_owned())]);
     assert_eq!(lines(&*all, ""), []);
@@ -105,7 +105,7 @@ mod random {
 
     use super::*;
 
-    // No letters beyond ASCII: what is a word there is where the engines differ.
+    // Only ASCII letters, because the engines differ in which other characters belong to words.
     fn pattern() -> impl Strategy<Value = String> {
         let pieces = vec![
             "a", "b", "€", ".", "^", "$", "*", "+?", "{2}", "|", "(?:", "(", ")", "[ab]", "[^a]", r"\b",

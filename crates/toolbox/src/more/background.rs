@@ -1,4 +1,4 @@
-//! The tools for commands that run on while the conversation goes on.
+//! The tools for commands that run while the conversation goes on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,51 +12,53 @@ use crate::arguments::Arguments;
 use crate::tools::in_folder;
 use crate::{CommandRequest, Secrets, Surroundings, Tool, ToolContext, ToolError};
 
-/// As long a call may wait for a command to print something, and as long it waits where nothing is said.
+/// The longest time that a call may wait for output, and the default.
 const MOST_WAIT: Duration = Duration::from_secs(60);
 const WAIT: Duration = Duration::from_secs(5);
-/// As long a new command is watched, so that one which fails at once says so.
+/// How long a new command is watched, so that one which fails at once is reported.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// Bytes of an output that are kept for notes.
+/// The bytes of an output that are reserved for notes.
 const FOR_NOTES: usize = 512;
 
-/// Commands that outlive the call that started them.
+/// Runs commands that go on after the call that started them.
 ///
 /// # Guarantees
 ///
-/// A command and what it started end with the program that holds this, however that ends; a process that leaves its group is not reached. Standard input is empty. Of
-/// what one prints, 1 MiB is kept until it is asked for, and what was lost is counted.
+/// A command and what it started end with the program that holds this, however that ends, except processes that leave
+/// its process group. Standard input is empty. Of the output, 1 MiB is kept until it is asked for, and what was lost
+/// is counted.
 #[async_trait]
 pub trait BackgroundRunner: Send + Sync {
-    /// Starts a command that its user approved, and gives its number. The limits of the request do not count.
+    /// Starts a command that the user approved, and returns its number. The limits of the request are ignored.
     async fn start(&self, request: CommandRequest) -> Result<usize, ToolError>;
 
-    /// What it printed since this was asked last: when it has printed something and pauses, when it has ended, or when `wait` is over. `None`: there is no such command.
+    /// What it printed since this was last called. Returns when it has printed something and pauses, when it has
+    /// ended, or when `wait` is over. `None` if there is no such command.
     async fn output(&self, number: usize, wait: Duration) -> Option<BackgroundOutput>;
 
-    /// Ends it, and gives the rest of what it printed.
+    /// Ends it, and returns the rest of its output.
     async fn stop(&self, number: usize) -> Option<BackgroundOutput>;
 }
 
-/// What a command printed, and how it stands.
+/// What a command printed, and whether it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackgroundOutput {
     /// Standard output and standard error, in the order they came.
     pub printed: String,
-    /// Bytes before that, which were not kept.
+    /// The number of bytes before that which were not kept.
     pub left_out: usize,
     /// Whether it runs.
     pub state: BackgroundState,
-    /// For how long it runs, or did.
+    /// How long it has been running, or ran.
     pub time: Duration,
 }
 
-/// How a command stands.
+/// Whether a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackgroundState {
     /// It runs.
     Running,
-    /// It has ended; `None`: by a signal.
+    /// It ended with this exit code, or (`None`) by a signal.
     Ended(Option<i32>),
 }
 
@@ -170,7 +172,7 @@ fn unknown(number: usize) -> ToolError {
     ToolError::failed(format!("there is no command {number} in the background"))
 }
 
-/// The end of what was printed, and what there is to say of it.
+/// The end of the output, with remarks.
 fn told(output: &BackgroundOutput, context: ToolContext<'_>) -> String {
     let printed = output.printed.trim_end_matches('\n');
     let most = context.limits.output_bytes.saturating_sub(FOR_NOTES);

@@ -8,7 +8,7 @@ use crate::arguments::Arguments;
 use crate::location::locate_for_write;
 use crate::{Tool, ToolContext, ToolError};
 
-/// Makes a file, and replaces none.
+/// Makes a file, but replaces none.
 pub(super) struct CreateFile;
 
 #[async_trait]

@@ -13,10 +13,10 @@ use crate::output::within;
 use crate::replacement::{refusal, replace};
 use crate::{Tool, ToolContext, ToolError};
 
-/// Edits of one call.
+/// The most edits of one call.
 const MOST_EDITS: usize = 200;
 
-/// Replaces several texts in a file: all, or none.
+/// Replaces several texts in a file: all of them, or none.
 pub(super) struct MultiEdit;
 
 struct Edit<'a> {
@@ -127,7 +127,7 @@ fn edits<'a>(arguments: &Arguments<'a>) -> Result<Vec<Edit<'a>>, ToolError> {
     Ok(edits)
 }
 
-/// What this call alone changes.
+/// The changes of this call alone.
 async fn diff(path: &WorkspacePath, before: Vec<u8>, after: Vec<u8>) -> String {
     let tree = MemoryTree::new();
     tree.write(path, before);

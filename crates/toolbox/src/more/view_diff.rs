@@ -12,24 +12,25 @@ use crate::location::locate;
 use crate::output::Output;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
-/// Lines that are shown at once.
+/// The most lines that are shown at once.
 const MOST_LINES: usize = 5_000;
-/// Files that are compared.
+/// The most files that are compared.
 const MOST_FILES: usize = 500;
-/// Names of untracked files.
+/// The most names of untracked files.
 const MOST_UNTRACKED: usize = 20;
-/// Bytes of the output that are kept for notes.
+/// The bytes of the output that are reserved for notes.
 const FOR_NOTES: usize = 2 * 1024;
 
-/// The repository of a workspace as it is on disk, which knows nothing of what is staged in an overlay.
+/// The repository of a workspace as it is on disk, without anything that is staged in an overlay.
 ///
-/// Whoever answers starts no program that the repository names, and reads nothing that `rules` close but names.
+/// An implementation starts no program that the repository names, and of what `rules` close it reads only names.
 #[async_trait]
 pub trait Repository: Send + Sync {
-    /// What differs from the last commit, by name, files that are closed among them; `None`: the workspace is no repository.
+    /// The files that differ from the last commit, including closed ones; `None` if the workspace is no repository.
     async fn status(&self, rules: &GateContext) -> Result<Option<RepositoryStatus>, ToolError>;
 
-    /// How these files differ from the last commit, as `git diff` says it; where `indexed`, as they stand in the index.
+    /// The differences of these files from the last commit, as `git diff` shows them; if `indexed`, as they are in
+    /// the index.
     async fn diff(
         &self,
         paths: &[WorkspacePath],
@@ -41,29 +42,29 @@ pub trait Repository: Send + Sync {
     async fn committed(&self, path: &WorkspacePath, rules: &GateContext) -> Result<Committed, ToolError>;
 }
 
-/// What differs from the last commit, by name.
+/// The files that differ from the last commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepositoryStatus {
     /// Files that differ on disk or in the index.
     pub changed: Vec<WorkspacePath>,
     /// Those of them that differ in the index.
     pub indexed: Vec<WorkspacePath>,
-    /// Files and folders that git neither knows nor ignores.
+    /// Files and folders that git neither tracks nor ignores.
     pub untracked: Vec<WorkspacePath>,
 }
 
 /// A file in a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Committed {
-    /// It is not there.
+    /// It does not exist.
     Absent,
     /// A text.
     Text(String),
-    /// Something else, of which only is known that it is there.
+    /// Something else, whose content is not available.
     Binary,
 }
 
-/// What differs from the last commit, over the merged view.
+/// Shows what differs from the last commit, in the merged view.
 pub(super) struct ViewDiff {
     repository: Arc<dyn Repository>,
 }
@@ -158,7 +159,7 @@ impl ViewDiff {
         for path in open {
             let now = match context.view.read(&path).await {
                 Ok(bytes) => Some(bytes),
-                // Nothing is there any more, or a folder took its place.
+                // Nothing is there any more, or a folder has taken its place.
                 Err(
                     TreeError::NotFound { .. }
                     | TreeError::NotADirectory { .. }
@@ -188,7 +189,7 @@ impl ViewDiff {
     }
 }
 
-/// What is said besides the diff.
+/// Remarks besides the diff.
 #[derive(Default)]
 struct Notes {
     untracked: Vec<WorkspacePath>,
@@ -245,7 +246,7 @@ fn shown(diff: &str, notes: &Notes, context: ToolContext<'_>) -> ToolOutput {
     if 0 < notes.left_out {
         output.note(&format!("{} more differ; name a folder to see them", notes.left_out));
     }
-    // A name that is written in another way than it is spelled names no place.
+    // A name that git shows with escapes cannot be used as a place.
     if has_places { output.finish_items() } else { ToolOutput::Text(output.finish()) }
 }
 

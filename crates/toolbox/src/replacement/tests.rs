@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// `Ok` is the new content; a refusal is a word and the lines.
+/// The new content, or the refusal as a word and the lines.
 fn told(content: &[u8], old: &str, new: &str, all: bool) -> Result<Vec<u8>, String> {
     match replace(content, old, new, all) {
         Ok(replaced) => Ok(replaced.content),
@@ -14,7 +14,7 @@ fn told(content: &[u8], old: &str, new: &str, all: bool) -> Result<Vec<u8>, Stri
 #[test]
 fn line_ends_stay_as_the_file_has_them() {
     let cases: &[(&str, &str, &str, &str)] = &[
-        // The file, the old text, the new text, the file then.
+        // The file, the old text, the new text, the resulting file.
         ("a\nb\n", "a\nb", "c\nd", "c\nd\n"),
         ("a\r\nb\r\n", "a\nb", "c\nd", "c\r\nd\r\n"),
         ("a\r\nb\r\n", "a\r\nb", "c\nd", "c\r\nd\r\n"),
@@ -27,10 +27,10 @@ fn line_ends_stay_as_the_file_has_them() {
         ("a\r\nb\r\n", "\n", ";", "error: ambiguous [1, 2]"),
         ("a\r\nb", "\nb", "\nc", "a\r\nc"),
         ("a\r\nb", "a\n", "a\n\n", "a\r\n\r\nb"),
-        // Nothing but line ends is meant.
+        // The old and the new text differ only in line ends.
         ("a\r\nb", "a\r\n", "a\n", "a\nb"),
         ("a\nb", "a\n", "a\r\n", "a\r\nb"),
-        // A carriage return of its own is a character like any other.
+        // A carriage return by itself is an ordinary character.
         ("a\rb\n", "a\rb", "c", "c\n"),
         ("a\r\r\nb", "a\r\nb", "c", "error: missing Some(1)"),
     ];
@@ -65,7 +65,7 @@ fn whole_contents_take_the_line_ends_of_what_they_replace() {
     }
 }
 
-/// Of at least `length` parts.
+/// A text of at least `length` parts.
 fn text(length: usize) -> impl Strategy<Value = String> {
     proptest::collection::vec(prop::sample::select(vec!["a", "b", "\n", "é"]), length..12)
         .prop_map(|parts| parts.concat())
@@ -76,7 +76,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    /// The reference: std's replacement, on texts with one kind of line end.
+    /// The reference is std's replacement, for texts with one kind of line end.
     #[test]
     fn replacing_is_what_std_does(content in text(0), old in text(1), new in text(0), all: bool, crlf: bool) {
         prop_assume!(old != new);
@@ -85,7 +85,7 @@ proptest! {
         let file = in_file(&content);
         let done = told(file.as_bytes(), &old, &new, all);
         if count == 1 || (all && 1 < count) {
-            // A file without line ends has no kind to keep.
+            // A file without line ends has no kind of line end to keep.
             let expected = if content.contains('\n') { in_file(&content.replace(&old, &new)) } else { content.replace(&old, &new) };
             prop_assert_eq!(done, Ok(expected.into_bytes()));
         } else {
@@ -93,7 +93,7 @@ proptest! {
         }
     }
 
-    /// Whatever bytes there are: what was replaced by nothing is missing, and nothing else.
+    /// For arbitrary bytes: if a text is replaced by nothing, it is missing, and nothing else.
     #[test]
     fn what_is_not_replaced_is_not_touched(before in bytes(), after in bytes(), old in text(1)) {
         let marked = [before.as_slice(), b"<".as_slice(), old.as_bytes(), b">", after.as_slice()].concat();

@@ -58,7 +58,7 @@ impl Tool for Glob {
         let mut output = Output::new(context.limits.output_bytes);
         let nothing = format!("no file below {start} matches {given}");
         if !folders.is_empty() {
-            // They are named on purpose, as those of a path are: an ignored one is searched.
+            // These folders are named on purpose, as a path is, so they are searched even if they are ignored.
             start = locate(&format!("{start}/{folders}"), context).await?;
             if !is_folder(&start, context).await {
                 output.note(&nothing);
@@ -83,7 +83,7 @@ impl Tool for Glob {
     }
 }
 
-/// A glob pattern in which only `**` crosses `/`.
+/// Compiles a glob pattern in which only `**` crosses `/`.
 pub(super) fn compile(pattern: &str) -> Result<Pattern, String> {
     let pattern = pattern.trim_start_matches("./");
     if pattern.is_empty() {
@@ -92,7 +92,7 @@ pub(super) fn compile(pattern: &str) -> Result<Pattern, String> {
     Pattern::new(pattern).map_err(|error| format!("the pattern is not a valid glob: {error}"))
 }
 
-/// An absolute pattern means one from the workspace, whatever the path; no pattern leads out.
+/// An absolute pattern starts in the workspace, whatever the path is. No pattern leads out.
 fn anchored<'a>(
     pattern: &'a str,
     path: Option<&'a str>,
@@ -111,7 +111,7 @@ fn anchored<'a>(
     }
 }
 
-/// The folders that a pattern names before its first special character, and the rest.
+/// The folders before the first special character of a pattern, and the rest.
 fn split(pattern: &str) -> (&str, &str) {
     let special = pattern.find(['*', '?', '[', ']', '{', '}', '\\']).unwrap_or(pattern.len());
     pattern[..special].rfind('/').map_or(("", pattern), |slash| (&pattern[..slash], &pattern[slash + 1..]))
@@ -121,7 +121,7 @@ async fn is_folder(path: &WorkspacePath, context: ToolContext<'_>) -> bool {
     context.view.metadata(path).await.is_ok_and(|metadata| metadata.kind == EntryKind::Directory)
 }
 
-/// How many paths were found and written down, and whether there are more.
+/// Searches; returns how many paths were found and written, and whether there are more.
 async fn search(
     walk: &mut Walk<'_>,
     matcher: &Pattern,

@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::walk::Walk;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
-/// A matching line is shown up to so many bytes.
+/// The most bytes that are shown of a matching line.
 const LINE_BYTES: usize = 500;
 
 /// Finds lines that match a regular expression.
@@ -104,11 +104,11 @@ impl Tool for Grep {
     }
 }
 
-/// Lines before and after a match, at most.
+/// The most lines before and after a match.
 #[cfg(feature = "more")]
 const MOST_AROUND: usize = 5;
 
-/// The arguments, with those of a full toolbox.
+/// The arguments, including those of a full toolbox.
 #[cfg(feature = "more")]
 fn with_more(mut properties: Value) -> Value {
     properties["context"] = json!({
@@ -130,11 +130,11 @@ fn line_of(number: impl TryInto<u32>) -> (u32, u32) {
     (number, number)
 }
 
-/// Which files are searched.
+/// The files that are searched.
 struct Filter {
     matcher: Glob,
     excludes: bool,
-    /// A pattern without `/` is for the name alone, at any depth.
+    /// Whether the pattern, because it has no `/`, applies to the name alone, at any depth.
     name_only: bool,
 }
 
@@ -158,7 +158,7 @@ impl Filter {
     }
 }
 
-/// What was found so far, and why not all.
+/// The findings so far, and why there may be more.
 struct Report<'a> {
     search: Box<dyn LineSearch>,
     context: ToolContext<'a>,
@@ -168,7 +168,7 @@ struct Report<'a> {
     too_large: usize,
     unreadable: usize,
     stopped: Option<String>,
-    /// Lines that are shown before and after each match.
+    /// How many lines are shown before and after each match.
     #[cfg(feature = "more")]
     around: usize,
 }
@@ -190,7 +190,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Searches a file that a walk came to; one that cannot be read is counted, not an error.
+    /// Searches one file. If it cannot be read it is counted, which is not an error.
     async fn visit(&mut self, path: &WorkspacePath) -> ControlFlow<()> {
         let limits = self.context.limits;
         let Ok(metadata) = self.context.view.metadata(path).await else {
@@ -238,7 +238,7 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// The matches of a file below its name, each with the lines around it; `--` where lines are left out in between.
+    /// The matches in a file below its name, each with the lines around it, and `--` where lines are left out.
     #[cfg(feature = "more")]
     fn search_with_lines_around(&mut self, path: &WorkspacePath, content: &[u8]) -> ControlFlow<()> {
         let room = self.context.limits.matches.saturating_sub(self.matches);
@@ -260,12 +260,12 @@ impl<'a> Report<'a> {
             } else if shown_to + 1 < first {
                 group.push("  --".to_owned());
             }
-            // A later match takes its own line, and what is after it.
+            // The next match shows its own line, and what follows it.
             let last = found.get(index + 1).map_or(last, |next| last.min(next - 1));
             for at in first..=last {
                 let line =
                     String::from_utf8_lossy(lines[at - 1].strip_suffix(b"\r").unwrap_or(lines[at - 1]));
-                // The line behind the last line end is none.
+                // Behind the last line end there is no line.
                 if at == lines.len() && line.is_empty() && at != *number {
                     break;
                 }

@@ -11,7 +11,7 @@ use crate::location::locate;
 use crate::output::Output;
 use crate::{Tool, ToolContext, ToolError};
 
-/// Lists one folder: a line an entry, a folder with `/`, a link with `@`.
+/// Lists one folder with one entry on each line: a folder with `/`, a link with `@`.
 pub(crate) struct Ls;
 
 #[async_trait]
@@ -58,7 +58,7 @@ impl Tool for Ls {
     }
 }
 
-/// Entries, one a line, as many as there is room for.
+/// Entries, one on each line, as many as fit.
 struct Listing {
     output: Output,
     most: usize,
@@ -84,7 +84,7 @@ impl Listing {
         }
     }
 
-    /// With what has to be said of the folder; `advice`: what shows the rest.
+    /// Adds remarks about the folder. `advice` says how to see the rest.
     fn end(mut self, folder: &WorkspacePath, advice: &str) -> Output {
         if self.shown == 0 {
             self.output.note(&format!("{folder} has no entries to show"));
@@ -113,7 +113,7 @@ fn properties() -> Value {
     json!({ "path": path })
 }
 
-/// Entries of a listing that goes down.
+/// The most entries of a listing with several levels.
 #[cfg(feature = "more")]
 const MOST_BELOW: usize = 200;
 

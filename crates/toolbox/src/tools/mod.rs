@@ -1,4 +1,4 @@
-//! The tools, one a file.
+//! The tools, one in each file.
 
 mod edit;
 mod glob;
@@ -22,7 +22,7 @@ use headstart_forked_query::ToolSchema;
 use headstart_tool_gate::Declaration;
 use serde_json::Value;
 
-/// A schema whose arguments are exactly `properties`.
+/// A schema with exactly these arguments.
 fn schema(tool: &Declaration, description: &str, properties: &Value, required: &[&str]) -> ToolSchema {
     ToolSchema::of(&tool.name, description, properties, required)
 }

@@ -10,7 +10,7 @@ use crate::content::{BOM, cut, read_text};
 use crate::location::locate;
 use crate::{ContextItem, Tool, ToolContext, ToolError, ToolOutput};
 
-/// Returns the lines of a text file as they are, without line numbers, so that they can be quoted to `edit`.
+/// Returns the lines of a text file unchanged and without line numbers, so that they can be quoted to `edit`.
 pub(crate) struct ReadFile;
 
 struct ReadFileArgs<'a> {
@@ -18,7 +18,7 @@ struct ReadFileArgs<'a> {
     /// The first line, from 1.
     offset: usize,
     limit: usize,
-    /// A last line before the first one.
+    /// The last line, if it is before the first one.
     #[cfg(feature = "more")]
     backwards: Option<usize>,
 }
@@ -47,7 +47,7 @@ impl<'a> ReadFileArgs<'a> {
         })
     }
 
-    /// The same by the numbers of the first and the last line, where they are given.
+    /// The lines by their first and last number, if these are given.
     #[cfg(feature = "more")]
     fn range(arguments: &Arguments<'a>, context: ToolContext<'_>) -> Result<Option<Self>, ToolError> {
         let (start, end) = (arguments.count("start_line")?, arguments.count("end_line")?);
@@ -120,7 +120,7 @@ impl Tool for ReadFile {
     }
 }
 
-/// The arguments, with those of a full toolbox.
+/// The arguments, including those of a full toolbox.
 #[cfg(feature = "more")]
 fn with_more(mut properties: Value) -> Value {
     let line = |which: &str| json!({ "type": "integer", "minimum": 1, "description": which });
@@ -134,10 +134,10 @@ fn with_more(properties: Value) -> Value {
     properties
 }
 
-/// A part of a file, and what is to be said of it.
+/// A part of a file, with remarks.
 struct Page<'a> {
     text: &'a str,
-    /// The first and the last line, where they are not all.
+    /// The first and the last line, unless it is the whole file.
     lines: Option<(u32, u32)>,
     notes: Vec<String>,
 }

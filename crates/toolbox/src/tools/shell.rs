@@ -28,7 +28,7 @@ impl Shell {
         Self { runner }
     }
 
-    /// Runs a command in the workspace, and tells what it prints meanwhile.
+    /// Runs a command in the workspace, and passes on what it prints.
     pub(crate) async fn run_telling(
         &self,
         args: &Map<String, Value>,
@@ -84,7 +84,7 @@ impl Shell {
         self.run_line_in_view(command, directory, context, view, below, git).await
     }
 
-    /// The same for a line that no model wrote.
+    /// As [`run_in_view`](Self::run_in_view), for a line that no model wrote.
     pub(crate) async fn run_line_in_view(
         &self,
         command: &str,
@@ -164,7 +164,7 @@ fn not_run(error: &ToolError) {
     trace!(target: CONTENT, %error, "why it did not");
 }
 
-/// The command line that a call asks for, and the folder, which is there.
+/// The command line of a call, and its folder, which must exist.
 async fn asked<'a>(
     args: &'a Map<String, Value>,
     context: ToolContext<'_>,
@@ -176,7 +176,7 @@ async fn asked<'a>(
     Ok((command, in_folder(&arguments, command, directory, context).await?))
 }
 
-/// The folder for a command, both of them looked at.
+/// Checks the command and its folder, and returns the folder.
 pub(crate) async fn in_folder(
     arguments: &Arguments<'_>,
     command: &str,
@@ -200,13 +200,13 @@ fn secrets(context: ToolContext<'_>) -> Secrets {
     if context.consented { Secrets::Open } else { Secrets::of(&context.gate.deny) }
 }
 
-/// Most paths that one remark names.
+/// The most paths that one remark names.
 const MAX_NAMED: usize = 10;
 
-/// What the model is to know of a command in a view, besides what it printed.
+/// What the model should know about a command in a view, besides its output.
 fn remarks(ran: &ViewOutput, staged: &ChangeSet) -> Vec<String> {
     let mut remarks = Vec::new();
-    // What a limit of time cut is not staged.
+    // The changes of a command that the time limit ended are not staged.
     let changed = if ran.output.timed_out { Vec::new() } else { ran.changed_since(staged) };
     if !changed.is_empty() {
         let named: Vec<_> = changed.iter().take(MAX_NAMED).map(ToString::to_string).collect();
@@ -222,9 +222,9 @@ fn remarks(ran: &ViewOutput, staged: &ChangeSet) -> Vec<String> {
     remarks
 }
 
-/// An item where the command did not end well: its status is what there is to be listed of it.
+/// The output as an item if the command did not end well, because then there is a status to list.
 fn told(command: &str, done: &CommandOutput, remarks: Vec<String>, context: ToolContext<'_>) -> ToolOutput {
-    // A runner keeps to the limit, but for its own remark where it cut.
+    // A runner keeps to the limit, except for its own remark about the cut.
     let shown = cut(&done.output, context.limits.output_bytes.saturating_add(200));
     let printed = shown.trim_end_matches('\n');
     let mut notes = Vec::new();

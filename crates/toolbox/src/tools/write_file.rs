@@ -51,7 +51,7 @@ impl Tool for WriteFile {
             let kind = if before.kind == EntryKind::Directory { "a directory" } else { "not a regular file" };
             return Err(ToolError::failed(format!("{path} is {kind}; name a file")));
         }
-        // A file too large to look at is replaced as it is; the overlay's quota decides.
+        // A file that is too large to be read is replaced without a look; the overlay's quota decides.
         let small = before.len <= context.limits.file_bytes;
         let old = if small { context.view.read(&path).await? } else { Vec::new() };
         let text = with_line_ends_of(&old, given);

@@ -9,11 +9,12 @@ use headstart_tool_gate::no_repository;
 use super::{Support, Tier, ViewId, ViewOutput, ViewRequest};
 use crate::{CommandOutput, CommandRequest, CommandRunner, ToolError};
 
-/// Views in memory, in which commands play what a test wrote down for them.
+/// Views in memory for tests, in which commands replay what a test prepared.
 ///
-/// What a command writes and what is staged is laid over each other by a real overlay, so what comes back is what a view would give.
-/// Not modelled: processes, and so time, limits and an end by force; the network; folders that git ignores, which stay as any other; what a
-/// command reads; and [`ViewRequest::deny`], for nothing here reads a file. Each command that has nothing to play fails with exit code 127.
+/// What a command writes is put over what is staged by a real overlay, so the result is that of a real view. It does
+/// not model processes, and so time, limits and forced ends; the network; folders that git ignores, which are treated
+/// like any other; what a command reads; and [`ViewRequest::deny`], because nothing here reads a file. A command
+/// without prepared replies fails with exit code 127.
 #[derive(Default)]
 pub struct MemoryViews {
     state: Mutex<State>,
@@ -24,7 +25,7 @@ pub struct MemoryViews {
 pub struct Played {
     /// Files it writes, whole, and paths that it removes (`None`).
     pub edits: Vec<(WorkspacePath, Option<Vec<u8>>)>,
-    /// What else comes of it; its changes are those of the edits.
+    /// The rest of its answer; the changes come from `edits`.
     pub answer: ViewOutput,
 }
 
@@ -38,7 +39,7 @@ struct State {
 }
 
 impl Played {
-    /// A command that prints `output`, and ends well or not.
+    /// A command that prints `output` and ends with this exit code.
     pub fn new(output: &str, exit_code: i32) -> Self {
         let output = CommandOutput {
             output: output.to_owned(),
@@ -49,21 +50,21 @@ impl Played {
         Self { edits: Vec::new(), answer: ViewOutput::of(output, ChangeSet::default()) }
     }
 
-    /// The same, which writes a file as well.
+    /// Also writes a file.
     #[must_use]
     pub fn writing(mut self, path: WorkspacePath, content: &str) -> Self {
         self.edits.push((path, Some(content.as_bytes().to_vec())));
         self
     }
 
-    /// The same, which removes a path as well.
+    /// Also removes a path.
     #[must_use]
     pub fn removing(mut self, path: WorkspacePath) -> Self {
         self.edits.push((path, None));
         self
     }
 
-    /// The same, with what `change` makes of the rest of the answer.
+    /// Also changes the rest of the answer.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut ViewOutput)) -> Self {
         change(&mut self.answer);
@@ -72,7 +73,7 @@ impl Played {
 }
 
 impl MemoryViews {
-    /// What the next run of `command` does, after those that were said before.
+    /// Adds what a later run of `command` does.
     pub fn play(&self, command: &str, played: Played) {
         self.lock().commands.entry(command.to_owned()).or_default().push_back(played);
     }
@@ -82,23 +83,23 @@ impl MemoryViews {
         self.lock().why_not = Some(why.to_owned());
     }
 
-    /// The views that are held.
+    /// The views that have not ended.
     pub fn held(&self) -> Vec<ViewId> {
         self.lock().held.iter().cloned().collect()
     }
 
-    /// What was asked of views so far.
+    /// The requests so far.
     pub fn requests(&self) -> Vec<ViewRequest> {
         self.lock().requests.clone()
     }
 
-    /// The commands that were to run on the real tree.
+    /// The commands that were run on the real tree.
     pub fn real_runs(&self) -> Vec<String> {
         self.lock().real_runs.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change below the lock is a single step.
+        // Every change under the lock is a single step.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,50 +6,52 @@ use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, WorkspacePath};
 use super::{Refused, Tier};
 use crate::CommandOutput;
 
-/// What came of a command in a view.
+/// The result of a command in a view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViewOutput {
     /// What it printed, and how it ended.
     pub output: CommandOutput,
-    /// Everything in which the view differs from [`ViewRequest::base`](super::ViewRequest::base): what was staged before, as far as it is still there, and what the
-    /// command wrote. Nothing that git ignores is in it, unless it was staged before.
+    /// All differences of the view from [`ViewRequest::base`](super::ViewRequest::base): what was staged before, as
+    /// far as it is still there, and what the command wrote. Ignored files are only in it if they were staged before.
     pub changes: ChangeSet,
-    /// What the commands in this view did to the git repository of the workspace, all of them together. None of it is in
+    /// What all commands in this view did to the git repository of the workspace. None of it is in
     /// [`changes`](Self::changes).
     pub git: Option<GitChange>,
-    /// Why what it did to a git repository cannot be kept, where it cannot.
+    /// Why changes of a git repository cannot be kept, if so.
     pub git_refused: Option<String>,
-    /// Folders that git ignores and that it wrote to: build output, which stays in the view.
+    /// Ignored folders that it wrote to: build output, which stays in the view.
     pub warm: Vec<WorkspacePath>,
-    /// Paths outside the workspace that it wrote to, as it named them; caches of package managers are not among them.
+    /// Paths outside the workspace that it wrote to, as it named them, without caches of package managers.
     pub outside: Vec<String>,
-    /// What it asked for and did not get.
+    /// What it asked for and was refused.
     pub refused: Refused,
-    /// Paths of [`changes`](Self::changes) that their user changed on disk while it ran: nothing is known of what the change rests on.
+    /// Paths of [`changes`](Self::changes) that the user changed on disk while it ran, so that it is not known on
+    /// what the change is based.
     pub changed_meanwhile: Vec<WorkspacePath>,
     /// What could not be staged as it was (a socket, a set-user-ID bit), in words for the model.
     pub notes: Vec<String>,
-    /// When it began, in milliseconds since the Unix epoch, or some moment before that: what changes on disk from then on it may not have seen.
+    /// A time in milliseconds since the Unix epoch, at its beginning or before: it may not have seen what changed on
+    /// disk from then on.
     pub began_ms: u64,
-    /// What it took.
+    /// The resources that it took.
     pub cost: ViewCost,
-    /// By what it was kept apart, where that is another than [`CommandRunner::views`](crate::CommandRunner::views) says.
+    /// The tier of the view, if that is not the one of [`CommandRunner::views`](crate::CommandRunner::views).
     pub tier: Option<Tier>,
 }
 
-/// What a command in a view took.
+/// The resources that a command in a view took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ViewCost {
     /// From its start to its end.
     pub time: Duration,
-    /// Of all its processes together.
+    /// Processor time of all its processes together.
     pub processor: Duration,
-    /// Most memory that it held, in bytes; 0 where that is not known.
+    /// The most memory that it held, in bytes; 0 if unknown.
     pub peak_bytes: u64,
 }
 
 impl ViewOutput {
-    /// A command that did nothing but print.
+    /// The result of a command that only printed.
     pub fn of(output: CommandOutput, changes: ChangeSet) -> Self {
         Self {
             output,
@@ -67,7 +69,8 @@ impl ViewOutput {
         }
     }
 
-    /// The paths at which the view now differs from what was staged before the command, in order; a folder counts only by what is in it.
+    /// The paths, in order, at which the view now differs from what was staged before the command. Folders without
+    /// content are left out.
     pub fn changed_since(&self, staged: &ChangeSet) -> Vec<WorkspacePath> {
         let missing_in = |other: &ChangeSet, change: &Change| {
             let same = |one: &Change| one.path == change.path && is_same(&one.kind, &change.kind);
@@ -82,7 +85,7 @@ impl ViewOutput {
     }
 }
 
-/// Whether both leave the same at their path, wherever it came from.
+/// Whether both have the same result at their path, wherever its content came from.
 fn is_same(one: &ChangeKind, other: &ChangeKind) -> bool {
     match (one, other) {
         (

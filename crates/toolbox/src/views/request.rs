@@ -8,49 +8,49 @@ use headstart_tool_gate::DenyRules;
 
 use crate::Secrets;
 
-/// Names one view: that of one step of work ahead, for as long as the step lives.
+/// Identifies a view: that of one step of work ahead, for as long as the step exists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ViewId(Arc<str>);
 
 /// A command for a view.
 #[derive(Clone)]
 pub struct ViewRequest {
-    /// The command line, for `bash -c`, as the model wrote it: a view needs no form in which it only reads.
+    /// The command line for `bash -c`, as the model wrote it, because in a view it may also write.
     pub command: String,
-    /// Where it runs: a folder of the workspace, or one that is staged.
+    /// The folder in which it runs: one of the workspace, or one that is staged.
     pub directory: WorkspacePath,
-    /// Where it runs. The first command makes the view, those after it find there what it left.
+    /// The view. The first command makes it, and later ones find what that left.
     pub view: ViewId,
-    /// What has to show in it of the work that this one stands on, over the workspace on disk; empty for work that stands on the workspace.
+    /// What the view has to show of the work below this one, over the workspace on disk; empty if there is none.
     pub below: Arc<ChangeSet>,
-    /// What has to show in it over both, and nothing else of the work.
+    /// What the view has to show of this work, over both.
     pub staged: Arc<ChangeSet>,
-    /// What the work did to the git repository of the workspace before, which has to show as well.
+    /// What the work did to the git repository of the workspace so far, which the view has to show too.
     pub git: GitSoFar,
-    /// The workspace with what is [`below`](Self::below): what a change rests on is what this tree has.
+    /// The workspace with what is [`below`](Self::below): the base of all changes.
     pub base: Arc<dyn Tree>,
-    /// What must not be there: each path that [`DenyRules::matching`] finds, and each that [`DenyRules::secret`] finds, unless
-    /// [`secrets`](Self::secrets) are open.
+    /// What the view must not show: each path that [`DenyRules::matching`] finds, and each that [`DenyRules::secret`]
+    /// finds, unless [`secrets`](Self::secrets) are open.
     pub deny: DenyRules,
-    /// Whether files that hold a secret by their name may be there.
+    /// Whether the view may show files whose names say that they hold a secret.
     pub secrets: Secrets,
-    /// It is ended after this time.
+    /// The time limit, after which it is ended.
     pub time_limit: Duration,
-    /// At most so many bytes of output are kept.
+    /// The most bytes of output that are kept.
     pub output_limit: usize,
 }
 
 /// What work ahead did to a git repository before a command runs in a view of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitSoFar {
-    /// The work that this one stands on, as far as it is not accepted, the lowest first.
+    /// The changes of the work below this one, as far as it is not accepted, the lowest first.
     pub below: Vec<GitChange>,
-    /// The commands in this view.
+    /// The changes of the commands in this view.
     pub step: Option<GitChange>,
 }
 
 impl GitSoFar {
-    /// Whether the repository is as its user has it.
+    /// Whether the repository is as the user has it.
     pub fn is_empty(&self) -> bool {
         self.below.is_empty() && self.step.is_none()
     }

@@ -1,6 +1,6 @@
-//! What the output of well-known test runners comes to.
+//! Reads test results from the output of well-known test runners.
 
-/// How many tests a command ran, as it printed it itself.
+/// How many tests a command ran, according to its own output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TestSummary {
     /// Tests that passed.
@@ -10,14 +10,15 @@ pub struct TestSummary {
 }
 
 impl TestSummary {
-    /// Reads the output of cargo, pytest, unittest, vitest, jest or `go test -v`; `None` where it is none of these, was cut in between, or speaks of no
-    /// test (of what cargo prints last, for the examples in the documentation, `tail` often leaves just that).
+    /// Reads the output of cargo, pytest, unittest, vitest, jest or `go test -v`; `None` if it is none of these, was
+    /// cut in between, or mentions no test (the last part of cargo's output, about examples in the documentation, is
+    /// often all that `tail` leaves).
     pub fn of(output: &str) -> Option<Self> {
         let found = [cargo, pytest, unittest, vitest, jest, go].into_iter().find_map(|read| read(output));
         found.filter(|found| *found != Self::default())
     }
 
-    /// In a few words: `42 passed`, or `1 failed, 41 passed`.
+    /// A short description: `42 passed`, or `1 failed, 41 passed`.
     pub fn words(self) -> String {
         match self {
             Self { passed, failed: 0 } => format!("{passed} passed"),
@@ -72,7 +73,7 @@ fn jest(output: &str) -> Option<TestSummary> {
     Some(counts(line, ','))
 }
 
-/// `--- PASS: TestAdd (0.00s)`: only with `-v`, else go does not say how many there were.
+/// `--- PASS: TestAdd (0.00s)`: only with `-v`, because go does not report the number of tests otherwise.
 fn go(output: &str) -> Option<TestSummary> {
     let count = |start: &str| output.lines().filter(|line| line.starts_with(start)).count() as u64;
     let found = TestSummary { passed: count("--- PASS: "), failed: count("--- FAIL: ") };

@@ -2,12 +2,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Whether commands can run in views here.
+/// Whether commands can run in views.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Support {
     /// They can.
     Views {
-        /// By what.
+        /// In views of this tier.
         tier: Tier,
     },
     /// They cannot.
@@ -17,20 +17,20 @@ pub enum Support {
     },
 }
 
-/// What keeps a view apart from the machine.
+/// How a view is kept apart from the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Tier {
-    /// Mounts and namespaces of the kernel, an overlay among them.
+    /// By the kernel's mounts and namespaces, including an overlay.
     Kernel,
-    /// The same without an overlay: the workspace is a copy on the disk that shares blocks with it.
+    /// Without an overlay: the workspace is a copy on the disk that shares its blocks.
     Clone,
-    /// The same, and the copy is in memory.
+    /// Without an overlay: the workspace is a copy in memory.
     Copy,
-    /// Another machine, and what keeps them apart there.
+    /// On another machine, by its tier.
     Remote,
-    /// Nothing: a view in memory, for tests.
+    /// Not at all: a view in memory, for tests.
     Memory,
 }
 
@@ -40,7 +40,7 @@ impl Support {
         matches!(self, Self::Views { .. })
     }
 
-    /// What keeps them apart.
+    /// How they are kept apart, if there are views.
     pub fn tier(&self) -> Option<Tier> {
         match self {
             Self::Views { tier } => Some(*tier),
