@@ -1,15 +1,15 @@
-//! The wire format of Bedrock's `ConverseStream`, one for all its models. A pure function encodes a request;
-//! [`Decoder`](crate::Decoder) reads the answer, a stream of binary messages with checksums.
+//! The wire format of Bedrock's `ConverseStream`, which is the same for all its models. A pure function encodes a
+//! request; [`Decoder`](crate::Decoder) reads the answer, a stream of binary messages with checksums.
 //!
 //! # How the prefix is kept
 //!
-//! The body begins with what requests of a conversation share: `toolConfig`, `system`, `messages`. Models that keep prefixes get
-//! cache points where Anthropic's own format has its marks: behind tools and system instruction, and behind the messages of this request
-//! and of the one before.
+//! The body begins with what the requests of a conversation share: `toolConfig`, `system`, `messages`. Models that
+//! cache prefixes get cache points where Anthropic's own format has its marks: behind tools and system instruction,
+//! and behind the messages of this request and of the previous one.
 //!
 //! # Limitations
 //!
-//! Thoughts are shown and not given back, so models are not asked to think.
+//! Thoughts are shown and not sent back, so models are not asked to think.
 
 mod encode;
 mod messages;
@@ -19,17 +19,18 @@ pub use encode::encode;
 pub(crate) use messages::Messages;
 pub(crate) use read::read;
 
-/// Marks what this format wrote into a conversation.
+/// Identifies what this format wrote into a conversation.
 pub(crate) const ID: &str = "bedrock";
 
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Texts at which the model stops. Blank ones are left out, and of the rest the first four are sent: the service refuses more.
+    /// Texts at which the model stops. Blank ones are left out, and only the first four of the rest are sent, because
+    /// the service refuses more.
     pub stop_sequences: Vec<String>,
 }
 
-/// What follows the base URL in a request to this model, whose name may be an ARN.
+/// The part behind the base URL in a request to this model, whose name may be an ARN.
 pub(crate) fn path(model: &str) -> String {
     let encode = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),

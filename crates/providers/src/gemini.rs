@@ -3,17 +3,18 @@
 //!
 //! # How the prefix is kept
 //!
-//! The body begins with what requests of a conversation share: `systemInstruction`, `tools`, `contents`; only
-//! `generationConfig` follows. So the provider's implicit cache can be hit. A host that wants to be sure makes a cache of
-//! its own: [`encode_cache`] is the body that creates one, [`read_cache`] reads the answer, and [`Options::cached`] names it
-//! from then on. A request that does not begin with what is cached is sent whole. `PrefixKeeper` (feature `http`) does all of
-//! it, the end included.
+//! The body begins with what the requests of a conversation share: `systemInstruction`, `tools`, `contents`; only
+//! `generationConfig` follows. So the provider's implicit cache can be hit. A host that wants to be sure makes a
+//! cache of its own: [`encode_cache`] is the body that creates one, [`read_cache`] reads the answer, and
+//! [`Options::cached`] names it from then on. A request that does not begin with the cached content is sent whole.
+//! `PrefixKeeper` (feature `http`) does all of this, including the deletion.
 //!
 //! # Thoughts
 //!
-//! They are dropped, but for the signatures of calls: newer models refuse a history in which a call of theirs lacks its
-//! signature. It is kept in an [`Opaque`](headstart_forked_query::Opaque) part. A call without (of another provider, or
-//! written by hand) gets the one that the provider documents for this; only the first of parallel calls needs any.
+//! They are dropped, except for the signatures of calls, because newer models refuse a history in which one of their
+//! calls lacks its signature. It is kept in an [`Opaque`](headstart_forked_query::Opaque) part. A call without one
+//! (of another provider, or written by hand) gets the placeholder that the provider documents; only the first of
+//! parallel calls needs any.
 
 mod encode;
 mod read;
@@ -28,13 +29,13 @@ pub use read::read_cache;
 use crate::wire::Parameter;
 use headstart_forked_query::ModelRequest;
 
-/// Marks what this format wrote into a conversation.
+/// Identifies what this format wrote into a conversation.
 pub(crate) const ID: &str = "gemini";
 
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
-    /// How thinking is kept short, for a request that does without.
+    /// How thinking is kept short in a request that does without it.
     pub thinking: ThinkingLimit,
     /// Whether calls and results carry their ids.
     pub call_ids: CallIds,
@@ -76,14 +77,14 @@ impl Options {
     }
 }
 
-/// How thinking is kept short. No model of the newer families can be kept from it altogether.
+/// How thinking is kept short. Models of the newer families cannot be kept from it completely.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ThinkingLimit {
-    /// What the model's name calls for: no budget for 2.5 Flash, the least that there is for 2.5 Pro, a low level from
-    /// 3 on, nothing for others.
+    /// According to the model's name: no budget for 2.5 Flash, the smallest possible one for 2.5 Pro, a low level
+    /// from 3 on, nothing for others.
     #[default]
     ByName,
-    /// There is no switch.
+    /// Not at all.
     None,
     /// `thinkingBudget`, in tokens.
     Budget(u32),
@@ -91,7 +92,7 @@ pub enum ThinkingLimit {
     Level(String),
 }
 
-/// Whether calls and results carry their ids. Without, they pair by name and order.
+/// Whether calls and results carry their ids. Without ids, they are paired by name and order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CallIds {
     /// They do.
@@ -101,31 +102,31 @@ pub enum CallIds {
     Omitted,
 }
 
-/// A prefix that the provider keeps under a name.
+/// A prefix that the provider stores under a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CachedPrefix {
-    /// As the provider named it: `cachedContents/…`.
+    /// The name that the provider gave it: `cachedContents/…`.
     pub name: String,
     /// The request that was cached: model, system instruction, tools and all its messages.
     pub request: Arc<ModelRequest>,
-    /// How many tokens of it are kept, as the provider counts; zero where it does not say.
+    /// The number of tokens stored, as the provider counts; 0 if it does not say.
     pub tokens: u64,
 }
 
 impl CachedPrefix {
-    /// How many messages of this request are in the cache; `None` where it begins otherwise.
+    /// How many messages of this request are in the cache; `None` if the request begins differently.
     pub fn covers(&self, request: &ModelRequest) -> Option<usize> {
         let cached = &self.request;
         let begins = cached.model == request.model
             && cached.system == request.system
             && cached.tools == request.tools
             && request.messages.starts_with(&cached.messages);
-        // A request must ask something.
+        // At least one message must remain, because a request must ask something.
         (begins && cached.messages.len() < request.messages.len()).then_some(cached.messages.len())
     }
 }
 
-/// The longest that a cache is asked to live.
+/// The longest lifetime that is requested for a cache.
 pub(crate) const LONGEST_CACHE: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]

@@ -42,13 +42,13 @@ use headstart_forked_query::{EventStream, Model, ModelError, ModelRequest};
 
 /// A client for every [`Provider`]. It needs a tokio runtime.
 ///
-/// One request is one connection at work; dropping the answer, or the future that waits for it, closes it. What fails is
-/// not tried again here ([`RetryingModel`](crate::RetryingModel) does that), but a request with a parameter that the server refuses as not known
-/// to it is sent again without, and later ones to the same model are sent so from the start
-/// ([`Wire::refused_parameter`](crate::Wire::refused_parameter)). Redirects are not followed, for they would carry the conversation
-/// to another place.
+/// Each request uses one connection; dropping the answer, or the future that waits for it, closes it. A failed
+/// request is not repeated here ([`RetryingModel`](crate::RetryingModel) does that), with one exception: if the
+/// server refuses a parameter that it does not know, the request is sent again without it, and so are later requests
+/// to the same model ([`Wire::refused_parameter`](crate::Wire::refused_parameter)). Redirects are not followed,
+/// because they would send the conversation elsewhere.
 ///
-/// The key is sent to the provider's base URL and appears nowhere else: not in errors, not in `Debug`.
+/// The key is sent to the provider's base URL and appears nowhere else, neither in errors nor in `Debug`.
 #[derive(Debug, Clone)]
 pub struct HttpModel {
     client: Client,
@@ -57,32 +57,32 @@ pub struct HttpModel {
     key: Option<ApiKey>,
     timeouts: Timeouts,
     refusals: refusals::Refusals,
-    /// Those that the host adds.
+    /// Headers that the host adds.
     headers: HeaderMap,
     more: MoreFields,
     tells_fragments: bool,
     #[cfg(feature = "bedrock")]
     signer: Option<signing::Signer>,
-    /// All that is in no error.
+    /// Everything that must not appear in an error.
     hide: Redactor,
 }
 
 /// How long a client waits for a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection.
+    /// For making a connection.
     pub connect: Duration,
-    /// For the first bytes of an answer. A queue, a model that is loaded first or a long prompt take their time.
+    /// For the first bytes of an answer. A queue, loading the model or a long prompt may take a while.
     pub first_byte: Duration,
     /// For the next bytes.
     pub idle: Duration,
-    /// For the next piece of the answer: bytes that are only signs of life do not count.
+    /// For the next piece of the answer. Bytes that are only keep-alives do not count.
     pub stalled: Duration,
 }
 
 impl Default for Timeouts {
-    /// Ten seconds to connect, two minutes for the first bytes and between any others: a model that thinks may say
-    /// nothing for a while. Ten minutes where there are signs of life.
+    /// Ten seconds to connect, two minutes for the first bytes and between any others, because a model that thinks
+    /// may be silent for a while. Ten minutes if there are keep-alives.
     fn default() -> Self {
         let silence = Duration::from_secs(120);
         let stalled = Duration::from_secs(600);
@@ -90,10 +90,10 @@ impl Default for Timeouts {
     }
 }
 
-/// Makes ring the process's provider of cryptography for TLS, unless it has one already. [`HttpModel::new`] does so, too; a host
-/// calls it before it builds a client of its own with reqwest.
+/// Makes ring the process's cryptography provider for TLS, unless it has one already. [`HttpModel::new`] does so too;
+/// a host calls this before it builds a client of its own with reqwest.
 pub fn choose_tls() {
-    // It fails where there is one already; then that one serves.
+    // An error means that there is one already, which is then used.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
@@ -117,7 +117,7 @@ impl HttpModel {
         if url::is_this_machine(&base) {
             builder = builder.no_proxy();
             if base.scheme() == "http" {
-                // To read those of the system takes longer than a request.
+                // Reading the system's certificates takes longer than a request.
                 builder = builder.tls_certs_only([]);
             }
         }
@@ -141,13 +141,14 @@ impl HttpModel {
         })
     }
 
-    /// The same client; its requests have these fields, too.
+    /// The same client, which adds these fields to its requests.
     #[must_use]
     pub fn with_fields(self, more: MoreFields) -> Self {
         Self { more, ..self }
     }
 
-    /// The same client; its requests are signed with these keys, which no error shows. `clock` is the time since 1970.
+    /// The same client, which signs its requests with these keys; no error shows them. `clock` is the time since
+    /// 1970.
     #[cfg(feature = "bedrock")]
     #[must_use]
     pub fn signed(self, keys: AwsKeys, clock: crate::Clock) -> Self {
@@ -156,7 +157,8 @@ impl HttpModel {
         Self { signer: Some(signing::Signer { keys, clock }), hide, ..self }
     }
 
-    /// The same client; its answers have the letters of calls as they come, too ([`ModelEvent::CallFragment`](headstart_forked_query::ModelEvent::CallFragment)).
+    /// The same client, whose answers also have the characters of calls as they come
+    /// ([`ModelEvent::CallFragment`](headstart_forked_query::ModelEvent::CallFragment)).
     #[must_use]
     pub fn telling_fragments(self) -> Self {
         Self { tells_fragments: true, ..self }
@@ -171,9 +173,9 @@ impl HttpModel {
         }
     }
 
-    /// Posts JSON to another interface of the same server, at a path below the base URL, and gives the body of its answer: vectors of
-    /// texts, a ranking of passages. With the key, as any request. A body of more than `most` bytes is an error, and so is one that has
-    /// not come whole within the time that a request has for its first bytes.
+    /// Posts JSON to another interface of the same server, at a path below the base URL and with the key, and returns
+    /// the body of the answer: vectors of texts, a ranking of passages. A body of more than `most` bytes is an error,
+    /// and so is one that is not complete within the time limit for the first bytes of a request.
     pub async fn post_json(&self, path: &str, body: Vec<u8>, most: usize) -> Result<String, ModelError> {
         let deadline = Instant::now() + self.first_byte_limit();
         let mut response = self.post(self.url_of(path), "application/json", body).await?;
@@ -206,7 +208,7 @@ impl HttpModel {
         url::is_this_machine(&self.base)
     }
 
-    /// Removes what is there; that it is gone is no error.
+    /// Deletes a resource. It is no error if it does not exist.
     async fn delete(&self, url: Url) -> Result<(), ModelError> {
         let response = self.exchange(self.client.delete(url.clone()), &url).await?;
         match response.status() {
@@ -226,14 +228,14 @@ impl HttpModel {
         url
     }
 
-    /// Sends a request, written anew as long as the server refuses a parameter of it. The answer to the last, which is a
-    /// success, and when its first bytes have to be there.
+    /// Sends a request, and repeats it without a parameter as long as the server refuses one. Returns the successful
+    /// answer, and the deadline for its first bytes.
     async fn send(&self, request: &ModelRequest) -> Result<(Response, Instant), ModelError> {
         let mut attempt = self.refusals.attempt(&request.model);
         let url = url::request_url(&self.base, &self.provider, &request.model);
         loop {
             let wire = attempt.wire(&self.provider.wire);
-            // One deadline for the head and the first bytes after it. The connection has a limit of its own.
+            // One deadline for the headers and the first bytes after them. Connecting has a limit of its own.
             let deadline = Instant::now() + self.first_byte_limit();
             let mut response = self
                 .post(
@@ -263,7 +265,7 @@ impl HttpModel {
         self.exchange(post.body(body), &url).await
     }
 
-    /// Sends a request with key and headers, and waits for the head of its answer.
+    /// Sends a request with key and headers, and waits for the headers of its answer.
     async fn exchange(&self, mut request: RequestBuilder, url: &Url) -> Result<Response, ModelError> {
         for (name, value) in self.provider.wire.headers() {
             request = request.header(*name, *value);
@@ -272,7 +274,7 @@ impl HttpModel {
             let (name, value) = key.header(&self.provider)?;
             request = request.header(name, value);
         }
-        // They come in the place of those before.
+        // The host's headers replace those of the format.
         request = request.headers(self.headers.clone());
         let request = request.build().map_err(|error| unsent(error).with(&self.provider))?;
         #[cfg(feature = "bedrock")]
@@ -291,7 +293,7 @@ impl HttpModel {
         response
     }
 
-    /// The request, signed where that is wanted.
+    /// The request, signed if the client has keys for that.
     #[cfg(feature = "bedrock")]
     fn with_signature(&self, mut request: reqwest::Request) -> Result<reqwest::Request, ModelError> {
         if let Some(signer) = &self.signer {
@@ -307,7 +309,7 @@ impl HttpModel {
     fn not_sent(&self, url: &Url, error: reqwest::Error) -> ModelError {
         let error = error.without_url();
         if !error.is_connect() && !error.is_timeout() {
-            // It took the request, or part of it, and hung up.
+            // The server received the request, or part of it, and closed the connection.
             return self.dropped(error);
         }
         let why = if error.is_timeout() {
@@ -322,7 +324,7 @@ impl HttpModel {
         ModelError::Dropped { provider: self.provider.label(), source: self.hide.cause(error.without_url()) }
     }
 
-    /// The error in a response that is not a success.
+    /// The error for a response that is not a success.
     async fn refused(&self, mut response: Response) -> ModelError {
         if response.status().is_redirection() {
             return self.redirected(&response);
@@ -340,14 +342,14 @@ impl HttpModel {
         self.provider.wrong_server(&redirect(response), &self.hide)
     }
 
-    /// A web page in place of an answer.
+    /// The error for a web page in place of an answer.
     async fn page(&self, mut response: Response) -> ModelError {
         let body = self.beginning(&mut response).await;
         let answered = if is_page(&body) { body } else { format!("a web page: {body}") };
         self.provider.wrong_server(&answered, &self.hide)
     }
 
-    /// How long it may take until the first bytes are there; what is longer than a day is no limit.
+    /// The time limit for the first bytes; more than a day counts as no limit.
     fn first_byte_limit(&self) -> Duration {
         const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
         self.timeouts.connect.saturating_add(self.timeouts.first_byte).min(LONGEST)
@@ -357,7 +359,7 @@ impl HttpModel {
         self.provider.malformed(message, &self.hide)
     }
 
-    /// As much of a body as is worth a moment.
+    /// The beginning of a body, as much as comes within a moment.
     async fn beginning(&self, response: &mut Response) -> String {
         const BODY_BYTES: usize = 16 * 1024;
         let mut body = Vec::new();
@@ -369,7 +371,7 @@ impl HttpModel {
                 }
             }
         };
-        // What came is enough to go by.
+        // What was received is enough.
         let _ = tokio::time::timeout(self.timeouts.idle, read).await;
         body.truncate(BODY_BYTES);
         String::from_utf8_lossy(&body).into_owned()
@@ -389,7 +391,7 @@ impl Model for HttpModel {
         if self.tells_fragments {
             decoder = decoder.telling_fragments();
         }
-        // Lines of JSON are such documents, too.
+        // Servers also use this media type for lines of JSON.
         if is(b"application/json") && self.provider.wire.accept() == "text/event-stream" {
             decoder = decoder.unstreamed();
         }
@@ -408,7 +410,7 @@ impl Model for HttpModel {
     }
 }
 
-/// Where a redirect leads, without what could be a secret in it.
+/// The target of a redirect, without parts that may be secret.
 fn redirect(response: &Response) -> String {
     let status = response.status().as_u16();
     let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
@@ -417,13 +419,13 @@ fn redirect(response: &Response) -> String {
     };
     to.set_query(None);
     to.set_fragment(None);
-    // Addresses of another kind have no place for them.
+    // Addresses of other kinds do not have these parts.
     let _ = to.set_username("");
     let _ = to.set_password(None);
     format!("a redirect ({status}) to {to}")
 }
 
-/// The innermost cause: the outer ones only say that sending failed.
+/// The innermost error, because the outer ones only say that sending failed.
 fn reason(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
@@ -432,7 +434,7 @@ fn reason(error: &reqwest::Error) -> String {
     shorten(&cause.to_string())
 }
 
-/// The error where a request cannot even be made.
+/// The error if a request cannot even be made.
 fn unsent(error: reqwest::Error) -> Problem {
     let error = error.without_url();
     Problem::new(reason(&error), error)

@@ -24,36 +24,39 @@
 //! assert_eq!(generated.suggestions.best().as_str(), "run the tests");
 //! ```
 //!
-//! [`TextTools`] tells a model of its tools in words where its server takes none, and finds the calls in its answer.
+//! [`TextTools`] describes tools in words to a model whose server does not accept any, and finds the calls in its
+//! answer.
 //!
 //! # Limitations
 //!
 //! * Words, images and tool calls only: no documents, no audio.
-//! * The length of an answer is bounded by the request's own limit; the client reads no more than
-//!   [`MAX_ANSWER_BYTES`] of it, [`MAX_EVENT_BYTES`] at a time.
-//! * What a model wants back of its thoughts ([`Opaque`](headstart_forked_query::Opaque)) is left out where it is longer than
-//!   [`MAX_OPAQUE_BYTES`].
+//! * The length of an answer is limited by the request's own limit; the client reads no more than
+//!   [`MAX_ANSWER_BYTES`] of it, [`MAX_EVENT_BYTES`] for one event.
+//! * What a model wants back of its thoughts ([`Opaque`](headstart_forked_query::Opaque)) is left out if it is longer
+//!   than [`MAX_OPAQUE_BYTES`].
 //!
 //! # Features
 //!
-//! * `http`: `HttpModel`, the client for every [`Provider`]: Anthropic, Gemini, OpenAI, DashScope, Ollama, and everything
-//!   that speaks OpenAI's chat completions (vLLM, llama.cpp, gateways). `RetryingModel` has background work wait
-//!   behind the user's own; `PrefixKeeper` has Gemini keep the beginning of a conversation by name. They
-//!   need a tokio runtime. Without the feature the crate is pure.
+//! * `http`: `HttpModel`, the client for every [`Provider`]: Anthropic, Gemini, OpenAI, DashScope, Ollama, and every
+//!   server with OpenAI's chat completions (vLLM, llama.cpp, gateways). `RetryingModel` makes background work wait
+//!   for the user's own; `PrefixKeeper` has Gemini store the beginning of a conversation. They need a tokio runtime.
+//!   Without the feature the crate is pure.
 //! * `bedrock`: models of Amazon Bedrock, whose requests are signed (`AwsKeys`) and whose answers are binary messages.
 //!
 //! # Decisions that are not obvious
 //!
-//! - **One decoder, five readers.** A wire format is an encoder and a function that reads the JSON of one event (`src/wire.rs`). Cutting bytes
-//!   into events, limits, ids of calls and the end of an answer are the same for all and stand once, so a test of one property runs over every
-//!   format.
-//! - **What a model wants back travels with its answer.** `Part::Opaque` is one part before the words and calls of an answer, with the format
-//!   and the model that wrote it (`src/wire/layout.rs`): signed or encrypted thoughts, signatures, phases, and where in the answer they stood,
-//!   for the words and calls themselves are kept once. Only that format reads it, for that model; every other request leaves it out. It is
-//!   never shown and is no content of its own: an answer of nothing else is empty.
-//! - **A model without tools has them in words** (`src/text_tools`). The conversation is the same messages as with tools; only what is sent
-//!   differs, below the port `Model`, so nothing above knows. Which models refused tools is shared by all that ask for one conversation, or its
-//!   prefix would be two.
+//! - **One decoder, several readers.** A wire format is an encoder and a function that reads the JSON of one event
+//!   (`src/wire.rs`). Splitting bytes into events, limits, ids of calls and the end of an answer are the same for all
+//!   formats and written once, so a test of one property covers every format.
+//! - **What a model wants back travels with its answer.** `Part::Opaque` is one part before the words and calls of an
+//!   answer, marked with the format and the model that wrote it (`src/wire/layout.rs`). It holds signed or encrypted
+//!   thoughts, signatures and phases, and where in the answer they stood, because the words and calls themselves are
+//!   kept only once. Only that format reads it, for that model; every other request leaves it out. It is never shown
+//!   and does not count as content: an answer with nothing else is empty.
+//! - **A model without tools gets them in words** (`src/text_tools`). The conversation has the same messages as with
+//!   tools; only what is sent differs, below the port `Model`, so nothing above is affected. Which models refused
+//!   tools is shared by all that send requests for one conversation, because its requests would otherwise have two
+//!   different prefixes.
 
 pub mod anthropic;
 #[cfg(feature = "bedrock")]

@@ -1,12 +1,12 @@
-//! The wire format of Ollama's own `/api/chat`. A pure function encodes a request; [`Decoder`](crate::Decoder) reads the
-//! answer, one JSON document a line.
+//! The wire format of Ollama's own `/api/chat`. A pure function encodes a request; [`Decoder`](crate::Decoder) reads
+//! the answer, one JSON document on each line.
 //!
 //! # How the prefix is kept
 //!
-//! The body begins with what requests of a conversation share: `model`, `stream`, `tools`, `messages`; only then come
-//! `think`, `format` and `options`. The server keeps the last prompt of a loaded model and works out only what is new. A
-//! context that is too small for the conversation is cut at its beginning without a word, so a host may say how large it must be;
-//! it must say the same in every request, for another size loads the model anew.
+//! The body begins with what the requests of a conversation share: `model`, `stream`, `tools`, `messages`; only then
+//! come `think`, `format` and `options`. The server keeps the last prompt of a loaded model and only processes what
+//! is new. If the context is too small for the conversation, the server silently cuts its beginning, so a host may
+//! say how large it must be; it must be the same in every request, because another size loads the model anew.
 
 mod encode;
 mod read;
@@ -16,14 +16,14 @@ pub(crate) use read::read;
 
 use crate::openai::StructuredOutput;
 
-/// Marks what this format wrote into a conversation.
+/// Identifies what this format wrote into a conversation.
 pub(crate) const ID: &str = "ollama";
 
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// How an answer of a given schema is asked for.
+    /// How to ask for an answer with a given schema.
     pub structured_output: StructuredOutput,
-    /// `num_ctx`: how many tokens the model must be able to see at once.
+    /// `num_ctx`: the context size in tokens.
     pub context_tokens: Option<u32>,
 }

@@ -3,18 +3,19 @@
 //!
 //! # How the prefix is kept
 //!
-//! The encoded request is ordered so that what requests of a conversation share comes first: `model`, `stream`,
-//! `tools`, `messages`, and only then what differs between them (answer format, limits, thinking). Each message is encoded
-//! for itself, so a conversation that grew by a message begins with the bytes it had before.
+//! The encoded request is ordered so that what the requests of a conversation share comes first: `model`, `stream`,
+//! `tools`, `messages`, and only then what differs between them (answer format, limits, thinking). Each message is
+//! encoded by itself, so a conversation that grew by a message begins with the same bytes as before.
 //!
 //! With [`CacheAnnotations::DashScope`] there are at most four marks: the system instruction, the last tool, the last
-//! message that a later request can share, and the message before the model's last one, where the request before this one
-//! had its mark: the provider looks back only some twenty blocks, fewer than one answer may have calls. The first two are
-//! the same in every request. The others move as the conversation grows, so every text is encoded as a list of one block and the mark is the last thing in its block:
-//! all bytes before it, the whole text of that message included, are those of the forked request. Caches compare
-//! the content, not the mark. The message to mark is the last one, except in a request with a response schema: that is
-//! a single question, its last message is never seen again, and the mark belongs on the one before. Writing
-//! a cache for the question would cost more than it ever gives back.
+//! message that a later request can share, and the message before the model's last one, where the previous request
+//! had its mark, because the provider only looks back some twenty blocks, fewer than the calls of one answer may be.
+//! The first two are the same in every request. The others move as the conversation grows, so every text is encoded
+//! as a list of one block with the mark as the last thing in it: all bytes before it, including the whole text of
+//! that message, are those of the forked request. Caches compare the content, not the mark. The message to mark is
+//! the last one, except in a request with a response schema: that is a single question whose last message is never
+//! sent again, so the mark belongs on the one before. Writing a cache for the question would cost more than it could
+//! ever save.
 
 mod content;
 mod effort;
@@ -33,5 +34,5 @@ pub use options::{
 };
 pub(crate) use read::read;
 
-/// Marks what this format wrote into a conversation.
+/// Identifies what this format wrote into a conversation.
 pub(crate) const ID: &str = "chat";

@@ -3,26 +3,26 @@ use std::fmt;
 
 use crate::{KeyHeader, Wire, anthropic, gemini, ollama, responses};
 
-/// Where a model is, how its key is called, and which wire format is spoken there. Keys are never part of it.
+/// The address of a model, the name of its key, and its wire format. It never contains keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provider {
     /// The name in messages.
     pub name: String,
-    /// The URL that the wire format's [path](Wire::path) follows.
+    /// The URL before the wire format's [path](Wire::path).
     pub base_url: String,
     /// The environment variable that holds the key.
     pub key_variable: String,
-    /// Whether requests without a key are refused anyway.
+    /// Whether a key is required.
     pub key: KeyNeed,
     /// The wire format.
     pub wire: Wire,
-    /// How the key is sent, where it is otherwise than the [format](Wire::key_header) has it.
+    /// How the key is sent, if it differs from the [format's](Wire::key_header) way.
     pub key_header: Option<KeyHeader>,
-    /// Headers that every request has besides those of the format, in whose place they come.
+    /// Headers that every request has besides those of the format. They replace headers of the same name.
     pub headers: Vec<Header>,
 }
 
-/// A header that a host adds to every request. Its value may be a secret, so it is sent and never printed.
+/// A header that a host adds to every request. Its value may be a secret, so it is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Header {
     /// Letters, digits and hyphens.
@@ -37,12 +37,12 @@ impl fmt::Debug for Header {
     }
 }
 
-/// Whether a provider needs a key.
+/// Whether a provider requires a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyNeed {
     /// It refuses requests without one.
     Required,
-    /// One is sent if there is one.
+    /// A key is sent if there is one.
     Optional,
 }
 
@@ -59,9 +59,9 @@ impl Provider {
         Self::of("gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY", wire)
     }
 
-    /// OpenAI, by its chat completions.
+    /// OpenAI with its chat completions.
     ///
-    /// The schema of an answer goes into the question: as `json_schema` it would be put before the system
+    /// The schema of an answer is part of the question, because as `json_schema` it would be put before the system
     /// instruction and miss the prefix cache.
     pub fn openai() -> Self {
         let wire = Wire::Chat(WireOptions {
@@ -73,7 +73,8 @@ impl Provider {
         Self::of("openai", OPENAI_URL, "OPENAI_API_KEY", wire)
     }
 
-    /// OpenAI, by its Responses. The schema of an answer goes into the question, as with [chat completions](Self::openai).
+    /// OpenAI with its Responses. The schema of an answer is part of the question, as for [chat
+    /// completions](Self::openai).
     pub fn responses() -> Self {
         let structured_output = StructuredOutput::JsonObject;
         let effort = Effort::LEAST;
@@ -100,7 +101,7 @@ impl Provider {
         Self::of("ollama", "http://localhost:11434", "OLLAMA_API_KEY", wire).without_key()
     }
 
-    /// Bedrock in this region. Requests are signed, where they have no key of Bedrock's own.
+    /// Bedrock in this region. Requests without a key of Bedrock's own are signed.
     #[cfg(feature = "bedrock")]
     pub fn bedrock(region: &str) -> Self {
         let wire = Wire::Bedrock(crate::bedrock::Options::default());
@@ -108,8 +109,8 @@ impl Provider {
         Self::of("bedrock", url, "AWS_BEARER_TOKEN_BEDROCK", wire).without_key()
     }
 
-    /// Any server that speaks OpenAI's chat completions: vLLM, llama.cpp, a gateway. The wire options ask nothing of
-    /// it that one of them is known not to have, but for the switch of thinking, which is the one of the provider at this address, or
+    /// Any server with OpenAI's chat completions: vLLM, llama.cpp, a gateway. The wire options use nothing that one
+    /// of them is known to lack, except the switch for thinking, which is the one of the provider at this address, or
     /// that of local servers.
     pub fn compatible(name: impl Into<String>, base_url: impl Into<String>) -> Self {
         let base_url = base_url.into();
@@ -117,7 +118,7 @@ impl Provider {
         Self { name: name.into(), ..Self::of("", base_url, "HEADSTART_API_KEY", wire).without_key() }
     }
 
-    /// The preset of that name: `anthropic`, `gemini`, `openai`, `responses`, `dashscope` or `ollama`.
+    /// The preset with this name: `anthropic`, `gemini`, `openai`, `responses`, `dashscope` or `ollama`.
     pub fn preset(name: &str) -> Option<Self> {
         match name {
             "anthropic" => Some(Self::anthropic()),
@@ -130,14 +131,14 @@ impl Provider {
         }
     }
 
-    /// The same wire format at another URL, a region's or a gateway's. Such a server may need no key.
+    /// The same wire format at another URL, such as that of a region or a gateway. Such a server may need no key.
     #[must_use]
     pub fn at(self, base_url: impl Into<String>) -> Self {
         Self { base_url: base_url.into(), ..self.without_key() }
     }
 
-    /// This provider at a URL that its user gave. Some other server under OpenAI's name may lack what only OpenAI's own has, so it
-    /// is taken as [compatible](Self::compatible).
+    /// This provider at a URL that the user gave. A server of somebody else under OpenAI's name may lack what only
+    /// OpenAI has, so it is treated as [compatible](Self::compatible).
     #[must_use]
     pub fn served_at(self, base_url: &str) -> Self {
         if matches!(self.wire, Wire::Chat(_)) && self.name == "openai" && !is_openai(base_url) {
@@ -146,13 +147,13 @@ impl Provider {
         self.at(base_url)
     }
 
-    /// Who it is, for messages: the name, and the address where it is not the well-known one.
+    /// Its name for messages, with the address if that is not the well-known one.
     pub fn label(&self) -> String {
         let is_well_known = Self::preset(&self.name).is_some_and(|preset| preset.base_url == self.base_url);
         if is_well_known { self.name.clone() } else { format!("{} at {}", self.name, self.place()) }
     }
 
-    /// The base URL without its query, in which keys are sent to some servers.
+    /// The base URL without its query, which may contain a key.
     pub(crate) fn place(&self) -> &str {
         self.base_url.split('?').next().unwrap_or_default()
     }
@@ -181,7 +182,7 @@ impl Provider {
 
 const OPENAI_URL: &str = "https://api.openai.com/v1";
 
-/// Whether OpenAI's own service, or that of its cloud partner, is at this URL.
+/// Whether the URL is that of OpenAI's own service, or of its cloud partner.
 fn is_openai(base_url: &str) -> bool {
     let host = host(base_url);
     host.ends_with(".openai.com") || host.ends_with(".openai.azure.com")
@@ -191,8 +192,8 @@ fn host(base_url: &str) -> &str {
     base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next()).unwrap_or_default()
 }
 
-/// How thinking is switched off at this address. A server that does not know the switch either ignores or refuses it, and is asked
-/// without from then on.
+/// How thinking is turned off at this address. A server that does not know the switch either ignores or refuses it,
+/// and is asked without it from then on.
 fn switch_at(base_url: &str) -> ThinkingSwitch {
     let host = host(base_url);
     let is_of = |domains: &[&str]| {

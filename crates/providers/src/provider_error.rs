@@ -1,4 +1,4 @@
-//! What a provider says when it says no.
+//! Turns a provider's refusals into errors.
 
 mod page;
 
@@ -15,19 +15,20 @@ use crate::redact::Redactor;
 use crate::wire::{Frames, Framing};
 use headstart_forked_query::{Cause, ModelError};
 
-/// Longer messages are cut: a provider that echoes the request would flood the terminal.
+/// The longest message. A provider that repeats the request would otherwise flood the terminal.
 const MESSAGE_CHARS: usize = 300;
 
-/// For a host that brings its own HTTP: the errors of an exchange, in the words of all others. `key`, and every larger piece of
-/// it, is kept out of them.
+/// For a host that does its own HTTP: errors with the same words as those of `HttpModel`. `key`, and every larger
+/// piece of it, is removed from them.
 impl Provider {
-    /// The error in a response that is no answer: its status, what its headers say of when to come back, and (the
-    /// beginning of) its body.
+    /// The error for a response that is not an answer: from its status, the time that its headers ask to wait, and
+    /// (the beginning of) its body.
     pub fn refused(&self, status: u16, retry_after: Option<Duration>, body: &str, key: &str) -> ModelError {
         self.error(status, retry_after, body, &Redactor::new(key))
     }
 
-    /// The error where something else than this wire format is spoken: a redirect, a web page. `answered` is what came.
+    /// The error if the server does not use this wire format (it answers with a redirect or a web page). `answered`
+    /// is what was received.
     pub fn stranger(&self, answered: &str, key: &str) -> ModelError {
         self.wrong_server(answered, &Redactor::new(key))
     }
@@ -50,7 +51,8 @@ impl Provider {
         ModelError::Unreachable { url: hide.hide_in(url), message, source }
     }
 
-    /// The error of a response with this status. Some servers show the key that they refuse: `hide` takes it out.
+    /// The error for a response with this status. `hide` removes the key, because some servers show the one that they
+    /// refuse.
     pub(crate) fn error(
         &self,
         status: u16,
@@ -64,7 +66,7 @@ impl Provider {
         }
         let is_stranger = match status {
             404 | 405 => !is_about_a_thing(&json),
-            // A server of files knows no POST. Whoever speaks the format would say so in JSON.
+            // A file server does not support POST. A server with this format would answer in JSON.
             501 => json.is_null(),
             _ => false,
         };
@@ -74,8 +76,8 @@ impl Provider {
         self.refusal(status, retry_after, (&json, body), hide)
     }
 
-    /// The error where it is the tools of the request that are refused. Gateways say so with a 404, for no model of theirs fits, and a
-    /// server that was started without tools with a 500.
+    /// The error if the server refuses the request because of its tools. Gateways do so with a 404 because they have
+    /// no suitable model, and a server that was started without support for tools with a 500.
     fn refusal_of_tools(
         &self,
         status: u16,
@@ -87,7 +89,7 @@ impl Provider {
         Some(ModelError::ToolsRefused { provider: self.label(), status, message })
     }
 
-    /// The error that somebody who speaks the format answers with: what it is as JSON, and as it came.
+    /// The error that a server with this format reports: as JSON, and as received.
     fn refusal(
         &self,
         status: u16,
@@ -102,7 +104,7 @@ impl Provider {
             return refusal;
         }
         match status {
-            // Made again it would fail again, whatever the status says of a rate.
+            // The request would fail again, even if the status is that of a rate limit.
             400..500 if is_used_up(json) => {
                 ModelError::Rejected { provider, status, message: said(json, body, hide) }
             }
@@ -130,7 +132,7 @@ impl Provider {
         }
     }
 
-    /// The error in the middle of an answer that began well.
+    /// The error within an answer that began successfully.
     pub(crate) fn error_in_stream(&self, error: &Value, hide: &Redactor) -> ModelError {
         let places = ["status", "code", "status_code", "type"];
         let code = places.iter().find_map(|name| status(error.get(name)?));
@@ -143,7 +145,7 @@ impl Provider {
         ModelError::Malformed { provider: self.label(), message, source: None }
     }
 
-    /// Somebody answers there, but not in this format; `answered` is what they answered with.
+    /// The error if a server answers in another format; `answered` is what it sent.
     pub(crate) fn wrong_server(&self, answered: &str, hide: &Redactor) -> ModelError {
         ModelError::WrongServer {
             provider: format!("{} at {}", self.name, hide.hide_in(self.place())),
@@ -153,7 +155,7 @@ impl Provider {
     }
 }
 
-/// The JSON in the body of an error; some servers frame it as the event of a stream that was asked for.
+/// The JSON in the body of an error. Some servers send it as an event, because a stream was requested.
 fn parsed(body: &str) -> Value {
     if let Ok(json) = serde_json::from_str(body) {
         return json;
@@ -164,7 +166,7 @@ fn parsed(body: &str) -> Value {
     events.iter().find_map(|data| serde_json::from_str(data).ok()).unwrap_or_default()
 }
 
-/// Whether a 404 is about a model, or another thing that the API knows by name, and not about the address.
+/// Whether a 404 is about a model, or something else that the API knows by name, and not about the address.
 fn is_about_a_thing(json: &Value) -> bool {
     const THINGS: [&str; 5] = ["model", "models", "modelnotfound", "model_not_found", "cachedcontent"];
     let names_it = |text: &str| {
@@ -204,26 +206,26 @@ fn status(code: &Value) -> Option<u16> {
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
-/// What there is to say of an error: the provider's own words, or the body as it is.
+/// The text of an error: the provider's own words, or the body as it is.
 fn said(json: &Value, body: &str, hide: &Redactor) -> String {
     let message = hide.shorten(&message(json).map_or_else(|| page::words(body), Cow::Borrowed));
     if message.is_empty() { "no further message".into() } else { message }
 }
 
-/// The provider's own words in the body of an error; empty where there are none.
+/// The provider's own words in the body of an error; empty if there are none.
 fn words(json: &Value, body: &str, hide: &Redactor) -> String {
     let text = if json.is_null() { page::words(body) } else { "".into() };
     hide.shorten(message(json).unwrap_or(&text))
 }
 
 fn message(json: &Value) -> Option<&str> {
-    // The last is where servers that check with pydantic have it; the empty one stands for an error that is a text alone.
+    // The last is that of servers that check with pydantic; the empty one is for an error that is only a text.
     let pointers =
         ["/error/message", "/0/error/message", "/message", "/error", "/detail", "", "/detail/0/msg"];
     pointers.into_iter().find_map(|pointer| json.pointer(pointer)?.as_str())
 }
 
-/// What programs are to tell the error by.
+/// The codes by which programs can recognise the error.
 fn codes(json: &Value) -> impl Iterator<Item = &str> {
     let places = ["/error", "/0/error", ""].into_iter().filter_map(|pointer| json.pointer(pointer));
     places
@@ -232,7 +234,7 @@ fn codes(json: &Value) -> impl Iterator<Item = &str> {
         .filter_map(Value::as_str)
 }
 
-/// A quota or a credit that comes back only when somebody pays for it.
+/// Whether a quota or a credit is used up until somebody pays.
 fn is_used_up(json: &Value) -> bool {
     const CODES: [&str; 7] = [
         "insufficient_quota",
@@ -246,8 +248,8 @@ fn is_used_up(json: &Value) -> bool {
     codes(json).any(|code| CODES.contains(&code))
 }
 
-/// Whether a request is refused because it offers tools: by the name of the parameter, where the error has a place for it, and else in
-/// words. A tool whose schema is wrong is refused with others.
+/// Whether a request is refused because it has tools: by the name of the parameter if the error has a field for it,
+/// otherwise by its words. A refusal because of a wrong schema does not count.
 fn is_about_tools(json: &Value) -> bool {
     const PARAMETERS: [&str; 2] = ["tools", "tool_choice"];
     const CODES: [&str; 2] = ["unsupported_parameter", "unsupported_value"];
@@ -261,7 +263,7 @@ fn is_about_tools(json: &Value) -> bool {
         "function calls",
         "tool choice",
     ];
-    // Apostrophes are taken out of the words.
+    // Compared after apostrophes were removed.
     const BEFORE: [&str; 4] = ["not support ", "nt support ", "not allow ", "not offer "];
     const BEHIND: [&str; 7] = [
         " is not supported",
@@ -283,12 +285,13 @@ fn is_about_tools(json: &Value) -> bool {
         BEFORE.iter().any(|before| plain.contains(&format!("{before}{subject}")))
             || BEHIND.iter().any(|behind| plain.contains(&format!("{subject}{behind}")))
             || plain.contains(&format!("unsupported param: {subject}"))
-            // A gateway says that it found nobody who does.
+            // A gateway reports that none of its models does.
             || plain.starts_with("no ") && plain.contains(&format!("that support {subject}"))
     })
 }
 
-/// Whether a request is refused for the length of its conversation. Some servers say so in a code, others in words alone.
+/// Whether a request is refused because its conversation is too long. Some servers have a code for this, others only
+/// words.
 fn is_too_long(json: &Value, message: &str) -> bool {
     const CODES: [&str; 4] = [
         "context_length_exceeded",
@@ -311,7 +314,7 @@ fn is_too_long(json: &Value, message: &str) -> bool {
     codes(json).any(|code| CODES.contains(&code)) || WORDS.iter().any(|words| message.contains(words))
 }
 
-/// Whether a 403 is: it may also be about a country, a model, or what a firewall thinks of the request.
+/// Whether a 403 is about the key. It may also be about a country, a model, or a firewall.
 fn is_about_the_key(json: &Value, message: &str) -> bool {
     const ABOUT: [&str; 5] = ["key", "apikey", "credential", "credentials", "unauthorized"];
     let names_it = |text: &str| {
@@ -323,7 +326,7 @@ fn is_about_the_key(json: &Value, message: &str) -> bool {
     is_silent || says(json, "API_KEY_INVALID") || names_it(message) || codes(json).any(names_it)
 }
 
-/// The details of an error in the manner of Google, where they are.
+/// The details of an error in Google's format, if it has any.
 fn details(json: &Value) -> impl Iterator<Item = &Value> {
     // A gateway that does not stream puts the error into a list.
     let error = json.pointer("/error/details").or_else(|| json.pointer("/0/error/details"));
@@ -340,7 +343,8 @@ fn retry_delay(json: &Value) -> Option<Duration> {
     seconds(delay.strip_suffix('s')?)
 }
 
-/// Seconds with decimals. By hand: reading any float would bring large tables into a small module.
+/// Reads seconds with decimals. Written by hand, because reading floats in general adds large tables to the wasm
+/// module.
 fn seconds(text: &str) -> Option<Duration> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if !part.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -351,14 +355,14 @@ fn seconds(text: &str) -> Option<Duration> {
     Some(Duration::new(whole.parse().ok()?, nanoseconds))
 }
 
-/// One line of at most some hundred characters, nothing in it that a terminal would act on. What a server says goes
-/// through [`Redactor::shorten`].
+/// One line of at most a few hundred characters, without anything that a terminal would act on. Text of a server goes
+/// through [`Redactor::shorten`] instead.
 #[cfg(feature = "http")]
 pub(crate) fn shorten(text: &str) -> String {
     cut(&one_line(text, MESSAGE_CHARS + 1))
 }
 
-/// At most so many characters of the text, what a terminal would act on and all white space as single spaces.
+/// At most this many characters of the text; control characters and runs of white space become single spaces.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
     let mut is_apart = false;

@@ -14,10 +14,10 @@ use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRe
 /// The host's clock: the time since any fixed moment.
 pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// Passes everything on to a model and keeps what it answers, as a recording that [`Replay`](crate::Replay) plays.
+/// Passes requests on to a model, and keeps the answers as a recording that [`Replay`](crate::Replay) plays.
 ///
-/// Only whole answers are kept, in the order they were asked for. Requests, keys and headers never reach it;
-/// thoughts are not kept. What the model itself says is kept without what looks like a secret, and without the
+/// Only complete answers are kept, in the order of their requests. It never sees requests, keys and headers, and
+/// keeps no thoughts. What the model says is kept without what looks like a secret, and without the
 /// [secrets](Self::with_secrets) that the host knows.
 pub struct Recorder {
     model: Arc<dyn Model>,
@@ -25,7 +25,7 @@ pub struct Recorder {
     tape: Arc<Mutex<Tape>>,
 }
 
-/// An answer has its place from the moment it is asked for; the place stays empty if it fails.
+/// The answers. Each has its place from the moment of its request; if it fails, the place stays empty.
 #[derive(Default)]
 struct Tape {
     turns: Vec<Option<RecordedTurn>>,
@@ -39,29 +39,29 @@ impl Recorder {
         Self { model, clock: None, tape: Arc::default() }
     }
 
-    /// Records also how long each answer let wait for its first event, and how long it took from there.
+    /// Also records how long each answer took until its first event, and from there to its end.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock: Some(clock), ..self }
     }
 
-    /// Takes also these secrets out of what is recorded.
+    /// Also removes these secrets from what is recorded.
     #[must_use]
     pub fn with_secrets(self, scrubber: Scrubber) -> Self {
         lock(&self.tape).scrubber = scrubber;
         self
     }
 
-    /// Another model whose answers go into the same recording, in the order they are asked for.
+    /// Another model whose answers go into the same recording, in the order of all requests.
     #[must_use]
     pub fn beside(&self, model: Arc<dyn Model>) -> Self {
         Self { model, clock: self.clock.clone(), tape: Arc::clone(&self.tape) }
     }
 
-    /// What is recorded so far.
+    /// The recording so far.
     pub fn recording(&self) -> Recording {
         let tape = lock(&self.tape);
-        // Only whole answers are scrubbed: a secret comes in pieces.
+        // Only complete answers are scrubbed, because a secret may come in pieces.
         tape.scrubber.recording(&Recording {
             turns: tape.turns.iter().flatten().cloned().collect(),
             suggestions: tape.suggestions.iter().flatten().cloned().collect(),
@@ -106,7 +106,7 @@ enum Place {
 
 struct Taped {
     events: EventStream,
-    /// The answer until it is whole.
+    /// The answer, until it is complete.
     answer: Option<RecordedTurn>,
     clock: Option<Clock>,
     asked: Option<Duration>,
@@ -153,14 +153,14 @@ impl Taped {
                     Place::Suggestion(index) => tape.suggestions[index] = Some(suggestion(&answer)),
                 }
             }
-            // Whoever plays it needs no thoughts, and no other model understands them.
+            // A replay needs no thoughts, and no other model understands them.
             _ => {}
         }
     }
 }
 
-/// The suggestion in an answer to a query, several in lines of their own; other answers are kept as they are. Nobody reads it before its end, so all of
-/// its time is a delay.
+/// The suggestion in an answer to a query; several on lines of their own. Other answers are kept as they are. Nobody
+/// reads it before its end, so all of its time is a delay.
 fn suggestion(answer: &RecordedTurn) -> RecordedSuggestion {
     let json: Option<Value> = serde_json::from_str(answer.text.trim()).ok();
     let field = |name| json.as_ref().and_then(|json| json.get(name));
@@ -181,7 +181,7 @@ fn millis(time: Duration) -> u64 {
 }
 
 fn lock(tape: &Mutex<Tape>) -> MutexGuard<'_, Tape> {
-    // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
+    // Every change under the lock is a single step, so a panic in another thread leaves nothing half done.
     tape.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_recording_of_a_replay_is_the_recording() {
-        // The clock goes on by 5 ms whenever it is asked: once for the request, once for each event.
+        // The clock advances by 5 ms whenever it is asked: once for the request, once for each event.
         let text = r#"{"turns":[{"text":"I look at all of it.","toolCalls":[{"name":"ls","args":{"path":"."}}],"delayMs":5,"streamMs":20,
             "usage":{"inputTokens":3,"cachedInputTokens":2,"outputTokens":1}},{"text":"Done.","delayMs":5,"streamMs":5}],
             "suggestions":[{"text":"commit this","delayMs":15,"usage":{"inputTokens":9}}]}"#;

@@ -12,13 +12,14 @@ use headstart_forked_query::{Cause, Usage};
 
 /// The answers of a model, to be played again by [`Replay`](crate::Replay).
 ///
-/// It holds what the model said and called; no request, no key, no header is ever in it.
+/// It contains what the model said and called, and never a request, a key or a header.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Recording {
-    /// The answers in a conversation or a speculation, in the order they were asked for.
+    /// The answers in a conversation or a speculation, in the order of their requests.
     pub turns: Vec<RecordedTurn>,
-    /// The answers to suggestion queries, in the order they were asked for; an empty one is silence.
+    /// The answers to suggestion queries, in the order of their requests; an empty one means that there was no
+    /// suggestion.
     pub suggestions: Vec<RecordedSuggestion>,
 }
 
@@ -29,7 +30,7 @@ pub struct RecordedTurn {
     /// What the model said.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// What it called after that, all of it in this turn.
+    /// The calls after that, all in this turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<RecordedCall>,
     /// Milliseconds before the answer began.
@@ -37,23 +38,23 @@ pub struct RecordedTurn {
     /// Milliseconds from its beginning to its end.
     #[serde(skip_serializing_if = "is_zero")]
     pub stream_ms: u64,
-    /// What it cost, where that is known.
+    /// What it cost, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 
-/// One answer to a suggestion query. In JSON a plain string where nothing but the text is known.
+/// One answer to a suggestion query. In JSON it is a plain string if only the text is known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RecordedSuggestion {
-    /// What was suggested; several candidates in lines of their own, best first.
+    /// The suggestion; several candidates are on lines of their own, best first.
     pub text: String,
     /// Milliseconds before the answer began.
     pub delay_ms: u64,
-    /// What it cost, where that is known.
+    /// What it cost, if that is known.
     pub usage: Option<Usage>,
 }
 
-/// One tool call; it gets its id when it is played.
+/// One tool call, which gets its id when it is played.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecordedCall {
@@ -77,24 +78,24 @@ pub enum RecordingError {
     /// The JSON is not a recording.
     #[error("the recording is not valid at {path}: {message}")]
     Shape {
-        /// Where, as in `turns[3].toolCalls[0].name`.
+        /// The path, as in `turns[3].toolCalls[0].name`.
         path: String,
         /// What is wrong there.
         message: String,
-        /// What the parser found, where it did.
+        /// The parser's error, if there is one.
         source: Option<Cause>,
     },
-    /// There is nothing in it to play.
+    /// It contains no answers.
     #[error("the recording holds neither turns nor suggestions")]
     Empty,
 }
 
 impl Recording {
     /// Reads a recording: `{"turns":[{"text":"…","toolCalls":[{"name":"…","args":{…}}],"delayMs":0}],
-    /// "suggestions":["…"]}`. Every field but a call's name may be left out.
+    /// "suggestions":["…"]}`. Every field except a call's name may be absent.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         if text.trim_start().starts_with('[') {
-            // serde would take a list for the fields in their order.
+            // serde would accept a list as the fields in their order.
             let message = "must be an object with `turns` and `suggestions`, and is an array".into();
             return Err(RecordingError::Shape { path: TOP.to_owned(), message, source: None });
         }
@@ -127,7 +128,7 @@ impl From<&str> for RecordedSuggestion {
     }
 }
 
-/// A suggestion with its timing, as it stands in JSON.
+/// A suggestion with its timing in JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SuggestionFields {
@@ -177,7 +178,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What a recording as a whole is called.
+/// The name for the recording as a whole in errors.
 const TOP: &str = "its top level";
 
 fn place(text: &str, error: &serde_json::Error) -> String {

@@ -6,20 +6,21 @@ use headstart_forked_query::Cause;
 
 use crate::provider_error::{cut, one_line};
 
-/// So many bytes of a key in a row give it away.
+/// How many consecutive bytes of a key are enough to be removed.
 const PIECE_BYTES: usize = 8;
 
-/// A message is looked through this far: much further than it is shown, so that a key at its cut is hidden whole.
+/// How many characters of a message are searched: many more than are shown, so that a key at the cut is removed
+/// completely.
 const READ_CHARS: usize = 4 * 1024;
 
 const HIDDEN: &str = "***";
 
-/// Hides a key, and every larger piece of it, in what a server says. One that hides nothing is the default.
+/// Removes a key, and every larger piece of it, from what a server says. The default removes nothing.
 ///
-/// Servers show the key that they refuse, sometimes half of it, and a message may end in the middle of one.
+/// Servers show the key that they refuse, sometimes only half of it, and a message may end in the middle of one.
 #[derive(Clone, Default)]
 pub(crate) struct Redactor {
-    /// Every piece of the key that is as long as what gives it away, without what JSON escapes.
+    /// Every piece of the key with `piece_bytes` bytes, without JSON escapes.
     pieces: HashSet<Vec<u8>>,
     piece_bytes: usize,
 }
@@ -34,12 +35,12 @@ impl Redactor {
         Self { pieces: key.windows(piece_bytes).map(<[u8]>::to_vec).collect(), piece_bytes }
     }
 
-    /// Hides this as well, if it is long enough to be a secret.
+    /// Also removes this text, if it is long enough to be a secret.
     #[cfg(feature = "http")]
     pub(crate) fn and(mut self, secret: &str) -> Self {
         const LEAST_BYTES: usize = 16;
         let bytes: Vec<u8> = Units(secret).flat_map(|unit| unit.bytes()).collect();
-        // Pieces are looked for by one length; a key that is shorter than a piece is none.
+        // All pieces have the same length, and a shorter key has no pieces.
         if LEAST_BYTES <= bytes.len() && matches!(self.piece_bytes, 0 | PIECE_BYTES) {
             self.piece_bytes = PIECE_BYTES;
             self.pieces.extend(bytes.windows(PIECE_BYTES).map(<[u8]>::to_vec));
@@ -47,13 +48,13 @@ impl Redactor {
         self
     }
 
-    /// One line of at most some hundred characters without the key: hidden first, cut then.
+    /// One line of at most a few hundred characters. The key is removed before the line is cut.
     pub(crate) fn shorten(&self, text: &str) -> String {
         cut(&self.hide_in(&one_line(text, READ_CHARS)))
     }
 
-    /// The error, for the [`source`](std::error::Error::source) of another one; `None` where it, or one below it, shows a key: an error of
-    /// somebody else's cannot be changed.
+    /// The error, as the [`source`](std::error::Error::source) of another one; `None` if it, or one below it, shows a
+    /// key, because its words cannot be changed.
     pub(crate) fn cause(&self, error: impl Into<Cause>) -> Option<Cause> {
         let cause = error.into();
         let shows_nothing = |text: String| self.hide_in(&text) == text;
@@ -63,12 +64,12 @@ impl Redactor {
         is_plain.then_some(cause)
     }
 
-    /// The text without the key in it, be it escaped as in JSON or not.
+    /// The text without the key, whether or not it is escaped as in JSON.
     pub(crate) fn hide_in(&self, text: &str) -> String {
         if self.pieces.is_empty() {
             return text.to_owned();
         }
-        // Each byte of the text as it is meant, and the place in the text of the character that it belongs to.
+        // Each byte of the text without escapes, and the offset of the character in the text to which it belongs.
         let (mut meant, mut places) = (Vec::new(), Vec::new());
         for unit in Units(text) {
             let start = text.len() - unit.rest.len() - unit.written;
@@ -99,13 +100,13 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// A text, character by character as JSON means it, at any depth of quotation: backslashes before a character are part of it,
-/// and `\u006b` is a `k`.
+/// The characters of a text without JSON escapes, at any depth of quotation: backslashes before a character belong to
+/// it, and `\u006b` is a `k`.
 struct Units<'a>(&'a str);
 
 struct Unit<'a> {
     meant: Option<char>,
-    /// How many bytes it takes in the text.
+    /// Its length in the text in bytes.
     written: usize,
     rest: &'a str,
 }

@@ -16,18 +16,19 @@ use headstart_forked_query::{
 };
 use headstart_forked_query::{SEVERAL, asks_for_several};
 
-/// Waits: the host's timer, for a crate that has none.
+/// Waits, with the host's timer, because this crate has none.
 pub type Sleep = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// The embedded default model: plays a recording, whatever it is asked.
+/// A model that plays a recording, whatever it is asked.
 ///
-/// Turns are played in order, one for each request; a request with a response schema takes the next suggestion
-/// and answers `{"suggestion": …}`, or `{"suggestions": […]}` if that is what the schema asks for: the lines of the
-/// suggestion are its candidates, and where one is asked for it is the first. After the last turn a request is [`ModelError::RecordingExhausted`]; after
-/// the last suggestion there is silence, an empty one, for nothing is missing when there is no guess.
+/// Turns are played in order, one for each request. A request with a response schema gets the next suggestion as
+/// `{"suggestion": …}`, or as `{"suggestions": […]}` if the schema asks for that; the lines of the suggestion are its
+/// candidates, and a request for one gets the first. After the last turn a request fails with
+/// [`ModelError::RecordingExhausted`]; after the last suggestion the answer is an empty suggestion, because a missing
+/// guess is not an error.
 ///
-/// What it does not model: it reads nothing of the request but the ids of its calls and the form of the answer, so it does not notice when
-/// tools answer otherwise than they did when it was recorded. A turn counts as played once it is asked for, even if
+/// It reads nothing of the request except the ids of its calls and the form of the answer, so it does not notice when
+/// tools answer differently than at the time of the recording. A turn counts as played once it is requested, even if
 /// the request is dropped before its end, as it would with a provider.
 pub struct Replay {
     recording: Recording,
@@ -37,12 +38,12 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Plays with the timing of the recording, waiting with `sleep`: one that divides its time plays faster.
+    /// Plays with the timing of the recording, waiting with `sleep`. A `sleep` that divides the time plays faster.
     pub fn new(recording: Recording, sleep: Sleep) -> Self {
         Self { sleep: Some(sleep), ..Self::instant(recording) }
     }
 
-    /// Plays as fast as it can.
+    /// Plays without waiting.
     pub fn instant(recording: Recording) -> Self {
         Self { recording, sleep: None, next_turn: AtomicUsize::new(0), next_suggestion: AtomicUsize::new(0) }
     }
@@ -116,7 +117,7 @@ fn events(index: usize, turn: &RecordedTurn, request: &ModelRequest) -> Vec<Mode
     events
 }
 
-/// A text as a model streams it, a few words at a time.
+/// A text in pieces of a few words, as a model streams it.
 fn chunks(text: &str) -> impl Iterator<Item = &str> {
     const WORDS: usize = 3;
     let mut rest = text;

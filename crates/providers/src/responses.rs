@@ -2,10 +2,11 @@
 //!
 //! # How the prefix is kept
 //!
-//! The body begins with what requests of a conversation share: `model`, `stream`, `store`, `instructions`, `tools`,
-//! `input`; only then comes what differs between them (limit, answer format, effort). Nothing is stored with the provider
-//! (`store` is false), so every request carries the whole conversation, item by item. Reasoning items come encrypted (`include`) and
-//! go back as they came, messages with their `phase`; items carry no ids of the provider's, so that none is missed.
+//! The body begins with what the requests of a conversation share: `model`, `stream`, `store`, `instructions`,
+//! `tools`, `input`; only then comes what differs between them (limit, answer format, effort). The provider stores
+//! nothing (`store` is false), so every request contains the whole conversation, item by item. Reasoning items are
+//! requested in encrypted form (`include`) and sent back unchanged, messages with their `phase`. Items are sent
+//! without the provider's ids, because it would look for stored ones.
 
 mod encode;
 mod read;
@@ -16,26 +17,26 @@ pub(crate) use read::Reader;
 use crate::openai::{Effort, StructuredOutput, does_not_think};
 use crate::wire::Parameter;
 
-/// Marks what this format wrote into a conversation.
+/// Identifies what this format wrote into a conversation.
 pub(crate) const ID: &str = "responses";
 
 /// What a host may choose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// How an answer of a given schema is asked for.
+    /// How to ask for an answer with a given schema.
     pub structured_output: StructuredOutput,
-    /// `reasoning.effort` of a question.
+    /// `reasoning.effort` for a question.
     pub effort: Effort,
-    /// `prompt_cache_key`: requests with the same one are more likely to meet the same cache.
+    /// `prompt_cache_key`: requests with the same key are more likely to hit the same cache.
     pub prompt_cache_key: Option<String>,
-    /// Whether reasoning is asked for in the form in which it can go back.
+    /// Whether reasoning is requested in a form that can be sent back.
     pub encrypted_thoughts: EncryptedThoughts,
 }
 
-/// Whether `reasoning.encrypted_content` is asked for. Models that do not reason refuse it.
+/// Whether `reasoning.encrypted_content` is requested. Models that do not reason refuse it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EncryptedThoughts {
-    /// Of every model that is not known to do without reasoning.
+    /// For every model that is not known to do without reasoning.
     #[default]
     ByName,
     /// Never.

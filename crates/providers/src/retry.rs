@@ -2,16 +2,16 @@ use std::time::Duration;
 
 use headstart_forked_query::ModelError;
 
-/// How often, and after how long, a request that failed is made again. Pure: the host sleeps and throws the dice.
+/// How often, and after how long, a failed request is repeated. Pure: the host waits and provides random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// At most so many times after the first.
+    /// The most repetitions.
     pub retries: u32,
-    /// The longest wait after the first failure; it doubles with each further one.
+    /// The longest wait after the first failure. It doubles with each further one.
     pub first: Duration,
     /// The longest wait at any time.
     pub longest: Duration,
-    /// The longest that all waits of one request may be together. A provider that asks for more is not waited for.
+    /// The longest sum of all waits of one request. If a provider asks for more, the request fails.
     pub patience: Duration,
 }
 
@@ -20,8 +20,8 @@ pub struct RetryPolicy {
 pub enum Priority {
     /// The user, in a turn of their own.
     Foreground,
-    /// Nobody yet: a suggestion, a speculation. Where the provider limits the rate, it waits until the user's own turn
-    /// has got through.
+    /// Nobody yet: a suggestion, a speculation. If the provider limits the rate, it waits until the user's own turn
+    /// has succeeded.
     Background,
 }
 
@@ -34,7 +34,7 @@ impl RetryPolicy {
         patience: Duration::from_secs(60),
     };
 
-    /// For work that nobody waits for: fewer tries, further apart.
+    /// For work that nobody waits for: fewer attempts, further apart.
     pub const BACKGROUND: Self = Self {
         retries: 2,
         first: Duration::from_secs(2),
@@ -42,7 +42,7 @@ impl RetryPolicy {
         patience: Duration::from_secs(30),
     };
 
-    /// What suits that priority.
+    /// The policy for a priority.
     pub fn of(priority: Priority) -> Self {
         match priority {
             Priority::Foreground => Self::FOREGROUND,
@@ -50,16 +50,16 @@ impl RetryPolicy {
         }
     }
 
-    /// How long to wait before a request is made again that failed for the `failures`th time, with this error, after it has
-    /// `waited` so long in all; `None`: not again. `dice` is between 0 and 1.
+    /// How long to wait before a request is repeated that failed for the `failures`th time, with this error, after it
+    /// has `waited` this long in total; `None` if it is not repeated. `dice` is a random number between 0 and 1.
     ///
-    /// A rate limit and a server's failure pass, and so does a connection that was closed before any byte of the answer came, which
-    /// happens to one that was kept for long; everything else would fail again. What the provider asks for is
-    /// kept to; otherwise the wait is between one half and all of a step that doubles, so that clients do not come back in
-    /// step.
+    /// Rate limits and failures of a server pass, and so does a connection that was closed before the first byte of
+    /// the answer, which happens if it was idle for long. Everything else would fail again. If the provider asks for
+    /// a time, that is the wait; otherwise the wait is between half and all of a step that doubles, so that clients
+    /// do not return at the same time.
     pub fn delay(&self, failures: u32, waited: Duration, error: &ModelError, dice: f64) -> Option<Duration> {
         let asked_for = match error {
-            // Not implemented, and no such version: neither will be.
+            // "Not implemented" and "version not supported" do not change.
             ModelError::Server { status: 501 | 505, .. } => return None,
             ModelError::RateLimited { retry_after, .. } | ModelError::Server { retry_after, .. } => {
                 *retry_after
@@ -170,7 +170,7 @@ mod tests {
     }
 
     proptest! {
-        /// However it fails, a request ends: its retries and the sum of its waits are bounded.
+        /// A request always ends, because its retries and the sum of its waits are limited.
         #[test]
         fn a_request_ends(errors in proptest::collection::vec((any::<bool>(), proptest::option::of(0..100_000_u64), 0.0..1.0_f64), 100)) {
             for policy in [POLICY, RetryPolicy::FOREGROUND, RetryPolicy::BACKGROUND] {

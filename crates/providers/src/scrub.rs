@@ -10,24 +10,24 @@ use crate::{RecordedCall, RecordedSuggestion, RecordedTurn, Recording};
 /// What stands in place of a secret.
 const SCRUBBED: &str = "[scrubbed]";
 
-/// A shorter value is taken for no secret: it would be found in every second word.
+/// Shorter values do not count as secrets, because they would occur in ordinary words.
 const SHORTEST: usize = 8;
 
-/// Takes secrets out of text: those whose value the host knows, and what looks like one.
+/// Removes secrets from text: those whose value the host knows, and what looks like one.
 ///
-/// Known shapes are the keys of common services, private keys, signed tokens, the values of headers such as
-/// `Authorization` and `Cookie`, passwords in URLs, and what is assigned to a variable or a field that is called a key, a
-/// token, a secret or a password. A value that the host knows is found as it is, and with percent and JSON escapes.
+/// It recognises the keys of common services, private keys, signed tokens, the values of headers such as
+/// `Authorization` and `Cookie`, passwords in URLs, and what is assigned to a variable or a field whose name says
+/// key, token, secret or password. A value that the host knows is found as it is, and with percent and JSON escapes.
 ///
-/// Not found: other secrets that look like plain words, values that are encoded otherwise or cut in pieces by the model.
+/// It does not find other secrets that look like plain words, or values that the model encodes differently or splits.
 #[derive(Debug, Clone, Default)]
 pub struct Scrubber {
-    /// Longest first, so that one that is part of another leaves nothing of it.
+    /// The longest first, so that of a value which contains another one nothing is left.
     values: Vec<String>,
 }
 
 impl Scrubber {
-    /// Knows these values besides the shapes. Those of fewer than eight bytes are left out.
+    /// Also removes these values. Those of fewer than eight bytes are ignored.
     pub fn with_values(values: impl IntoIterator<Item = String>) -> Self {
         let mut known = Vec::new();
         for value in values {
@@ -60,7 +60,7 @@ impl Scrubber {
         text
     }
 
-    /// The recording without secrets, wherever text can be in it.
+    /// The recording without secrets, in all its texts.
     pub fn recording(&self, recording: &Recording) -> Recording {
         let owned = |text: &str| self.text(text).into_owned();
         let call =
@@ -94,7 +94,7 @@ impl Scrubber {
         scrubbed.collect()
     }
 
-    /// A value without secrets, in names and in texts.
+    /// A JSON value without secrets, in names and in texts.
     pub fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).into_owned().into(),
@@ -105,7 +105,7 @@ impl Scrubber {
     }
 }
 
-/// Whether a field of this name holds nothing but a secret.
+/// Whether a field of this name contains only a secret.
 fn names_a_secret(name: &str) -> bool {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     [
@@ -128,10 +128,10 @@ fn names_a_secret(name: &str) -> bool {
     .contains(&plain.as_str())
 }
 
-/// A pattern; what its group `secret` holds is taken out, or all of it where there is no such group.
+/// A pattern. What its group `secret` matches is removed, or the whole match if it has no such group.
 struct Shape {
     pattern: Regex,
-    /// Words have no digits; what must have one is not taken for a word.
+    /// Whether the match must contain a digit, which distinguishes it from words.
     needs_digit: bool,
 }
 
@@ -149,7 +149,7 @@ const SHAPES: [(&str, bool); 11] = [
         true,
     ),
     (r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", false),
-    // The header with a scheme; with any word that is no word; the scheme alone.
+    // The header with a scheme; with any value that is not a word; the scheme alone.
     (
         r#"(?i)\b(proxy-)?authorization["']?\s*[:=]\s*["']?(bearer|basic|token|digest|apikey|negotiate)\s+(?<secret>[^\s"']{4,})"#,
         false,
@@ -163,7 +163,7 @@ const SHAPES: [(&str, bool); 11] = [
     (r"://[^/\s:@]*:(?<secret>[^/\s@]+)@", false),
 ];
 
-/// What is assigned: in a query, to a variable of the environment, to a field in quotes.
+/// Forms of assignment: in a query, to an environment variable, to a quoted field.
 const ASSIGNED: [&str; 3] = [
     r#"(?i)[?&](key|api_?key|access_token|auth_token|token|sig|signature|client_secret|password)=(?<secret>[^&\s"'#]{8,})"#,
     r#"\b[A-Z][A-Z0-9_]*(KEY|TOKEN|SECRET|PASSWORD|PASSWD)\s*[=:]\s*["']?(?<secret>[^\s"']{8,})"#,

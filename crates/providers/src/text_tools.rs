@@ -1,4 +1,4 @@
-//! Tools for models that take none: told in words, and called in blocks of the answer.
+//! Tools for models whose servers accept none: described in words, and called in blocks of the answer.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,15 +16,15 @@ mod write;
 use read::{CallReader, Found};
 pub(crate) use write::in_words;
 
-/// How a model is given tools.
+/// How a model gets tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ToolSupport {
-    /// In the fields that its wire format has for them; in words from the moment at which its server refuses them.
+    /// In the fields of its wire format; in words once its server refuses those.
     #[default]
     Native,
-    /// In words: the system instruction lists them, and blocks of the answer are calls.
+    /// In words: the system instruction lists them, and the calls are blocks of the answer.
     Text,
-    /// Not at all. Calls and results of earlier models are told as words.
+    /// Not at all. Calls and results of earlier models are sent as words.
     None,
 }
 
@@ -37,7 +37,8 @@ pub struct RefusedTools {
     pub error: ModelError,
 }
 
-/// Which models refused tools: shared by all that ask for one conversation, so that its requests keep one prefix.
+/// Which models refused tools. Shared by all that send requests for one conversation, so that its requests keep one
+/// prefix.
 #[derive(Debug, Default)]
 pub struct ToolRefusals(Mutex<Refusals>);
 
@@ -48,7 +49,7 @@ struct Refusals {
 }
 
 impl ToolRefusals {
-    /// Those that nobody was told of yet, each once. Whoever shows a conversation tells its user.
+    /// Refusals that were not reported yet, each once. A front end tells its user.
     pub fn take_new(&self) -> Vec<RefusedTools> {
         std::mem::take(&mut self.lock().untold)
     }
@@ -66,16 +67,17 @@ impl ToolRefusals {
     }
 
     fn lock(&self) -> MutexGuard<'_, Refusals> {
-        // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
+        // Every change under the lock is a single step, so a panic in another thread leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A model that gets its tools as [`ToolSupport`] says.
 ///
-/// Who asks sees no difference: calls come whole, in order, each with an id, and a conversation is the same messages whether the model
-/// takes tools or not. What the model wants back of its thoughts ([`Opaque`](headstart_forked_query::Opaque)) is left out where
-/// tools are told in words, because its places in the answer are no longer those of the words.
+/// Callers see no difference: calls come complete, in order, each with an id, and a conversation has the same
+/// messages whether or not the model supports tools. What the model wants back of its thoughts
+/// ([`Opaque`](headstart_forked_query::Opaque)) is left out if tools are sent in words, because its positions in the
+/// answer would not be those of the words any more.
 pub struct TextTools {
     model: Arc<dyn Model>,
     support: ToolSupport,
@@ -83,7 +85,7 @@ pub struct TextTools {
 }
 
 impl TextTools {
-    /// This model. Refusals are remembered in `refusals`.
+    /// Wraps a model. Refusals are remembered in `refusals`.
     pub fn new(model: Arc<dyn Model>, support: ToolSupport, refusals: Arc<ToolRefusals>) -> Self {
         Self { model, support, refusals }
     }
@@ -94,7 +96,7 @@ impl TextTools {
         support: ToolSupport,
     ) -> Result<EventStream, ModelError> {
         let events = self.model.stream(&in_words(request, support)).await?;
-        // The answer to a question is one JSON object, which holds no calls.
+        // The answer to a question is one JSON object, which contains no calls.
         if support == ToolSupport::None || request.tools.is_empty() || request.response_schema.is_some() {
             return Ok(events);
         }
@@ -114,7 +116,7 @@ impl Model for TextTools {
         let refusal = match self.model.stream(request).await {
             Err(error @ ModelError::ToolsRefused { .. }) => error,
             Err(error) => return Err(error),
-            // Some servers answer with a success, and with the refusal as its first event.
+            // Some servers answer with success, and report the refusal as the first event.
             Ok(mut events) => match events.next().await {
                 Some(Err(error @ ModelError::ToolsRefused { .. })) => error,
                 Some(first) => return Ok(stream::iter([first]).chain(events).boxed()),
@@ -147,10 +149,10 @@ fn with_calls(events: EventStream, request: &ModelRequest) -> EventStream {
 struct Answer {
     events: EventStream,
     reader: CallReader,
-    /// The ids of calls.
+    /// The ids of all calls, for choosing new ones.
     taken: HashSet<String>,
     ready: VecDeque<ModelEvent>,
-    /// Whether it is known what it cost.
+    /// Whether the cost was reported.
     is_told: bool,
     is_over: bool,
 }
@@ -192,7 +194,8 @@ impl Answer {
                     self.ready.push_back(ModelEvent::Finished(reason));
                 }
             }
-            // Calls of its own are none that it was offered, and places in the words are no longer those that it knows.
+            // Calls in the model's own format were not offered, and positions in the words are not those that it
+            // knows.
             ModelEvent::Opaque(_) | ModelEvent::ToolCall(_) | ModelEvent::CallFragment { .. } => {}
             other => self.ready.push_back(other),
         }
@@ -207,7 +210,8 @@ impl Answer {
                     self.taken.insert(id.clone());
                     self.ready.push_back(ModelEvent::ToolCall(call.with_id(id)));
                 }
-                // What a model writes behind its calls, it writes as if it had their results. Nobody waits for it, nor for what it costs.
+                // What a model writes behind its calls, it writes as if it had their results, so it is neither read
+                // nor worth waiting for.
                 Found::End => {
                     self.is_over = true;
                     if !self.is_told {

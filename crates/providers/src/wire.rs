@@ -1,4 +1,4 @@
-//! What the wire formats share: from a request to bytes, and from the bytes of an answer to
+//! What the wire formats share: the way from a request to bytes, and from the bytes of an answer to
 //! [`ModelEvent`](headstart_forked_query::ModelEvent)s.
 
 mod answer;
@@ -32,7 +32,7 @@ use crate::bedrock;
 use crate::{anthropic, gemini, ollama, openai, responses};
 use headstart_forked_query::ModelRequest;
 
-/// The wire format of a provider, and what it can differ in.
+/// The wire format of a provider, with its options.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wire {
     /// OpenAI's chat completions, which most servers speak; DashScope's dialect of them too.
@@ -60,7 +60,7 @@ pub enum KeyHeader {
 }
 
 impl Wire {
-    /// The body of a streaming request; the same request gives the same bytes.
+    /// The body of a streaming request. The same request gives the same bytes.
     pub fn encode(&self, request: &ModelRequest) -> Vec<u8> {
         match self {
             Self::Chat(options) => openai::encode(request, options),
@@ -73,7 +73,7 @@ impl Wire {
         }
     }
 
-    /// The format's name, for programs: what it wrote into a conversation is marked with it.
+    /// The format's name for programs, which identifies what it wrote into a conversation.
     pub fn id(&self) -> &'static str {
         match self {
             Self::Chat(_) => openai::ID,
@@ -99,7 +99,7 @@ impl Wire {
         }
     }
 
-    /// What follows the base URL in a request to this model.
+    /// The part behind the base URL in a request to this model.
     pub fn path(&self, model: &str) -> String {
         match self {
             Self::Chat(_) => "/chat/completions".into(),
@@ -113,8 +113,8 @@ impl Wire {
         }
     }
 
-    /// What the end of a base URL may be that is not part of it: people copy it from where it stands with more. To be taken
-    /// off, each once, in this order.
+    /// Endings of a base URL that are not part of it, because people copy it with more. Each is removed once, in this
+    /// order.
     pub fn base_url_endings(&self) -> &'static [&'static str] {
         match self {
             Self::Chat(_) => &["/chat/completions"],
@@ -186,7 +186,7 @@ impl Wire {
     }
 }
 
-/// What a format knows about the JSON of one event.
+/// Reads the JSON of one event of a format.
 #[derive(Debug)]
 pub(crate) enum Reader {
     Chat,
@@ -199,7 +199,7 @@ pub(crate) enum Reader {
 }
 
 impl Reader {
-    /// Whether an event is one of the format's own, be it one that nobody needs. Of a list it is enough that one is.
+    /// Whether an event belongs to the format, even if it is not needed. Of a list one such event is enough.
     pub(crate) fn knows(&self, event: &Value) -> bool {
         if let Value::Array(events) = event {
             return events.iter().any(|event| self.knows(event));

@@ -3,12 +3,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_forked_query::{EventStream, Message, Model, ModelError, ModelRequest, Part};
 
-/// A model that takes no images: those of the conversation are told as words that stand for them, so that it goes on with another
+/// A model without images: words replace those of the conversation, so that the conversation can go on with another
 /// model than it began with.
 pub struct WithoutImages(Arc<dyn Model>);
 
 impl WithoutImages {
-    /// This model.
+    /// Wraps a model.
     pub fn new(model: Arc<dyn Model>) -> Self {
         Self(model)
     }

@@ -10,9 +10,10 @@ use crate::wire::mark::{MARK, Mark};
 use crate::wire::words;
 use headstart_forked_query::{Image, Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
 
-/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+/// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
 ///
-/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)), which is not checked
+/// here.
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     words::to_bytes(&Body {
         model: &request.model,
@@ -24,9 +25,9 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     })
 }
 
-/// The provider counts thoughts, too: without room for them nothing might be left for the answer.
+/// The limit of the answer. The provider counts thoughts too, so there must be room for them besides the answer.
 fn max_tokens(request: &ModelRequest, options: &Options) -> u32 {
-    /// More than a model takes for a single question.
+    /// More tokens than a model thinks about a single question.
     const ROOM: u32 = 4_096;
     match request.max_output_tokens {
         Some(tokens) if thinks_unasked(&request.model) => tokens.saturating_add(ROOM),
@@ -35,7 +36,8 @@ fn max_tokens(request: &ModelRequest, options: &Options) -> u32 {
     }
 }
 
-/// From the fifth family on models think by default, and some cannot be kept from it.
+/// Whether the model thinks without being asked. From the fifth family on this is the default, and some models cannot
+/// be kept from it.
 fn thinks_unasked(model: &str) -> bool {
     let name = model.rsplit_once("claude-").map_or("", |(_, name)| name);
     name.split('-').find_map(|word| word.parse::<u32>().ok()).is_some_and(|family| 5 <= family)
@@ -50,7 +52,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
     messages: Vec<WireMessage<'a>>,
-    // From here on requests of one conversation may differ.
+    // The fields from here on may differ between requests of one conversation.
     max_tokens: u32,
 }
 
@@ -73,7 +75,7 @@ struct WireMessage<'a> {
 struct Block<'a> {
     #[serde(flatten)]
     content: Content<'a>,
-    // The last field, so that all bytes before it are those of a block without.
+    // The last field, so that all bytes before it are the same as in a block without a mark.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Mark>,
 }
@@ -99,7 +101,7 @@ enum Content<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
     },
-    /// A block of the model's own that goes back as it came.
+    /// A block that the model wants back unchanged.
     #[serde(untagged)]
     Thought(&'a Map<String, Value>),
 }
@@ -157,7 +159,7 @@ fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
     list
 }
 
-/// Marks the last block that holds anything: a mark on an empty one is refused, and on a thought.
+/// Marks the last block with content, because a mark on an empty block or on a thought is refused.
 fn mark(messages: &mut [WireMessage<'_>]) {
     let blocks = messages.iter_mut().flat_map(|message| &mut message.content).rev();
     let full = |block: &&mut Block| match &block.content {
@@ -169,7 +171,8 @@ fn mark(messages: &mut [WireMessage<'_>]) {
     }
 }
 
-/// One message, or tool messages that follow each other; none where there is nothing to say, which is refused.
+/// One message, or several consecutive tool messages as one; `None` if it is empty, because an empty message is
+/// refused.
 fn message<'a>(turn: &'a [Message], model: &str, ids: &Ids<'_>) -> Option<WireMessage<'a>> {
     let first = turn.first()?;
     if first.role == Role::Model {
@@ -195,11 +198,11 @@ fn block<'a>(part: &'a Part, ids: &Ids<'_>) -> Option<Block<'a>> {
     }
 }
 
-/// What the model said, with the thoughts that it wants back where they stood.
+/// What the model said, with the thoughts that it wants back in their places.
 fn answer<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Option<WireMessage<'a>> {
     let pieces = layout::pieces(message, ID, model).into_iter();
     let mut content: Vec<_> = pieces.filter_map(|piece| encode_piece(piece, ids)).collect();
-    // What follows a thought may have been white space.
+    // A thought may be last if only white space followed it.
     while content.last().is_some_and(|block| block.content.is_thought()) {
         content.pop();
     }
@@ -217,7 +220,7 @@ fn encode_piece<'a>(piece: Piece<'a>, ids: &Ids<'_>) -> Option<Block<'a>> {
     }
 }
 
-/// Nothing else goes back as it came, whatever a file says that it did.
+/// Whether a block is a thought. Nothing else is sent back unchanged, whatever a history file contains.
 fn is_thought(block: &Map<String, Value>) -> bool {
     block.get("type").is_some_and(|kind| kind == "thinking" || kind == "redacted_thinking")
 }
@@ -228,7 +231,7 @@ impl Content<'_> {
     }
 }
 
-/// A text of nothing but white space is refused.
+/// A text block; `None` for white space, which is refused.
 fn text<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
     let text = text.into();
     (!text.trim().is_empty()).then(|| Content::Text { text }.into())

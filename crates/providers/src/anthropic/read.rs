@@ -5,7 +5,7 @@ use crate::wire::{Answer, Fragment, Wrong};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
-/// Reads the events of a message: its usage comes in two parts.
+/// Reads the events of a message, whose usage comes in two parts.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     usage: WireUsage,
@@ -62,13 +62,13 @@ impl Reader {
                 }
             }
             Event::MessageStop => answer.end(),
-            // Blocks that end, pings, and what is yet to be invented.
+            // Ends of blocks, pings, and events that do not exist yet.
             Event::Other => {}
         }
         Ok(())
     }
 
-    /// A message in one piece, of a server that does not stream: the blocks, as if each had begun and ended.
+    /// Reads a whole message from a server that does not stream, as if each block had begun and ended.
     fn whole(&mut self, message: Value, answer: &mut Answer) -> Result<(), Wrong> {
         let mut fields = Fields::of(message)?;
         match fields.may::<Value>("content")? {
@@ -89,7 +89,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What is said later counts, as far as it is said.
+    /// Takes over the numbers that the usage contains; later ones replace earlier ones.
     fn usage(&mut self, usage: Option<Value>, answer: &mut Answer) {
         let Some(Ok(usage)) = usage.map(WireUsage::from_json) else { return };
         let before = &self.usage;
@@ -105,7 +105,7 @@ impl Reader {
     }
 }
 
-/// Changes the thought that the model is at; one of which no beginning came begins with this.
+/// Changes the current thought, or begins one if its beginning was missing.
 fn thought(answer: &mut Answer, change: impl FnOnce(&mut Map<String, Value>)) {
     if answer.last_raw().is_none() {
         answer.raw(Map::from_iter([("type".to_owned(), "thinking".into())]));
@@ -163,7 +163,7 @@ enum StartedBlock {
     Thinking {
         block: Map<String, Value>,
     },
-    /// Thoughts that nobody but the model may read.
+    /// A thought that only the model can read.
     Redacted {
         block: Map<String, Value>,
     },
@@ -172,7 +172,7 @@ enum StartedBlock {
         name: String,
         input: Option<Value>,
     },
-    /// Tools that the provider itself runs.
+    /// Tools that the provider runs itself.
     Other,
 }
 
@@ -251,7 +251,7 @@ impl FromJson for WireUsage {
 }
 
 impl WireUsage {
-    /// The provider counts what it reads in three parts.
+    /// Adds up the three parts in which the provider counts what the model read.
     fn total(&self) -> Usage {
         let [input, cached, created, output] = [
             self.input_tokens,

@@ -13,7 +13,7 @@ fn result(id: &str, output: &str) -> Part {
     Part::ToolResult(ToolResult { id: id.into(), name: "ls".into(), outcome })
 }
 
-/// The provider refuses texts of white space, messages without content, and marks on what is empty.
+/// The provider refuses texts of white space, messages without content, and marks on empty blocks.
 #[test]
 fn what_is_empty_is_left_out_and_never_marked() {
     let asked = ModelRequest {

@@ -8,15 +8,16 @@ use crate::wire::ids::Ids;
 use crate::wire::words;
 use headstart_forked_query::{Image, ImageType, Message, ModelRequest, Part, Role, ToolOutcome, ToolResult};
 
-/// As many stop sequences the service takes.
+/// The most stop sequences that the service accepts.
 const MOST_STOPS: usize = 4;
 
-/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+/// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
 ///
-/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)), which is not checked
+/// here.
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     let has_calls = request.messages.iter().any(|message| message.tool_calls().next().is_some());
-    // Calls and results are refused in a request that offers no tools.
+    // A request without tools must not contain calls and results.
     let request = if request.tools.is_empty() && has_calls {
         Cow::Owned(in_words(request, ToolSupport::None))
     } else {
@@ -48,7 +49,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     words::to_bytes(&body)
 }
 
-/// Behind what a model takes cache points. Others refuse the request.
+/// Where a model accepts cache points. Other places make it refuse the request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeps {
     Nothing,
@@ -78,7 +79,7 @@ fn tools(request: &ModelRequest, keeps: Keeps) -> Vec<Value> {
     tools.chain((keeps == Keeps::MessagesAndTools).then(cache_point)).collect()
 }
 
-/// One side's blocks, as they follow each other: two messages of one side in a row are refused.
+/// The consecutive blocks of one side, because two messages of one side in a row are refused.
 struct Turn {
     role: &'static str,
     content: Vec<Value>,

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use crate::wire::{FrameError, MAX_EVENT_BYTES};
 
-/// Cuts bytes that arrive in pieces of any size into messages, and gives each as the JSON of one event.
+/// Splits bytes that arrive in pieces of any size into messages, and returns each as the JSON of one event.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     begun: Vec<u8>,
 }
 
 impl Messages {
-    /// The events that these bytes complete: `{NAME: PAYLOAD}`, or `{"error": {…}}`.
+    /// The events that are complete with these bytes: `{NAME: PAYLOAD}`, or `{"error": {…}}`.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, FrameError> {
         self.begun.extend_from_slice(bytes);
         let mut events = Vec::new();
@@ -22,7 +22,7 @@ impl Messages {
                 return Err(FrameError::TooLong);
             }
             let Some(message) = self.begun.get(read..read + length.max(4)) else { break };
-            // The lengths and both checksums are looked at before anything else.
+            // This checks the lengths and both checksums before anything else.
             let message = read_message_from(message).map_err(|_| FrameError::Damaged)?;
             events.extend(event(&message)?);
             read += length.max(4);

@@ -4,7 +4,7 @@ use crate::wire::{Answer, Arguments, Fragment, Wrong};
 use headstart_forked_query::json::FromJson;
 use headstart_forked_query::{FinishReason, Usage};
 
-/// Reads one event, `{NAME: PAYLOAD}`. Those of other names say nothing that anybody needs.
+/// Reads one event, `{NAME: PAYLOAD}`. Events with other names are not needed.
 pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     let mut event = Map::from_json(event)?;
     if let Some(error) = event.remove("error") {
@@ -37,7 +37,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
             let (cached, written) = (count("cacheReadInputTokens"), count("cacheWriteInputTokens"));
             if payload.get("usage").is_some() {
                 answer.usage(Usage {
-                    // What was found in the cache, or put into it, is counted apart.
+                    // Tokens read from the cache, or written into it, are counted separately.
                     input_tokens: count("inputTokens").saturating_add(cached).saturating_add(written),
                     cached_input_tokens: cached,
                     cache_creation_tokens: written,
@@ -45,7 +45,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
                     ..Usage::default()
                 });
             }
-            // It is the last.
+            // This event is the last one.
             answer.end();
         }
         _ => answer.step(),

@@ -9,13 +9,13 @@ use crate::wire::layout::{self, Piece};
 use crate::wire::words;
 use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolOutcome, ToolResult, ToolSchema};
 
-/// The signature that the provider takes for a call that it did not make.
+/// The placeholder that the provider accepts as the signature of a call that it did not make.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+/// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
 ///
-/// The model is part of the URL. The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not
-/// checked here.
+/// The model is part of the URL. The conversation must be legal
+/// ([`check_pairing`](headstart_forked_query::check_pairing)), which is not checked here.
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     let cached = options.cached.as_ref().and_then(|cached| Some((&cached.name, cached.covers(request)?)));
     let known = cached.map_or(0, |(_, known)| known);
@@ -32,7 +32,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     })
 }
 
-/// The body of a `POST` to `/cachedContents` that keeps everything in this request for some time.
+/// The body of a `POST` to `/cachedContents` that stores everything in this request for some time.
 pub fn encode_cache(request: &ModelRequest, options: &Options, lifetime: std::time::Duration) -> Vec<u8> {
     words::to_bytes(&CacheBody {
         model: format!("models/{}", request.model.trim_start_matches("models/")),
@@ -50,7 +50,7 @@ struct Body<'a> {
     #[serde(flatten)]
     prefix: Prefix<'a>,
     contents: Vec<Content<'a>>,
-    // From here on requests of one conversation may differ.
+    // The fields from here on may differ between requests of one conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     generation_config: Option<Value>,
 }
@@ -170,7 +170,8 @@ struct Encoder<'r> {
 }
 
 impl Encoder<'_> {
-    /// One message, or tool messages that follow each other; none where there is nothing to say, which is refused.
+    /// One message, or several consecutive tool messages as one; `None` if it is empty, because an empty message is
+    /// refused.
     fn content(self, turn: &[Message]) -> Option<Content<'_>> {
         let first = turn.first()?;
         if first.role == Role::Model {
@@ -231,7 +232,8 @@ impl Encoder<'_> {
     }
 }
 
-/// From the third family on a call without a signature is refused; before, a signature that is none may be.
+/// Whether the model needs signatures. From the third family on a call without one is refused; before, an invalid one
+/// may be refused.
 fn wants_signatures(model: &str) -> bool {
     family(model).is_some_and(|family| 3 <= family)
 }
@@ -246,7 +248,7 @@ fn generation_config(request: &ModelRequest, limit: &ThinkingLimit) -> Option<Va
     let mut config = Map::new();
     let thinking = if request.thinking { None } else { thinking_config(&request.model, limit) };
     if let Some(tokens) = request.max_output_tokens {
-        // The provider counts thoughts, too: without room for them nothing might be left for the answer.
+        // The provider counts thoughts too, so there must be room for them besides the answer.
         let thoughts = thinking.as_ref().map_or(0, room_for_thoughts);
         config.insert("maxOutputTokens".into(), tokens.saturating_add(thoughts).into());
     }
@@ -257,14 +259,14 @@ fn generation_config(request: &ModelRequest, limit: &ThinkingLimit) -> Option<Va
 }
 
 fn room_for_thoughts(config: &Value) -> u32 {
-    /// More than a low level takes for a single question.
+    /// More tokens than a low level uses for a single question.
     const ROOM: u32 = 4_096;
     let budget = config.get("thinkingBudget").and_then(Value::as_u64);
     budget.map_or(ROOM, |budget| u32::try_from(budget).unwrap_or(u32::MAX))
 }
 
 fn thinking_config(model: &str, limit: &ThinkingLimit) -> Option<Value> {
-    /// The least that 2.5 Pro takes.
+    /// The smallest budget that 2.5 Pro accepts.
     const LEAST_OF_PRO: u32 = 128;
     let budget = |tokens: u32| json!({ "thinkingBudget": tokens });
     match limit {

@@ -4,7 +4,7 @@ use crate::wire::{Answer, Fragment, Wrong};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
-/// Takes one piece of an answer, or several in a list, from a gateway that does not stream events.
+/// Reads one piece of an answer, or a list of several from a gateway that does not stream events.
 pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     if let Value::Array(pieces) = event {
         return pieces.into_iter().try_for_each(|piece| read(piece, answer));
@@ -31,7 +31,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The name in the answer to [`encode_cache`](super::encode_cache), and how many tokens are kept.
+/// The name in the answer to [`encode_cache`](super::encode_cache), and the number of tokens stored.
 pub fn read_cache(body: &str) -> Option<(String, u64)> {
     let body: Value = serde_json::from_str(body).ok()?;
     let name = body.get("name")?.as_str()?;
@@ -48,7 +48,7 @@ fn read_part(part: WirePart, answer: &mut Answer) {
     let Some(call) = part.function_call else {
         match signature {
             _ if part.thought.unwrap_or(false) => answer.thought(part.text),
-            // Possibly without words, at the end of an answer.
+            // At the end of an answer a signature may come without words.
             Some(signature) => answer.text_with(part.text, signature),
             None => answer.text(part.text),
         }
@@ -83,7 +83,7 @@ fn finish_reason(reason: &str, message: Option<String>) -> Result<FinishReason, 
         "MISSING_THOUGHT_SIGNATURE" => {
             return Err(meaning("a call of the conversation lacks its signature", reason, message));
         }
-        // STOP, OTHER, and what is yet to be invented.
+        // STOP, OTHER, and values that do not exist yet.
         _ => FinishReason::Stop,
     })
 }

@@ -39,7 +39,7 @@ fn what_is_cached_is_made_once_and_then_left_out() {
     let expected = json!({"cachedContent": "cachedContents/abc-1", "contents": [{"role": "user", "parts": [{"text": "on"}]}]});
     assert_eq!(as_json(&followed_by("on"), &options), expected);
 
-    // What does not begin with it, or asks nothing more, is sent whole.
+    // A request that begins differently, or asks nothing more, is sent whole.
     let mut others = [followed_by("on"), followed_by("on"), followed_by("on"), followed_by("on"), cached()];
     others[0].model = "gemini-2.5-pro".into();
     others[1].system = None;
@@ -82,7 +82,7 @@ fn thinking_is_kept_short_in_the_words_of_the_model() {
     }
 }
 
-/// Thoughts that cannot be turned off do not eat the answer.
+/// If thoughts cannot be turned off, they must not use up the limit of the answer.
 #[test]
 fn the_limit_of_an_answer_leaves_room_for_thoughts() {
     for (model, expected) in [
@@ -101,7 +101,7 @@ fn the_limit_of_an_answer_leaves_room_for_thoughts() {
     }
 }
 
-/// From the third family on the first of parallel calls must be signed; a signature that was given goes back with its call, and with
+/// From the third family on the first of parallel calls must be signed. A signature is sent back with its call or its
 /// words, to the model that gave it.
 // Row: S25
 #[test]

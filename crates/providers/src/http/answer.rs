@@ -10,25 +10,25 @@ use super::Timeouts;
 use crate::Decoder;
 use headstart_forked_query::{EventStream, ModelError, ModelEvent};
 
-/// So long the end of an answer is waited for that is there already: it says what the answer cost. A model that goes on writing
-/// is not paid for it any longer, for the connection is closed then.
+/// How long to wait for the end of the stream once the answer is complete, because the end says what it cost. The
+/// connection is closed then, so that a model which goes on writing is not paid for it.
 const AFTER_ANSWER: Duration = Duration::from_millis(300);
 
-/// An answer on its way. Dropping it closes the connection.
+/// An answer that is being received. Dropping it closes the connection.
 pub(super) struct Answer {
-    /// Who answers, for messages.
+    /// The provider, for messages.
     pub(super) provider: String,
     pub(super) decoder: Decoder,
     pub(super) response: Response,
-    /// The limit that `patience` is what remains of, for messages.
+    /// The limit of which `patience` is the rest, for messages.
     pub(super) silence: Duration,
-    /// How long the next bytes may take.
+    /// How long to wait for the next bytes.
     pub(super) patience: Duration,
-    /// How long all bytes after them may.
+    /// How long to wait for bytes after those.
     pub(super) timeouts: Timeouts,
-    /// When the answer grew last, and by what count.
+    /// When the answer last grew, and its count of steps then.
     pub(super) grown: (Instant, u64),
-    /// Since when the answer to a question is there.
+    /// When the answer to a question became complete.
     pub(super) answered: Option<Instant>,
     pub(super) ready: VecDeque<Result<ModelEvent, ModelError>>,
 }
@@ -61,11 +61,11 @@ impl Answer {
                 continue;
             }
             let left = self.timeouts.stalled.saturating_sub(self.grown.0.elapsed());
-            // Signs of life go on for ever where the model behind them has died.
+            // Keep-alives go on for ever even if the model behind them has died.
             let (patience, after) =
                 if left < patience { (left, self.timeouts.stalled) } else { (patience, after) };
             if left.is_zero() {
-                // A flood is never waited for.
+                // Keep-alives that come without a pause would never let the timeout below expire.
                 self.give_up(after);
                 continue;
             }
@@ -79,10 +79,10 @@ impl Answer {
         }
     }
 
-    /// Nothing came for so long.
+    /// Ends the answer, because nothing came for this long.
     fn give_up(&mut self, after: Duration) {
         if self.decoder.is_complete() {
-            // All that matters has come.
+            // Everything that matters has been received.
             return self.ready.extend(self.decoder.end());
         }
         let error = ModelError::Timeout { provider: self.provider.clone(), after };

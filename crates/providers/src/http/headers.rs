@@ -3,11 +3,11 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use super::problem::Problem;
 use crate::Provider;
 
-/// What the client itself has to say of a request.
+/// Headers that the client sets itself.
 const OWN: [&str; 6] =
     ["accept", "connection", "content-length", "content-type", "host", "transfer-encoding"];
 
-/// The headers that the host adds. The values are never printed, as the key is not.
+/// The headers that the host adds. Like the key, their values are never printed.
 pub(super) fn of(provider: &Provider) -> Result<HeaderMap, Problem> {
     let mut headers = HeaderMap::new();
     for header in &provider.headers {

@@ -6,12 +6,12 @@ use super::problem::Problem;
 use crate::{KeyHeader, Provider};
 use headstart_forked_query::ModelError;
 
-/// A provider's key. It can be sent, and neither printed nor compared.
+/// A provider's key. It can be sent, but neither printed nor compared.
 #[derive(Clone)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// The key as the host found it; white space around it is not part of it.
+    /// The key as the host found it, without white space around it.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().to_owned())
     }
@@ -31,7 +31,7 @@ impl ApiKey {
         Ok((name, value))
     }
 
-    /// For what takes care that it is shown nowhere.
+    /// The key's text, for code that keeps it out of messages.
     pub(super) fn text(&self) -> &str {
         &self.0
     }

@@ -6,46 +6,46 @@ use futures::future::select;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// What the clients of one provider and key tell each other about its rate limit. Share one between the model of the
-/// conversation and the one of the background work where they count against the same limit.
+/// Shares what is known about a provider's rate limit between its clients. Use one for the model of the conversation
+/// and that of the background work if they count against the same limit.
 ///
-/// The user's own requests never wait for it. While one of them backs off, and for as long as the provider asked anybody
-/// to stay away, no background request begins; one that is under way when the user's is limited is given up, for it uses
-/// what the user lacks.
+/// The user's own requests never wait for it. While one of them backs off, and as long as the provider asked anybody
+/// to stay away, no background request begins; a background request that is running when the user's is limited is
+/// given up, because it uses what the user lacks.
 #[derive(Debug, Default)]
 pub struct Limiter {
     state: Mutex<State>,
     changed: Notify,
 }
 
-/// A provider that asks for more has made a mistake, and a clock has an end.
+/// The longest time to stay away. A provider that asks for more has made a mistake.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The user's requests that were limited and have not got through.
+    /// How many of the user's requests were limited and have not succeeded yet.
     foreground: usize,
-    /// How often any of them was.
+    /// How often any of them was limited.
     limits: u64,
-    /// Nobody but the user asks before.
+    /// Until then only the user's requests are sent.
     limited_until: Option<Instant>,
 }
 
 impl Limiter {
-    /// The provider asked to stay away for so long.
+    /// The provider asked to stay away for this long.
     pub(super) fn limited(&self, delay: Duration) {
         let until = Instant::now() + delay.min(LONGEST);
         let mut state = self.lock();
         state.limited_until = state.limited_until.max(Some(until));
     }
 
-    /// One of the user's requests was limited, whether it is made again or not.
+    /// One of the user's requests was limited, whether or not it will be repeated.
     pub(super) fn foreground_limited(&self) {
         self.lock().limits += 1;
         self.changed.notify_waiters();
     }
 
-    /// Ends when a request of the user's is limited that was not at the time of this [`Turn`].
+    /// Resolves when a request of the user is limited that was not limited at the time of this [`Turn`].
     pub(super) async fn limited_since(self: Arc<Self>, turn: Turn) {
         loop {
             let changed = self.changed.notified();
@@ -56,13 +56,13 @@ impl Limiter {
         }
     }
 
-    /// One of the user's requests backs off, until this is dropped.
+    /// One of the user's requests backs off until this is dropped.
     pub(super) fn foreground(self: &Arc<Self>) -> BackingOff {
         self.lock().foreground += 1;
         BackingOff { limiter: Arc::clone(self) }
     }
 
-    /// Waits until background work may ask, for so long at the most; `None` where it may not.
+    /// Waits until background work may send a request, at most this long; `None` if it may not.
     pub(super) async fn background(&self, patience: Duration) -> Option<Turn> {
         let give_up = Instant::now() + patience;
         loop {
@@ -74,7 +74,7 @@ impl Limiter {
                 }
                 match (state.foreground, state.limited_until) {
                     (0, None) => return Some(Turn { limits: state.limits }),
-                    // No use in waiting for what comes too late.
+                    // Waiting is useless if the time comes after the limit.
                     (0, Some(until)) if give_up < until => return None,
                     (0, Some(until)) => until,
                     _ => give_up,
@@ -91,12 +91,12 @@ impl Limiter {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
+        // Every change under the lock is a single step, so a panic in another thread leaves nothing half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// When background work was let through.
+/// The moment at which background work was let through.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     limits: u64,

@@ -4,30 +4,30 @@ use serde_json::{Map, Value};
 
 use headstart_forked_query::ModelRequest;
 
-/// Fields that a host adds to the body of requests, for how a model thinks in the user's own turns: each format and server has
-/// its own.
+/// Fields that a host adds to the body of requests, for how a model thinks in the user's own turns, because each
+/// format and server has its own.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MoreFields {
     /// The fields. Each must be one that the format itself never writes into such a request.
     pub fields: Map<String, Value>,
     /// The requests that get them.
     pub scope: FieldScope,
-    /// How many tokens they let the model think: the limit of an answer leaves room for so many.
+    /// The number of tokens by which thoughts may become longer; the limit of an answer is raised by it.
     pub room: u32,
 }
 
 /// Which requests get [`MoreFields`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FieldScope {
-    /// Those that may think: the user's own turns.
+    /// Requests with thinking: the user's own turns.
     #[default]
     Turns,
-    /// All, for a provider whose cache tells requests with and without them apart.
+    /// All requests, for a provider whose cache distinguishes requests with and without them.
     All,
 }
 
 impl MoreFields {
-    /// The request with room for the thoughts, where its answer has a limit.
+    /// The request with room for the thoughts, if its answer has a limit.
     pub(super) fn leaving_room<'a>(&self, request: &'a ModelRequest) -> Cow<'a, ModelRequest> {
         match request.max_output_tokens {
             Some(tokens) if self.scope == FieldScope::All && 0 < self.room => {
@@ -38,7 +38,7 @@ impl MoreFields {
         }
     }
 
-    /// The body with the fields at its end, so that all that requests share still comes first.
+    /// The body with the fields at its end, behind everything that requests share.
     pub(super) fn add_to(&self, mut body: Vec<u8>, request: &ModelRequest) -> Vec<u8> {
         let is_meant = match self.scope {
             FieldScope::Turns => request.thinking && request.max_output_tokens.is_none(),

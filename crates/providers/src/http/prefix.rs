@@ -10,7 +10,7 @@ use crate::gemini::{self, CachedPrefix};
 use headstart_forked_query::{EventStream, ModelError, ModelEvent, ModelRequest, Usage};
 
 impl HttpModel {
-    /// Whether its provider keeps prefixes by name, as a [`PrefixKeeper`](crate::PrefixKeeper) wants it.
+    /// Whether the provider can store prefixes under a name, as a [`PrefixKeeper`](crate::PrefixKeeper) needs.
     pub fn can_keep_prefixes(&self) -> bool {
         self.keeps_prefixes().is_ok()
     }
@@ -24,11 +24,11 @@ impl HttpModel {
         }
     }
 
-    /// Has Gemini keep everything in this request for some time, at a price. Put what it gives into
-    /// [`gemini::Options::cached`](crate::gemini::Options::cached) of the provider to be asked from then on. A
-    /// [`PrefixKeeper`](crate::PrefixKeeper) does this where it is worth it.
+    /// Has Gemini store everything in this request for some time, for a price. Put the result into
+    /// [`gemini::Options::cached`](crate::gemini::Options::cached) of the provider that is asked from then on. A
+    /// [`PrefixKeeper`](crate::PrefixKeeper) does this when it is worth it.
     ///
-    /// An error with any other provider, and with a prefix that is shorter than what the provider keeps.
+    /// An error with any other provider, and with a prefix that is too short to be stored.
     pub async fn cache_prefix(
         &self,
         request: ModelRequest,
@@ -42,7 +42,8 @@ impl HttpModel {
         Ok(CachedPrefix { name, request: Arc::new(request), tokens })
     }
 
-    /// Has Gemini forget what [`cache_prefix`](Self::cache_prefix) made, before its time. One that is gone is no error.
+    /// Has Gemini delete what [`cache_prefix`](Self::cache_prefix) stored, before its time. It is no error if it does
+    /// not exist any more.
     pub async fn forget_prefix(&self, prefix: &CachedPrefix) -> Result<(), ModelError> {
         self.keeps_prefixes()?;
         self.delete(self.url_of(&prefix.name)).await
@@ -55,7 +56,7 @@ impl HttpModel {
         }
     }
 
-    /// The same client, for requests that begin with this.
+    /// The same client, for requests that begin with this prefix.
     pub(super) fn with_prefix(&self, prefix: CachedPrefix) -> Self {
         match &self.provider.wire {
             Wire::Gemini(options) => {
@@ -66,7 +67,7 @@ impl HttpModel {
     }
 }
 
-/// The answer with this much more in its usage.
+/// The answer with an additional cost in its usage.
 pub(super) fn with_cost(events: EventStream, owed: Usage) -> EventStream {
     if owed == Usage::default() {
         return events;

@@ -10,34 +10,34 @@ use super::prefix::with_cost;
 use crate::gemini::{self, CachedPrefix};
 use headstart_forked_query::{EventStream, Model, ModelError, ModelRequest, Role, ToolSchema, Usage};
 
-/// A Gemini model whose conversations have their beginning kept by name, for some time and at a price.
+/// A Gemini model that has the beginnings of its conversations stored under a name, for some time and for a price.
 ///
-/// What is kept ends where the user spoke last, so that a turn, the question what may come next and work ahead of the user
-/// all begin with it. It is made before a request whose beginning is long enough, used until its time is over, made anew
-/// when the conversation has outgrown it, and removed by [`close`](Self::close). Requests that nobody waits for go through its
-/// [`reader`](Self::reader): they use what is there and have nothing made.
+/// A stored prefix ends where the user spoke last, so that a turn, the question about what may come next and work
+/// ahead of the user all begin with it. It is made before a request whose beginning is long enough, used until its
+/// time is over, made anew when the conversation has outgrown it, and deleted by [`close`](Self::close). Requests
+/// that nobody waits for go through its [`reader`](Self::reader), which uses stored prefixes and makes none.
 ///
-/// Nothing depends on it: where the provider refuses to keep a prefix (it is too short, or the model cannot), or has lost
-/// it, requests are sent whole, and the provider's implicit cache does what it can. What the keeping costs is part of the
-/// [`Usage`] of the request that it was made for.
+/// Nothing depends on it: if the provider refuses to store a prefix (it is too short, or the model does not support
+/// it), or has lost it, requests are sent whole, and the provider's implicit cache does what it can. The cost of
+/// storing is part of the [`Usage`] of the request for which it was done.
 ///
 /// # Limitations
 ///
-/// A request that is dropped while its prefix is made may leave it with the provider until its time is over, as does a
-/// process that dies.
+/// If a request is dropped while its prefix is made, or the process dies, the prefix stays with the provider until
+/// its time is over.
 pub struct PrefixKeeper {
     model: HttpModel,
     lifetime: Duration,
     places: Mutex<VecDeque<Place>>,
 }
 
-/// So many conversations may have a prefix at a time.
+/// The most conversations with a stored prefix at a time.
 const PLACES: usize = 4;
 
-/// Shorter prefixes are kept by no model: about a thousand tokens.
+/// No model stores shorter prefixes; this is about a thousand tokens.
 const LEAST_BYTES: usize = 4 * 1024;
 
-/// A conversation, as far as it never changes, and what is kept of it.
+/// A conversation, identified by the part that never changes, and what is stored of it.
 struct Place {
     model: String,
     system: Option<String>,
@@ -46,11 +46,11 @@ struct Place {
 }
 
 enum State {
-    /// Nothing; less than so many bytes is not worth a try.
+    /// Nothing is stored. A prefix below this many bytes is not worth a try.
     Empty {
         least: usize,
     },
-    /// A request is about to have it made.
+    /// A request is having it stored.
     Making,
     Kept(Kept),
 }
@@ -60,7 +60,7 @@ struct Kept {
     prefix: CachedPrefix,
     bytes: usize,
     until: Instant,
-    /// What making it cost, until a request has told.
+    /// The cost of storing it, until a request has reported it.
     owed: Usage,
 }
 
@@ -70,10 +70,10 @@ impl Kept {
     }
 }
 
-/// What there is for a request.
+/// What can be done for a request.
 enum Found {
     Kept(Kept),
-    /// It is worth a try, and what was kept before is of no use any more.
+    /// Storing a prefix is worth a try, and the one that was stored before is of no more use.
     Worth {
         bytes: usize,
         outgrown: Option<Kept>,
@@ -82,13 +82,13 @@ enum Found {
 }
 
 impl PrefixKeeper {
-    /// Keeps prefixes for so long after they were made; a day at the most. The model must be one of Gemini's.
+    /// Has prefixes stored for `lifetime`, a day at the most. The model must be one of Gemini's.
     pub fn new(model: HttpModel, lifetime: Duration) -> Result<Self, ModelError> {
         model.keeps_prefixes()?;
         Ok(Self { model, lifetime, places: Mutex::default() })
     }
 
-    /// Removes what is kept, and says how much of it could not be removed: it goes when its time is over.
+    /// Deletes what is stored. Returns how many prefixes could not be deleted; they go when their time is over.
     pub async fn close(&self) -> usize {
         let places: Vec<Place> = self.lock().drain(..).collect();
         let mut left = 0;
@@ -100,8 +100,8 @@ impl PrefixKeeper {
         left
     }
 
-    /// The same model for requests that nobody waits for: they begin with what is kept for others, and nothing is made, renewed or
-    /// paid for them.
+    /// The same model for requests that nobody waits for: they use what is stored for others, and nothing is made,
+    /// renewed or paid for them.
     pub fn reader(self: &Arc<Self>) -> KeptPrefixes {
         KeptPrefixes(Arc::clone(self))
     }
@@ -113,7 +113,7 @@ impl PrefixKeeper {
         self.model.forget_prefix(&kept.prefix).await
     }
 
-    /// The kept prefix of a request, made first if need be.
+    /// The stored prefix for a request, which is made first if need be.
     async fn prefix_of(&self, request: &ModelRequest) -> Option<Kept> {
         let shared = shared(request)?;
         let (bytes, outgrown) = match self.find(request, &shared) {
@@ -121,10 +121,10 @@ impl PrefixKeeper {
             Found::Nothing => return None,
             Found::Worth { bytes, outgrown } => (bytes, outgrown),
         };
-        // However this ends, others may try again.
+        // However this ends, later requests may try again.
         let mut making = Making { keeper: self, of: request, state: Some(State::Empty { least: bytes }) };
         if let Some(outgrown) = outgrown {
-            // What cannot be removed goes when its time is over.
+            // If it cannot be deleted, it goes when its time is over.
             let _ = self.forget(&outgrown).await;
         }
         let Ok(prefix) = self.model.cache_prefix(shared, self.lifetime).await else {
@@ -138,14 +138,14 @@ impl PrefixKeeper {
             cache_token_seconds: prefix.tokens.saturating_mul(seconds),
             ..Usage::default()
         };
-        // A request takes its way, and clocks differ.
+        // A tenth is subtracted, because the request takes time and clocks differ.
         let until = Instant::now() + self.lifetime.min(gemini::LONGEST_CACHE).mul_f64(0.9);
         let kept = Kept { prefix, bytes, until, owed };
         making.state = Some(State::Kept(kept.clone()));
         Some(kept)
     }
 
-    /// What is kept for a request, and of use to it.
+    /// The stored prefix that this request can use.
     fn there_for(&self, request: &ModelRequest) -> Option<Kept> {
         let places = self.lock();
         let place = places.iter().find(|place| place.is_of(request))?;
@@ -171,7 +171,7 @@ impl PrefixKeeper {
             return Found::Worth { bytes, outgrown };
         };
         let outgrown = match &place.state {
-            // Nobody waits for another one's.
+            // No request waits for the prefix of another one.
             State::Making => return Found::Nothing,
             State::Empty { least } if self.bytes(shared) < *least => return Found::Nothing,
             State::Empty { .. } => None,
@@ -190,7 +190,7 @@ impl PrefixKeeper {
         self.model.encoded_cache(shared, self.lifetime).len()
     }
 
-    /// It is gone, or of no use to this model.
+    /// Forgets a prefix that does not exist any more, or that this model cannot use.
     fn lose(&self, request: &ModelRequest, name: &str) {
         let mut places = self.lock();
         let place = places.iter_mut().find(|place| place.is_of(request));
@@ -202,7 +202,7 @@ impl PrefixKeeper {
         }
     }
 
-    /// What it costs is told once.
+    /// The cost of storing a prefix, which is returned only once.
     fn settle(&self, request: &ModelRequest, name: &str) -> Usage {
         let mut places = self.lock();
         let place = places.iter_mut().find(|place| place.is_of(request));
@@ -213,7 +213,7 @@ impl PrefixKeeper {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Place>> {
-        // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
+        // Every change under the lock is a single step, so a panic in another thread leaves nothing half done.
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -235,7 +235,7 @@ impl Model for PrefixKeeper {
     }
 }
 
-/// A Gemini model that uses what a [`PrefixKeeper`] keeps, and has it keep nothing.
+/// A Gemini model that uses what a [`PrefixKeeper`] has stored, and has nothing stored itself.
 pub struct KeptPrefixes(Arc<PrefixKeeper>);
 
 #[async_trait]
@@ -254,7 +254,7 @@ impl Model for KeptPrefixes {
     }
 }
 
-/// Whether a refusal may be about the prefix: it is gone, or belongs to another key.
+/// Whether a refusal may be caused by the prefix: it does not exist any more, or belongs to another key.
 fn may_be_about_it(error: &ModelError) -> bool {
     matches!(
         error,
@@ -264,7 +264,7 @@ fn may_be_about_it(error: &ModelError) -> bool {
     )
 }
 
-/// What of a request others begin with, too: all before the user's last words.
+/// The part of a request with which others begin too: everything before the user's last words.
 fn shared(request: &ModelRequest) -> Option<ModelRequest> {
     let end = request.messages.iter().rposition(|message| message.role == Role::User)?;
     Some(ModelRequest {
@@ -287,7 +287,7 @@ impl Place {
     }
 }
 
-/// Puts the outcome into its place, also where the request is dropped meanwhile.
+/// Stores the outcome, even if the request is dropped meanwhile.
 struct Making<'a> {
     keeper: &'a PrefixKeeper,
     of: &'a ModelRequest,

@@ -3,7 +3,7 @@ use std::fmt;
 use crate::Provider;
 use headstart_forked_query::{Cause, ModelError};
 
-/// Why no request can be made, as the host set it up: in words without a key.
+/// Why the host's configuration makes requests impossible, in words without a key.
 #[derive(Debug)]
 pub(super) struct Problem {
     message: String,

@@ -3,25 +3,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Wire;
 
-/// The parameters that a server has refused, model by model: all clones of a client remember together.
+/// The parameters that a server has refused, for each model. All clones of a client share this.
 ///
-/// A refusal may be misread, so what a request does without is only remembered once the server has taken that request.
+/// A refusal may be misread, so a parameter is only remembered once the server has accepted a request without it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Refusals(Arc<Mutex<HashMap<String, Vec<&'static str>>>>);
 
-/// A model whose requests are written anew as long as its server refuses something in them.
+/// The attempts at one request, which is repeated without a parameter as long as the server refuses one.
 #[derive(Debug)]
 pub(super) struct Attempt {
     refused: Vec<&'static str>,
 }
 
 impl Refusals {
-    /// The next request to this model does without what was refused before.
+    /// Begins a request to this model without the parameters that were refused before.
     pub(super) fn attempt(&self, model: &str) -> Attempt {
         Attempt { refused: self.lock().get(model).cloned().unwrap_or_default() }
     }
 
-    /// The server has taken a request.
+    /// Remembers what was left out, because the server has accepted the request.
     pub(super) fn remember(&self, model: &str, attempt: Attempt) {
         let mut known = self.lock();
         if known.get(model).map_or(0, Vec::len) < attempt.refused.len() {
@@ -30,18 +30,18 @@ impl Refusals {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<&'static str>>> {
-        // Every change under the lock is one step, so a panic elsewhere leaves nothing half done.
+        // Every change under the lock is a single step, so a panic in another thread leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Attempt {
-    /// The format as it is spoken in this attempt.
+    /// The format with the options of this attempt.
     pub(super) fn wire(&self, wire: &Wire) -> Wire {
         wire.without(&self.refused)
     }
 
-    /// Whether the request is worth another try, without what this answer refuses.
+    /// Whether to repeat the request, without what this answer refuses.
     pub(super) fn learns(&mut self, wire: &Wire, status: u16, body: &str) -> bool {
         wire.learn(&mut self.refused, status, body)
     }

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 
-/// When the provider wants to be asked again. A date is compared with the response's own, so no clock is needed, and
-/// a wrong one here does no harm.
+/// How long the provider wants to be left alone. A date is compared with the response's own, so no clock is needed,
+/// and a wrong clock here does no harm.
 pub(super) fn read(headers: &HeaderMap) -> Option<Duration> {
     let text = |value: Option<&reqwest::header::HeaderValue>| Some(value?.to_str().ok()?.trim().to_owned());
     if let Some(milliseconds) = text(headers.get("retry-after-ms")).and_then(|text| text.parse().ok()) {

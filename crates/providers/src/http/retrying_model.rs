@@ -13,13 +13,14 @@ use super::limiter::{BackingOff, Limiter, Turn};
 use crate::{Priority, RetryPolicy};
 use headstart_forked_query::{EventStream, Model, ModelError, ModelEvent, ModelRequest};
 
-/// Makes a request again that failed for a moment: a rate limit, a server in trouble. It needs a tokio runtime.
+/// Repeats a request that failed temporarily: because of a rate limit, or an overloaded server. It needs a tokio
+/// runtime.
 ///
-/// Never once a piece of the answer was given: until then an answer that begins is held back. Dropping the future or
-/// the stream ends everything, a wait too.
+/// It never does so once a piece of the answer was passed on; until then the beginning of an answer is held back.
+/// Dropping the future or the stream ends everything, including a wait.
 ///
-/// A background request that is under way when the provider limits the user's own turn is given up at once: made again when
-/// the turn is through, where no piece of its answer was given, and [`ModelError::Yielded`] otherwise.
+/// A background request that is running when the provider limits the user's own turn is given up at once. If no piece
+/// of its answer was passed on, it is repeated after the turn; otherwise it ends with [`ModelError::Yielded`].
 pub struct RetryingModel {
     model: Arc<dyn Model>,
     policy: RetryPolicy,
@@ -28,15 +29,15 @@ pub struct RetryingModel {
     waits: Option<Waits>,
 }
 
-/// Where a [`RetryingModel`] says that it waits, for whoever shows it; `None` while it does not.
+/// Where a [`RetryingModel`] reports that it waits, for a front end; `None` while it does not.
 pub type Waits = Arc<watch::Sender<Option<Waiting>>>;
 
-/// A request that failed and will be made again.
+/// A request that failed and will be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
     /// When.
     pub until: Instant,
-    /// Why it has to wait.
+    /// The reason.
     pub cause: WaitCause,
 }
 
@@ -49,28 +50,28 @@ pub enum WaitCause {
     Trouble,
 }
 
-/// So long the first letters of a call are held.
+/// How long the first characters of a call are held back.
 const HELD_LETTERS: Duration = Duration::from_secs(1);
 
 impl RetryingModel {
-    /// Retries for this model, as suits the priority.
+    /// A model with retries for this priority.
     pub fn new(model: Arc<dyn Model>, priority: Priority, limiter: Arc<Limiter>) -> Self {
         Self { model, policy: RetryPolicy::of(priority), priority, limiter, waits: None }
     }
 
-    /// By another policy.
+    /// Uses another policy.
     #[must_use]
     pub fn with_policy(self, policy: RetryPolicy) -> Self {
         Self { policy, ..self }
     }
 
-    /// Says there when it waits.
+    /// Reports waits there.
     #[must_use]
     pub fn with_waits(self, waits: Waits) -> Self {
         Self { waits: Some(waits), ..self }
     }
 
-    /// One try: a stream that has begun, or the error and what was said of its cost.
+    /// One attempt: a stream that has begun, or the error with what was reported of its cost.
     async fn attempt(&self, request: &ModelRequest) -> Result<EventStream, Failed> {
         let mut events =
             self.model.stream(request).await.map_err(|error| Failed { error, costs: Vec::new() })?;
@@ -79,7 +80,8 @@ impl RetryingModel {
         loop {
             match events.next().await {
                 Some(Ok(event @ ModelEvent::Usage(_))) => held.push(event),
-                // Of a call that is whole soon, nobody needs the letters; and as long as they are held, the request can be made again.
+                // The characters of a call that is complete soon are not needed; and while they are held back, the
+                // request can be repeated.
                 Some(Ok(event @ ModelEvent::CallFragment { .. }))
                     if first_letters.get_or_insert_with(Instant::now).elapsed() < HELD_LETTERS =>
                 {
@@ -99,7 +101,7 @@ impl RetryingModel {
         Ok(stream::iter(held.into_iter().map(Ok)).chain(events).boxed())
     }
 
-    /// One try that the user's own turn may interrupt; `None` where it did.
+    /// One attempt that the user's own turn may interrupt; `None` if it did.
     async fn interruptible(
         &self,
         request: &ModelRequest,
@@ -114,7 +116,7 @@ impl RetryingModel {
         }
     }
 
-    /// Background work lets the user go first.
+    /// Waits, for background work, until the user's requests are through.
     async fn wait_for_turn(&self, waited: Duration) -> Result<Option<Turn>, ModelError> {
         match self.priority {
             Priority::Foreground => Ok(None),
@@ -125,12 +127,12 @@ impl RetryingModel {
         }
     }
 
-    /// What a failure means for everybody else.
+    /// Tells the limiter what a failure means for other requests.
     fn note(&self, error: &ModelError) {
         if !is_limit(error) {
             return;
         }
-        // Also where it is too long to be waited for here: nobody else may ask before.
+        // This also holds if the wait is too long for this request: nobody else may send one before.
         if let ModelError::RateLimited { retry_after: Some(retry_after), .. }
         | ModelError::Server { retry_after: Some(retry_after), .. } = error
         {
@@ -161,12 +163,12 @@ impl RetryingModel {
     }
 }
 
-/// Whether the provider has less to give than is asked for: a limit for this key, or for everybody.
+/// Whether the provider limits requests, for this key or for everybody.
 fn is_limit(error: &ModelError) -> bool {
     matches!(error, ModelError::RateLimited { .. } | ModelError::Server { status: 503 | 529, .. })
 }
 
-/// Takes back that somebody waits, however the wait ends.
+/// Removes the report of a wait, however the wait ends.
 struct Told(Waits);
 
 impl Drop for Told {
@@ -175,12 +177,12 @@ impl Drop for Told {
     }
 }
 
-/// The answer of background work, until the provider limits the user's own turn.
+/// The answer of background work, which ends when the provider limits the user's own turn.
 fn yielding(events: EventStream, limiter: Arc<Limiter>, turn: Turn) -> EventStream {
     let interrupt = limiter.limited_since(turn).boxed();
     let step = |state: Option<(EventStream, _)>| async move {
         let (mut events, interrupt) = state?;
-        // What is there already is given first.
+        // Events that are ready are passed on first.
         match select(events.next(), interrupt).await {
             Either::Left((event, interrupt)) => Some((event?, Some((events, interrupt)))),
             Either::Right(_) => Some((Err(ModelError::Yielded), None)),
@@ -195,7 +197,7 @@ struct Failed {
 }
 
 impl Failed {
-    /// An answer that says what it cost and then fails.
+    /// A stream that reports the cost and then fails.
     fn stream(self) -> Result<EventStream, ModelError> {
         if self.costs.is_empty() {
             return Err(self.error);
@@ -211,7 +213,7 @@ impl Model for RetryingModel {
         let mut failures = 0;
         let mut waited = Duration::ZERO;
         let mut last: Option<Failed> = None;
-        // Held from the first limit on until the request is through, so that background work stays behind.
+        // Held from the first limit until the request succeeds, so that background work waits.
         let mut backing_off = None;
         loop {
             let before = Instant::now();
@@ -225,7 +227,7 @@ impl Model for RetryingModel {
             let failed = match self.interruptible(request, turn).await {
                 Some(Ok(events)) => return Ok(events),
                 Some(Err(failed)) => failed,
-                // It waits for its turn again; that it had to give way is no failure of its own.
+                // It waits again. That it was interrupted does not count as a failure.
                 None => continue,
             };
             failures += 1;
@@ -241,7 +243,7 @@ impl Model for RetryingModel {
     }
 }
 
-/// Between 0 and 1; without a source of randomness, the longest wait.
+/// A random number between 0 and 1; without a source of randomness 1, which gives the longest wait.
 fn dice() -> f64 {
     getrandom::u32().map_or(1.0, |number| f64::from(number) / f64::from(u32::MAX))
 }

@@ -10,14 +10,14 @@ use reqwest::header::{HeaderName, HeaderValue};
 use crate::Clock;
 use headstart_forked_query::Cause;
 
-/// The keys of an AWS account, and where its requests go. They sign, and are neither sent nor printed.
+/// The keys of an AWS account, and the region for its requests. They sign requests, and are neither sent nor printed.
 #[derive(Clone)]
 pub struct AwsKeys {
     /// `AWS_ACCESS_KEY_ID`.
     pub access_key_id: String,
     /// `AWS_SECRET_ACCESS_KEY`.
     pub secret_access_key: String,
-    /// `AWS_SESSION_TOKEN`, where the keys are for a while only.
+    /// `AWS_SESSION_TOKEN`, if the keys are temporary.
     pub session_token: Option<String>,
     /// `us-east-1`, for example.
     pub region: String,
@@ -29,7 +29,7 @@ impl fmt::Debug for AwsKeys {
     }
 }
 
-/// Signs requests by AWS's Signature Version 4.
+/// Signs requests with AWS Signature Version 4.
 #[derive(Clone)]
 pub(super) struct Signer {
     pub(super) keys: AwsKeys,
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// The signature was worked out by another implementation of the rules, for a path that is encoded twice.
+    /// The expected signature was computed by another implementation, for a path that is encoded twice.
     #[test]
     fn a_request_is_signed_as_the_rules_say_and_shows_no_secret() {
         let keys = AwsKeys {

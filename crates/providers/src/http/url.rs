@@ -4,8 +4,8 @@ use super::problem::Problem;
 use crate::Provider;
 use crate::provider_error::shorten;
 
-/// The base URL without what the wire format adds, or what people copy along with it. Its query stays: some services want the
-/// version of their interface there.
+/// The base URL without what the wire format adds or what people copy along with it. Its query stays, because some
+/// services expect the version of their interface there.
 pub(super) fn base_url(provider: &Provider) -> Result<Url, Problem> {
     let base = &provider.base_url;
     let shown = shorten(&without_secrets(base));
@@ -30,7 +30,7 @@ pub(super) fn base_url(provider: &Provider) -> Result<Url, Problem> {
     Ok(url)
 }
 
-/// What may be shown of an address that need not be one: no user, no password, no query.
+/// An address without user, password and query, for messages. It need not be a valid one.
 fn without_secrets(base: &str) -> String {
     let plain = base.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = plain.split_once("://").map_or(("", plain), |(scheme, rest)| (scheme, rest));
@@ -40,11 +40,11 @@ fn without_secrets(base: &str) -> String {
     format!("{scheme}{host}{}", path.map(|path| format!("/{path}")).unwrap_or_default())
 }
 
-/// Where a request to this model goes.
+/// The URL of a request to this model.
 pub(super) fn request_url(base: &Url, provider: &Provider, model: &str) -> Url {
     let mut url = base.clone();
     let path = format!("{}{}", base.path().trim_end_matches('/'), provider.wire.path(model));
-    // Setting a path escapes what does not belong into one, a question mark in the name of a model for example.
+    // Setting a path escapes characters that do not belong into one, such as a question mark in the name of a model.
     url.set_path(&path);
     let query = match (base.query().unwrap_or_default(), provider.wire.query()) {
         ("", own) => own.map(str::to_owned),
@@ -57,14 +57,14 @@ pub(super) fn request_url(base: &Url, provider: &Provider, model: &str) -> Url {
     url
 }
 
-/// What of an address may be shown: its query may hold a key.
+/// An address for messages, without its query, which may contain a key.
 pub(super) fn shown(url: &Url) -> String {
     let mut shown = url.clone();
     shown.set_query(None);
     shown.into()
 }
 
-/// A proxy of the environment has no business between two programs of one machine.
+/// Whether the server is on this machine. Then a proxy from the environment must not be used.
 pub(super) fn is_this_machine(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
@@ -126,7 +126,7 @@ mod tests {
                 "https://host/v1#secret",
                 "the base URL has a fragment (what follows #); leave it out",
             ),
-            // Azure's, and others that want something in the query.
+            // Azure and other services that expect something in the query.
             (
                 Provider::openai(),
                 "https://r.openai.azure.com/openai/deployments/d?api-version=2024-10-21",

@@ -6,9 +6,10 @@ use crate::openai::StructuredOutput;
 use crate::wire::{layout, words};
 use headstart_forked_query::{Message, ModelRequest, Role, ToolSchema};
 
-/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+/// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
 ///
-/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)), which is not checked
+/// here.
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     let schema = request.response_schema.as_ref();
     words::to_bytes(&Body {
@@ -16,7 +17,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
         stream: true,
         tools: request.tools.iter().map(|function| Tool { r#type: "function", function }).collect(),
         messages: messages(request),
-        // A model that cannot think refuses to be asked to, not to be asked not to.
+        // A model that cannot think refuses to be asked to think, but not to be asked not to.
         think: (!request.thinking)
             .then(|| if always_thinks(&request.model) { "low".into() } else { false.into() }),
         format: schema.and_then(|schema| format(schema, options.structured_output)),
@@ -31,7 +32,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     messages: Vec<WireMessage<'a>>,
-    // From here on requests of one conversation may differ.
+    // The fields from here on may differ between requests of one conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     think: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +53,7 @@ struct WireMessage<'a> {
     content: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     images: Vec<&'a str>,
-    /// What the model thought before: some want it back within a turn.
+    /// The model's earlier thoughts, which some models want back within a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -66,14 +67,14 @@ struct WireCall<'a> {
     function: WireFunction<'a>,
 }
 
-/// Without an id: results pair with calls by their order.
+/// It has no id: results are paired with calls by their order.
 #[derive(Serialize)]
 struct WireFunction<'a> {
     name: &'a str,
     arguments: &'a Map<String, Value>,
 }
 
-/// Whether it takes a level in place of a switch.
+/// Whether the model takes a level of thinking instead of a switch.
 fn always_thinks(model: &str) -> bool {
     model.contains("gpt-oss")
 }

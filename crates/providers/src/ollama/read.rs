@@ -5,7 +5,7 @@ use crate::wire::{Answer, Fragment, Wrong};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
-/// Takes one line.
+/// Reads one line.
 pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Err(Wrong::Error(error.clone()));

@@ -3,7 +3,7 @@ use serde_json::{Error, Value};
 use crate::wire::Answer;
 use headstart_forked_query::json::FromJson;
 
-/// What a model says: one text, or a list of parts, as some servers have it for models that think.
+/// What a model says: one text, or a list of parts, which some servers send for models that think.
 #[derive(Default)]
 pub(super) struct Content(Vec<Piece>);
 
@@ -13,7 +13,7 @@ enum Piece {
 }
 
 impl Content {
-    /// Passes it on.
+    /// Passes it on to the answer.
     pub(super) fn tell(self, answer: &mut Answer) {
         for piece in self.0 {
             match piece {
@@ -23,8 +23,8 @@ impl Content {
         }
     }
 
-    /// A part with words in it: `{"type": "text", "text": "…"}`, `{"type": "thinking", "thinking": …}` with a text or
-    /// parts, or the words alone. Pictures and references say nothing here.
+    /// Reads a part with words: `{"type": "text", "text": "…"}`, `{"type": "thinking", "thinking": …}` with a text or
+    /// parts, or a plain text. Pictures and references are skipped.
     fn take(&mut self, part: Value, is_thought: bool) {
         match part {
             Value::String(text) if is_thought => self.0.push(Piece::Thought(text)),
@@ -48,7 +48,7 @@ impl Content {
 impl FromJson for Content {
     fn from_json(value: Value) -> Result<Self, Error> {
         if !matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {
-            // The error of a reader that knows texts only.
+            // This gives the error of a reader for texts.
             return String::from_json(value).map(|text| Self(vec![Piece::Text(text)]));
         }
         let mut content = Self::default();

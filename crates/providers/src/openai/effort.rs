@@ -1,26 +1,26 @@
-/// How hard a model is told to think about a question.
+/// How much a model is asked to think about a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Effort {
-    /// It is not told.
+    /// It is not asked.
     #[default]
     Unsaid,
-    /// As little as its name promises to take, and one step more for each that its server has refused.
+    /// The least that a model of its name is known to accept, and one step more for each that its server has refused.
     Least {
         /// How many steps were refused.
         refused: usize,
     },
-    /// This, `minimal` for example. Not every model takes every value, and some take none.
+    /// This value, such as `minimal`. Not every model accepts every value, and some accept none.
     Value(String),
 }
 
-/// From nothing upwards.
+/// The steps, the least first.
 const STEPS: [&str; 3] = ["none", "minimal", "low"];
 
 impl Effort {
-    /// The least, with nothing refused yet.
+    /// The least, before anything was refused.
     pub const LEAST: Self = Self::Least { refused: 0 };
 
-    /// What is said to a model of this name.
+    /// The value for a model of this name.
     pub(crate) fn of(&self, model: &str) -> Option<&str> {
         match self {
             Self::Unsaid => None,
@@ -32,7 +32,7 @@ impl Effort {
         }
     }
 
-    /// After it was refused so many times more.
+    /// The effort after this many more refusals.
     pub(crate) fn without(&self, times: usize) -> Self {
         match self {
             Self::Least { refused } if refused + times < STEPS.len() => {
@@ -48,7 +48,8 @@ impl Effort {
     }
 }
 
-/// The least effort that a model of this name takes, by what the providers document; `None` for those that know no effort.
+/// The least effort that a model of this name accepts, according to its provider's documentation; `None` for models
+/// without effort.
 fn least(model: &str) -> Option<&'static str> {
     let name = model.rsplit('/').next().unwrap_or(model);
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
@@ -58,14 +59,14 @@ fn least(model: &str) -> Option<&'static str> {
     if begins(&["o1", "o3", "o4", "gpt-oss", "gpt-5-codex", "gemini-2.5-pro", "gemini-3"]) {
         return Some("low");
     }
-    // The first of its generation; those after it can do without thinking.
+    // The first models of this generation; later ones can do without thinking.
     if name == "gpt-5" || begins(&["gpt-5-"]) {
         return Some("minimal");
     }
     Some("none")
 }
 
-/// Whether a model of this name is known not to think: it neither takes an effort nor needs room for thoughts.
+/// Whether a model of this name is known not to think: it neither accepts an effort nor needs room for thoughts.
 pub(crate) fn does_not_think(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let name = name.strip_prefix("ft:").unwrap_or(name);

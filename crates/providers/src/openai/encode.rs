@@ -13,13 +13,14 @@ use crate::wire::mark::{MARK, Mark};
 use crate::wire::words;
 use headstart_forked_query::{Message, ModelRequest, Role, ToolResult, ToolSchema};
 
-/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+/// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
 ///
-/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)), which is not checked
+/// here.
 pub fn encode(request: &ModelRequest, options: &WireOptions) -> Vec<u8> {
     let question = request.response_schema.as_ref();
     let in_words = question.filter(|_| options.structured_output != StructuredOutput::JsonSchema);
-    // Thoughts count, too: without room for them nothing might be left for the answer.
+    // Thoughts count towards the limit, so there must be room for them besides the answer.
     let is_sure = options.thinking == ThinkingSwitch::EnableThinking || does_not_think(&request.model);
     let limit = words::output_limit(request, !is_sure);
     let no_thinking = (!request.thinking).then_some(&options.thinking);
@@ -58,7 +59,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     messages: Vec<WireMessage<'a>>,
-    // From here on requests of one conversation may differ.
+    // The fields from here on may differ between requests of one conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,7 +178,7 @@ fn messages<'a>(
     }
     let (shared, question) = words::split_question(request);
     list.extend(shared.iter().flat_map(|message| encoder.encode(message)));
-    // Where the request before this one had its last mark.
+    // The previous request had its last mark there.
     if let Some(before_answer) = list.iter().rposition(|message| message.role == "assistant") {
         mark(&mut list[..before_answer]);
     }
@@ -202,7 +203,7 @@ fn mark(messages: &mut [WireMessage<'_>]) {
     }
 }
 
-/// The longest id that OpenAI takes.
+/// The longest id that OpenAI accepts.
 const SHORT_ID: usize = 40;
 
 #[derive(Clone, Copy)]
@@ -235,7 +236,7 @@ impl MessageEncoder<'_> {
         WireMessage { content, ..self.message("user", String::new()) }
     }
 
-    /// A model that said nothing and called nothing is left out: no server takes such a message.
+    /// A message of the model; `None` if it said and called nothing, because no server accepts an empty message.
     fn model(self, message: &Message) -> Option<WireMessage<'_>> {
         let text = message.to_text();
         let tool_calls: Vec<_> = layout::with_calls(message, ID, self.model)
@@ -279,7 +280,7 @@ impl MessageEncoder<'_> {
     }
 
     fn message<'a>(self, role: &'static str, text: String) -> WireMessage<'a> {
-        // An empty block is refused, an empty string is not.
+        // An empty block is refused; an empty string is not.
         let content = if self.cache == CacheAnnotations::None || text.is_empty() {
             Content::Text(text)
         } else {

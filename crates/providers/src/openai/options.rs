@@ -3,34 +3,34 @@ use serde_json::{Map, Value, json};
 use super::Effort;
 use crate::wire::Parameter;
 
-/// What differs between servers that speak chat completions. The default asks for nothing that one of them lacks.
+/// The differences between servers with chat completions. The default uses nothing that one of them lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WireOptions {
     /// How the prefix is marked for the cache.
     pub cache: CacheAnnotations,
     /// How thinking is turned off.
     pub thinking: ThinkingSwitch,
-    /// How an answer of a given schema is asked for.
+    /// How to ask for an answer with a given schema.
     pub structured_output: StructuredOutput,
-    /// How the limit of the answer is called.
+    /// The name of the answer's limit.
     pub output_limit: OutputLimit,
-    /// Whether the stream is asked to end with what the request cost.
+    /// Whether to ask for the cost at the end of the stream.
     pub stream_usage: StreamUsage,
-    /// `prompt_cache_key`: requests with the same one are more likely to meet the same cache.
+    /// `prompt_cache_key`: requests with the same key are more likely to hit the same cache.
     pub prompt_cache_key: Option<String>,
     /// How the ids of calls are sent.
     pub call_ids: CallIds,
-    /// What goes back of what the model gave with its answers.
+    /// Which part of the model's thoughts is sent back.
     pub thoughts_back: ThoughtsBack,
 }
 
 /// How the ids of calls are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CallIds {
-    /// As the server gave them: some carry data in them.
+    /// As the server gave them, because some contain data.
     #[default]
     AsGiven,
-    /// In at most 40 letters, which is all that OpenAI takes.
+    /// In at most 40 characters, which is all that OpenAI accepts.
     Short,
 }
 
@@ -44,50 +44,51 @@ pub enum CacheAnnotations {
     DashScope,
 }
 
-/// How thinking is turned off, for a request that does without.
+/// How thinking is turned off in a request that does without it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ThinkingSwitch {
-    /// There is no switch.
+    /// Not at all.
     #[default]
     None,
     /// `"enable_thinking": false` (DashScope).
     EnableThinking,
     /// `"chat_template_kwargs": {"enable_thinking": false}` in a question (vLLM, llama.cpp).
     ChatTemplate,
-    /// `"thinking": {"type": "disabled"}` in a question (`DeepSeek`, Kimi, GLM). Work that runs ahead thinks as a turn does, for such
-    /// servers refuse calls in a conversation that were made without a thought.
+    /// `"thinking": {"type": "disabled"}` in a question (`DeepSeek`, Kimi, GLM). Work that runs ahead thinks as a
+    /// turn does, because such servers refuse a conversation with calls that were made without a thought.
     Disabled,
     /// `"reasoning_effort"` in a question.
     ReasoningEffort(Effort),
 }
 
-/// What a model gave with its answers and wants back with them.
+/// Which part of the model's thoughts is sent back to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThoughtsBack {
-    /// It goes back where it was given.
+    /// Whatever the model gave, in its place.
     #[default]
     AsGiven,
-    /// And where nothing was given with a call, which another model may have made, an empty `reasoning_content` goes: the server
-    /// refuses calls without.
+    /// In addition, an empty `reasoning_content` with each call for which nothing was given (possibly by another
+    /// model), because the server refuses calls without.
     Always,
-    /// Nothing goes back: the server refuses it.
+    /// None, because the server refuses it.
     Never,
 }
 
-/// How an answer of a given schema is asked for.
+/// How to ask for an answer with a given schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StructuredOutput {
-    /// In words, at the end of the question: works everywhere, for some servers refuse a format beside tools.
+    /// In words, at the end of the question. This works everywhere, while some servers refuse a format together with
+    /// tools.
     #[default]
     Instruction,
-    /// In words, and `response_format` asks for some JSON object.
+    /// In words, and `response_format` asks for any JSON object.
     JsonObject,
-    /// `response_format` with the schema. The provider may put the schema before the system instruction, so that
-    /// the prefix is not the conversation's any more.
+    /// `response_format` with the schema. The provider may put the schema before the system instruction, and then the
+    /// prefix is no longer that of the conversation.
     JsonSchema,
 }
 
-/// How the limit of the answer is called.
+/// The name of the answer's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputLimit {
     /// `max_tokens`.
@@ -95,17 +96,17 @@ pub enum OutputLimit {
     MaxTokens,
     /// `max_completion_tokens`.
     MaxCompletionTokens,
-    /// It is not said: the server knows neither name.
+    /// There is no limit, because the server knows neither name.
     Unsaid,
 }
 
-/// Whether the stream is asked to end with what the request cost.
+/// Whether to ask for the cost at the end of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StreamUsage {
     /// `"stream_options": {"include_usage": true}`.
     #[default]
     Asked,
-    /// It is not: some servers refuse the field, and tell or do not tell as they like.
+    /// Not asked for, because some servers refuse the field.
     Unasked,
 }
 
@@ -143,17 +144,17 @@ impl ThinkingSwitch {
 }
 
 impl StructuredOutput {
-    /// `{"type": "json_object"}`, where some JSON object is asked for.
+    /// `{"type": "json_object"}`, if a JSON object is to be requested.
     pub(crate) fn json_object(self) -> Option<Value> {
         (self == Self::JsonObject).then(|| json!({ "type": "json_object" }))
     }
 
-    /// The named schema, where it is asked for by itself.
+    /// The named schema, if it is to be requested by a field.
     pub(crate) fn json_schema(self, schema: &Value) -> Option<Map<String, Value>> {
         if self != Self::JsonSchema {
             return None;
         }
-        // Strict schemas must close every object; others are taken as a hint.
+        // A strict schema must close every object; any other one is sent as a hint.
         let strict = schema.get("additionalProperties") == Some(&Value::Bool(false));
         let fields = [("name", json!("answer")), ("strict", json!(strict)), ("schema", schema.clone())];
         Some(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
@@ -163,11 +164,11 @@ impl StructuredOutput {
 /// `messages[2].tool_calls[0].id`, and the id in a result.
 const CALL_IDS: Parameter = Parameter { name: "tool_call_id", also: &["].id"] };
 
-/// What stands among the refused parameters for a field that is missed.
+/// Stands among the refused parameters for a field that the server requires.
 pub(crate) const THOUGHTS_MISSED: &str = "missing reasoning_content";
 
 impl WireOptions {
-    /// Whether a server refuses a request for what the model thought, which it lacks.
+    /// Whether a server refuses a request because thoughts of the model are missing in it.
     pub(crate) fn misses_thoughts(&self, body: &str) -> bool {
         const WORDS: [&str; 4] = ["missing", "must be passed back", "must be provided", "is required"];
         let body = body.to_lowercase();

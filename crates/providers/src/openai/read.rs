@@ -6,9 +6,9 @@ use crate::wire::{Answer, Fragment, Wrong};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
-/// Takes one chunk of a chat completion, or a whole one, from a server that does not stream.
+/// Reads one chunk of a chat completion, or a whole one from a server that does not stream.
 pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
-    // After the answer has begun, with the choices of the event beside it or without.
+    // An error may come after the answer has begun, with or without choices in the same event.
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Err(Wrong::Error(error.clone()));
     }
@@ -16,7 +16,7 @@ pub(crate) fn read(event: Value, answer: &mut Answer) -> Result<(), Wrong> {
     let chunk = Chunk::from_json(event)?;
     let choices = chunk.choices.unwrap_or_default();
     for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
-        // A server that does not stream sends a message where the others send deltas.
+        // A server that does not stream sends a message in place of deltas.
         let delta = choice.delta.or(choice.message).unwrap_or_default();
         delta.thoughts.take(answer);
         delta.content.tell(answer);
@@ -140,7 +140,7 @@ struct WireUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
-    /// How `DeepSeek` calls the cached ones.
+    /// The name of this field at `DeepSeek`.
     prompt_cache_hit_tokens: Option<u64>,
 }
 
@@ -160,9 +160,9 @@ impl FromJson for WireUsage {
 #[expect(clippy::struct_field_names, reason = "they are the providers' names")]
 struct PromptDetails {
     cached_tokens: Option<u64>,
-    /// Of `DashScope`, where the request marks what to cache.
+    /// At `DashScope`, if the request marks what to cache.
     cache_creation_input_tokens: Option<u64>,
-    /// Of OpenAI, whose newer models charge for it.
+    /// At OpenAI, whose newer models charge for it.
     cache_write_tokens: Option<u64>,
 }
 
@@ -196,7 +196,7 @@ fn finish_reason(reason: &str) -> FinishReason {
     match reason {
         "length" => FinishReason::Length,
         "content_filter" => FinishReason::ContentFilter,
-        // stop, tool_calls, function_call, and what servers of their own mind say for them.
+        // stop, tool_calls, function_call, and other values with the same meaning.
         _ => FinishReason::Stop,
     }
 }

@@ -3,15 +3,15 @@ use serde_json::{Map, Value};
 use crate::wire::Answer;
 use crate::wire::layout::grow;
 
-/// The fields in which servers give what a model thought, and in which they want it back. There is no standard for it:
-/// `reasoning_content` is what `DeepSeek`, Kimi, GLM and Qwen say, `reasoning` what vLLM, Groq and Ollama say, `reasoning_details`
-/// are those of `OpenRouter` and `MiniMax`, `extra_content` holds the signatures of Gemini.
+/// The fields in which servers give a model's thoughts, and in which they want them back. There is no standard:
+/// `DeepSeek`, Kimi, GLM and Qwen use `reasoning_content`, vLLM, Groq and Ollama `reasoning`, `OpenRouter` and
+/// `MiniMax` `reasoning_details`, and `extra_content` holds the signatures of Gemini.
 pub(super) const FIELDS: [&str; 4] = [REASONING_CONTENT, "reasoning", "reasoning_details", "extra_content"];
 
-/// The field of which some servers miss even an empty one.
+/// The field that some servers require even if it is empty.
 pub(super) const REASONING_CONTENT: &str = "reasoning_content";
 
-/// What a piece of an answer has in these fields.
+/// The content of these fields in a piece of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Thoughts {
     pub(super) reasoning_content: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Thoughts {
 }
 
 impl Thoughts {
-    /// Passes on the text, and keeps what the model wants back under the name it came by.
+    /// Passes on the text, and keeps what the model wants back under the name it came with.
     pub(super) fn take(self, answer: &mut Answer) {
         let details = self.reasoning_details.and_then(|details| match details {
             Value::Array(details) if !details.is_empty() => Some(details),
@@ -33,7 +33,7 @@ impl Thoughts {
         if let Some(extra) = self.extra_content {
             answer.fields().insert("extra_content".into(), extra);
         }
-        // A server that says it twice says the same.
+        // If a server sends both, they are the same.
         let (name, text) = match (self.reasoning_content, self.reasoning) {
             (Some(text), _) => (REASONING_CONTENT, text),
             (None, Some(text)) => ("reasoning", text),
@@ -47,7 +47,7 @@ impl Thoughts {
     }
 }
 
-/// Puts the pieces of details together: those that follow each other with the same type and index are one.
+/// Joins pieces of details: consecutive ones with the same type and index belong together.
 fn keep_details(fields: &mut Map<String, Value>, details: Vec<Value>) {
     let kept = fields.entry("reasoning_details").or_insert_with(|| Value::Array(Vec::new()));
     let Value::Array(kept) = kept else { return };
@@ -64,7 +64,7 @@ fn keep_details(fields: &mut Map<String, Value>, details: Vec<Value>) {
     }
 }
 
-/// Texts grow, everything else is replaced by what is said later.
+/// Texts are appended; everything else is replaced by later values.
 fn merge(detail: &mut Map<String, Value>, more: Map<String, Value>) {
     for (name, value) in more {
         match value {
@@ -77,7 +77,7 @@ fn merge(detail: &mut Map<String, Value>, more: Map<String, Value>) {
     }
 }
 
-/// What of an answer's fields goes back: nothing but these, and thoughts only once.
+/// The part of an answer's fields that is sent back: only these fields, and thoughts only once.
 pub(super) fn given_back(fields: &Map<String, Value>) -> Map<String, Value> {
     let has_details = fields.contains_key("reasoning_details");
     let goes_back = |name: &str| {

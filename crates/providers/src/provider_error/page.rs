@@ -1,8 +1,8 @@
-//! What a web page says. A proxy, a login or a balancer answers with one where a program is to read.
+//! Extracts the words of a web page, with which a proxy, a login or a load balancer may answer a program.
 
 use std::borrow::Cow;
 
-/// The words of a page: its title, or else its text. What is no page stays as it is.
+/// The words of a page: its title, or else its text. A text that is not a page stays as it is.
 pub(super) fn words(body: &str) -> Cow<'_, str> {
     if !is_page(body) {
         return Cow::Borrowed(body);
@@ -20,14 +20,14 @@ pub(crate) fn is_page(body: &str) -> bool {
         .any(|opening| starts_with(start, opening))
 }
 
-/// What is between the tags of the first element of this name.
+/// The text between the tags of the first element of this name.
 fn element<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     let tag = find(page, &format!("<{name}"))?;
     let inside = &page[tag + page[tag..].find('>')? + 1..];
     Some(&inside[..find(inside, &format!("</{name}"))?])
 }
 
-/// The text between tags, without scripts and styles.
+/// The text outside tags, without scripts and styles.
 fn text(page: &str) -> String {
     let mut words = String::new();
     let mut rest = page;

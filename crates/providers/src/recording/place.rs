@@ -1,17 +1,17 @@
-//! Which value of a JSON text a line and a column lie in.
+//! Finds the value of a JSON text at a line and a column.
 
-/// An object or a list that is open.
+/// An open object or list.
 enum Open {
     /// The key that was read last.
     Object(Option<String>),
-    /// How many values have begun, and whether another one is to come.
+    /// How many values have begun, and whether another one follows.
     List(usize, bool),
 }
 
-/// The path of the value in a JSON text that a deserializer could not take, as in `turns[3].toolCalls[0].name`; empty at the
-/// top.
+/// The path of the value in a JSON text that a deserializer did not accept, as in `turns[3].toolCalls[0].name`; empty
+/// for the top level.
 ///
-/// A deserializer that keeps its path would be made a second time for each type, for the sake of an error.
+/// A deserializer that tracks its path would be compiled a second time for each type, just for an error message.
 pub fn json_path(text: &str, error: &serde_json::Error) -> String {
     path_at(text, error.line(), error.column())
 }
@@ -19,7 +19,7 @@ pub fn json_path(text: &str, error: &serde_json::Error) -> String {
 fn path_at(text: &str, line: usize, column: usize) -> String {
     let start = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
     let (text, rest) = text.as_bytes().split_at(text.len().min(start + column));
-    // A parser that wants no list or object there looks at its bracket and reads no further.
+    // A parser that expects something other than a list or an object stops at the opening bracket.
     let is_before_bracket = matches!(rest, [b'[' | b'{', ..]);
     let mut open: Vec<Open> = Vec::new();
     let mut key_follows = false;
@@ -69,7 +69,7 @@ fn path_at(text: &str, line: usize, column: usize) -> String {
     path
 }
 
-/// Behind the quote that closes the string which began before `at`.
+/// The offset behind the quote that closes the string which began before `at`.
 fn end_of_string(text: &[u8], mut at: usize) -> usize {
     while let Some(byte) = text.get(at) {
         at += match byte {

@@ -10,9 +10,10 @@ use crate::wire::layout::{self, Piece};
 use crate::wire::words;
 use headstart_forked_query::{Message, ModelRequest, Role, ToolSchema};
 
-/// The body of a streaming request; the same request gives the same bytes. See the [module](super) for their order.
+/// The body of a streaming request. The same request gives the same bytes; see the [module](super) for their order.
 ///
-/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)); this is not checked here.
+/// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)), which is not checked
+/// here.
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     let schema = request.response_schema.as_ref();
     let is_question = schema.is_some() && !request.thinking;
@@ -32,7 +33,7 @@ pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
     })
 }
 
-/// What a reasoning model wants back, where nothing is stored with the provider.
+/// What a reasoning model wants back if the provider stores nothing.
 const ENCRYPTED_THOUGHTS: &[&str] = &["reasoning.encrypted_content"];
 
 #[derive(Serialize)]
@@ -47,7 +48,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     input: Vec<Item<'a>>,
-    // From here on requests of one conversation may differ.
+    // The fields from here on may differ between requests of one conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +65,7 @@ struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
-    // Where it is not said, schemas are taken to be strict, which ours need not be.
+    // By default the provider takes schemas as strict, which ours may not be.
     strict: bool,
 }
 
@@ -98,7 +99,7 @@ enum Item<'a> {
         call_id: Cow<'a, str>,
         output: String,
     },
-    /// An item of the model's own that goes back as it came.
+    /// An item that the model wants back unchanged.
     #[serde(untagged)]
     Reasoning(&'a Map<String, Value>),
 }
@@ -160,7 +161,7 @@ fn encode_message<'a>(message: &'a Message, model: &str, ids: &Ids<'_>) -> Vec<I
         Role::Model => {
             let pieces = layout::pieces(message, ID, model).into_iter();
             let mut items: Vec<_> = pieces.filter_map(|piece| encode_piece(piece, ids)).collect();
-            // The provider refuses reasoning that leads to nothing.
+            // The provider refuses reasoning that is followed by nothing.
             while matches!(items.last(), Some(Item::Reasoning(_))) {
                 items.pop();
             }
@@ -187,7 +188,7 @@ fn encode_piece<'a>(piece: Piece<'a>, ids: &Ids<'_>) -> Option<Item<'a>> {
             name: words::plain(&call.name),
             arguments: words::to_text(&call.args),
         }),
-        // Nothing else goes back as it came, whatever a file says that it did.
+        // No other item is sent back unchanged, whatever a history file contains.
         Piece::Raw(item) => {
             item.get("type").is_some_and(|kind| kind == "reasoning").then_some(Item::Reasoning(item))
         }

@@ -6,11 +6,11 @@ use crate::wire::{Answer, Fragment, Wrong};
 use headstart_forked_query::json::{Fields, FromJson};
 use headstart_forked_query::{FinishReason, Usage};
 
-/// Reads the events of a response. They are numbered, so that one that comes twice is noticed.
+/// Reads the events of a response. They are numbered, so that a repeated one is noticed.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     last_number: Option<u64>,
-    /// The items that have come, by their places in the response.
+    /// The items that were read, by their indices in the response.
     seen: HashSet<u64>,
 }
 
@@ -21,7 +21,7 @@ impl Reader {
         if kind == "error" || (kind.is_empty() && error.is_some()) {
             return Err(Wrong::Error(error.unwrap_or(&event).clone()));
         }
-        // A gateway that does not stream sends the response alone.
+        // A gateway that does not stream sends only the response.
         if kind.is_empty() && event.get("object").is_some_and(|object| object == "response") {
             return self.whole(Response::from_json(event)?, answer);
         }
@@ -35,12 +35,12 @@ impl Reader {
             Event::Text { delta } | Event::Refusal { delta } => answer.text(Some(delta)),
             Event::ReasoningSummary { delta } | Event::Reasoning { delta } => answer.thought(Some(delta)),
             Event::Arguments { delta } if delta.is_empty() => {}
-            // They come whole with their item; a long text takes its time.
+            // The arguments come again with their complete item; this only shows that the answer grows.
             Event::Arguments { .. } => answer.step(),
             Event::ItemDone { output_index, item } => self.item(output_index, item, answer),
             Event::Completed { response } | Event::Incomplete { response } => self.ended(response, answer),
             Event::Failed { response } => return Err(Wrong::Error(response.error.unwrap_or_default())),
-            // Pieces of what comes whole later, and what is yet to be invented.
+            // Pieces of what comes complete later, and events that do not exist yet.
             Event::Other => {}
         }
         Ok(())
@@ -142,14 +142,14 @@ enum Item {
     },
     Message {
         content: Vec<Part>,
-        /// Whether it is on the way to an answer or the answer: the model wants to know.
+        /// Whether it precedes the answer or is the answer, which the model wants to know.
         phase: Option<String>,
     },
-    /// As it goes back.
+    /// An item of reasoning, as it is sent back.
     Reasoning {
         item: Map<String, Value>,
     },
-    /// The provider's own tools.
+    /// Tools of the provider itself.
     Other,
 }
 
@@ -178,7 +178,7 @@ impl FromJson for Item {
     }
 }
 
-/// Without what only a provider that stores it could use; without content it would be such an item altogether.
+/// Removes what only a provider that stores the item could use. Without content nothing is left of it.
 fn reasoning(mut item: Map<String, Value>) -> Item {
     let says = |content: &Value| match content {
         Value::String(text) => !text.is_empty(),

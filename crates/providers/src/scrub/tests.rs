@@ -10,10 +10,10 @@ use crate::testing::{Script, request};
 use crate::{Recorder, Replay};
 use headstart_forked_query::{FinishReason, Model, ModelEvent, ModelRequest, ToolCall};
 
-/// What a user's environment holds, and what of it must never be seen.
+/// A value of the user's environment that must never be seen.
 const KNOWN: &str = "correct horse/battery\"staple";
 
-/// A text with a secret in it, and the secret. None of them is real.
+/// Texts with a secret in them, each with the secret. None is real.
 fn planted() -> Vec<(String, String)> {
     let word = |start: &str, length: usize| start.to_owned() + &"aB3dE5fG7h".repeat(8)[..length];
     let bare = [
@@ -62,7 +62,7 @@ fn planted() -> Vec<(String, String)> {
         "{\\\"client_secret\\\":\\\"@\\\"}",
         "password = \"@\"",
     ] {
-        // The last sign: the one before it in a URL separates.
+        // In the URL only the first `@` stands for the secret; the second one separates the host.
         let text = match form.strip_prefix("postgres://user:@") {
             Some(rest) => format!("postgres://user:{inner}{rest}"),
             None => form.replace('@', inner),
@@ -84,7 +84,7 @@ fn answer(events: Vec<ModelEvent>) -> Arc<dyn Model> {
     Script::answering(events.into_iter().chain(end).map(Ok))
 }
 
-/// What `--record` would write of this answer.
+/// What `--record` would write for this answer.
 fn recorded(events: Vec<ModelEvent>, query: bool) -> String {
     let recorder = Recorder::new(answer(events)).with_secrets(scrubber());
     let schema = query.then(|| json!({}));

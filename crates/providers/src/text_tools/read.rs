@@ -1,4 +1,4 @@
-//! Calls in the words of an answer, as they come bit by bit.
+//! Finds calls in the words of an answer while they come piece by piece.
 
 use headstart_forked_query::ToolCall;
 use serde_json::{Map, Value};
@@ -9,14 +9,14 @@ use crate::wire::arguments;
 /// The word behind the fence of a call.
 pub(super) const CALL: &str = "tool_call";
 
-/// What is in the words of an answer.
+/// What the words of an answer contain.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Found {
     /// Words to show.
     Text(String),
     /// A call.
     Call(Call),
-    /// Words behind a call: the answer is over before them.
+    /// Words behind a call, before which the answer ends.
     End,
 }
 
@@ -33,15 +33,15 @@ impl Call {
     }
 }
 
-/// Tells words and calls apart. What it finds does not depend on how the words are cut.
+/// Separates words and calls. The result does not depend on how the words are split into pieces.
 ///
-/// A call stands between two lines of its own: three backticks or more and the word, and as many backticks again. White space before a
-/// call is no part of the words.
+/// A call stands between two lines of its own: three or more backticks followed by the word, and the same number of
+/// backticks again. White space before a call is dropped.
 #[derive(Debug, Default)]
 pub(super) struct CallReader {
-    /// What is not given yet: white space and the beginning of a line that may open a call, or all of a call.
+    /// What was not returned yet: white space, the beginning of a line that may open a call, or an unfinished call.
     held: String,
-    /// Where the last line of it begins.
+    /// The offset of its last line.
     line: usize,
     state: State,
     has_calls: bool,
@@ -50,17 +50,17 @@ pub(super) struct CallReader {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In a line that may open a call, as far as it has come.
+    /// In a line that may still open a call.
     #[default]
     Undecided,
     /// In a line of words.
     Words,
-    /// In a call, behind a fence of so many backticks.
+    /// In a call, behind a fence of this many backticks.
     Call { fence: usize },
 }
 
 impl CallReader {
-    /// Takes the next words.
+    /// Takes the next piece of the words.
     pub(super) fn push(&mut self, text: &str) -> Vec<Found> {
         let mut found = Vec::new();
         for letter in text.chars() {
@@ -76,7 +76,7 @@ impl CallReader {
         found
     }
 
-    /// The answer has ended; whether by itself. A call that was cut is none.
+    /// Ends the answer. `is_whole`: whether it is complete. A call that was cut is dropped.
     pub(super) fn end(&mut self, is_whole: bool) -> Vec<Found> {
         let mut found = Vec::new();
         if self.is_over {
@@ -90,7 +90,7 @@ impl CallReader {
                 found.extend(calls.into_iter().map(Found::Call));
             }
             State::Call { .. } => {}
-            // Nothing but white space was held behind a call.
+            // Only white space was held back behind a call.
             State::Undecided if self.held.trim().is_empty() && self.has_calls => {}
             State::Undecided | State::Words => self.give_words(&mut found),
         }
@@ -105,7 +105,7 @@ impl CallReader {
     fn step(&mut self, letter: char, found: &mut Vec<Found>) {
         match self.state {
             State::Words if letter == '\n' => {
-                // The end of a line of words may be white space before a call.
+                // The line end may be white space before a call.
                 self.held.pop();
                 self.give_words(found);
                 self.held.push('\n');
@@ -177,7 +177,7 @@ fn backticks(text: &str) -> usize {
     text.len() - text.trim_start_matches('`').len()
 }
 
-/// How many backticks the line opens a call with.
+/// The number of backticks with which the line opens a call.
 fn opens(line: &str) -> Option<usize> {
     let line = without_indent(line).trim_end();
     let fence = backticks(line);
@@ -203,8 +203,8 @@ fn closes(line: &str, fence: usize) -> bool {
     fence <= backticks(line) && backticks(line) == line.len()
 }
 
-/// The calls in a block: objects, one after the other or in a list. What is none becomes a call that no tool takes, so that the model
-/// is told.
+/// The calls in a block: objects, one after the other or in a list. Anything else becomes a call that no tool
+/// accepts, so that the model is told.
 fn parse(body: &str) -> Vec<Call> {
     let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(body).into_iter().collect();
     let values = values.unwrap_or_default();
@@ -229,7 +229,7 @@ fn call_of(value: Value) -> Option<Call> {
     let args = match given {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(args)) => args,
-        // Encoded once too often, or no arguments at all.
+        // The arguments were encoded twice, or there are none.
         Some(Value::String(text)) => arguments::parse(&text),
         Some(other) => arguments::parse(&other.to_string()),
     };

@@ -18,7 +18,7 @@ fn answer(pieces: &[&str], reason: FinishReason) -> Vec<ModelEvent> {
     joined(events.into_iter().map(Result::unwrap))
 }
 
-/// The events with the texts that follow each other as one.
+/// Joins consecutive texts of the events.
 fn joined(events: impl IntoIterator<Item = ModelEvent>) -> Vec<ModelEvent> {
     let mut all: Vec<ModelEvent> = Vec::new();
     for event in events {
@@ -49,13 +49,13 @@ fn blocks_of_an_answer_are_calls() {
         (format!("I look.\n\n{block}\n"), vec![words("I look."), ls("call")]),
         (block.into(), vec![ls("call")]),
         (format!("{block}\n\n  {block}"), vec![ls("call"), ls("call-2")]),
-        // Whoever forgets the last fence has called all the same.
+        // A call without the closing fence counts too.
         (block.trim_end_matches('`').into(), vec![ls("call")]),
-        // Another block is words, also where a call is quoted in a line.
+        // Another block is words, and so is a call that is quoted within a line.
         ("```rust\nfn tool_call() {}\n```\n".into(), vec![words("```rust\nfn tool_call() {}\n```\n")]),
         ("Write ```tool_call for that.".into(), vec![words("Write ```tool_call for that.")]),
         ("    ```tool_call\n".into(), vec![words("    ```tool_call\n")]),
-        // A text of several lines is one string of JSON, so no line of it is a fence; a longer fence works as well.
+        // A text of several lines is one JSON string, so none of its lines is a fence; a longer fence works too.
         (
             "````tool_call\r\n{\"name\": \"write_file\",\n \"args\": {\"content\": \"```\\n\"}}\r\n````\n"
                 .into(),
@@ -135,7 +135,7 @@ proptest! {
         }
         let cut: Vec<&str> = cut.iter().map(String::as_str).collect();
         let without_costs = |events: Vec<ModelEvent>| -> Vec<ModelEvent> {
-            // Where the answer is given up, what follows is not read, so its costs are known or not.
+            // The cost is only known if the answer was read to its end, so it is not compared.
             joined(events.into_iter().filter(|event| !matches!(event, ModelEvent::Usage(_))))
         };
         prop_assert_eq!(
@@ -209,7 +209,7 @@ fn refusal() -> ModelError {
     }
 }
 
-/// Refuses tools, by an error or by the first event, and answers without.
+/// Refuses tools, with an error or with the first event, and answers requests without them.
 struct Refusing {
     in_stream: bool,
     asked: Mutex<Vec<ModelRequest>>,

@@ -1,4 +1,4 @@
-//! A request whose tools, calls and results are words.
+//! Writes a request with its tools, calls and results in words.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use super::ToolSupport;
 use super::read::CALL;
 use crate::wire::words;
 
-/// The same request for a model that takes no tools. The longer conversation gives the longer words: what one request of a conversation
-/// holds, the next one begins with.
+/// The same request for a model without tools. A longer conversation only gives more words: each request begins with
+/// the words of the previous one.
 pub(crate) fn in_words(request: &ModelRequest, support: ToolSupport) -> ModelRequest {
     let system = match support {
         ToolSupport::Text if !request.tools.is_empty() => {
@@ -22,7 +22,7 @@ pub(crate) fn in_words(request: &ModelRequest, support: ToolSupport) -> ModelReq
     ModelRequest { system, tools: Vec::new(), messages: messages(&request.messages), ..request.clone() }
 }
 
-/// What the model is told of its tools.
+/// The description of the tools for the model.
 fn listed(tools: &[ToolSchema]) -> String {
     let mut text = format!(
         "# Tools\n\nTo call a tool, end your answer with a block of this form:\n\n```{CALL}\n\
@@ -50,7 +50,7 @@ fn messages(messages: &[Message]) -> Vec<Message> {
         for part in texts.filter(|text| !text.is_empty()) {
             append(&mut text, &part);
         }
-        // There are servers that refuse two messages of one side in a row.
+        // Some servers refuse two messages of one side in a row.
         match told.last_mut() {
             Some(Message { role: last, parts }) if *last == role => match parts.last_mut() {
                 Some(Part::Text { text: before }) => append(before, &text),
@@ -72,13 +72,13 @@ fn append(before: &mut String, text: &str) {
     before.push_str(text);
 }
 
-/// A call as the model wrote it, or would have.
+/// A call as the model wrote it, or would have written it.
 fn block_of(call: &ToolCall) -> String {
     let call = json!({ "name": call.name, "arguments": call.args });
     format!("```{CALL}\n{call}\n```")
 }
 
-/// A fence of more letters than any within it.
+/// A result in a fence that is longer than any within it.
 fn block_of_result(result: &ToolResult) -> String {
     let text = words::outcome(result);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);

@@ -10,13 +10,13 @@ use headstart_forked_query::{FinishReason, ModelEvent, Opaque, ToolCall, Usage};
 /// What is wrong with an event.
 #[derive(Debug)]
 pub(crate) enum Wrong {
-    /// It has not the shape it should have.
+    /// It does not have the right shape.
     Shape(serde_json::Error),
-    /// It has the shape, and says what cannot be.
+    /// Its shape is right, and its content is impossible.
     Meaning(String),
     /// The provider reports an error in place of the answer.
     Error(Value),
-    /// It is of another format, or of none.
+    /// It belongs to another format, or to none.
     Foreign,
 }
 
@@ -26,13 +26,13 @@ impl From<serde_json::Error> for Wrong {
     }
 }
 
-/// An answer as it grows.
+/// An answer while it grows.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     events: Vec<ModelEvent>,
     calls: Calls,
     layout: Layout,
-    /// Whether the letters of calls are told as they come.
+    /// Whether the characters of calls are passed on as they come.
     tells_fragments: bool,
     finish: Option<FinishReason>,
     ended: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Tells the letters of calls as they come.
+    /// Passes on the characters of calls as they come.
     pub(super) fn tell_fragments(&mut self) {
         self.tells_fragments = true;
     }
@@ -51,23 +51,23 @@ impl Answer {
         self.say(text);
     }
 
-    /// Words, possibly none, with something that the model wants back with them.
+    /// Adds words, possibly none, together with something that the model wants back.
     pub(crate) fn text_with(&mut self, text: Option<String>, with: Value) {
         self.layout.text_with(text.as_deref().unwrap_or_default(), with);
         self.say(text);
     }
 
-    /// What was said so far is a piece for itself, perhaps with something that the model wants back with it.
+    /// Ends the current words as a piece, possibly with something that the model wants back with them.
     pub(crate) fn end_text(&mut self, with: Option<Value>) {
         self.layout.end_text(with);
     }
 
-    /// A piece of the answer that is neither words nor a call, and that the model wants back.
+    /// Adds a piece that is neither words nor a call, and that the model wants back.
     pub(crate) fn raw(&mut self, fields: Map<String, Value>) {
         self.layout.raw(fields);
     }
 
-    /// The last of them, to grow.
+    /// The last such piece, to add to it.
     pub(crate) fn last_raw(&mut self) -> Option<&mut Map<String, Value>> {
         self.layout.last_raw()
     }
@@ -89,7 +89,7 @@ impl Answer {
         self.grow(Some(ModelEvent::Usage(usage)));
     }
 
-    /// The model is at work, though there is nothing yet to pass on.
+    /// Notes that the model is at work, although there is nothing to pass on yet.
     pub(crate) fn step(&mut self) {
         self.steps += 1;
     }
@@ -99,7 +99,7 @@ impl Answer {
         self.events.extend(event);
     }
 
-    /// A usage that cannot be read is no reason to lose an answer.
+    /// Notes the usage. One that cannot be read is ignored, because the answer is still good.
     pub(crate) fn usage_as<T: FromJson + Into<Usage>>(&mut self, usage: Option<Value>) {
         let usage: Option<T> = usage.and_then(|usage| T::from_json(usage).ok());
         self.grow(usage.map(|usage| ModelEvent::Usage(usage.into())));
@@ -122,12 +122,12 @@ impl Answer {
         self.layout.call(place, with);
     }
 
-    /// The provider says why the answer is complete. The stream may go on, with the usage for example.
+    /// Notes why the answer is complete. The stream may go on, for example with the usage.
     pub(crate) fn finish(&mut self, reason: FinishReason) {
         self.finish = Some(reason);
     }
 
-    /// Nothing that matters comes after this event.
+    /// Notes that nothing important follows this event.
     pub(crate) fn end(&mut self) {
         self.ended = true;
     }
@@ -148,7 +148,7 @@ impl Answer {
         std::mem::take(&mut self.events)
     }
 
-    /// What the model of this name wants back with the answer.
+    /// What the model wants back with the answer.
     pub(super) fn take_opaque(&mut self, format: &str, model: &str) -> Option<Opaque> {
         self.layout.finish(format, model)
     }

@@ -1,12 +1,12 @@
 use serde_json::{Map, Value};
 
-/// The name of the one argument of a call whose arguments were not a JSON object; its value is what the model wrote.
+/// The name of the only argument of a call whose arguments were not a JSON object; its value is what the model wrote.
 ///
-/// A tool that checks its arguments answers with an error that names it, and the model can try again: better
-/// than an answer that is lost. A host with tools that ignore unknown arguments should refuse such calls.
+/// A tool that checks its arguments answers with an error that names it, and the model can try again, which is better
+/// than losing the answer. A host with tools that ignore unknown arguments should refuse such calls.
 pub(crate) const MALFORMED_ARGUMENTS: &str = "malformed_arguments";
 
-/// The arguments in what the model wrote.
+/// Parses the arguments that the model wrote.
 pub(crate) fn parse(text: &str) -> Map<String, Value> {
     if text.trim().is_empty() {
         return Map::new();
@@ -14,7 +14,7 @@ pub(crate) fn parse(text: &str) -> Map<String, Value> {
     match serde_json::from_str(text) {
         Ok(Value::Object(args)) => args,
         Ok(Value::Null) => Map::new(),
-        // Encoded once too often, as some models do.
+        // Some models encode them twice.
         Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
             Ok(Value::Object(args)) => args,
             _ => malformed(text),

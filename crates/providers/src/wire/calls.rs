@@ -10,14 +10,14 @@ use headstart_forked_query::free_id;
 /// A piece of a call, as it comes.
 #[derive(Debug, Default)]
 pub(crate) struct Fragment {
-    /// Which call it belongs to, where the format counts them.
+    /// The call's index, if the format has one.
     pub(crate) index: Option<u64>,
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: Arguments,
     /// What the model wants back with the call.
     pub(crate) with: Option<Value>,
-    /// Whether it begins a call of its own, in a format whose calls come in one piece.
+    /// Whether it is a complete call, in a format whose calls come in one piece.
     pub(crate) is_whole: bool,
 }
 
@@ -37,14 +37,14 @@ impl Fragment {
 pub(crate) enum Arguments {
     #[default]
     None,
-    /// The next letters of their JSON.
+    /// The next characters of their JSON.
     More(String),
-    /// All of them at once.
+    /// All arguments at once.
     Whole(Map<String, Value>),
 }
 
 impl From<Option<Value>> for Arguments {
-    /// Letters where they are a string; some servers send the object itself.
+    /// The characters if it is a string; some servers send the object itself.
     fn from(arguments: Option<Value>) -> Self {
         match arguments {
             None | Some(Value::Null) => Self::None,
@@ -55,7 +55,7 @@ impl From<Option<Value>> for Arguments {
     }
 }
 
-/// The calls of an answer, put together from their fragments.
+/// The calls of an answer, joined from their fragments.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: Vec<PartialCall>,
@@ -68,12 +68,12 @@ struct PartialCall {
     name: String,
     letters: String,
     whole: Option<Map<String, Value>>,
-    /// Nothing but its name tells it from the call before, whose name some servers repeat.
+    /// Whether only its name distinguishes it from the call before, whose name some servers repeat.
     is_in_doubt: bool,
 }
 
 impl Calls {
-    /// Takes a fragment, and says which call it is of, counted from 0.
+    /// Adds a fragment, and returns the number of its call, from 0.
     pub(super) fn add(&mut self, fragment: Fragment) -> usize {
         let place = self.find(&fragment);
         let call = &mut self.calls[place];
@@ -96,9 +96,9 @@ impl Calls {
         &self.calls[place].name
     }
 
-    /// The call that a fragment belongs to: the latest with its index, or the latest where it has none. A fragment
-    /// with another id begins a new call all the same, for some servers number every call 0; so does a name behind
-    /// arguments that are complete, for some gateways leave the ids out, too.
+    /// The call to which a fragment belongs: the latest with its index, or simply the latest if it has no index. A
+    /// fragment with another id begins a new call nevertheless, because some servers give every call the index 0; so
+    /// does a name behind complete arguments, because some gateways also leave out the ids.
     fn find(&mut self, fragment: &Fragment) -> usize {
         let Fragment { index, id, name, is_whole, .. } = fragment;
         let latest = self.calls.iter().rposition(|call| index.is_none() || call.index == *index);
@@ -120,8 +120,8 @@ impl Calls {
         })
     }
 
-    /// The calls, whole, in the order they began, each with an id that nobody has; and what became of each that began. An error
-    /// where one has no name.
+    /// The complete calls in the order in which they began, each with a unique id; and what became of each call that
+    /// began. An error if one has no name.
     pub(super) fn take(
         &mut self,
         taken: &mut HashSet<String>,
@@ -145,17 +145,17 @@ impl PartialCall {
         self.whole.is_some() || !self.letters.trim().is_empty()
     }
 
-    /// Whether no letter of its arguments can follow.
+    /// Whether its arguments are complete.
     fn is_complete(&self) -> bool {
         let letters = self.letters.trim();
         if letters.is_empty() {
             return self.whole.is_some();
         }
-        // The last letter first: some servers repeat the name with every letter.
+        // Checks the last character first, because some servers repeat the name with every piece.
         letters.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(letters).is_ok()
     }
 
-    /// The call, and the id that the model gave where it is not one that every provider takes.
+    /// The complete call, and the id that the model gave if not every provider accepts that.
     fn finished(self, taken: &mut HashSet<String>) -> Result<(ToolCall, Option<String>), &'static str> {
         if self.name.is_empty() {
             return Err("a tool call has no name");
@@ -163,9 +163,9 @@ impl PartialCall {
         let is_plain = self.id.is_empty() || words::is_plain(&self.id);
         let id = free_id(if is_plain { &self.id } else { "" }, taken);
         taken.insert(id.clone());
-        // One that was given before would pair with two calls.
+        // An id that was given before would be that of two calls.
         let given = (!is_plain && taken.insert(self.id.clone())).then_some(self.id);
-        // Letters count for more: a format may begin a call with an empty object and then spell it out.
+        // Characters count more, because a format may begin a call with an empty object and then spell it out.
         let args = match self.whole {
             Some(whole) if self.letters.trim().is_empty() => whole,
             _ => arguments::parse(&self.letters),

@@ -11,16 +11,16 @@ use crate::redact::Redactor;
 use headstart_forked_query::json::ObjectEnd;
 use headstart_forked_query::{Cause, FinishReason, Message, ModelError, ModelEvent, ModelRequest, Usage};
 
-/// The longest answer that is read, all its events together.
+/// The most bytes of an answer, all its events together.
 pub const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 const MEBIBYTE: usize = 1024 * 1024;
 
-/// Turns the bytes of an answer, as they come, into its events: every wire format's decoder.
+/// Turns the bytes of an answer into its events as they come. All wire formats share it.
 ///
 /// Give it [`bytes`](Self::bytes) in pieces of any size, then call [`end`](Self::end). After an error, and after the
-/// answer is complete, it gives nothing more. It is total: whatever comes is events or an error, and what it keeps in
-/// memory is limited.
+/// answer is complete, it returns nothing more. It never panics: any bytes give events or an error, and the memory
+/// that it uses is limited.
 #[derive(Debug)]
 pub struct Decoder {
     provider: Provider,
@@ -31,14 +31,14 @@ pub struct Decoder {
     ids: HashSet<String>,
     read_bytes: usize,
     state: State,
-    /// What came so far, until the first event of the format has.
+    /// What came until the first event of the format.
     stranger: Option<Stranger>,
     hide: Redactor,
-    /// What the connection failed with.
+    /// The error of the connection.
     broken: Option<Cause>,
-    /// Whether the server has said what the request cost.
+    /// Whether the server has reported the cost.
     has_cost: bool,
-    /// Where the request is a question, whose answer is one JSON object.
+    /// Set if the request is a question, whose answer is one JSON object.
     question: Option<ObjectEnd>,
 }
 
@@ -49,7 +49,7 @@ enum State {
 }
 
 impl Decoder {
-    /// A decoder for the answer to `request`: calls get ids that no call in it has.
+    /// A decoder for the answer to `request`. Calls get ids that no call in it has.
     pub fn new(provider: &Provider, request: &ModelRequest) -> Self {
         let calls = request.messages.iter().flat_map(Message::tool_calls).map(|call| call.id.as_str());
         let given = Ids::of(&request.messages, provider.wire.id(), &request.model);
@@ -70,31 +70,32 @@ impl Decoder {
         }
     }
 
-    /// The answer comes as one JSON document, from a server that does not stream.
+    /// For a server that does not stream: the answer comes as one JSON document.
     #[must_use]
     pub fn unstreamed(self) -> Self {
         Self { frames: Frames::new(Framing::Document), ..self }
     }
 
-    /// Gives the letters of calls as they come, too ([`ModelEvent::CallFragment`]).
+    /// Also returns the characters of calls as they come ([`ModelEvent::CallFragment`]).
     #[must_use]
     pub fn telling_fragments(mut self) -> Self {
         self.answer.tell_fragments();
         self
     }
 
-    /// Keeps this key, and every larger piece of it, out of the errors: some servers show the key that they refuse.
+    /// Removes this key, and every larger piece of it, from errors, because some servers show the key that they
+    /// refuse.
     #[must_use]
     pub fn hiding(self, key: &str) -> Self {
         self.redacted(Redactor::new(key))
     }
 
-    /// Keeps all of this out of the errors.
+    /// Removes everything that `hide` knows from errors.
     pub(crate) fn redacted(self, hide: Redactor) -> Self {
         Self { hide, ..self }
     }
 
-    /// Takes the next bytes. An error is the last thing that comes.
+    /// Takes the next bytes. Nothing follows an error.
     pub fn bytes(&mut self, bytes: &[u8]) -> Vec<Result<ModelEvent, ModelError>> {
         if self.is_closed() {
             return Vec::new();
@@ -113,7 +114,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the data of one event, for a host that has cut the stream into events itself.
+    /// Takes the data of one event, for a host that has split the stream into events itself.
     pub fn data(&mut self, data: &str) -> Vec<Result<ModelEvent, ModelError>> {
         let data = data.trim();
         if self.is_closed() || data.is_empty() {
@@ -134,7 +135,7 @@ impl Decoder {
         events
     }
 
-    /// The event, as far as it belongs to the answer: of a question nothing counts behind its object but what it cost.
+    /// The event, if it belongs to the answer: behind the object that answers a question only the cost counts.
     fn wanted(&mut self, event: ModelEvent) -> Option<ModelEvent> {
         let Some(object) = &mut self.question else { return Some(event) };
         match event {
@@ -152,7 +153,7 @@ impl Decoder {
         let is_known = parsed.as_ref().is_ok_and(|event| self.reader.knows(event));
         let is_foreign = match (&mut self.stranger, &parsed) {
             (Some(stranger), Ok(_)) if !is_known => stranger.take(data),
-            // It may have been cut, or spoilt on its way.
+            // The data may have been cut or damaged.
             (Some(_), Err(_)) => !data.starts_with(['{', '[']),
             _ => false,
         };
@@ -169,15 +170,15 @@ impl Decoder {
         })
     }
 
-    /// The stream has ended: gives what was held back, or [`ModelError::Cut`] where the answer is not complete and
-    /// [`ModelError::Dropped`] where nothing of it came.
+    /// Ends the stream: returns what was held back, or [`ModelError::Cut`] if the answer is not complete and
+    /// [`ModelError::Dropped`] if nothing of it came.
     pub fn end(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
         let mut events = Vec::new();
         if !self.is_closed() {
             match self.frames.end() {
-                // Only whole JSON counts here; anything else is the beginning of what was cut.
+                // Only complete JSON counts here; anything else is the beginning of a cut event.
                 Ok(Some(rest)) if is_whole(&rest) => events.extend(self.data(&rest)),
-                // A character that was cut is no more than that.
+                // A character that was cut is not an error of its own.
                 Ok(_) | Err(FrameError::NotUtf8) => {}
                 Err(_) if self.is_complete() => {}
                 Err(error) => events.extend(self.failed(self.unframed(error))),
@@ -187,19 +188,19 @@ impl Decoder {
         events
     }
 
-    /// The same where the connection broke: what came whole counts, and the error says what it broke with.
+    /// As [`end`](Self::end), if the connection broke: what came complete counts, and the error has its cause.
     #[cfg(feature = "http")]
     pub(crate) fn broken(&mut self, cause: impl Into<Cause>) -> Vec<Result<ModelEvent, ModelError>> {
         self.broken = self.hide.cause(cause);
         self.end()
     }
 
-    /// Whether the provider has said that the answer is complete, though the stream may go on (with the usage).
+    /// Whether the provider has said that the answer is complete. The stream may go on, with the usage.
     pub fn is_complete(&self) -> bool {
         self.finish_reason().is_some()
     }
 
-    /// Whether the answer to a question has come, though its end has not: there is no need to wait for more than what it cost.
+    /// Whether the answer to a question is complete, although its stream has not ended: only the cost may follow.
     pub fn is_answered(&self) -> bool {
         self.question.as_ref().is_some_and(ObjectEnd::has_closed)
     }
@@ -208,8 +209,8 @@ impl Decoder {
         if self.is_answered() { Some(FinishReason::Stop) } else { self.answer.finish_reason() }
     }
 
-    /// How often the answer grew, by a piece of a call's arguments too. A stream that goes on without is one of nothing but
-    /// signs of life.
+    /// How often the answer grew, including pieces of a call's arguments. If this stays the same, the stream contains
+    /// only keep-alives.
     pub fn steps(&self) -> u64 {
         self.answer.steps()
     }
@@ -219,13 +220,13 @@ impl Decoder {
         self.state == State::Closed
     }
 
-    /// Ends it where it is: the connection failed.
+    /// Ends the answer because the connection failed.
     #[cfg(feature = "http")]
     pub(crate) fn fail(&mut self, error: ModelError) -> Vec<Result<ModelEvent, ModelError>> {
         self.failed(error)
     }
 
-    /// The mark at the end of a stream in the manner of OpenAI.
+    /// Handles the mark that ends a stream in OpenAI's format.
     fn done(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
         if matches!(self.reader, Reader::Chat) && !self.is_complete() {
             self.answer.finish(FinishReason::Stop);
@@ -233,7 +234,7 @@ impl Decoder {
         self.complete()
     }
 
-    /// Closes: the calls and the reason, where all is well.
+    /// Ends the answer: returns the calls and the reason if everything is right.
     fn complete(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
         if self.is_closed() {
             return Vec::new();
@@ -255,7 +256,7 @@ impl Decoder {
         }
     }
 
-    /// What to say of the cost, before an end, where the server said nothing and the model was at work.
+    /// The event for an unknown cost, before an end, if the server reported none and the model was at work.
     fn untold_cost(&mut self) -> Option<ModelEvent> {
         let is_untold = !self.has_cost && (0 < self.steps() || self.is_complete());
         self.has_cost = true;
@@ -267,7 +268,7 @@ impl Decoder {
         self.untold_cost().map(Ok).into_iter().chain([Err(error)]).collect()
     }
 
-    /// What it is that ended before it was complete.
+    /// The error for an answer that ended before it was complete.
     fn incomplete(&mut self) -> ModelError {
         let source = self.broken.take();
         if self.stranger.as_ref().is_some_and(Stranger::is_silent) {
@@ -277,7 +278,7 @@ impl Decoder {
         let Some(stranger) = stranger else {
             return ModelError::Cut { provider: self.provider.label(), source };
         };
-        // An error that somebody forgot to put into an event.
+        // An error that was not sent as an event.
         match stranger.error() {
             Some(error) => self.provider.error_in_stream(&error, &self.hide),
             None => self.provider.wrong_server(&stranger.said(), &self.hide),

@@ -2,25 +2,25 @@ use std::mem;
 
 use serde_json::json;
 
-/// The longest event of an answer that is read: far more than a call that writes a large file, far less than what
-/// would fill the memory.
+/// The most bytes of one event: far more than a call that writes a large file needs, and far less than what would
+/// fill the memory.
 pub const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// How events are told apart in the bytes of an answer.
+/// How events are separated in the bytes of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// Server-sent events.
     Events,
-    /// One JSON document a line.
+    /// One JSON document on each line.
     Lines,
-    /// The whole body is one document.
+    /// One document as the whole body.
     Document,
     /// Binary messages with checksums.
     #[cfg(feature = "bedrock")]
     Messages,
 }
 
-/// What cannot be a stream of events.
+/// Why bytes are not a stream of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameError {
     TooLong,
@@ -30,24 +30,24 @@ pub(crate) enum FrameError {
     Damaged,
 }
 
-/// Cuts bytes that arrive in pieces of any size into the data of events.
+/// Splits bytes that arrive in pieces of any size into the data of events.
 ///
-/// How they are framed is expected, and the first letter decides: servers answer with a whole document where a stream was asked
-/// for, and gateways frame events under the name of a document.
+/// A framing is expected, but the first character decides, because some servers answer with a whole document although
+/// a stream was requested, and some gateways send events with the media type of a document.
 #[derive(Debug)]
 pub(crate) struct Frames {
     framing: Framing,
-    /// What came before the first letter.
+    /// The bytes before the first character.
     begun: Option<Vec<u8>>,
-    /// The line that has begun.
+    /// The unfinished line.
     line: Vec<u8>,
-    /// The data of the event that has begun, where a line of it has come.
+    /// The data of the unfinished event, if one of its data lines has come.
     data: Option<String>,
-    /// The event that has begun is called `error`.
+    /// Whether the unfinished event has the name `error`.
     is_error: bool,
-    /// The last byte was a carriage return: a line feed after it belongs to it.
+    /// Whether the last byte was a carriage return, to which a following line feed belongs.
     after_return: bool,
-    /// Nothing has come yet, so that a byte order mark may.
+    /// Whether nothing has come yet, so that a byte order mark may follow.
     at_start: bool,
     #[cfg(feature = "bedrock")]
     messages: crate::bedrock::Messages,
@@ -72,7 +72,7 @@ impl Frames {
         self.framing
     }
 
-    /// The data of the events that these bytes complete.
+    /// The data of the events that are complete with these bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, FrameError> {
         #[cfg(feature = "bedrock")]
         if self.framing == Framing::Messages {
@@ -88,7 +88,7 @@ impl Frames {
             letter => self.framing = self.framing.as_begun_with(letter.copied()),
         }
         if self.framing == Framing::Lines {
-            // Empty lines are none.
+            // Empty lines do not count.
             let start = begun.iter().position(|byte| !is_before_a_letter(*byte));
             begun.drain(..start.unwrap_or(begun.len()));
         }
@@ -133,10 +133,10 @@ impl Frames {
         Ok(events)
     }
 
-    /// The stream has ended: the data of an event that lacks only its end. It may be cut in the middle.
+    /// Ends the stream: returns the data of an event that only lacks its end. It may have been cut.
     pub(crate) fn end(&mut self) -> Result<Option<String>, FrameError> {
         if let Some(begun) = self.begun.take() {
-            // White space alone, of which no event is made.
+            // Only white space, which makes no event.
             self.cut(&begun)?;
         }
         if self.framing == Framing::Document {
@@ -147,7 +147,7 @@ impl Frames {
         Ok(line.or_else(|| self.end_event()))
     }
 
-    /// Whether the first line is a brace alone: no line of JSON, but the first of a document over several.
+    /// Whether the first line is only a brace: the beginning of a document over several lines.
     fn opens_a_document(&self) -> bool {
         self.framing == Framing::Lines && self.at_start && matches!(self.line.trim_ascii(), b"{" | b"[")
     }
@@ -175,7 +175,7 @@ impl Frames {
         if let Some(name) = line.strip_prefix("event:") {
             self.is_error = name.trim() == "error";
         }
-        // Other names, ids and comments of events say nothing that their data does not.
+        // Other fields of an event, and comments, add nothing to its data.
         let Some(value) = line.strip_prefix("data") else { return Ok(None) };
         let value = match value.strip_prefix(':') {
             Some(value) => value.strip_prefix(' ').unwrap_or(value),
@@ -189,7 +189,7 @@ impl Frames {
         Ok(None)
     }
 
-    /// The data of the event that has begun. That of an error may be words alone.
+    /// The data of the event that ends here. That of an error may be a plain text.
     fn end_event(&mut self) -> Option<String> {
         let is_error = mem::take(&mut self.is_error);
         let data = self.data.take()?;
@@ -200,20 +200,20 @@ impl Frames {
     }
 }
 
-/// So much white space before the first letter says nothing any more.
+/// The most white space before the first character that is kept.
 const LONGEST_BEGINNING: usize = 1024;
 
-/// White space, and the bytes of a byte order mark.
+/// Whether it is white space, or a byte of a byte order mark.
 fn is_before_a_letter(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, 0xef | 0xbb | 0xbf)
 }
 
 impl Framing {
-    /// How it is framed where it begins with this letter.
+    /// The framing of a stream that begins with this character.
     fn as_begun_with(self, letter: Option<u8>) -> Self {
         match (letter, self) {
             (Some(b'{' | b'['), Self::Events) => Self::Document,
-            // A document begins with no other letter, and events with these: data, event, id, retry, a comment.
+            // No document begins with these characters, and events do: data, event, id, retry, a comment.
             (Some(b'd' | b'e' | b'i' | b'r' | b':'), _) => Self::Events,
             _ => self,
         }

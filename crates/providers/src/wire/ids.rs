@@ -1,8 +1,9 @@
-//! The ids of calls: those of the conversation, which every provider takes, and those that a server gave.
+//! The ids of calls: those of the conversation, which every provider accepts, and those that a server gave.
 //!
-//! Some gateways carry data in the ids that they give, a model's signature for one, and want them back letter by letter; others of the
-//! same format refuse what is longer than theirs, or has other letters. So a call has an id of the conversation's own where the given
-//! one is not plain; the [`Opaque`](headstart_forked_query::Opaque) of its message keeps the given one, and only the model that gave it gets it back.
+//! Some gateways put data into the ids that they give, such as a model's signature, and want them back unchanged;
+//! others of the same format refuse ids that are longer than theirs, or contain other characters. So a call whose
+//! given id is not plain gets an id of the conversation's own; the [`Opaque`](headstart_forked_query::Opaque) of its
+//! message keeps the given one, and only the model that gave it gets it back.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,22 +20,22 @@ impl<'r> Ids<'r> {
         Self(messages.iter().flat_map(|message| layout::given_ids(message, format, model)).collect())
     }
 
-    /// As the model gave it.
+    /// The id that the model gave, if it is another one.
     pub(crate) fn given(&self, id: &str) -> Option<&'r str> {
         self.0.get(id).copied()
     }
 
-    /// As the model gave it, else as it is in the conversation.
+    /// The id that the model gave, otherwise that of the conversation.
     pub(crate) fn any<'i>(&self, id: &'i str) -> Cow<'i, str> {
         self.given(id).map_or(Cow::Borrowed(id), |given| Cow::Owned(given.to_owned()))
     }
 
-    /// As the model gave it, else in letters that every provider takes.
+    /// The id that the model gave, otherwise one in characters that every provider accepts.
     pub(crate) fn plain<'i>(&self, id: &'i str) -> Cow<'i, str> {
         self.given(id).map_or_else(|| words::plain(id), |given| Cow::Owned(given.to_owned()))
     }
 
-    /// All that were given.
+    /// All given ids.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'r str> {
         self.0.values().copied()
     }

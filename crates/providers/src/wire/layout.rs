@@ -1,7 +1,8 @@
 //! What a model wants back with an answer, and where in the answer it stood.
 //!
-//! The conversation keeps the words and calls of an answer; an [`Opaque`] beside them keeps the rest, as a list of the answer's
-//! pieces in their order: something raw, so many bytes of the words, the next call. Words and calls may carry something, too.
+//! The conversation keeps the words and calls of an answer. An [`Opaque`] beside them keeps the rest, as a list of
+//! the answer's pieces in order: something raw, a number of bytes of the words, the next call. Words and calls may
+//! have something attached too.
 
 use std::borrow::Cow;
 
@@ -9,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use headstart_forked_query::{Message, Opaque, Part, ToolCall};
 
-/// The longest that is kept, as JSON: more than the thoughts of any model take, and little enough for a record on the disk. What is
-/// longer is left out, as if the model had given nothing.
+/// The most bytes that are kept, as JSON: more than the thoughts of any model need, and few enough for a record on
+/// the disk. If it is longer, all of it is left out, as if the model had given nothing.
 pub const MAX_OPAQUE_BYTES: usize = 2 * 1024 * 1024;
 
 const RAW: &str = "raw";
@@ -18,11 +19,11 @@ const TEXT: &str = "text";
 const CALL: &str = "call";
 const WITH: &str = "with";
 
-/// The pieces of an answer as it grows.
+/// The pieces of an answer while it grows.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pieces: Vec<Grown>,
-    /// How many calls there are.
+    /// The number of calls.
     calls: usize,
 }
 
@@ -34,7 +35,7 @@ enum Grown {
 }
 
 impl Layout {
-    /// More words, which carry nothing.
+    /// Adds words with nothing attached.
     pub(super) fn text(&mut self, more: &str) {
         match self.pieces.last_mut() {
             _ if more.is_empty() => {}
@@ -43,12 +44,12 @@ impl Layout {
         }
     }
 
-    /// Words, possibly none, that are a piece for themselves, for they carry something.
+    /// Adds words, possibly none, as a piece of their own with something attached.
     pub(super) fn text_with(&mut self, text: &str, with: Value) {
         self.pieces.push(Grown::Text { bytes: text.len(), with: Some(with), is_closed: true });
     }
 
-    /// The words so far are a piece for themselves, and may carry something.
+    /// Ends the current words as a piece, possibly with something attached.
     pub(super) fn end_text(&mut self, carried: Option<Value>) {
         if let Some(Grown::Text { with, is_closed: is_closed @ false, .. }) = self.pieces.last_mut() {
             *with = carried;
@@ -56,7 +57,7 @@ impl Layout {
         }
     }
 
-    /// A piece of a call; `place` counts the calls from 0.
+    /// Adds a piece of a call; `place` is the number of the call, from 0.
     pub(super) fn call(&mut self, place: usize, carried: Option<Value>) {
         if place == self.calls {
             self.calls += 1;
@@ -72,7 +73,8 @@ impl Layout {
         }
     }
 
-    /// What became of the calls, in their order: the id that the model gave where the call has another, or none of them.
+    /// Notes what became of the calls, in order: the id that the model gave if the call has another one, or that it
+    /// was dropped.
     pub(super) fn settle(&mut self, calls: Vec<Settled>) {
         let mut calls = calls.into_iter();
         self.pieces.retain_mut(|piece| match piece {
@@ -88,7 +90,7 @@ impl Layout {
         });
     }
 
-    /// A piece that is neither words nor a call.
+    /// Adds a piece that is neither words nor a call.
     pub(super) fn raw(&mut self, fields: Map<String, Value>) {
         self.pieces.push(Grown::Raw(fields));
     }
@@ -101,7 +103,7 @@ impl Layout {
         })
     }
 
-    /// The raw piece before all others, in a format where what comes back is fields of the message.
+    /// The raw piece before all others, for a format that sends fields of the message back.
     pub(super) fn fields(&mut self) -> &mut Map<String, Value> {
         if !matches!(self.pieces.first(), Some(Grown::Raw(_))) {
             self.pieces.insert(0, Grown::Raw(Map::new()));
@@ -112,7 +114,7 @@ impl Layout {
         }
     }
 
-    /// What is to be kept, where the model wants anything back.
+    /// What has to be kept, if the model wants anything back.
     pub(super) fn finish(&mut self, format: &str, model: &str) -> Option<Opaque> {
         let pieces = std::mem::take(self).pieces;
         let is_wanted = |piece: &Grown| match piece {
@@ -150,11 +152,12 @@ pub(super) enum Settled {
     Call {
         given: Option<String>,
     },
-    /// It was none.
+    /// It was dropped.
     None,
 }
 
-/// The ids that this model gave in this format for calls of the message which have others there: theirs, and the given ones.
+/// The ids that this model gave in this format to calls of the message which have other ids there: the call's id, and
+/// the given one.
 pub(crate) fn given_ids<'a>(
     message: &'a Message,
     format: &str,
@@ -174,11 +177,11 @@ pub(crate) enum Piece<'a> {
     Call(&'a ToolCall, Option<&'a Value>),
 }
 
-/// The pieces of a message of the model in the order in which they came, where this model gave it in this format; else its
-/// parts, as they stand.
+/// The pieces of a model's message in the order in which they came, if this model gave it in this format; otherwise
+/// its parts in order.
 ///
-/// It is total: of a message that was cut after it came (a call that never ran is left out) the pieces that are there are given. A
-/// raw piece with nothing behind it is left out, for providers refuse thoughts that lead nowhere.
+/// It never fails: of a message that was shortened later (a call that never ran is left out) the remaining pieces are
+/// returned. A raw piece with nothing behind it is left out, because providers refuse thoughts that lead nowhere.
 pub(crate) fn pieces<'a>(message: &'a Message, format: &str, model: &str) -> Vec<Piece<'a>> {
     let own = message.opaque().filter(|opaque| is_own(opaque, format, model));
     let Some(places) = own.and_then(|opaque| opaque.data.as_array()) else {
@@ -208,13 +211,13 @@ pub(crate) fn pieces<'a>(message: &'a Message, format: &str, model: &str) -> Vec
     pieces
 }
 
-/// What goes back as fields of the message, in a format where that is so.
+/// The fields that are sent back with the message, for a format that has them.
 pub(crate) fn fields<'a>(message: &'a Message, format: &str, model: &str) -> Option<&'a Map<String, Value>> {
     let own = message.opaque().filter(|opaque| is_own(opaque, format, model))?;
     own.data.get(0)?.get(RAW)?.as_object()
 }
 
-/// Adds to a text among the fields.
+/// Appends to a text among the fields.
 pub(crate) fn grow(fields: &mut Map<String, Value>, name: &str, more: &str) {
     match fields.get_mut(name) {
         _ if more.is_empty() => {}
@@ -223,7 +226,7 @@ pub(crate) fn grow(fields: &mut Map<String, Value>, name: &str, more: &str) {
     }
 }
 
-/// What goes back with each call, in order.
+/// What is sent back with each call, in order.
 pub(crate) fn with_calls<'a>(
     message: &'a Message,
     format: &str,
@@ -247,7 +250,7 @@ fn as_it_stands(part: &Part) -> Option<Piece<'_>> {
     }
 }
 
-/// The words of a message, taken bit by bit.
+/// The words of a message, taken piece by piece.
 struct Words<'a> {
     texts: Vec<&'a str>,
 }
@@ -261,7 +264,7 @@ impl<'a> Words<'a> {
         Self { texts: texts.collect() }
     }
 
-    /// The next so many bytes, or as many as there are; to the end of a character.
+    /// The next `bytes` bytes, or as many as there are, up to the end of a character.
     fn take(&mut self, mut bytes: usize) -> Cow<'a, str> {
         let mut taken = Cow::Borrowed("");
         while 0 < bytes
@@ -332,9 +335,9 @@ mod tests {
             format!("\"\" {}", some("at the end")),
         ];
         assert_eq!(told(&whole, "m"), expected);
-        // Another model's are its parts.
+        // The answer of another model is sent as its parts.
         assert_eq!(told(&whole, "other"), ["\"größernowthen\" None", "1 None", "2 None"]);
-        // Whatever became of the message, nothing of it is lost and nothing comes twice.
+        // Whatever became of the message, nothing of it is lost and nothing is repeated.
         for words in words {
             for calls in [&["1", "2"][..], &["1"], &[], &["1", "2", "3"]] {
                 let message = message(words, calls);

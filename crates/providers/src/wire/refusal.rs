@@ -1,24 +1,26 @@
-//! What a server refuses in a request that another server of the same format takes, and the request without it.
+//! Finds out which part of a request a server refuses that other servers of the same format accept, and writes the
+//! request without it.
 //!
-//! Names of parameters differ between servers of one format and between models of one server, and no server tells beforehand
-//! what it takes. So the refusal is read: it names the parameter and says that it is not known or not supported.
+//! Names of parameters differ between servers of one format and between models of one server, and no server says in
+//! advance what it accepts. So the refusal is parsed: it names the parameter and says that it is not known or not
+//! supported.
 
 use serde_json::Value;
 
 use super::Wire;
 use crate::openai;
 
-/// A part of a request that can be left out, or be said in another way.
+/// A part of a request that can be left out, or written differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parameter {
-    /// What it is called from here on.
+    /// Its name in this crate.
     pub(crate) name: &'static str,
-    /// The other ways in which servers name it when they refuse it.
+    /// Other names by which servers refuse it.
     pub(crate) also: &'static [&'static str],
 }
 
 impl Parameter {
-    /// One that has only its name.
+    /// A parameter with only one name.
     pub(crate) const fn named(name: &'static str) -> Self {
         Self { name, also: &[] }
     }
@@ -29,10 +31,11 @@ impl Parameter {
 }
 
 impl Wire {
-    /// Which parameter of a request in this format a server refuses, by the status and the body of its answer. `None` where it
-    /// refuses something else: the key, the model, the length of the conversation, the value of a limit.
+    /// Which parameter of a request in this format a server refuses, judging by the status and the body of its
+    /// answer. `None` if it refuses something else: the key, the model, the length of the conversation, the value of
+    /// a limit.
     ///
-    /// Add it to those that were refused before and ask again, [without](Self::without) them.
+    /// Add it to those that were refused before and send the request again [without](Self::without) them.
     pub fn refused_parameter(&self, status: u16, body: &str) -> Option<&'static str> {
         if !matches!(status, 400 | 422) {
             return None;
@@ -44,7 +47,8 @@ impl Wire {
             return None;
         }
         let parameters = self.parameters();
-        // OpenAI's format has a place for it, which counts where it is filled in: the words may name others as the remedy.
+        // OpenAI's format has a field for it, which takes precedence, because the words may name other parameters as
+        // the remedy.
         let body: &str = &match named_by_field(body) {
             Some(name) => name,
             None => body.replace("\\\"", "\""),
@@ -52,8 +56,9 @@ impl Wire {
         parameters.into_iter().find(|parameter| parameter.is_named_in(body)).map(|parameter| parameter.name)
     }
 
-    /// Adds to `refused`, what earlier answers refused, the parameter that this answer refuses of a request without those. Whether the
-    /// request is worth another try: one that cannot be written in another way would be refused for ever.
+    /// Adds the parameter that this answer refuses to `refused`, the ones that were refused before. Returns whether
+    /// the request is worth another attempt, because one that cannot be written differently would be refused for
+    /// ever.
     pub fn learn(&self, refused: &mut Vec<&'static str>, status: u16, body: &str) -> bool {
         let now = self.without(refused);
         let Some(parameter) = now.refused_parameter(status, body) else { return false };
@@ -61,8 +66,8 @@ impl Wire {
         self.without(refused) != now
     }
 
-    /// The same format without the parameters that a server refused, in any order. A parameter that has another name or a
-    /// milder value gets that first, and is left out when that is refused as well (the list then holds it again).
+    /// The same format without the parameters that a server refused, in any order. A parameter with another name or a
+    /// milder value gets that first, and is left out once that is refused too (the list then contains it twice).
     #[must_use]
     pub fn without(&self, refused: &[&str]) -> Self {
         match self {
@@ -87,15 +92,15 @@ impl Wire {
     }
 }
 
-/// `{"error": {"param": "max_tokens"}}`, also without the object around it.
+/// The field in `{"error": {"param": "max_tokens"}}`, also without the object around it.
 fn named_by_field(body: &str) -> Option<String> {
     let body: Value = serde_json::from_str(body).ok()?;
     let param = ["/error/param", "/param"].into_iter().find_map(|place| body.pointer(place)?.as_str())?;
     (!param.is_empty()).then(|| param.to_owned())
 }
 
-/// Whether a refusal is about what a server does not know, in the words that servers have for that. A value that is too large is
-/// refused with others.
+/// Whether a refusal is about something that the server does not know, judging by the words of known servers. A value
+/// that is too large does not count.
 fn says_unsupported(body: &str) -> bool {
     const WORDS: [&str; 19] = [
         "unsupported",
@@ -112,7 +117,7 @@ fn says_unsupported(body: &str) -> bool {
         "not implemented",
         "cannot find field",
         "only works in",
-        // Of an id; a conversation that is too long is said to be that in other words.
+        // This is about an id; a conversation that is too long is reported in other words.
         "string too long",
         "must be one of",
         "cannot be disabled",
@@ -123,7 +128,7 @@ fn says_unsupported(body: &str) -> bool {
     WORDS.iter().any(|word| body.contains(word))
 }
 
-/// Whether the text has these letters with none of an identifier's before or behind them.
+/// Whether the text contains this word, without characters of an identifier directly before or behind it.
 fn has_word(text: &str, word: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(word).any(|(start, _)| {

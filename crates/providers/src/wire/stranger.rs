@@ -2,14 +2,14 @@ use serde_json::Value;
 
 use super::Framing;
 
-/// So much is kept of what somebody says who may be somebody else.
+/// The most bytes that are kept of what an unknown server says.
 const HEARD_BYTES: usize = 4 * 1024;
 
-/// Whoever answers, until an event of the format has come: a wrong address is answered by all kinds of servers.
+/// What a server sent before the first event of the format, because at a wrong address any kind of server may answer.
 #[derive(Debug, Default)]
 pub(super) struct Stranger {
     heard: Vec<u8>,
-    /// Whether a whole event came that the format does not know.
+    /// Whether a complete event came that the format does not know.
     has_spoken: bool,
 }
 
@@ -24,7 +24,7 @@ impl Stranger {
         self.heard.is_empty() && !self.has_spoken
     }
 
-    /// An event that the format does not know. Always `true`: what is wrong with it is that.
+    /// Takes an event that the format does not know. Always returns `true`, because that is an error.
     pub(super) fn take(&mut self, data: &str) -> bool {
         if self.heard.is_empty() {
             self.hear(data.as_bytes());
@@ -33,7 +33,7 @@ impl Stranger {
         true
     }
 
-    /// Whether what came may be the beginning of an answer that was cut before its first event was whole.
+    /// Whether what came may be the beginning of an answer that was cut before its first event was complete.
     pub(super) fn may_be_cut(&self, framing: Framing) -> bool {
         let text = self.text();
         let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
@@ -47,14 +47,14 @@ impl Stranger {
                 ["data", "event", "id:", "retry:", ":"].iter().any(may_begin)
             }
             Framing::Lines | Framing::Document => text.starts_with(['{', '[']),
-            // The first letters of a message are its length, which is less than 16 MiB.
+            // The first bytes of a message are its length, which is less than 16 MiB.
             #[cfg(feature = "bedrock")]
             Framing::Messages => text.starts_with('\0'),
         };
         begins && !self.has_spoken
     }
 
-    /// The error in what came, where it is nothing else.
+    /// The error in what came, if it is only an error.
     pub(super) fn error(&self) -> Option<Value> {
         let event = serde_json::from_slice(&self.heard).ok()?;
         bare_error(&event).cloned()
@@ -72,7 +72,8 @@ impl Stranger {
     }
 }
 
-/// The error in an event that is none of the format's own: gateways answer in their own words, with status 200, too.
+/// The error in an event that is not the format's own, because gateways report errors in their own format, even with
+/// status 200.
 pub(super) fn bare_error(event: &Value) -> Option<&Value> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Some(error);

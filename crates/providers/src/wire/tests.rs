@@ -1,4 +1,4 @@
-//! What every wire format must do.
+//! Properties that every wire format must have.
 
 mod requests;
 mod shared;

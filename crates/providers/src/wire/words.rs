@@ -1,4 +1,4 @@
-//! How the formats put things into words.
+//! How the formats express things in words.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(crate) fn to_text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("works because a JSON value is always JSON")
 }
 
-/// What a tool answered, as words.
+/// The answer of a tool, as words.
 pub(crate) fn outcome(result: &ToolResult) -> String {
     match &result.outcome {
         ToolOutcome::Output(Value::String(text)) => text.clone(),
@@ -25,19 +25,19 @@ pub(crate) fn outcome(result: &ToolResult) -> String {
     }
 }
 
-/// An image as an address that holds it.
+/// An image as a data URL.
 pub(crate) fn data_url(image: &Image) -> String {
     format!("data:{};base64,{}", image.media_type.as_str(), image.data)
 }
 
-/// What a question says about the shape of its answer. Words work with every model and beside tools, and
-/// come after everything that requests share.
+/// What a question says about the form of its answer. Words work with every model and together with tools, and come
+/// after everything that requests share.
 pub(crate) fn schema(schema: &Value) -> String {
     format!("\n\nThe answer is one JSON object and nothing else. Its JSON schema: {schema}")
 }
 
-/// The conversation, and the question at its end: a request with a response schema asks for something that no later
-/// request will hold.
+/// The conversation, and the question at its end: a request with a response schema ends with a message that no later
+/// request contains.
 pub(crate) fn split_question(request: &ModelRequest) -> (&[Message], Option<&Message>) {
     match request.messages.split_last() {
         Some((question, shared)) if request.response_schema.is_some() => (shared, Some(question)),
@@ -45,10 +45,10 @@ pub(crate) fn split_question(request: &ModelRequest) -> (&[Message], Option<&Mes
     }
 }
 
-/// The limit of the answer to a request. Providers count thoughts, too: where a model thinks about a question all the same, there is
-/// room for them, or nothing might be left for the answer.
+/// The limit of the answer to a request. Providers count thoughts too, so if a model may think about a question,
+/// there must be room for that besides the answer.
 pub(crate) fn output_limit(request: &ModelRequest, may_think: bool) -> Option<u32> {
-    /// More than a model takes for a single question.
+    /// More tokens than a model thinks about a single question.
     const ROOM: u32 = 4_096;
     let room = if may_think && request.response_schema.is_some() { ROOM } else { 0 };
     request.max_output_tokens.map(|tokens| tokens.saturating_add(room))
@@ -61,22 +61,23 @@ pub(crate) fn results(message: &Message) -> impl Iterator<Item = &ToolResult> {
     })
 }
 
-/// The messages in runs: tool messages that follow each other are one, for most formats want the results of one
-/// answer's calls together.
+/// The messages with consecutive tool messages as one group, because most formats want the results of one answer's
+/// calls together.
 pub(crate) fn turns(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
     messages.chunk_by(|one, next| one.role == Role::Tool && next.role == Role::Tool)
 }
 
-/// The id of a call or the name of a tool in the letters that every provider takes: those of another provider, or of a
-/// file that a hand wrote, may have others. It depends on nothing but the id, and two ids stay two.
+/// The id of a call or the name of a tool in characters that every provider accepts, because those of another
+/// provider, or of a file written by hand, may have others. The result depends only on the id, and different ids stay
+/// different.
 pub(crate) fn plain(id: &str) -> Cow<'_, str> {
     plain_within(id, LONGEST)
 }
 
-/// So long an id or name may be with every provider but one.
+/// The longest id or name that all providers except one accept.
 const LONGEST: usize = 64;
 
-/// Whether every provider takes this id as it is.
+/// Whether every provider accepts this id unchanged.
 pub(crate) fn is_plain(id: &str) -> bool {
     !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_plain_letter)
 }
@@ -85,12 +86,12 @@ fn is_plain_letter(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// The same within so many letters, at least 17.
+/// As [`plain`], with at most this many characters, at least 17.
 pub(crate) fn plain_within(id: &str, longest: usize) -> Cow<'_, str> {
     if is_plain(id) && id.len() <= longest {
         return Cow::Borrowed(id);
     }
-    // Behind it stand a hyphen and a number of sixteen letters.
+    // A hyphen and a number of sixteen characters follow.
     let start = longest.min(57) - 17;
     let start: String = id.chars().take(start).map(|c| if is_plain_letter(c) { c } else { '_' }).collect();
     // FNV-1a.

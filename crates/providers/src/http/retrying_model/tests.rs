@@ -9,8 +9,8 @@ use headstart_forked_query::{FinishReason, Usage};
 
 type Events = Vec<Result<ModelEvent, ModelError>>;
 
-/// Answers as scripted, each request with the next answer, the last one for ever; keeps when it was asked. An answer that
-/// begins with an error is refused at once.
+/// Answers each request with the next script, and with the last one from then on; notes when each request came. A
+/// script that begins with an error refuses the request at once.
 struct Tries {
     answers: Mutex<VecDeque<Events>>,
     asked: Mutex<Vec<Duration>>,
@@ -83,7 +83,7 @@ fn background(tries: &Arc<Tries>, limiter: &Arc<Limiter>) -> RetryingModel {
 #[tokio::test(start_paused = true)]
 async fn what_passes_is_waited_for() {
     let cases = [
-        // Before the answer, and in a stream that has said nothing yet.
+        // The error comes before the answer, or as the first event of its stream.
         (vec![vec![Err(limited(Some(3)))], whole()], 3_000..=3_050),
         (vec![vec![Err(overloaded())], vec![Err(overloaded())], whole()], 750..=1_500),
         (vec![vec![Ok(usage()), Err(overloaded())], whole()], 250..=500),
@@ -189,7 +189,7 @@ async fn background_work_gives_up_rather_than_wait_for_long_and_goes_on_after_a_
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_is_too_long_to_wait_for_keeps_background_work_away_too() {
     for priority in [Priority::Foreground, Priority::Background] {
-        // Longer than any clock runs, too.
+        // One of these is longer than any clock runs.
         for seconds in [90, 3_600, u64::MAX] {
             let limiter: Arc<Limiter> = Arc::default();
             let refused = Tries::new([vec![Err(limited(Some(seconds)))]]);
@@ -207,7 +207,7 @@ async fn a_limit_that_is_too_long_to_wait_for_keeps_background_work_away_too() {
     }
 }
 
-/// Gives a piece and then nothing more, for so long.
+/// Gives one piece and then waits this long.
 struct Slow {
     piece: bool,
     rest: Duration,
@@ -226,17 +226,17 @@ impl Model for Slow {
     }
 }
 
-/// Background work that is under way uses what the user lacks.
+/// Running background work uses what the user lacks.
 #[tokio::test(start_paused = true)]
 async fn background_work_under_way_gives_way_when_the_users_own_turn_is_limited() {
     let rest = Duration::from_secs(30);
     for (piece, limit, expected, asked) in [
-        // Nothing was given yet: it is made again behind the turn.
+        // Nothing was passed on yet, so it is repeated after the turn.
         (false, limited(Some(2)), whole(), 2),
         (false, overloaded(), whole(), 2),
-        // A piece was given, and with it all chances.
+        // A piece was passed on, so it cannot be repeated.
         (true, limited(Some(2)), vec![Ok(text()), Err(ModelError::Yielded)], 1),
-        // The turn does not wait; its limit is one all the same.
+        // The turn gives up without waiting; it was limited all the same.
         (true, limited(Some(3_600)), vec![Ok(text()), Err(ModelError::Yielded)], 1),
     ] {
         let limiter = Arc::default();
@@ -260,7 +260,7 @@ async fn background_work_under_way_gives_way_when_the_users_own_turn_is_limited(
     }
 }
 
-/// What is there already is no use to anybody else, and a limit of long ago is none.
+/// Events that are ready help nobody else, and an old limit does not count.
 #[tokio::test(start_paused = true)]
 async fn a_limit_of_before_and_one_of_another_provider_stop_nothing() {
     let limiter: Arc<Limiter> = Arc::default();
@@ -273,7 +273,7 @@ async fn a_limit_of_before_and_one_of_another_provider_stop_nothing() {
         let (work, _) = tokio::join!(ask(&work), ask(&other));
         assert_eq!(work, [&[Ok(text())][..], &whole()].concat());
     }
-    // Background work that is limited stops no other.
+    // Limited background work does not interrupt other background work.
     let slow = Arc::new(Slow { piece: true, rest: Duration::from_secs(9), tries: Tries::new([whole()]) });
     let first = RetryingModel::new(slow, Priority::Background, Arc::clone(&limiter));
     let second = background(&Tries::new([vec![Err(limited(Some(1)))], whole()]), &limiter);
@@ -301,14 +301,14 @@ async fn a_wait_is_told_while_it_lasts() {
     let seconds = first.until.duration_since(asked).as_secs_f64();
     assert!((8.0..8.1).contains(&seconds), "{seconds}");
 
-    // Whoever gives up waits no longer.
+    // A request that has given up does not keep others waiting.
     let tries = Tries::new([vec![Err(limited(Some(8)))]]);
     let model = foreground(&tries, &Arc::default()).with_waits(Arc::clone(&waits));
     assert!(tokio::time::timeout(Duration::from_secs(1), ask(&model)).await.is_err());
     assert_eq!(*waits.borrow(), None);
 }
 
-/// Letters of a call that are on no screen yet keep no request from being made again.
+/// Characters of a call that were not shown yet do not prevent a retry.
 #[tokio::test(start_paused = true)]
 async fn a_failure_behind_the_first_letters_of_a_call_is_tried_again() {
     let letters = || Ok(ModelEvent::CallFragment { index: 0, name: "ls".into(), letters: "{".into() });

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Pieces of calls: index, id, name, letters of the arguments.
+/// Pieces of calls: index, id, name, characters of the arguments.
 type Pieces<'a> = &'a [(Option<u64>, &'a str, &'a str, &'a str)];
 
 fn read(pieces: Pieces<'_>) -> Vec<(String, String)> {
@@ -23,12 +23,12 @@ fn read(pieces: Pieces<'_>) -> Vec<(String, String)> {
 #[test]
 fn a_name_behind_complete_arguments_begins_another_call() {
     let cases: [(Pieces<'_>, &[(&str, Value)]); 8] = [
-        // Two calls without ids under one number, each in one piece.
+        // Two calls without ids and with the same index, each in one piece.
         (
             &[(Some(0), "", "ls", r#"{"path":"."}"#), (Some(0), "", "grep", r#"{"pattern":"x"}"#)],
             &[("ls", json!({"path": "."})), ("grep", json!({"pattern": "x"}))],
         ),
-        // The same tool twice, in pieces, without numbers.
+        // Two calls of the same tool, in pieces, without indices.
         (
             &[
                 (None, "", "ls", r#"{"pa"#),
@@ -39,12 +39,12 @@ fn a_name_behind_complete_arguments_begins_another_call() {
             ],
             &[("ls", json!({"path": "a"})), ("ls", json!({"path": "b"}))],
         ),
-        // An id that comes with the first only.
+        // Only the first piece has an id.
         (
             &[(Some(0), "x", "ls", "{}"), (Some(0), "", "grep", "{}")],
             &[("ls", json!({})), ("grep", json!({}))],
         ),
-        // The name repeated with every piece is one call, also where a piece is empty.
+        // If the name is repeated with every piece, it is one call, even if a piece is empty.
         (
             &[(Some(0), "x", "ls", r#"{"a""#), (Some(0), "x", "ls", ":1}"), (Some(0), "x", "ls", "")],
             &[("ls", json!({"a": 1}))],
@@ -53,7 +53,7 @@ fn a_name_behind_complete_arguments_begins_another_call() {
             &[(Some(0), "", "ls", r#"{"a""#), (Some(0), "", "ls", ":1}"), (Some(0), "", "ls", "")],
             &[("ls", json!({"a": 1}))],
         ),
-        // A closing brace within is no end.
+        // A closing brace within the arguments is not their end.
         (
             &[
                 (Some(0), "", "ls", r#"{"a":{}"#),
@@ -62,7 +62,7 @@ fn a_name_behind_complete_arguments_begins_another_call() {
             ],
             &[("ls", json!({"a": {}, "b": "}"}))],
         ),
-        // Numbers tell them apart where they are right.
+        // Correct indices tell the calls apart.
         (
             &[(Some(0), "", "ls", "{"), (Some(1), "", "grep", "{}"), (Some(0), "", "", "}")],
             &[("ls", json!({})), ("grep", json!({}))],

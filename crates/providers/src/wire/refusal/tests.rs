@@ -9,19 +9,19 @@ fn chat() -> Wire {
     })
 }
 
-/// The words of servers, as they come.
+/// Real messages of servers.
 #[test]
 fn what_is_refused_is_read_from_the_words_of_servers() {
     let (chat, gemini) = (chat(), Provider::gemini().wire);
     let cases: [(&Wire, u16, &str, Option<&str>); 16] = [
-        // OpenAI: the words name the remedy, too.
+        // OpenAI also names the remedy in its words.
         (
             &chat,
             400,
             r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#,
             Some("max_tokens"),
         ),
-        // A gateway that passes only the words on.
+        // A gateway that only passes the words on.
         (
             &chat,
             400,
@@ -46,7 +46,7 @@ fn what_is_refused_is_read_from_the_words_of_servers() {
             r#"{"error":{"message":"response_format is not supported with tools"}}"#,
             Some("response_format"),
         ),
-        // Servers that check with pydantic, Mistral for one.
+        // Servers that check with pydantic, such as Mistral's.
         (
             &chat,
             422,
@@ -71,7 +71,7 @@ fn what_is_refused_is_read_from_the_words_of_servers() {
             r#"{"error":{"code":400,"message":"Budget 0 is invalid. This model only works in thinking mode.","status":"INVALID_ARGUMENT"}}"#,
             Some("thinkingConfig"),
         ),
-        // What is refused is a value, a conversation, a model or a key.
+        // Here a value, a conversation, a model or a key is refused.
         (
             &chat,
             400,
@@ -119,7 +119,7 @@ fn a_limit_has_two_names_and_each_is_tried_once() {
     }
 }
 
-/// However often servers say no, a request ends: what every format may leave out is left out in the end.
+/// However often servers refuse, a request ends: at last everything is left out that a format can leave out.
 #[test]
 fn nothing_is_refused_for_ever() {
     for provider in super::super::tests::providers() {

@@ -46,7 +46,8 @@ fn requests(history: &[Message]) -> [ModelRequest; 3] {
     [main, question, speculation]
 }
 
-/// The same history after a model that wants something back with each of its answers, in every place where this format has something.
+/// The same history by a model that wants something back with each of its answers, in every place where this format
+/// supports that.
 fn thinking(history: &[Message], provider: &Provider) -> Vec<Message> {
     let raw = match provider.wire.id() {
         "anthropic" => json!({"type": "thinking", "thinking": "hm \"so\"", "signature": "c2ln"}),
@@ -68,7 +69,7 @@ fn thinking(history: &[Message], provider: &Provider) -> Vec<Message> {
     history
 }
 
-/// A name that every format has something to say about.
+/// A name for which every format has a special rule.
 const MODEL: &str = "gemini-3-pro";
 
 fn encode(provider: &Provider, request: &ModelRequest) -> String {
@@ -107,7 +108,8 @@ pub(super) const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A forked request begins with the bytes of the main request, to the end of the shared history, marks included.
+    /// A forked request begins with the bytes of the main request, up to the end of the shared history, including
+    /// marks.
     #[test]
     fn a_fork_begins_with_the_bytes_of_the_main_request(mut history in legal_history(0..12)) {
         history.insert(0, message(Role::User, [text("go")]));
@@ -123,8 +125,8 @@ proptest! {
         }
     }
 
-    /// Each request of a conversation that goes on begins with the bytes of the one before, to the end of its messages. The
-    /// marks on messages move with the end, as they must, for only four are allowed.
+    /// Each request of a growing conversation begins with the bytes of the previous one, up to the end of its
+    /// messages. The marks on messages move with the end, because only four are allowed.
     #[test]
     fn a_conversation_that_goes_on_begins_as_it_did(mut history in legal_history(1..12)) {
         history.insert(0, message(Role::User, [text("go")]));
@@ -135,14 +137,14 @@ proptest! {
             for end in &ends {
                 let before = ModelRequest { messages: history[..*end].to_vec(), ..whole.clone() };
                 let [before, whole] = [&before, &whole].map(|request| encode(&provider, request).replace(MARK, ""));
-                // The last bracket is that of the messages, unless a format has more lists after them.
+                // The last bracket is that of the messages, unless a format has more lists behind them.
                 let end = before.rfind(']').unwrap();
                 prop_assert!(whole.starts_with(&before[..end]), "{}\n{before}\n{whole}", provider.name);
             }
         }
     }
 
-    /// The marks stay within the four that are allowed, and where there are none, there are none.
+    /// There are at most four marks, and none in formats without marks.
     // Row: S23
     #[test]
     fn at_most_four_marks(history in legal_history(0..12)) {
@@ -156,7 +158,7 @@ proptest! {
     }
 }
 
-/// What a model wants back is on the wire for it, and nowhere in a request to another model or in another format.
+/// What a model wants back is sent to that model, and never to another model or in another format.
 #[test]
 fn thoughts_go_to_the_model_that_had_them_and_to_no_other() {
     let marks = ["hm", "c2ln", "Z2Vo", "Y2Fs", "commentary"];
@@ -184,7 +186,7 @@ fn thoughts_go_to_the_model_that_had_them_and_to_no_other() {
     }
 }
 
-/// The request after a step of many parallel calls still has a mark where the one before had its last.
+/// The request after a step with many parallel calls still has a mark where the previous one had its last.
 #[test]
 fn the_mark_of_the_request_before_is_still_there() {
     let ids: Vec<String> = (0..30).map(|id| id.to_string()).collect();
@@ -226,7 +228,7 @@ fn an_image_is_shown_in_every_format_and_stays_in_the_prefix() {
         assert_eq!(json.pointer(place), Some(&expected), "{}: {json}", provider.name);
         assert!(json.to_string().contains("what is this?"), "{json}");
 
-        // The request after the answer begins with the same bytes, but for marks of a cache.
+        // The request after the answer begins with the same bytes, except for marks.
         messages.push(message(Role::Model, [text("A cat.")]));
         messages.push(message(Role::User, [text("sure?")]));
         let later = ModelRequest { messages: std::mem::take(&mut messages), ..request };

@@ -1,4 +1,5 @@
-//! How much of each request its provider has seen before: of those of the user's own turns, and of the question after each.
+//! Measures how much of each request its provider has seen before: for the user's own turns, and for the question
+//! after each.
 
 use std::sync::Arc;
 
@@ -13,12 +14,12 @@ use headstart_forked_query::{
     ToolOutcome, ToolResult, generate_suggestion,
 };
 
-/// How many calls each of sixteen turns makes: mostly few, at times many.
+/// The number of calls in each of sixteen turns: mostly few, sometimes many.
 const CALLS: [usize; 16] = [3, 25, 1, 8, 0, 12, 4, 2, 30, 6, 1, 0, 18, 5, 9, 3];
 
 const MODEL: &str = "main";
 
-/// What a step adds: one call, and a file as its result. No two are the same.
+/// The messages of a step: one call, and a file as its result. No two are the same.
 fn step(turn: usize, number: usize) -> [Message; 2] {
     let id = format!("{turn}-{number}");
     let args = Map::from_iter([("path".to_owned(), json!(format!("src/{id}.rs")))]);
@@ -28,12 +29,12 @@ fn step(turn: usize, number: usize) -> [Message; 2] {
     [message(Role::Model, [Part::ToolCall(call)]), message(Role::Tool, [Part::ToolResult(result)])]
 }
 
-/// Bytes that were sent, and those of them with which an earlier request began.
+/// The bytes that were sent, and how many of them an earlier request began with.
 #[derive(Default)]
 struct Shared {
     sent: usize,
     known: usize,
-    /// The most that was new in one request.
+    /// The most new bytes in one request.
     most_new: usize,
 }
 
@@ -51,10 +52,10 @@ impl Shared {
     }
 }
 
-/// The shares of the turns' own requests, of the questions to the same model, and of those to another one.
+/// The shares for the turns' own requests, the questions to the same model, and those to another one.
 fn play(provider: &Provider) -> [Shared; 3] {
     let encode = |request: &ModelRequest| {
-        // A mark says where to look, and is no content.
+        // A mark says where to look, and is not content.
         let body = String::from_utf8(provider.wire.encode(request)).unwrap();
         body.replace(super::requests::MARK, "")
     };
@@ -91,11 +92,11 @@ fn play(provider: &Provider) -> [Shared; 3] {
     [own, asked, another]
 }
 
-/// A question is known as far as the turn before it, in every format, however many calls there were: what is new in it is the model's
-/// last words and the question itself. `--nocapture` shows the figures.
+/// A question is known up to the turn before it, in every format and for any number of calls: only the model's last
+/// words and the question itself are new. `--nocapture` shows the numbers.
 #[test]
 fn a_question_is_as_well_known_as_the_turns_of_the_user() {
-    /// More than the words of the question, in any format.
+    /// More bytes than the words of the question have in any format.
     const QUESTION: usize = 3_500;
     for provider in providers() {
         let [own, asked, another] = play(&provider);

@@ -7,7 +7,7 @@ use headstart_forked_query::{ModelError, ModelEvent, ModelRequest, Role, Usage};
 
 type Events = Vec<Result<ModelEvent, ModelError>>;
 
-/// Real-shaped streams that say the same: a thought, words in two pieces, parallel calls.
+/// Realistic streams with the same content: a thought, words in two pieces, parallel calls.
 fn recorded() -> [(Provider, &'static str); 5] {
     [
         (Provider::anthropic(), include_str!("../../../tests/streams/anthropic.txt")),
@@ -76,7 +76,8 @@ fn any_split_gives_the_same_events() {
     }
 }
 
-/// A stream that ends early, at any byte, is a cut answer that keeps what came, or a whole one: never half a call.
+/// A stream that ends early, at any byte, is a cut answer that keeps what came, or a complete one, and never half a
+/// call.
 #[test]
 fn any_end_is_a_cut_or_the_end() {
     for (provider, stream) in recorded() {
@@ -87,7 +88,7 @@ fn any_end_is_a_cut_or_the_end() {
             match last {
                 Ok(_) => assert!(whole.starts_with(&before[..before.len().min(1)]), "{}", provider.name),
                 Err(error) => {
-                    // What it cost is not known, where the server did not come to say it.
+                    // The cost is unknown if the server had not reported it yet.
                     let untold = Ok(ModelEvent::Usage(Usage::UNTOLD));
                     let before = before.strip_suffix(&[untold]).unwrap_or(before);
                     let name = provider.label();
@@ -104,7 +105,7 @@ fn any_end_is_a_cut_or_the_end() {
     }
 }
 
-/// Everything twice: no format may take it for more calls than there were, or go on after its end.
+/// If everything comes twice, no format may read more calls than there were, or go on after its end.
 #[test]
 fn events_that_come_twice() {
     let calls = |events: &Events| {
@@ -130,7 +131,8 @@ fn events_that_come_twice() {
         if provider.name == "responses" {
             assert_eq!(events, decode(&provider, [stream.as_bytes()]), "its events are numbered");
         }
-        // The letters of arguments that came twice are no arguments: the tool will say so, and nothing runs by half.
+        // Characters of arguments that came twice are not valid arguments, so the tool reports an error, and nothing
+        // half-right runs.
         if matches!(provider.name.as_str(), "anthropic" | "dashscope") {
             assert_eq!(calls(&events).len(), calls(&decode(&provider, [stream.as_bytes()])).len());
             assert!(calls(&events)[0].1.contains_key(crate::wire::MALFORMED_ARGUMENTS), "{}", provider.name);
@@ -138,7 +140,7 @@ fn events_that_come_twice() {
     }
 }
 
-/// What each format says at its end, and where it says no.
+/// How each format ends, and how it reports an error.
 const ENDS: &[(&str, &[&str], &str)] = &[
     (
         "anthropic",
@@ -284,7 +286,7 @@ fn endings_and_errors() {
     }
 }
 
-/// What providers charge apart is told apart, under whatever name.
+/// Tokens that providers charge separately are counted separately, whatever they are called.
 #[test]
 fn tokens_that_are_written_into_the_cache_are_counted() {
     let cases = [
@@ -328,7 +330,7 @@ fn an_answer_that_is_too_large_is_given_up() {
         assert!(error.to_string().ends_with("an event is longer than 8 MiB"), "{error}");
 
         let mut decoder = Decoder::new(&provider, &request());
-        // Lines that say nothing.
+        // Lines without content.
         let mut lines = vec![b' '; 1024 * 1024];
         lines.push(b'\n');
         let events: Events = (0..65).flat_map(|_| decoder.bytes(&lines)).collect();
@@ -355,7 +357,7 @@ fn ids_of_the_conversation_are_not_given_again() {
     }
 }
 
-/// The names that any of the formats knows.
+/// The field names that any of the formats knows.
 const NAMES: &[&str] = &[
     "type",
     "index",
@@ -411,7 +413,7 @@ const VALUES: &[&str] = &[
     "ls",
 ];
 
-/// Events that are nearly right, so that the decoders are led into their corners.
+/// Almost valid events, to reach rare paths of the decoders.
 fn any_data() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just(json!(null)),
@@ -432,7 +434,7 @@ fn any_data() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever comes is events and one end: an error or `Finished`.
+    /// Any input gives events and one end: an error or `Finished`.
     #[test]
     fn decoders_are_total(data in proptest::collection::vec(any_data(), 0..6)) {
         let data: Vec<&str> = data.iter().map(String::as_str).collect();
@@ -453,7 +455,7 @@ proptest! {
         }
     }
 
-    /// One byte that is another: an error or other words, never a panic or two ends.
+    /// With one wrong byte the result is an error or other words, never a panic or two ends.
     #[test]
     fn a_stream_with_a_wrong_byte(place in any::<prop::sample::Index>(), byte in any::<u8>()) {
         for (provider, stream) in recorded() {
@@ -478,7 +480,7 @@ proptest! {
     }
 }
 
-/// Whoever shows the letters of calls while they come gets them all, and the calls none the less.
+/// If the characters of calls are requested, all of them come, and the complete calls as well.
 // Row: S49
 #[test]
 fn the_letters_of_a_call_are_told_on_demand() {
