@@ -293,7 +293,7 @@ impl Core {
         if edit == Edit::Typed && is_typing {
             self.drop_query();
         }
-        let goes_with_it = self.controller.offered().is_some_and(|offered| offered.go_with(text));
+        let goes_with_it = self.controller.offered().is_some_and(|offered| offered.any_matches(text));
         if text.is_empty() || goes_with_it || (is_typing && edit != Edit::Recalled) {
             self.followup(Followup::Edited { text: text.to_owned() });
         } else {

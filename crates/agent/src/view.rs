@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use headstart_followup_state::{Place, Suggestion};
+use headstart_followup_state::{CandidatePosition, Suggestion};
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict};
 use headstart_speculation::{AsksFirst, Ending, Event, Finished};
 use headstart_tool_gate::SessionRule;
@@ -78,7 +78,7 @@ pub struct Suggested {
     /// What of it is not typed yet; `None` where what is typed is the same but for blanks or a full stop.
     pub rest: Option<String>,
     /// Which of the candidates it is.
-    pub place: Place,
+    pub place: CandidatePosition,
     /// All candidates, best first: each of them is taken by sending it.
     pub all: Vec<Suggestion>,
 }

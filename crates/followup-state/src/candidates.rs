@@ -9,7 +9,7 @@ pub const MAX_CANDIDATES: usize = 3;
 /// Which of the candidates that match the typed text is on screen, as in "2 of 3".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Place {
+pub struct CandidatePosition {
     /// Counted from 1.
     pub number: usize,
     /// How many candidates match the typed text.
@@ -26,13 +26,13 @@ pub struct Candidates {
     seen: [bool; MAX_CANDIDATES],
 }
 
-impl Default for Place {
+impl Default for CandidatePosition {
     fn default() -> Self {
         Self { number: 1, of: 1 }
     }
 }
 
-impl Place {
+impl CandidatePosition {
     /// Whether there is no other candidate to go on to.
     pub fn is_only(&self) -> bool {
         self.of <= 1
@@ -66,7 +66,7 @@ impl Candidates {
 
     /// Whether a candidate matches the typed text: it begins with it, or differs from it only in blanks or a full
     /// stop.
-    pub fn go_with(&self, typed: &str) -> bool {
+    pub fn any_matches(&self, typed: &str) -> bool {
         self.matching(typed).next().is_some()
     }
 
@@ -92,21 +92,21 @@ impl Candidates {
         self.current_index(typed).map(|index| &self.all[index])
     }
 
-    pub(crate) fn place(&self, typed: &str) -> Place {
+    pub(crate) fn place(&self, typed: &str) -> CandidatePosition {
         let matching: ArrayVec<usize, MAX_CANDIDATES> = self.matching(typed).collect();
         let number = matching.iter().position(|index| Some(*index) == self.current_index(typed));
-        Place { number: number.map_or(1, |index| index + 1), of: matching.len().max(1) }
+        CandidatePosition { number: number.map_or(1, |index| index + 1), of: matching.len().max(1) }
     }
 
     /// Prefers another candidate that matches the typed text; after the last one comes the first. `false` if there is
     /// no other.
-    pub(crate) fn turn(&mut self, typed: &str, step: Step) -> bool {
+    pub(crate) fn turn(&mut self, typed: &str, step: Direction) -> bool {
         let matching: ArrayVec<usize, MAX_CANDIDATES> = self.matching(typed).collect();
         let current = self.current_index(typed);
         let Some(at) = matching.iter().position(|index| Some(*index) == current) else { return false };
         let next = match step {
-            Step::Next => at + 1,
-            Step::Previous => at + matching.len() - 1,
+            Direction::Next => at + 1,
+            Direction::Previous => at + matching.len() - 1,
         };
         self.preferred = matching[next % matching.len()];
         1 < matching.len()
@@ -128,7 +128,7 @@ impl Candidates {
 
 /// The direction in which the user goes through the candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Direction {
     Next,
     Previous,
 }

@@ -1,9 +1,9 @@
 mod slip;
 
 use self::slip::{Slip, is_one_key};
-use crate::candidates::{Candidates, Step};
+use crate::candidates::{Candidates, Direction};
 use crate::event::{AcceptMethod, Event, RequestId};
-use crate::{Config, Effect, Effects, Millis, Outcome, Place, Source, Suggestion, Suggestions};
+use crate::{CandidatePosition, Config, Effect, Effects, Millis, Outcome, Source, Suggestion, Suggestions};
 
 /// Decides which of the candidates is on screen, and what a key does to it.
 ///
@@ -95,8 +95,8 @@ impl FollowupController {
             }
             Event::Keystroke { typed } => self.keystroke(now, typed, &mut effects),
             Event::Edited { text } => self.edited(now, text, &mut effects),
-            Event::NextCandidate => self.turn(now, Step::Next, &mut effects),
-            Event::PreviousCandidate => self.turn(now, Step::Previous, &mut effects),
+            Event::NextCandidate => self.turn(now, Direction::Next, &mut effects),
+            Event::PreviousCandidate => self.turn(now, Direction::Previous, &mut effects),
             Event::Wake => self.wake(now, &mut effects),
             Event::Cleanup => {
                 self.typed.clear();
@@ -123,7 +123,7 @@ impl FollowupController {
     }
 
     /// Which of the candidates the visible suggestion is.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<CandidatePosition> {
         self.visible()?;
         self.on_screen().map(|candidates| candidates.place(&self.typed))
     }
@@ -174,7 +174,7 @@ impl FollowupController {
             self.ignore(now, effects);
         }
         let candidates = Candidates::new(suggestions);
-        if !candidates.go_with(&self.typed) {
+        if !candidates.any_matches(&self.typed) {
             // The user is typing something that none of the new candidates begins with.
             return self.abandon(effects);
         }
@@ -221,7 +221,7 @@ impl FollowupController {
         }
     }
 
-    fn turn(&mut self, now: Millis, step: Step, effects: &mut Effects) {
+    fn turn(&mut self, now: Millis, step: Direction, effects: &mut Effects) {
         if self.slip.is_some() {
             return;
         }
@@ -253,7 +253,7 @@ impl FollowupController {
             }
             _ => {}
         }
-        let goes_past = |candidates: &Candidates| !candidates.go_with(&text);
+        let goes_past = |candidates: &Candidates| !candidates.any_matches(&text);
         let dropped = self.waiting.take_if(|_| self.offered.as_ref().is_some_and(goes_past));
         if self.on_screen().is_some_and(goes_past) {
             self.ignore(now, effects);

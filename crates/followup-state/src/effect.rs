@@ -3,7 +3,7 @@ use std::ops::Deref;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Millis, Outcome, Place, Suggestion, Suggestions};
+use crate::{CandidatePosition, Millis, Outcome, Suggestion, Suggestions};
 
 /// What the host is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +19,8 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rest: Option<String>,
         /// Which of the candidates it is; absent if it is the only one.
-        #[serde(default, skip_serializing_if = "Place::is_only")]
-        place: Place,
+        #[serde(default, skip_serializing_if = "CandidatePosition::is_only")]
+        place: CandidatePosition,
     },
     /// Take the suggestion off the screen. Harmless when none is there.
     Hide,

@@ -58,7 +58,7 @@ mod suggestions;
 #[cfg(test)]
 mod tables;
 
-pub use candidates::{Candidates, MAX_CANDIDATES, Place};
+pub use candidates::{CandidatePosition, Candidates, MAX_CANDIDATES};
 pub use config::{Config, Millis};
 pub use controller::FollowupController;
 pub use effect::{Effect, Effects};

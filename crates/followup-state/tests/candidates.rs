@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{
-    AcceptMethod, Config, Effect, Event, FollowupController, MAX_CANDIDATES, Millis, Outcome, Place,
-    RequestId, Suggestion, Suggestions, filter,
+    AcceptMethod, CandidatePosition, Config, Effect, Event, FollowupController, MAX_CANDIDATES, Millis,
+    Outcome, RequestId, Suggestion, Suggestions, filter,
 };
 
 const TEXTS: [&str; 3] = ["run the tests", "commit this", "Commit and push"];
@@ -31,7 +31,9 @@ fn showing(texts: &[&str]) -> FollowupController {
 /// What is on screen: number of how many, what is typed and what is behind it in brackets.
 fn screen(controller: &FollowupController, typed: &str) -> String {
     match (controller.visible(), controller.place(), controller.rest()) {
-        (Some(_), Some(Place { number, of }), Some(rest)) => format!("{number}/{of} {typed}[{rest}]"),
+        (Some(_), Some(CandidatePosition { number, of }), Some(rest)) => {
+            format!("{number}/{of} {typed}[{rest}]")
+        }
         (None, None, None) => format!("{typed}[]"),
         other => panic!("half a suggestion: {other:?}"),
     }
@@ -46,7 +48,7 @@ fn the_best_one_shows_with_its_place_and_all_may_be_run() {
     let show = Effect::Show {
         suggestion: suggestion(TEXTS[0]),
         rest: None,
-        place: Place { number: 1, of: MAX_CANDIDATES },
+        place: CandidatePosition { number: 1, of: MAX_CANDIDATES },
     };
     assert_eq!(controller.handle(300, Event::Wake).to_vec(), [show]);
 }
@@ -186,7 +188,7 @@ fn what_waits_is_narrowed_too() {
     let show = Effect::Show {
         suggestion: suggestion(TEXTS[1]),
         rest: Some("mmit this".to_owned()),
-        place: Place { number: 1, of: 2 },
+        place: CandidatePosition { number: 1, of: 2 },
     };
     assert_eq!(effects.to_vec(), [show]);
 

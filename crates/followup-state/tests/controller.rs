@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use headstart_followup_state::{
-    AcceptMethod, Config, Effect, Event, FollowupController, Millis, Outcome, OutcomeLedger, Place,
-    RequestId, Source, Suggestion, filter,
+    AcceptMethod, CandidatePosition, Config, Effect, Event, FollowupController, Millis, Outcome,
+    OutcomeLedger, RequestId, Source, Suggestion, filter,
 };
 
 fn suggestion(text: &str) -> Suggestion {
@@ -23,7 +23,7 @@ fn start(text: &str) -> Effect {
 }
 
 fn show(text: &str) -> Effect {
-    Effect::Show { suggestion: suggestion(text), rest: None, place: Place::default() }
+    Effect::Show { suggestion: suggestion(text), rest: None, place: CandidatePosition::default() }
 }
 
 fn insert(text: &str) -> Effect {

@@ -16,7 +16,7 @@ impl FollowupController {
     pub(super) fn leads_away(&self, text: &str) -> bool {
         let waiting = self.waiting.and(self.offered.as_ref());
         let mut left = waiting.into_iter().chain(self.on_screen()).peekable();
-        left.peek().is_some() && left.all(|candidates| !candidates.go_with(text))
+        left.peek().is_some() && left.all(|candidates| !candidates.any_matches(text))
     }
 
     pub(super) fn begin_slip(&mut self, now: Millis, text: String, effects: &mut Effects) {
