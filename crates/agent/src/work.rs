@@ -6,7 +6,7 @@ use headstart_budget::RunMeter;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::ChangeSummary;
 use headstart_speculation::{CallStage, Event, Finished, Origin, Speculation, Status};
-use headstart_tool_gate::{Declaration, Does};
+use headstart_tool_gate::{Behaviour, Declaration};
 use headstart_toolbox::Toolbox;
 
 use crate::item::CallItem;
@@ -137,7 +137,7 @@ impl WorkProgress {
                 match Declaration::of_ours(&result.name) {
                     Some(tool) if tool.looks() => self.looks += 1,
                     // What a command of work ahead stages is told by the view in which it ran.
-                    Some(tool) if tool.does == Does::RunsCommand => self.did_more = true,
+                    Some(tool) if tool.behaviour == Behaviour::RunsCommand => self.did_more = true,
                     _ => {
                         self.did_more = true;
                         self.staged = staged();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use headstart_tool_gate::{Declaration, Does, PolicyOrigin, ToolPolicies, ToolPolicy, ToolTable};
+use headstart_tool_gate::{Behaviour, Declaration, PolicyOrigin, ToolPolicies, ToolPolicy, ToolTable};
 use headstart_tool_servers::{
     Connect, HttpTool, HttpToolConfig, LoggedIn, Login, LoginClient, PendingLogin, ServerConfig, ServerName,
     ServerTool, Started, ToolServers, Trust,
@@ -371,8 +371,8 @@ impl ServerTools {
 /// Whether the gate knows the tool as one of a server's.
 pub(crate) fn what_it_is(declaration: Option<&Declaration>) -> Option<&'static str> {
     let declaration = declaration.filter(|declaration| declaration.sees_real_files())?;
-    Some(match declaration.does {
-        Does::ReadsRealFiles => "a server's tool, trusted to read only: runs, also ahead",
+    Some(match declaration.behaviour {
+        Behaviour::ReadsRealFiles => "a server's tool, trusted to read only: runs, also ahead",
         _ => "a server's tool: asks, never ahead",
     })
 }

@@ -275,7 +275,7 @@ fn withdrawn_git(finished: &Finished, context: &GateContext) -> Option<(ToolCall
 
 /// Whether the repository changes, or a path that is written is one that the user is asked about, by the mode in force now.
 fn asks_first(finished: &Finished, gate: &Gate, context: &GateContext) -> bool {
-    let git = finished.git.is_some() && context.asks_when_taken();
+    let git = finished.git.is_some() && context.asks_on_accept();
     git || finished
         .changes
         .changes

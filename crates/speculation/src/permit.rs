@@ -10,8 +10,8 @@ use headstart_forked_query::{CONTENT, ToolCall, ToolOutcome, ToolSchema};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, EntryKind, Overlay, Savepoint, Tree};
 use headstart_tool_gate::{
-    Access, ApprovalMode, CallRef, DecidingPolicy, Decision, Declaration, Does, Gate, GateContext, Reason,
-    Verdict, ours,
+    Access, ApprovalMode, Behaviour, CallRef, DecidingPolicy, Decision, Declaration, Gate, GateContext,
+    Reason, Verdict, ours,
 };
 use headstart_toolbox::{GitSoFar, InView, Limits as ToolLimits, ToolContext, ToolError, Toolbox, ViewId};
 
@@ -128,7 +128,7 @@ impl Permitted {
     /// Whether the call begins a sub-task.
     pub(crate) fn is_task(&self, call: &ToolCall) -> bool {
         let declared = self.context.declaration(&call.name);
-        call.name == ours::TASK.name && declared.is_some_and(|tool| tool.does == Does::RunsSubTask)
+        call.name == ours::TASK.name && declared.is_some_and(|tool| tool.behaviour == Behaviour::RunsSubTask)
     }
 }
 

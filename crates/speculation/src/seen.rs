@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use headstart_overlay_fs::{
     Change, ChangeKind, ChangeSet, Content, ContentHash, EntryKind, Observation, WorkspacePath,
 };
-use headstart_tool_gate::{Declaration, Does};
+use headstart_tool_gate::{Behaviour, Declaration};
 
 use crate::run::lock;
 
@@ -19,7 +19,7 @@ impl Seen {
     /// Notes what a call read. A search shows some lines of a file only: it makes a file known, but what the turn knew of
     /// it before stays what counts. Of a call that failed the model knows no more than what was not there.
     pub(crate) fn note_reads(&self, tool: &str, failed: bool, reads: &[Observation]) {
-        let searches = Declaration::of_ours(tool).is_some_and(|tool| tool.does == Does::Searches);
+        let searches = Declaration::of_ours(tool).is_some_and(|tool| tool.behaviour == Behaviour::Searches);
         let mut seen = lock(&self.0);
         for read in reads {
             let content = match &read.seen {

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use headstart_forked_query::{Message, ModelRequest, Part, Role, ToolCall, ToolOutcome, ToolSchema};
-use headstart_tool_gate::{Declaration, Does, ours};
+use headstart_tool_gate::{Behaviour, Declaration, ours};
 use headstart_toolbox::{
     Arguments, PartialOutput, Tool, ToolContext, ToolError, ToolOutput, Toolbox, Wording, edited_file,
 };
@@ -119,11 +119,11 @@ impl TaskLog {
 
     pub(crate) fn ended(&self, call: &ToolCall, outcome: &ToolOutcome, toolbox: &Toolbox) {
         let is_edit = toolbox.is_edit(&call.name);
-        let kind = match Declaration::of_ours(&call.name).map(|tool| &tool.does) {
+        let kind = match Declaration::of_ours(&call.name).map(|tool| &tool.behaviour) {
             _ if is_edit => 2,
-            Some(Does::Reads) => 0,
-            Some(Does::Searches) => 1,
-            Some(Does::RunsCommand) => 3,
+            Some(Behaviour::Reads) => 0,
+            Some(Behaviour::Searches) => 1,
+            Some(Behaviour::RunsCommand) => 3,
             _ => 4,
         };
         {

@@ -117,13 +117,13 @@ impl GateContext {
     }
 
     /// Whether the user is shown, and asked about, each change that work ahead staged when they accept that work.
-    pub fn asks_when_taken(&self) -> bool {
+    pub fn asks_on_accept(&self) -> bool {
         self.mode == ApprovalMode::Default && self.ahead_writes == AheadWrites::Ask
     }
 
     /// Whether work that runs ahead may stage changes at all.
     pub fn stages_ahead(&self) -> bool {
-        self.mode.edits_files() || self.asks_when_taken()
+        self.mode.edits_files() || self.asks_on_accept()
     }
 
     /// Whether a deny rule matches `path` or a folder that holds it, or its name says that it holds a secret.

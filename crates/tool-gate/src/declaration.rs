@@ -30,7 +30,7 @@ pub struct Declaration {
     /// The tool's name, as it is offered to a model.
     pub name: Text,
     /// What it does.
-    pub does: Does,
+    pub behaviour: Behaviour,
     /// How people are told of the tool and its calls; `None` for a host's tool, because its host has those words.
     words: Option<Words>,
     /// Other names by which models call a built-in tool. A name is only listed if its arguments mean the same: a tool
@@ -65,7 +65,7 @@ pub struct Words {
 
 /// What a declared tool does to the workspace and beyond.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Does {
+pub enum Behaviour {
     /// It reads the merged view, and leaves out what the rules close
     /// ([`GateContext::denies`](crate::GateContext::denies)).
     Reads,
@@ -161,24 +161,24 @@ impl Declaration {
 
     /// Whether the tool's command is a line for the shell.
     pub const fn runs_commands(&self) -> bool {
-        matches!(self.does, Does::RunsCommand | Does::RunsInBackground)
+        matches!(self.behaviour, Behaviour::RunsCommand | Behaviour::RunsInBackground)
     }
 
     /// Whether the tool only looks at the merged view.
     pub const fn looks(&self) -> bool {
-        matches!(self.does, Does::Reads | Does::Searches | Does::ReadsRepository)
+        matches!(self.behaviour, Behaviour::Reads | Behaviour::Searches | Behaviour::ReadsRepository)
     }
 
     /// Whether this call may stage a change: because of what the tool does, or because the call names a path that it
     /// changes.
     pub fn stages_in(&self, args: &Map<String, Value>) -> bool {
-        match &self.does {
-            Does::RunsInBackground | Does::ServesSession | Does::Network => false,
+        match &self.behaviour {
+            Behaviour::RunsInBackground | Behaviour::ServesSession | Behaviour::Network => false,
             #[cfg(feature = "tool-servers")]
-            Does::Anything | Does::ReadsRealFiles => false,
-            Does::Edits | Does::Stages | Does::RunsCommand | Does::RunsSubTask => true,
-            Does::StagesWith(argument) => is_given(args, argument),
-            Does::Reads | Does::Searches | Does::ReadsRepository => {
+            Behaviour::Anything | Behaviour::ReadsRealFiles => false,
+            Behaviour::Edits | Behaviour::Stages | Behaviour::RunsCommand | Behaviour::RunsSubTask => true,
+            Behaviour::StagesWith(argument) => is_given(args, argument),
+            Behaviour::Reads | Behaviour::Searches | Behaviour::ReadsRepository => {
                 let mut changed = self.arguments.iter().filter(|argument| argument.role == Role::Changed);
                 changed.any(|argument| argument.is_given(args))
             }
@@ -188,7 +188,7 @@ impl Declaration {
     /// Whether another program answers, which sees the real files and nothing that is staged.
     pub const fn sees_real_files(&self) -> bool {
         #[cfg(feature = "tool-servers")]
-        return matches!(self.does, Does::Anything | Does::ReadsRealFiles);
+        return matches!(self.behaviour, Behaviour::Anything | Behaviour::ReadsRealFiles);
         #[cfg(not(feature = "tool-servers"))]
         false
     }

@@ -4,8 +4,8 @@ use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalMode, Decision, Declaration, Does, EffectKind, GateContext, GateError, Reason, Role, Verdict,
-    built_in,
+    ApprovalMode, Behaviour, Decision, Declaration, EffectKind, GateContext, GateError, Reason, Role,
+    Verdict, built_in,
 };
 
 /// What is done at a path.
@@ -34,7 +34,7 @@ pub(crate) fn ahead(
     context: &GateContext,
     judge: impl FnOnce(ApprovalMode) -> Verdict,
 ) -> Verdict {
-    if !context.asks_when_taken() {
+    if !context.asks_on_accept() {
         return judge(context.mode);
     }
     let mut verdict = judge(ApprovalMode::AutoEdit);
@@ -53,7 +53,7 @@ pub(crate) fn judge_declared(
     context: &GateContext,
     mode: ApprovalMode,
 ) -> Verdict {
-    if declared.does == Does::Network {
+    if declared.behaviour == Behaviour::Network {
         let detail = format!("{} opens a connection", declared.name);
         return Verdict::boundary(Reason::Network, detail)
             .with_effect(EffectKind::Network, "opens a connection");
@@ -62,10 +62,10 @@ pub(crate) fn judge_declared(
     if declared.sees_real_files() {
         return crate::server_tools::judge(declared, args, context);
     }
-    if declared.does == Does::ServesSession {
+    if declared.behaviour == Behaviour::ServesSession {
         return Verdict::new(Decision::Allow, Reason::ReadOnly, format!("{} changes no file", declared.name));
     }
-    if declared.does == Does::RunsSubTask {
+    if declared.behaviour == Behaviour::RunsSubTask {
         let detail = format!("each call of a {} is judged by itself", declared.name);
         return Verdict::new(Decision::Allow, Reason::ReadOnly, detail);
     }

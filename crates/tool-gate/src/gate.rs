@@ -11,8 +11,8 @@ use crate::ApprovalMode;
 #[cfg(feature = "shell")]
 use crate::shell::CrossCheck;
 use crate::{
-    Access, CallRef, Decision, Declaration, Does, EffectKind, GateContext, Reason, Role, Verdict, built_in,
-    files,
+    Access, Behaviour, CallRef, Decision, Declaration, EffectKind, GateContext, Reason, Role, Verdict,
+    built_in, files,
 };
 #[cfg(feature = "shell")]
 use crate::{decide, shadow, shell};
@@ -44,7 +44,7 @@ pub struct ElsewhereVerdict {
 
 /// What a user has said in advance about a call that would ask them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SaidBefore {
+pub enum StandingConsent {
     /// Nothing: the approval mode decides.
     Nothing,
     /// Yes.
@@ -66,7 +66,7 @@ pub struct DecidingPolicy {
 
 /// When a command would run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum Timing {
     Now,
     Ahead,
 }
@@ -94,9 +94,9 @@ impl Gate {
             )
             .with_effect(EffectKind::Unknown, "an unknown tool may do anything");
         };
-        match declared.does {
-            Does::RunsCommand => Self::judge_command_of(declared, call.args, context, Asked::Now),
-            Does::RunsInBackground => Self::judge_background(declared, call.args, context),
+        match declared.behaviour {
+            Behaviour::RunsCommand => Self::judge_command_of(declared, call.args, context, Timing::Now),
+            Behaviour::RunsInBackground => Self::judge_background(declared, call.args, context),
             _ => files::judge_declared(declared, call.args, context, context.mode),
         }
     }
@@ -122,13 +122,18 @@ impl Gate {
 
     /// What the user has said in advance about a call of their own turn for which [`judge`](Self::judge) answers with
     /// a boundary. Without the feature `tool-policies` that is nothing.
-    pub fn said_before(&self, verdict: &Verdict, call: CallRef<'_>, context: &GateContext) -> SaidBefore {
+    pub fn standing_consent(
+        &self,
+        verdict: &Verdict,
+        call: CallRef<'_>,
+        context: &GateContext,
+    ) -> StandingConsent {
         #[cfg(feature = "tool-policies")]
-        return crate::tool_policy::said_before(self, verdict, call, context);
+        return crate::tool_policy::standing_consent(self, verdict, call, context);
         #[cfg(not(feature = "tool-policies"))]
         {
             let _ = (verdict, call, context);
-            SaidBefore::Nothing
+            StandingConsent::Nothing
         }
     }
 
@@ -152,10 +157,10 @@ impl Gate {
     fn judge_call_ahead(call: CallRef<'_>, context: &GateContext) -> Verdict {
         match context.declaration(call.name) {
             None => Self::judge_call(call, context),
-            Some(declared) => match declared.does {
-                Does::RunsCommand => Self::judge_command_of(declared, call.args, context, Asked::Ahead),
-                Does::RunsInBackground => Self::judge_background(declared, call.args, context),
-                Does::ServesSession => Verdict::boundary(
+            Some(declared) => match declared.behaviour {
+                Behaviour::RunsCommand => Self::judge_command_of(declared, call.args, context, Timing::Ahead),
+                Behaviour::RunsInBackground => Self::judge_background(declared, call.args, context),
+                Behaviour::ServesSession => Verdict::boundary(
                     Reason::NonTerminating,
                     format!("{} is about what runs beside your own turns", declared.name),
                 ),
@@ -183,18 +188,18 @@ impl Gate {
         directory: &str,
         context: &GateContext,
     ) -> ElsewhereVerdict {
-        Self::judge_shell(&built_in::SHELL, args, directory, context, Asked::Now)
+        Self::judge_shell(&built_in::SHELL, args, directory, context, Timing::Now)
     }
 
     /// The verdict on a shell command in the workspace root.
     pub fn judge_command(&self, command: &str, context: &GateContext) -> Verdict {
-        Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Now).verdict
+        Self::judge_shell_in(command, WorkspacePath::root(), context, Timing::Now).verdict
     }
 
     /// As [`judge_command`](Self::judge_command), for work that runs ahead: it may be
     /// [`Decision::Shadow`](crate::Decision::Shadow).
     pub fn judge_command_ahead(&self, command: &str, context: &GateContext) -> Verdict {
-        Self::judge_shell_in(command, WorkspacePath::root(), context, Asked::Ahead).verdict
+        Self::judge_shell_in(command, WorkspacePath::root(), context, Timing::Ahead).verdict
     }
 
     fn judge_shell(
@@ -202,7 +207,7 @@ impl Gate {
         args: &Map<String, Value>,
         directory: &str,
         context: &GateContext,
-        asked: Asked,
+        asked: Timing,
     ) -> ElsewhereVerdict {
         let command = match declared.text_of(Role::Command, args) {
             Ok(Some(command)) => command,
@@ -227,7 +232,7 @@ impl Gate {
         declared: &Declaration,
         args: &Map<String, Value>,
         context: &GateContext,
-        asked: Asked,
+        asked: Timing,
     ) -> Verdict {
         let verdict = Self::judge_shell(declared, args, ".", context, asked).verdict;
         if declared.is_built_in() || verdict.decision == Decision::Boundary {
@@ -239,7 +244,7 @@ impl Gate {
 
     /// The verdict on a command that goes on after its call: it is a boundary even if nothing else stops it.
     fn judge_background(declared: &Declaration, args: &Map<String, Value>, context: &GateContext) -> Verdict {
-        let verdict = Self::judge_shell(declared, args, ".", context, Asked::Now).verdict;
+        let verdict = Self::judge_shell(declared, args, ".", context, Timing::Now).verdict;
         if verdict.decision == Decision::Boundary {
             return verdict;
         }
@@ -254,13 +259,13 @@ impl Gate {
         command: &str,
         directory: WorkspacePath,
         context: &GateContext,
-        asked: Asked,
+        asked: Timing,
     ) -> ElsewhereVerdict {
         let mut findings = CROSS_CHECK
             .with_borrow_mut(|cross_check| shell::classify(command, directory, context, cross_check));
         let programs = std::mem::take(&mut findings.judged.programs).into_iter().collect();
         let leaves_folder = findings.judged.leaves_folder;
-        let verdict = if asked == Asked::Ahead && shadow::is_possible(context) {
+        let verdict = if asked == Timing::Ahead && shadow::is_possible(context) {
             let facts = shadow::Facts::of(&findings, context);
             shadow::instead_of_boundary(decide::decide(findings, context), facts, command, context)
         } else {
@@ -270,7 +275,7 @@ impl Gate {
     }
 
     #[cfg(not(feature = "shell"))]
-    fn judge_shell_in(command: &str, _: WorkspacePath, _: &GateContext, _: Asked) -> ElsewhereVerdict {
+    fn judge_shell_in(command: &str, _: WorkspacePath, _: &GateContext, _: Timing) -> ElsewhereVerdict {
         let detail = "this program was built without the shell gate, so no command can be judged";
         let mut verdict =
             Verdict::boundary(Reason::NotUnderstood, detail).with_effect(EffectKind::Unknown, detail);

@@ -54,7 +54,7 @@
 //!   for what the table does not know. A policy that stops only adds an effect. So a project's file, which can only
 //!   stop, never makes anything run or turns a denied path into a question.
 //! - **A policy of a tool makes a verdict stricter, or answers a question in advance** (`src/tool_policy`). The verdict comes first. Work ahead
-//!   only ever gets the stricter part, inside `Gate::judge_ahead`, so that an accept judges by it as well; the answer (`Gate::said_before`) is
+//!   only ever gets the stricter part, inside `Gate::judge_ahead`, so that an accept judges by it as well; the answer (`Gate::standing_consent`) is
 //!   asked for by turns alone. Commands are compared as the simple commands that both readers of the line agree on
 //!   (`shell/simple_commands.rs`), never as text.
 //! - **A tool is judged by its declaration, the built-in ones as those of hosts** (`src/declaration`). It says which arguments are paths that are read or
@@ -104,12 +104,12 @@ pub use conditional::{
     ConditionalCommand, Probe, Probed, Probes, ProvenCommand, UnmetNeed, Unproven, no_repository,
 };
 pub use context::{AheadWrites, ApprovalMode, GateContext};
-pub use declaration::{Argument, Declaration, Does, Role, Words, built_in, ours};
+pub use declaration::{Argument, Behaviour, Declaration, Role, Words, built_in, ours};
 pub use deny::{DenyRule, DenyRules};
 pub use environment::clean_environment;
 pub use error::GateError;
 pub use files::{Access, PROTECTED_FOLDERS};
-pub use gate::{DecidingPolicy, ElsewhereVerdict, Gate, SaidBefore};
+pub use gate::{DecidingPolicy, ElsewhereVerdict, Gate, StandingConsent};
 #[cfg(any(feature = "shell", feature = "tool-policies"))]
 pub use origin::PolicyOrigin;
 #[cfg(feature = "shell")]

@@ -89,11 +89,11 @@ pub(crate) struct Rule {
     /// Its number among the policies of its origin, from 1.
     number: usize,
     source: PolicyRule,
-    pub(crate) how: How,
+    pub(crate) how: PolicyMatch,
 }
 
 /// What a policy is compared by; the two decisions differ in it.
-pub(crate) enum How {
+pub(crate) enum PolicyMatch {
     /// The first `required` of the options must all be given.
     Allow {
         options: Vec<AllowedOption>,

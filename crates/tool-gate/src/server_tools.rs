@@ -3,7 +3,7 @@
 use headstart_workspace_path::{PathError, WorkspacePath};
 use serde_json::{Map, Value};
 
-use crate::{Declaration, Does, EffectKind, GateContext, Reason, Verdict, files};
+use crate::{Behaviour, Declaration, EffectKind, GateContext, Reason, Verdict, files};
 
 /// The most words of a call that are looked at. A call with more asks the user.
 const MAX_WORDS: usize = 10_000;
@@ -23,12 +23,12 @@ pub(crate) fn judge(declared: &Declaration, args: &Map<String, Value>, context: 
     let closed = named.filter(|path| !path.is_root()).find_map(|path| files::closed_to_reads(&path, context));
     let anything =
         |verdict: Verdict| verdict.with_effect(EffectKind::Unknown, "a tool of a server may do anything");
-    match (&declared.does, closed) {
-        (Does::ReadsRealFiles, None) => match texts.iter().find_map(|text| suspicious(text, context)) {
+    match (&declared.behaviour, closed) {
+        (Behaviour::ReadsRealFiles, None) => match texts.iter().find_map(|text| suspicious(text, context)) {
             Some(stopped) => stopped,
             None => files::reading(&declared.name, &[WorkspacePath::root()]),
         },
-        (Does::ReadsRealFiles, Some(closed)) => closed,
+        (Behaviour::ReadsRealFiles, Some(closed)) => closed,
         (_, Some(closed)) => anything(closed),
         (_, None) => {
             let detail = format!(

@@ -8,7 +8,7 @@ mod words;
 
 use crate::decide::secret;
 use crate::files::protected;
-use crate::policy::How;
+use crate::policy::PolicyMatch;
 use crate::shell::Findings;
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};
 use words::Word;
@@ -126,7 +126,8 @@ fn hidden_policy(words: &[Word<'_>], is_judged: bool, context: &GateContext) -> 
     let hidden = words.iter().filter(|word| !is_judged || !word.is_first || word.has_folder());
     hidden.into_iter().find_map(|word| {
         let stops = |(place, rule): (usize, &crate::policy::Rule)| {
-            matches!(rule.how, How::Boundary { .. }).then(|| context.policies.explain(place, "asks first"))
+            matches!(rule.how, PolicyMatch::Boundary { .. })
+                .then(|| context.policies.explain(place, "asks first"))
         };
         context.policies.about(word.name()).find_map(stops)
     })

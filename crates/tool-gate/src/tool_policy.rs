@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::apply::{ahead, deciding, now, said_before};
+pub(crate) use self::apply::{ahead, deciding, now, standing_consent};
 pub use self::decide::ToolDecision;
 use self::pattern::{Pattern, Words};
 pub use self::session::SessionRule;

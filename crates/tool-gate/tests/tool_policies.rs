@@ -2,9 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use headstart_tool_gate::{
-    AheadWrites, ApprovalMode, CallRef, Decision, Declaration, DenyRules, Does, Gate, GateContext, Policies,
-    PolicyRule, Reason, Role, SaidBefore, SessionRule, ToolPolicies, ToolPolicy, ToolRule, ToolTable,
-    Verdict,
+    AheadWrites, ApprovalMode, Behaviour, CallRef, Decision, Declaration, DenyRules, Gate, GateContext,
+    Policies, PolicyRule, Reason, Role, SessionRule, StandingConsent, ToolPolicies, ToolPolicy, ToolRule,
+    ToolTable, Verdict,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -63,13 +63,13 @@ fn in_turn(name: &str, args: &Map<String, Value>, context: &GateContext) -> &'st
     let gate = Gate::new();
     let call = CallRef { name, args };
     let verdict = gate.judge(call, context);
-    match gate.said_before(&verdict, call, context) {
+    match gate.standing_consent(&verdict, call, context) {
         _ if verdict.decision != Decision::Boundary => "runs",
         _ if verdict.reason == Reason::DeniedPath => "refused",
-        SaidBefore::No => "refused",
+        StandingConsent::No => "refused",
         _ if matches!(context.mode, ApprovalMode::Plan | ApprovalMode::Chat) => "plan",
-        SaidBefore::Yes => "runs",
-        SaidBefore::Nothing | SaidBefore::Asks => "asks",
+        StandingConsent::Yes => "runs",
+        StandingConsent::Nothing | StandingConsent::Asks => "asks",
     }
 }
 
@@ -341,8 +341,8 @@ fn a_command_in_the_background_is_compared_by_its_words() {
         let args = args(&json!({ "command": command }));
         let call = CallRef { name: "run_in_background", args: &args };
         let verdict = Gate::new().judge(call, &context);
-        let said = Gate::new().said_before(&verdict, call, &context);
-        assert_eq!((verdict.decision, said == SaidBefore::Yes), (Decision::Boundary, runs), "{command}");
+        let said = Gate::new().standing_consent(&verdict, call, &context);
+        assert_eq!((verdict.decision, said == StandingConsent::Yes), (Decision::Boundary, runs), "{command}");
     }
 }
 
@@ -352,7 +352,7 @@ fn no_rule_of_several_tools_answers_for_a_command_by_its_text() {
     for tool in ["*", "sh*", "own"] {
         let rules = table(&[], &[(tool, json!({"command": "ls*"}), Automatic)]);
         let tool_policies = ToolPolicies::new(rules, table(&[], &[]), &["own"]).unwrap();
-        let tools = vec![Declaration::new("own", Does::RunsCommand).with(Role::Command, "command")];
+        let tools = vec![Declaration::new("own", Behaviour::RunsCommand).with(Role::Command, "command")];
         let context = GateContext { tool_policies, tools, ..context(table(&[], &[]), table(&[], &[])) };
         for name in ["shell", "own"] {
             let args = args(&json!({ "command": "ls; touch x" }));
@@ -360,8 +360,8 @@ fn no_rule_of_several_tools_answers_for_a_command_by_its_text() {
             let verdict = Gate::new().judge(call, &context);
             assert_eq!(verdict.decision, Decision::Boundary, "{tool} {name}");
             assert_eq!(
-                Gate::new().said_before(&verdict, call, &context),
-                SaidBefore::Nothing,
+                Gate::new().standing_consent(&verdict, call, &context),
+                StandingConsent::Nothing,
                 "{tool} {name}"
             );
         }

@@ -5,7 +5,7 @@ mod support;
 
 use headstart_tool_gate::{
     ApprovalMode, CallRef, Decision, Declaration, DenyRules, EffectKind, Gate, GateContext, PolicyOrigin,
-    Reason, SaidBefore, ToolPolicies, ToolPolicy, ToolTable,
+    Reason, StandingConsent, ToolPolicies, ToolPolicy, ToolTable,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -141,7 +141,7 @@ fn a_policy_answers_for_turns_and_never_for_work_ahead() {
     let args = args(&json!({ "path": "src" }));
     let call = CallRef { name: WRITER, args: &args };
     let verdict = Gate::new().judge(call, &context);
-    assert_eq!(Gate::new().said_before(&verdict, call, &context), SaidBefore::Yes);
+    assert_eq!(Gate::new().standing_consent(&verdict, call, &context), StandingConsent::Yes);
     assert_eq!(Gate::new().judge_ahead(call, &context).decision, Decision::Boundary);
     // A project may have the trusted one asked about, or taken away, and that counts ahead.
     for policy in [ToolPolicy::Ask, ToolPolicy::Exclude] {

@@ -3,7 +3,8 @@
 mod support;
 
 use headstart_tool_gate::{
-    Access, AheadWrites, ApprovalMode, CallRef, Decision, Declaration, Does, Gate, GateContext, Reason, Role,
+    Access, AheadWrites, ApprovalMode, Behaviour, CallRef, Decision, Declaration, Gate, GateContext, Reason,
+    Role,
 };
 use headstart_workspace_path::WorkspacePath;
 use proptest::prelude::*;
@@ -22,24 +23,24 @@ fn names_of_built_in() -> Vec<String> {
     names.chain(aliases.split(' ').map(str::to_owned)).collect()
 }
 
-fn every_does() -> Vec<Does> {
+fn every_does() -> Vec<Behaviour> {
     vec![
-        Does::Reads,
-        Does::Searches,
-        Does::ReadsRepository,
-        Does::Edits,
-        Does::Stages,
-        Does::StagesWith("apply".into()),
-        Does::RunsCommand,
-        Does::RunsInBackground,
-        Does::ServesSession,
-        Does::RunsSubTask,
+        Behaviour::Reads,
+        Behaviour::Searches,
+        Behaviour::ReadsRepository,
+        Behaviour::Edits,
+        Behaviour::Stages,
+        Behaviour::StagesWith("apply".into()),
+        Behaviour::RunsCommand,
+        Behaviour::RunsInBackground,
+        Behaviour::ServesSession,
+        Behaviour::RunsSubTask,
         #[cfg(feature = "tool-servers")]
-        Does::Network,
+        Behaviour::Network,
         #[cfg(feature = "tool-servers")]
-        Does::Anything,
+        Behaviour::Anything,
         #[cfg(feature = "tool-servers")]
-        Does::ReadsRealFiles,
+        Behaviour::ReadsRealFiles,
     ]
 }
 
@@ -139,7 +140,7 @@ proptest! {
         let verdict = gate.judge(call, &without);
         prop_assert_eq!(&gate.judge(call, &with), &verdict);
         prop_assert_eq!(gate.judge_ahead(call, &with), gate.judge_ahead(call, &without));
-        prop_assert_eq!(gate.said_before(&verdict, call, &with), gate.said_before(&verdict, call, &without));
+        prop_assert_eq!(gate.standing_consent(&verdict, call, &with), gate.standing_consent(&verdict, call, &without));
     }
 
     // Row: S29
@@ -157,12 +158,12 @@ proptest! {
             prop_assert_ne!(verdict.decision, Decision::Redirect);
             return Ok(());
         }
-        let says_more = matches!(declared.does, Does::RunsCommand | Does::RunsInBackground | Does::ServesSession);
+        let says_more = matches!(declared.behaviour, Behaviour::RunsCommand | Behaviour::RunsInBackground | Behaviour::ServesSession);
         #[cfg(feature = "tool-servers")]
-        let says_more = says_more || matches!(declared.does, Does::Network | Does::Anything);
+        let says_more = says_more || matches!(declared.behaviour, Behaviour::Network | Behaviour::Anything);
         prop_assert!(!says_more, "{declared:?}");
         // Each call of such a one is judged by itself.
-        if declared.does == Does::RunsSubTask {
+        if declared.behaviour == Behaviour::RunsSubTask {
             return Ok(());
         }
         // Of these any text counts as a path.
@@ -176,9 +177,9 @@ proptest! {
         }
         let changed: Vec<_> =
             given(&roles, &args, Role::Changed).filter(|path| !path.is_empty()).collect();
-        let stages = match &declared.does {
-            Does::Edits | Does::Stages => true,
-            Does::StagesWith(argument) => args.get(&**argument).is_some_and(|value| !value.is_null()),
+        let stages = match &declared.behaviour {
+            Behaviour::Edits | Behaviour::Stages => true,
+            Behaviour::StagesWith(argument) => args.get(&**argument).is_some_and(|value| !value.is_null()),
             _ if declared.sees_real_files() => false,
             _ => roles.iter().any(|(role, name)| {
                 *role == Role::Changed && args.get(*name).is_some_and(|value| !value.is_null())

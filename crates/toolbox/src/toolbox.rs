@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use headstart_forked_query::{ToolCall, ToolSchema};
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
-use headstart_tool_gate::{Declaration, Does};
+use headstart_tool_gate::{Behaviour, Declaration};
 use tracing::debug;
 
 use crate::output::{error_within, within};
@@ -127,7 +127,7 @@ impl Toolbox {
     /// Whether a call of this name is one of our editing tools: it stages what it changes, does nothing else, and may
     /// run just to show what it would change.
     pub fn is_edit(&self, name: &str) -> bool {
-        let edits = Declaration::of_ours(name).filter(|tool| tool.does == Does::Edits);
+        let edits = Declaration::of_ours(name).filter(|tool| tool.behaviour == Behaviour::Edits);
         let offered = || self.find(name).is_some_and(|offered| !offered.replaces_built_in());
         edits.is_some() && offered()
     }
@@ -270,6 +270,6 @@ fn same_name(one: &str, other: &str) -> bool {
 
 /// The file that a call of a tool of this crate stages, as the call names it.
 pub fn edited_file(call: &ToolCall) -> Option<&str> {
-    let edits = Declaration::of_ours(&call.name).filter(|tool| tool.does == Does::Edits)?;
+    let edits = Declaration::of_ours(&call.name).filter(|tool| tool.behaviour == Behaviour::Edits)?;
     edits.path_argument(&call.args).ok().flatten()
 }

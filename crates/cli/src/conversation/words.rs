@@ -4,7 +4,7 @@ use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Limit, task_title};
-use headstart_tool_gate::{ApprovalMode, Declaration, Does, Words};
+use headstart_tool_gate::{ApprovalMode, Behaviour, Declaration, Words};
 
 use crate::output::{
     call_in_full, change_line, conflict_line, git_lines, limit_name, merged_line, one_line, shortened,
@@ -65,8 +65,8 @@ pub(crate) fn call_title_of(call: &ToolCall) -> String {
     if let Some(title) = task_title(call) {
         return format!("task: {}", shortened(&one_line(title), 100));
     }
-    let declared =
-        Declaration::built_in(&call.name).filter(|tool| matches!(tool.does, Does::Reads | Does::Edits));
+    let declared = Declaration::built_in(&call.name)
+        .filter(|tool| matches!(tool.behaviour, Behaviour::Reads | Behaviour::Edits));
     match declared.and_then(Declaration::words) {
         Some(Words { verb, .. }) => format!("{verb} {}", subject(call)),
         None => call_in_full(call),

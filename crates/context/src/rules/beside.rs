@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headstart_forked_query::Message;
 use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
-use headstart_tool_gate::{Does, GateContext};
+use headstart_tool_gate::{Behaviour, GateContext};
 
 use super::read::Reader;
 use super::told::{block, label, told, without_fences};
@@ -144,9 +144,9 @@ fn touched(messages: &[Message], gate: &GateContext) -> Vec<Touched> {
     let paths = calls.filter_map(|call| {
         let declared = gate.declaration(&call.name)?;
         // The path of a search is a folder, and so may be that of a tool which reads in a way of its host's own.
-        let is_of_file = match declared.does {
-            Does::Reads => declared.is_built_in(),
-            Does::RunsCommand => false,
+        let is_of_file = match declared.behaviour {
+            Behaviour::Reads => declared.is_built_in(),
+            Behaviour::RunsCommand => false,
             _ => declared.stages_in(&call.args),
         };
         let path = declared.only_path(&call.args).filter(|_| is_of_file)?;

@@ -6,7 +6,8 @@ use futures::FutureExt;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{CommitOutcome, Overlay, Quota, Tree, Workspace};
 use headstart_tool_gate::{
-    ApprovalMode, CallRef, DecidingPolicy, Decision, Effect, EffectKind, Gate, Reason, SaidBefore, Verdict,
+    ApprovalMode, CallRef, DecidingPolicy, Decision, Effect, EffectKind, Gate, Reason, StandingConsent,
+    Verdict,
 };
 use tracing::{Instrument, debug};
 
@@ -65,17 +66,17 @@ impl Permits for Foreground {
             return Permit::Refuse(asked.verdict.detail);
         }
         let called = CallRef { name: &call.name, args: &call.args };
-        let said = self.tools.gate.said_before(verdict, called, &asked.context);
-        if said == SaidBefore::No {
+        let said = self.tools.gate.standing_consent(verdict, called, &asked.context);
+        if said == StandingConsent::No {
             return Permit::Refuse(asked.verdict.detail);
         }
         if asked.context.mode.writes_nothing() && !asks_to_read(verdict) {
             return Permit::Refuse(format!("plan mode runs nothing that may write: {}", verdict.detail));
         }
         match said {
-            SaidBefore::Yes => Permit::Run(asked),
-            SaidBefore::Nothing if asked.context.mode == ApprovalMode::Yolo => Permit::Run(asked),
-            SaidBefore::Nothing | SaidBefore::Asks | SaidBefore::No => Permit::Ask(asked),
+            StandingConsent::Yes => Permit::Run(asked),
+            StandingConsent::Nothing if asked.context.mode == ApprovalMode::Yolo => Permit::Run(asked),
+            StandingConsent::Nothing | StandingConsent::Asks | StandingConsent::No => Permit::Ask(asked),
         }
     }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{EntryKind, Overlay, Savepoint, Tree, WorkspacePath};
-use headstart_tool_gate::{DecidingPolicy, Decision, Declaration, Does, Gate, Reason, Verdict};
+use headstart_tool_gate::{Behaviour, DecidingPolicy, Decision, Declaration, Gate, Reason, Verdict};
 use tracing::Instrument;
 
 use super::{BeforeTask, Permit, Permits, Permitted, Running, Tools, is_shell, span};
@@ -35,7 +35,7 @@ impl Permits for Speculative {
             Decision::Allow | Decision::Redirect | Decision::Shadow => {}
         }
         let declared = context.declaration(&call.name);
-        if declared.is_some_and(|tool| tool.does == Does::ReadsRepository)
+        if declared.is_some_and(|tool| tool.behaviour == Behaviour::ReadsRepository)
             && !self.shadow.git_so_far().is_empty()
         {
             return Permit::Stop(Verdict::boundary(

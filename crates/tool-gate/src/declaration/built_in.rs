@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Argument, Declaration, Does, Role, Text, Words};
+use super::{Argument, Behaviour, Declaration, Role, Text, Words};
 
 /// All built-in tools.
 pub(super) static ALL: [&Declaration; 8] = [&READ_FILE, &GREP, &GLOB, &LS, &EDIT, &WRITE_FILE, &SHELL, &LSP];
@@ -11,7 +11,7 @@ pub(super) static ALL: [&Declaration; 8] = [&READ_FILE, &GREP, &GLOB, &LS, &EDIT
 pub static READ_FILE: Declaration = tool(
     "read_file",
     &["read_file_range", "Read", "ReadFile"],
-    Does::Reads,
+    Behaviour::Reads,
     const { &[argument(Role::Read, &PATH, true)] },
     Words { title: "Read a file", verb: "read", now: "reading", then: "read", what: FILE },
 )
@@ -21,7 +21,7 @@ pub static READ_FILE: Declaration = tool(
 pub static GREP: Declaration = tool(
     "grep",
     &["grep_search", "search_file_content", "Grep"],
-    Does::Searches,
+    Behaviour::Searches,
     const {
         &[
             argument(Role::Read, &PATH, false),
@@ -44,7 +44,7 @@ pub static GLOB: Declaration =
     tool(
         "glob",
         &["Glob"],
-        Does::Searches,
+        Behaviour::Searches,
         const {
             &[argument(Role::Read, &PATH, false), argument(Role::Pattern, &[Cow::Borrowed("pattern")], false)]
         },
@@ -62,7 +62,7 @@ pub static GLOB: Declaration =
 pub static LS: Declaration = tool(
     "ls",
     &["list_directory", "LS", "ListFiles"],
-    Does::Searches,
+    Behaviour::Searches,
     const { &[argument(Role::Read, &PATH, false)] },
     Words { title: "List a folder", verb: "list", now: "listing", then: "listed", what: "{path|dir_path|.}" },
 )
@@ -72,7 +72,7 @@ pub static LS: Declaration = tool(
 pub static EDIT: Declaration = tool(
     "edit",
     &["replace", "Edit"],
-    Does::Edits,
+    Behaviour::Edits,
     const { &[argument(Role::Changed, &PATH, true)] },
     Words { title: "Edit a file", verb: "edit", now: "editing", then: "edited", what: FILE },
 )
@@ -82,7 +82,7 @@ pub static EDIT: Declaration = tool(
 pub static WRITE_FILE: Declaration = tool(
     "write_file",
     &["Write", "WriteFile"],
-    Does::Edits,
+    Behaviour::Edits,
     const { &[argument(Role::Changed, &PATH, true)] },
     Words { title: "Write a file", verb: "write", now: "writing", then: "wrote", what: FILE },
 );
@@ -91,7 +91,7 @@ pub static WRITE_FILE: Declaration = tool(
 pub static SHELL: Declaration = tool(
     "shell",
     &["run_shell_command", "Bash", "Shell"],
-    Does::RunsCommand,
+    Behaviour::RunsCommand,
     const {
         &[
             argument(Role::Command, &[Cow::Borrowed("command"), Cow::Borrowed("cmd")], true),
@@ -108,7 +108,7 @@ pub static SHELL: Declaration = tool(
 pub static LSP: Declaration = tool(
     "lsp",
     &[],
-    Does::Searches,
+    Behaviour::Searches,
     const { &[argument(Role::Read, &PATH, false), argument(Role::Address, &[Cow::Borrowed("uri")], false)] },
     Words {
         title: "Ask for code intelligence",
@@ -139,14 +139,14 @@ const FILE: &str = "{file_path|path|filePath|absolute_path}";
 pub(super) const fn tool(
     name: &'static str,
     aliases: &'static [&'static str],
-    does: Does,
+    behaviour: Behaviour,
     arguments: &'static [Argument],
     words: Words,
 ) -> Declaration {
     let (name, arguments) = (Cow::Borrowed(name), Cow::Borrowed(arguments));
     Declaration {
         name,
-        does,
+        behaviour,
         words: Some(words),
         aliases,
         policy_names: &[],

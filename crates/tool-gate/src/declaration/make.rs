@@ -2,66 +2,66 @@
 
 use std::borrow::Cow;
 
-use super::{Argument, Declaration, Does, Role};
+use super::{Argument, Behaviour, Declaration, Role};
 
 impl Declaration {
     /// A tool that only reads.
     pub fn reads(name: &str, paths: &[&str]) -> Self {
-        Self::new(name, Does::Reads).with_paths(Role::Read, paths)
+        Self::new(name, Behaviour::Reads).with_paths(Role::Read, paths)
     }
 
     /// A tool that searches, or lists.
     pub fn searches(name: &str, paths: &[&str]) -> Self {
-        Self::new(name, Does::Searches).with_paths(Role::Read, paths)
+        Self::new(name, Behaviour::Searches).with_paths(Role::Read, paths)
     }
 
     /// A tool that reads, also the repository on disk.
     pub fn reads_repository(name: &str, paths: &[&str]) -> Self {
-        Self::new(name, Does::ReadsRepository).with_paths(Role::Read, paths)
+        Self::new(name, Behaviour::ReadsRepository).with_paths(Role::Read, paths)
     }
 
     /// A tool that edits the files that a call names, and does nothing else.
     pub fn edits(name: &str, paths: &[&str]) -> Self {
-        Self::new(name, Does::Edits).with_paths(Role::Changed, paths)
+        Self::new(name, Behaviour::Edits).with_paths(Role::Changed, paths)
     }
 
     /// A tool that stages changes, possibly at other paths than those that a call names.
     pub fn stages(name: &str, paths: &[&str]) -> Self {
-        Self::new(name, Does::Stages).with_paths(Role::Changed, paths)
+        Self::new(name, Behaviour::Stages).with_paths(Role::Changed, paths)
     }
 
     /// A tool that stages changes in this folder of the workspace.
     pub fn stages_at(name: &str, folder: &str) -> Self {
-        Self { at: Some(folder.to_owned().into()), ..Self::new(name, Does::Stages) }
+        Self { at: Some(folder.to_owned().into()), ..Self::new(name, Behaviour::Stages) }
     }
 
     /// A tool that stages changes if a call gives `argument`.
     pub fn stages_with(name: &str, argument: &str, paths: &[&str]) -> Self {
-        Self::new(name, Does::StagesWith(argument.to_owned().into())).with_paths(Role::Changed, paths)
+        Self::new(name, Behaviour::StagesWith(argument.to_owned().into())).with_paths(Role::Changed, paths)
     }
 
     /// A tool that runs a shell command, given as `command` and `directory`, and answers before that has ended.
     pub fn runs_in_background(name: &str) -> Self {
-        let command = Self::new(name, Does::RunsInBackground).with(Role::Command, "command");
+        let command = Self::new(name, Behaviour::RunsInBackground).with(Role::Command, "command");
         command.with(Role::Folder, "directory")
     }
 
     /// A tool that starts or changes something that lives beside the user's turns.
     pub fn serves_session(name: &str) -> Self {
-        Self::new(name, Does::ServesSession)
+        Self::new(name, Behaviour::ServesSession)
     }
 
     /// A tool of a server; `trusted` if its user vouches that it only reads.
     #[cfg(feature = "tool-servers")]
     pub fn of_server(name: &str, trusted: bool) -> Self {
-        Self::new(name, if trusted { Does::ReadsRealFiles } else { Does::Anything })
+        Self::new(name, if trusted { Behaviour::ReadsRealFiles } else { Behaviour::Anything })
     }
 
     /// A tool with this behaviour, without arguments that the gate has to know.
-    pub fn new(name: &str, does: Does) -> Self {
+    pub fn new(name: &str, behaviour: Behaviour) -> Self {
         Self {
             name: name.to_owned().into(),
-            does,
+            behaviour,
             words: None,
             aliases: &[],
             policy_names: &[],

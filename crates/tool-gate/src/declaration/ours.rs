@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::built_in::{argument, tool};
-use super::{Argument, Declaration, Does, Role, Text, Words};
+use super::{Argument, Behaviour, Declaration, Role, Text, Words};
 
 /// All of them.
 pub(super) static ALL: [&Declaration; 13] = [
@@ -27,7 +27,7 @@ pub(super) static ALL: [&Declaration; 13] = [
 pub static MULTI_EDIT: Declaration = tool(
     "multi_edit",
     &[],
-    Does::Edits,
+    Behaviour::Edits,
     &EDITED,
     Words { title: "Edit a file", verb: "edit", now: "editing", then: "edited", what: "{file_path}" },
 )
@@ -37,7 +37,7 @@ pub static MULTI_EDIT: Declaration = tool(
 pub static CREATE_FILE: Declaration = tool(
     "create_file",
     &[],
-    Does::Edits,
+    Behaviour::Edits,
     &EDITED,
     Words { title: "Create a file", verb: "create", now: "creating", then: "created", what: "{file_path}" },
 )
@@ -47,7 +47,7 @@ pub static CREATE_FILE: Declaration = tool(
 pub static VIEW_DIFF: Declaration = tool(
     "view_diff",
     &[],
-    Does::ReadsRepository,
+    Behaviour::ReadsRepository,
     &READ,
     Words {
         title: "Compare with the last commit",
@@ -63,7 +63,7 @@ pub static VIEW_DIFF: Declaration = tool(
 pub static RUN_IN_BACKGROUND: Declaration = tool(
     "run_in_background",
     &[],
-    Does::RunsInBackground,
+    Behaviour::RunsInBackground,
     &COMMAND,
     Words {
         title: "Run in the background",
@@ -78,7 +78,7 @@ pub static RUN_IN_BACKGROUND: Declaration = tool(
 pub static COMMAND_OUTPUT: Declaration = tool(
     "command_output",
     &[],
-    Does::ServesSession,
+    Behaviour::ServesSession,
     &[],
     Words {
         title: "Read a command's output",
@@ -93,7 +93,7 @@ pub static COMMAND_OUTPUT: Declaration = tool(
 pub static STOP_COMMAND: Declaration = tool(
     "stop_command",
     &[],
-    Does::ServesSession,
+    Behaviour::ServesSession,
     &[],
     Words {
         title: "Stop a command",
@@ -108,7 +108,7 @@ pub static STOP_COMMAND: Declaration = tool(
 pub static CODEBASE: Declaration = tool(
     "codebase",
     &[],
-    Does::Searches,
+    Behaviour::Searches,
     &READ,
     Words {
         title: "Search the project",
@@ -123,7 +123,7 @@ pub static CODEBASE: Declaration = tool(
 pub static REPO_MAP: Declaration = tool(
     "repo_map",
     &[],
-    Does::Searches,
+    Behaviour::Searches,
     &READ,
     Words {
         title: "Look at the project",
@@ -139,7 +139,7 @@ pub static REPO_MAP: Declaration = tool(
 pub static REQUEST_RULE: Declaration = tool(
     "request_rule",
     &[],
-    Does::Reads,
+    Behaviour::Reads,
     &[],
     Words {
         title: "Read a rule",
@@ -156,7 +156,7 @@ pub static REQUEST_RULE: Declaration = tool(
 // Written field by field, because a `const fn` cannot drop the text of `at` that it would replace.
 pub static CREATE_RULE: Declaration = Declaration {
     name: Cow::Borrowed("create_rule"),
-    does: Does::Stages,
+    behaviour: Behaviour::Stages,
     words: Some(Words {
         title: "Write a rule",
         verb: "write the rule",
@@ -175,7 +175,7 @@ pub static CREATE_RULE: Declaration = Declaration {
 pub static TASK: Declaration = tool(
     "task",
     &[],
-    Does::RunsSubTask,
+    Behaviour::RunsSubTask,
     &[],
     Words {
         title: "Have a part done",
@@ -190,7 +190,7 @@ pub static TASK: Declaration = tool(
 pub static FETCH_URL: Declaration = tool(
     "fetch_url",
     &[],
-    Does::Network,
+    Behaviour::Network,
     &URL,
     Words { title: "Fetch a page", verb: "fetch", now: "fetching", then: "fetched", what: "{url}" },
 )
@@ -200,7 +200,7 @@ pub static FETCH_URL: Declaration = tool(
 pub static SEARCH_WEB: Declaration = tool(
     "search_web",
     &[],
-    Does::Network,
+    Behaviour::Network,
     &[],
     Words {
         title: "Search the web",

@@ -2,7 +2,7 @@
 
 use super::options::{AllowedOption, StoppedOption};
 use super::programs::never_allowed;
-use super::{How, MAX_RULES, Policies, PolicyDecision, PolicyRule, Rule};
+use super::{MAX_RULES, Policies, PolicyDecision, PolicyMatch, PolicyRule, Rule};
 use crate::gate::judge_with_policies;
 use crate::{Decision, GateContext, GateError, PolicyOrigin};
 
@@ -26,7 +26,7 @@ pub(super) fn compile(
 
 type Problem = (&'static str, String);
 
-fn how(origin: PolicyOrigin, rule: &PolicyRule) -> Result<How, Problem> {
+fn how(origin: PolicyOrigin, rule: &PolicyRule) -> Result<PolicyMatch, Problem> {
     let allows = rule.decision == PolicyDecision::Allow;
     if allows && origin == PolicyOrigin::Project {
         let problem =
@@ -49,7 +49,9 @@ fn how(origin: PolicyOrigin, rule: &PolicyRule) -> Result<How, Problem> {
         }
         let parse =
             |option: &String| StoppedOption::parse(option).map_err(|problem| of_option(option, problem));
-        return Ok(How::Boundary { options: rule.options.iter().map(parse).collect::<Result<_, _>>()? });
+        return Ok(PolicyMatch::Boundary {
+            options: rule.options.iter().map(parse).collect::<Result<_, _>>()?,
+        });
     }
     let mut options = Vec::new();
     for option in &rule.requires {
@@ -70,7 +72,7 @@ fn how(origin: PolicyOrigin, rule: &PolicyRule) -> Result<How, Problem> {
         return Err(of_option(word, problem));
     }
     let required = rule.requires.len();
-    Ok(How::Allow { options, required, operands: rule.operands.unwrap_or_default() })
+    Ok(PolicyMatch::Allow { options, required, operands: rule.operands.unwrap_or_default() })
 }
 
 fn check_program(program: &str, allows: bool) -> Result<(), Problem> {

@@ -4,7 +4,7 @@ use super::analyse::Judge;
 use super::table::{self, Caller};
 use super::value::Arg;
 use super::{Extent, Span};
-use crate::policy::{AllowedOption, How, PolicyOperands, Rule};
+use crate::policy::{AllowedOption, PolicyMatch, PolicyOperands, Rule};
 use crate::{Effect, EffectKind};
 
 /// Judges one command by the table. An allow may vouch for what the table does not know; a boundary stops in any
@@ -27,7 +27,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg],
 pub(super) fn stop(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg]) {
     let policies = &judge.context.policies;
     for (place, rule) in policies.about(name) {
-        let How::Boundary { options } = &rule.how else { continue };
+        let PolicyMatch::Boundary { options } = &rule.how else { continue };
         let may_be = |arg: &Arg| match arg.bytes() {
             Some(bytes) => options.iter().any(|option| option.may_be(bytes)),
             None => arg.dash,
@@ -75,9 +75,9 @@ fn allow(judge: &mut Judge<'_>, name: &str, span: Span, args: &[Arg], from_table
     };
     if from_table.iter().all(open) {
         for (place, rule) in context.policies.about(name) {
-            let How::Allow { options, required, operands } = &rule.how else { continue };
+            let PolicyMatch::Allow { options, required, operands } = &rule.how else { continue };
             let before = judge.effects.len();
-            let fits = Fitting { options, required: &options[..*required], operands: *operands, span }
+            let fits = AllowMatch { options, required: &options[..*required], operands: *operands, span }
                 .fits(judge, rule, args);
             let of_policy = judge.effects.split_off(before);
             if fits && of_policy.is_empty() {
@@ -108,14 +108,14 @@ fn note(places: &mut Vec<usize>, place: usize) {
 }
 
 /// Compares a command with the lists of an allow.
-struct Fitting<'a> {
+struct AllowMatch<'a> {
     options: &'a [AllowedOption],
     required: &'a [AllowedOption],
     operands: PolicyOperands,
     span: Span,
 }
 
-impl Fitting<'_> {
+impl AllowMatch<'_> {
     /// Whether every argument is listed. What is not is recorded as an effect.
     fn fits(&self, judge: &mut Judge<'_>, rule: &Rule, args: &[Arg]) -> bool {
         let words = rule.words();

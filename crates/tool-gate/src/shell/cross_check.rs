@@ -137,14 +137,14 @@ pub(crate) struct CrossCheck {
 
 /// Why the second reading does not confirm the first, and where.
 #[derive(Debug)]
-pub(crate) struct Doubt {
+pub(crate) struct Disagreement {
     pub(crate) detail: &'static str,
     pub(crate) span: Span,
     /// Whether a limit was the reason, and not the text.
     pub(crate) limit: bool,
 }
 
-impl Doubt {
+impl Disagreement {
     fn new(detail: &'static str, span: Span) -> Self {
         Self { detail, span, limit: false }
     }
@@ -153,7 +153,7 @@ impl Doubt {
 impl CrossCheck {
     /// Checks that the second reading of `text` finds no error, and sees the same commands, redirections and
     /// substitutions.
-    pub(crate) fn agrees(&mut self, text: &str, reading: &Reading) -> Result<(), Doubt> {
+    pub(crate) fn agrees(&mut self, text: &str, reading: &Reading) -> Result<(), Disagreement> {
         let seen = match plain::read(text) {
             Some(seen) => seen,
             None => self.read(text)?,
@@ -166,21 +166,21 @@ impl CrossCheck {
                 None => ours.iter().chain(&seen.command_starts).copied().max().unwrap_or_default(),
             };
             let detail = "the second reading of the command finds other commands";
-            return Err(Doubt::new(detail, (start, text.len())));
+            return Err(Disagreement::new(detail, (start, text.len())));
         }
         if seen.redirects != reading.redirect_count || seen.substitutions != reading.substitution_count {
             let detail = "the second reading of the command finds other redirections or substitutions";
-            return Err(Doubt::new(detail, (0, text.len())));
+            return Err(Disagreement::new(detail, (0, text.len())));
         }
         Ok(())
     }
 
     /// What the grammar sees in `text`.
-    fn read(&mut self, text: &str) -> Result<Seen, Doubt> {
+    fn read(&mut self, text: &str) -> Result<Seen, Disagreement> {
         let tree = self.parse(text)?;
         let root = tree.root_node();
         if root.has_error() {
-            return Err(Doubt::new(FINDS_ERROR, first_error(root)));
+            return Err(Disagreement::new(FINDS_ERROR, first_error(root)));
         }
         let mut seen = Seen::default();
         self.visit(root, text.as_bytes(), &mut seen)?;
@@ -188,14 +188,16 @@ impl CrossCheck {
         Ok(seen)
     }
 
-    fn parse(&mut self, text: &str) -> Result<Tree, Doubt> {
+    fn parse(&mut self, text: &str) -> Result<Tree, Disagreement> {
         let whole = (0, text.len());
-        let stopped =
-            || Doubt { limit: true, ..Doubt::new("the second reading of the command takes too long", whole) };
+        let stopped = || Disagreement {
+            limit: true,
+            ..Disagreement::new("the second reading of the command takes too long", whole)
+        };
         if self.parser.is_none() {
             let language = tree_sitter_bash::LANGUAGE.into();
             let mut parser = Parser::new();
-            let misfit = |_| Doubt::new("the second reader does not fit its grammar", whole);
+            let misfit = |_| Disagreement::new("the second reader does not fit its grammar", whole);
             parser.set_language(&language).map_err(misfit)?;
             let kind = |id: u16| {
                 let name = language.node_kind_for_id(id).unwrap_or_default();
@@ -229,23 +231,23 @@ impl CrossCheck {
             // Whatever a stopped parse left behind must not influence the next one.
             parser.reset();
         }
-        tree.ok_or_else(|| if lost { Doubt::new(FINDS_ERROR, whole) } else { stopped() })
+        tree.ok_or_else(|| if lost { Disagreement::new(FINDS_ERROR, whole) } else { stopped() })
     }
 
     /// Walks every node without recursion, in the order of the text.
-    fn visit(&self, root: Node<'_>, text: &[u8], seen: &mut Seen) -> Result<(), Doubt> {
-        let left_out = |span| Doubt::new("the second reading of the command leaves text out", span);
+    fn visit(&self, root: Node<'_>, text: &[u8], seen: &mut Seen) -> Result<(), Disagreement> {
+        let left_out = |span| Disagreement::new("the second reading of the command leaves text out", span);
         let mut cursor = root.walk();
         let mut covered = 0_usize;
         loop {
             let node = cursor.node();
             if node.is_missing() || node.is_error() {
-                return Err(Doubt::new(FINDS_ERROR, (node.start_byte(), node.end_byte())));
+                return Err(Disagreement::new(FINDS_ERROR, (node.start_byte(), node.end_byte())));
             }
             match self.kinds.get(usize::from(node.kind_id())).copied().unwrap_or(Kind::Unknown) {
                 Kind::Unknown => {
                     let detail = "the second reading of the command finds a construct nobody vouches for";
-                    return Err(Doubt::new(detail, (node.start_byte(), node.end_byte())));
+                    return Err(Disagreement::new(detail, (node.start_byte(), node.end_byte())));
                 }
                 Kind::Known => {}
                 Kind::Command => seen.command_starts.push(node.start_byte()),

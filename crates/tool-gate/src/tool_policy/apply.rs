@@ -2,7 +2,7 @@
 //! in a turn `automatic` may answer the question that the user would be asked.
 
 use super::{ToolDecision, ToolPolicy};
-use crate::{ApprovalMode, CallRef, Decision, Gate, GateContext, Reason, SaidBefore, Verdict};
+use crate::{ApprovalMode, CallRef, Decision, Gate, GateContext, Reason, StandingConsent, Verdict};
 
 /// The verdict on a call of a turn.
 pub(crate) fn now(verdict: Verdict, call: CallRef<'_>, context: &GateContext) -> Verdict {
@@ -20,7 +20,7 @@ pub(crate) fn ahead(verdict: Verdict, call: CallRef<'_>, context: &GateContext) 
         Some(said) if asks(&said, &verdict) => match verdict.decision {
             // The user is asked about all changes of the work when they accept it.
             Decision::Redirect
-                if context.asks_when_taken() || context.ahead_writes == crate::AheadWrites::Ask =>
+                if context.asks_on_accept() || context.ahead_writes == crate::AheadWrites::Ask =>
             {
                 Verdict { reason: Reason::StagedAsksFirst, detail: said.why, ..verdict }
             }
@@ -31,20 +31,20 @@ pub(crate) fn ahead(verdict: Verdict, call: CallRef<'_>, context: &GateContext) 
 }
 
 /// What the policies say about a call that is a boundary.
-pub(crate) fn said_before(
+pub(crate) fn standing_consent(
     gate: &Gate,
     verdict: &Verdict,
     call: CallRef<'_>,
     context: &GateContext,
-) -> SaidBefore {
+) -> StandingConsent {
     match context.tool_policies.decide(call, context).map(|said| said.policy) {
-        None => SaidBefore::Nothing,
-        Some(ToolPolicy::Exclude) => SaidBefore::No,
-        Some(ToolPolicy::Ask) => SaidBefore::Asks,
+        None => StandingConsent::Nothing,
+        Some(ToolPolicy::Exclude) => StandingConsent::No,
+        Some(ToolPolicy::Ask) => StandingConsent::Asks,
         Some(ToolPolicy::Automatic) if is_for_the_user_alone(gate, verdict, call, context) => {
-            SaidBefore::Nothing
+            StandingConsent::Nothing
         }
-        Some(ToolPolicy::Automatic) => SaidBefore::Yes,
+        Some(ToolPolicy::Automatic) => StandingConsent::Yes,
     }
 }
 

@@ -5,8 +5,8 @@ use std::fmt;
 use super::decide::path_of;
 use super::{Layer, ToolPolicy, ToolRule, ToolTable, simple_commands};
 use crate::{
-    ApprovalMode, CallRef, Decision, Declaration, Does, EffectKind, Gate, GateContext, PolicyOrigin, Reason,
-    Verdict, built_in,
+    ApprovalMode, Behaviour, CallRef, Decision, Declaration, EffectKind, Gate, GateContext, PolicyOrigin,
+    Reason, Verdict, built_in,
 };
 
 /// Programs of which one word says what they do. After `run` the next word counts too.
@@ -74,7 +74,7 @@ impl SessionRule {
         if path.contains(['*', '?', '[', ']', '{', '}', '\\', '!']) {
             return None;
         }
-        let is_editor = |tool: &&Declaration| tool.does == Does::Edits;
+        let is_editor = |tool: &&Declaration| tool.behaviour == Behaviour::Edits;
         let names: Vec<&str> = if Declaration::in_files(call.name).as_ref().is_some_and(is_editor) {
             Declaration::all_of_ours().filter(is_editor).map(|tool| &*tool.name).collect()
         } else {

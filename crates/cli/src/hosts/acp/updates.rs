@@ -10,7 +10,7 @@ use headstart_agent::{Applied, CallItem};
 use headstart_forked_query::{ToolCall as Call, ToolOutcome, Usage as Tokens};
 use headstart_overlay_fs::{Change, ChangeKind, ChangeSet};
 use headstart_speculation::CallStage;
-use headstart_tool_gate::{Declaration, Does};
+use headstart_tool_gate::{Behaviour, Declaration};
 use headstart_toolbox::{ItemUri, edited_file};
 use serde_json::Value;
 
@@ -184,12 +184,12 @@ fn title(call: &Call) -> String {
 }
 
 pub(super) fn kind(call: &Call) -> ToolKind {
-    match Declaration::of_ours(&call.name).map(|tool| &tool.does) {
-        Some(Does::Reads | Does::ReadsRepository) => ToolKind::Read,
-        Some(Does::Searches) => ToolKind::Search,
-        Some(Does::Edits | Does::Stages) => ToolKind::Edit,
-        Some(Does::RunsCommand | Does::RunsInBackground) => ToolKind::Execute,
-        Some(Does::Network) => ToolKind::Fetch,
+    match Declaration::of_ours(&call.name).map(|tool| &tool.behaviour) {
+        Some(Behaviour::Reads | Behaviour::ReadsRepository) => ToolKind::Read,
+        Some(Behaviour::Searches) => ToolKind::Search,
+        Some(Behaviour::Edits | Behaviour::Stages) => ToolKind::Edit,
+        Some(Behaviour::RunsCommand | Behaviour::RunsInBackground) => ToolKind::Execute,
+        Some(Behaviour::Network) => ToolKind::Fetch,
         None if call.name.starts_with("search") => ToolKind::Search,
         _ => ToolKind::Other,
     }

@@ -135,8 +135,8 @@ impl Judge<'_> {
                     return Value::ANY;
                 }
                 match folder_asked_for(script) {
-                    Some(Asked::Current) => self.working_folder(),
-                    Some(Asked::Repository { fallback }) => self.repository(script, fallback),
+                    Some(PrintedFolder::Current) => self.working_folder(),
+                    Some(PrintedFolder::Repository { fallback }) => self.repository(script, fallback),
                     // Bash drops NULs, which joins what they separated.
                     None => match self.printed_lines() {
                         value if value.shape().nul => Value::ANY,
@@ -259,7 +259,7 @@ impl Judge<'_> {
 }
 
 /// A folder whose path a substitution prints.
-enum Asked {
+enum PrintedFolder {
     Current,
     /// `fallback`: whether the current folder is printed if there is no repository.
     Repository {
@@ -284,17 +284,17 @@ fn is_range(source: &str) -> bool {
 }
 
 /// The folder that a script prints, if it does nothing else.
-fn folder_asked_for(script: &Script) -> Option<Asked> {
+fn folder_asked_for(script: &Script) -> Option<PrintedFolder> {
     let [item] = script.items.as_slice() else { return None };
     if item.background {
         return None;
     }
     let toplevel = ["git", "rev-parse", "--show-toplevel"];
     match (plain_words(&item.first)?.as_slice(), item.rest.as_slice()) {
-        (["pwd"], []) => Some(Asked::Current),
-        (words, []) if words == toplevel => Some(Asked::Repository { fallback: false }),
+        (["pwd"], []) => Some(PrintedFolder::Current),
+        (words, []) if words == toplevel => Some(PrintedFolder::Repository { fallback: false }),
         (words, [(false, other)]) if words == toplevel && plain_words(other)? == ["pwd"] => {
-            Some(Asked::Repository { fallback: true })
+            Some(PrintedFolder::Repository { fallback: true })
         }
         _ => None,
     }

@@ -10,7 +10,7 @@ use crate::shell::names::listed;
 use crate::shell::options::{Given, Operands, Parsed, Spec, parse};
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
-use commands::{COMMANDS, Command, REFUSED, Shows};
+use commands::{COMMANDS, Command, PrintedContent, REFUSED};
 
 /// Settings that only change how output looks.
 const HARMLESS_SETTINGS: [&str; 8] = [
@@ -208,9 +208,9 @@ fn access(judge: &mut Judge<'_>, command: &Command, parsed: &Parsed, span: Span)
             && given.value.as_ref().and_then(Arg::text).is_some_and(|text| text.contains("raw"))
     };
     let content = match command.shows {
-        Shows::Names => parsed.options.iter().any(is_raw),
-        Shows::Content => true,
-        Shows::Asked => parsed.has(&PATCH),
+        PrintedContent::Names => parsed.options.iter().any(is_raw),
+        PrintedContent::Content => true,
+        PrintedContent::Asked => parsed.has(&PATCH),
     };
     judge.read_workspace(if content { Extent::Below } else { Extent::Names }, span);
 }

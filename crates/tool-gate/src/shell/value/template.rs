@@ -14,11 +14,11 @@ const WORD: &[u8] = b"4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 pub(crate) struct Template {
     bytes: Vec<u8>,
     /// The words, by their offsets in the bytes.
-    words: Vec<(usize, Hole)>,
+    words: Vec<(usize, UnknownWord)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Hole {
+struct UnknownWord {
     number: bool,
     empty: bool,
     signed: bool,
@@ -30,7 +30,7 @@ impl Template {
     }
 
     pub(super) fn word(&mut self, shape: Shape) {
-        let hole = Hole { number: !shape.not_number, empty: shape.empty, signed: shape.dash_first };
+        let hole = UnknownWord { number: !shape.not_number, empty: shape.empty, signed: shape.dash_first };
         self.words.push((self.bytes.len(), hole));
     }
 

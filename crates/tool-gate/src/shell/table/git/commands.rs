@@ -5,7 +5,7 @@ use crate::shell::options::{Operands, Spec};
 
 /// What a subcommand prints of the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shows {
+pub(super) enum PrintedContent {
     /// Names, messages, numbers.
     Names,
     /// Content of files.
@@ -18,7 +18,7 @@ pub(super) struct Command {
     pub(super) spec: Spec,
     /// Options that the hardened form inserts behind the subcommand.
     pub(super) insert: &'static str,
-    pub(super) shows: Shows,
+    pub(super) shows: PrintedContent,
 }
 
 const NO_DRIVERS: &str = " --no-ext-diff --no-textconv";
@@ -52,7 +52,7 @@ const DIFF_REFUSES: &[(&str, EffectKind, &str)] = &[
 ];
 
 /// A subcommand that walks the history and shows differences; all of them take the same options.
-const fn history(name: &'static [&'static str], insert: &'static str, shows: Shows) -> Command {
+const fn history(name: &'static [&'static str], insert: &'static str, shows: PrintedContent) -> Command {
     let spec = Spec {
         flags: "abcEFghimopPqrRstuvwWz",
         values: "GILlnS",
@@ -68,21 +68,21 @@ const fn history(name: &'static [&'static str], insert: &'static str, shows: Sho
 
 const fn plain(name: &'static [&'static str], flags: &'static str, long: &'static str) -> Command {
     let spec = Spec { flags, long, digits: true, ..Spec::new(name, Operands::Custom) };
-    Command { spec, insert: "", shows: Shows::Names }
+    Command { spec, insert: "", shows: PrintedContent::Names }
 }
 
 pub(super) const COMMANDS: &[Command] = &[
-    history(&["diff"], " --no-ext-diff --no-textconv --ignore-submodules=dirty", Shows::Content),
-    history(&["log"], NO_DRIVERS, Shows::Asked),
-    history(&["show"], NO_DRIVERS, Shows::Content),
-    history(&["reflog", "stash list"], NO_DRIVERS, Shows::Asked),
-    history(&["stash show"], NO_DRIVERS, Shows::Content),
+    history(&["diff"], " --no-ext-diff --no-textconv --ignore-submodules=dirty", PrintedContent::Content),
+    history(&["log"], NO_DRIVERS, PrintedContent::Asked),
+    history(&["show"], NO_DRIVERS, PrintedContent::Content),
+    history(&["reflog", "stash list"], NO_DRIVERS, PrintedContent::Asked),
+    history(&["stash show"], NO_DRIVERS, PrintedContent::Content),
     history(
         &["diff-tree", "diff-index", "diff-files"],
         " --no-ext-diff --no-textconv --ignore-submodules=dirty",
-        Shows::Content,
+        PrintedContent::Content,
     ),
-    history(&["rev-list"], "", Shows::Names),
+    history(&["rev-list"], "", PrintedContent::Names),
     Command {
         spec: Spec {
             flags: "nsec",
@@ -93,7 +93,7 @@ pub(super) const COMMANDS: &[Command] = &[
             ..Spec::new(&["shortlog"], Operands::Custom)
         },
         insert: "",
-        shows: Shows::Names,
+        shows: PrintedContent::Names,
     },
     Command {
         spec: Spec {
@@ -104,7 +104,7 @@ pub(super) const COMMANDS: &[Command] = &[
             ..Spec::new(&["status"], Operands::Custom)
         },
         insert: " --ignore-submodules=dirty",
-        shows: Shows::Names,
+        shows: PrintedContent::Names,
     },
     Command {
         spec: Spec {
@@ -118,7 +118,7 @@ pub(super) const COMMANDS: &[Command] = &[
             ..Spec::new(&["blame", "annotate"], Operands::Custom)
         },
         insert: " --no-textconv --no-ignore-revs-file",
-        shows: Shows::Content,
+        shows: PrintedContent::Content,
     },
     Command {
         spec: Spec {
@@ -140,7 +140,7 @@ pub(super) const COMMANDS: &[Command] = &[
             ..Spec::new(&["grep"], Operands::Custom)
         },
         insert: " --no-textconv",
-        shows: Shows::Content,
+        shows: PrintedContent::Content,
     },
     Command {
         spec: Spec {
@@ -154,7 +154,7 @@ pub(super) const COMMANDS: &[Command] = &[
             ..Spec::new(&["ls-files"], Operands::Custom)
         },
         insert: "",
-        shows: Shows::Names,
+        shows: PrintedContent::Names,
     },
     Command {
         spec: Spec {
@@ -164,7 +164,7 @@ pub(super) const COMMANDS: &[Command] = &[
             ..Spec::new(&["cat-file"], Operands::Custom)
         },
         insert: "",
-        shows: Shows::Content,
+        shows: PrintedContent::Content,
     },
     plain(
         &["branch"],
@@ -180,7 +180,7 @@ pub(super) const COMMANDS: &[Command] = &[
             ..Spec::new(&["tag"], Operands::Custom)
         },
         insert: "",
-        shows: Shows::Names,
+        shows: PrintedContent::Names,
     },
     Command {
         spec: Spec {
@@ -190,7 +190,7 @@ pub(super) const COMMANDS: &[Command] = &[
             ..Spec::new(&["remote"], Operands::Custom)
         },
         insert: "",
-        shows: Shows::Names,
+        shows: PrintedContent::Names,
     },
     plain(
         &["rev-parse"],
@@ -242,7 +242,7 @@ pub(super) const COMMANDS: &[Command] = &[
         spec: Spec { long: "trivial-merge", ..Spec::new(&["merge-tree"], Operands::Custom) },
         insert: "",
         // For a conflict it prints both sides.
-        shows: Shows::Content,
+        shows: PrintedContent::Content,
     },
     plain(&["stripspace"], "sc", "strip-comments comment-lines"),
     plain(&["patch-id"], "", "stable unstable verbatim"),
@@ -260,7 +260,7 @@ pub(super) const COMMANDS: &[Command] = &[
             ..Spec::new(&["clean"], Operands::Custom)
         },
         insert: "",
-        shows: Shows::Names,
+        shows: PrintedContent::Names,
     },
 ];
 
