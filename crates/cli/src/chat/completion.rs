@@ -209,8 +209,8 @@ impl Chat {
             Some(Choice { label, words: resource.words.clone(), text, is_whole: false })
         }));
         let special = special.into_iter().map(|choice| (choice.label[1..].to_owned(), choice));
-        let special = best(word, special.collect());
-        let found = best(word, self.names.found.paths.iter().map(|path| (path.clone(), path)).collect());
+        let special = best(word, special);
+        let found = best(word, self.names.found.paths.iter().map(|path| (path, path)));
         let of_path = |path: &String| {
             let mention = mention_of_path(path)?;
             // Behind a folder its files may follow.
@@ -237,26 +237,33 @@ fn commands(typed: &str, prompts: &[ListedPrompt]) -> Vec<Choice> {
         let text = if is_whole { format!("/{name}") } else { format!("/{name} ") };
         (name, Choice { label: prompt.usage(), words: prompt.words.clone(), text, is_whole })
     });
-    best(typed, all.chain(prompts).collect())
+    best(typed, all.chain(prompts))
 }
 
 /// What fits what is typed, the best first; all of it, in its order, where nothing is typed.
-pub(super) fn best<T>(typed: &str, all: Vec<(String, T)>) -> Vec<T> {
+pub(super) fn best<N: AsRef<str>, T>(typed: &str, all: impl IntoIterator<Item = (N, T)>) -> Vec<T> {
     if typed.is_empty() {
         return all.into_iter().take(MOST_CHOICES).map(|(_, choice)| choice).collect();
     }
     let pattern = Pattern::new(typed, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy);
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let mut letters = Vec::new();
-    let score = |(name, choice): (String, T)| {
-        let score = pattern.score(Utf32Str::new(&name, &mut letters), &mut matcher)?;
+    let score = |(name, choice): (N, T)| {
+        let score = pattern.score(Utf32Str::new(name.as_ref(), &mut letters), &mut matcher)?;
         Some((score, name, choice))
     };
     let mut fitting: Vec<_> = all.into_iter().filter_map(score).collect();
-    fitting.sort_by(|(one, name, _), (other, others, _)| {
+    let by_fit = |(one, name, _): &(u32, N, T), (other, others, _): &(u32, N, T)| {
+        let (name, others) = (name.as_ref(), others.as_ref());
         other.cmp(one).then(name.len().cmp(&others.len())).then(name.cmp(others))
-    });
-    fitting.into_iter().take(MOST_CHOICES).map(|(_, _, choice)| choice).collect()
+    };
+    // A letter alone fits nearly all of 200,000 paths: only those that are listed are put in order.
+    if MOST_CHOICES < fitting.len() {
+        fitting.select_nth_unstable_by(MOST_CHOICES, by_fit);
+        fitting.truncate(MOST_CHOICES);
+    }
+    fitting.sort_by(by_fit);
+    fitting.into_iter().map(|(_, _, choice)| choice).collect()
 }
 
 /// The files and folders of a workspace that may be mentioned, those near its root first; folders end with a slash.
@@ -306,7 +313,7 @@ mod tests {
         assert_eq!((all.len(), all[0].as_str()), (FILES + 1, "many/"));
         // The workspace itself is one of what is looked at.
         assert_eq!(paths(folder.path(), &gate, 1_000).len(), 999);
-        let fitting = best("0999", all.iter().map(|path| (path.clone(), path)).collect());
+        let fitting = best("0999", all.iter().map(|path| (path, path)));
         assert_eq!(fitting.len(), MOST_CHOICES);
         assert!(fitting.iter().all(|path| path.contains("0999") || path.contains('9')), "{fitting:?}");
     }

@@ -105,7 +105,7 @@ fn choices(rows: &[Row], typed: &str, columns: usize) -> Vec<Choice> {
         text: row.id.clone(),
         is_whole: false,
     };
-    best(typed, rows.iter().map(|row| (row.title.clone(), choice(row))).collect())
+    best(typed, rows.iter().map(|row| (&row.title, choice(row))))
 }
 
 /// How many files its edits were about.

@@ -11,6 +11,40 @@ const IDLE: Duration = Duration::from_secs(5);
 /// What a kernel's own timers may add in that time.
 const WAKE_UPS: u64 = 3;
 
+/// An answer of so many lines may take so much memory.
+const LINES_TO_KEEP: usize = 10_000;
+const MOST_KEPT: u64 = 20 << 20;
+
+/// How many bytes of memory a process has.
+#[cfg(target_os = "linux")]
+fn memory(chat: &Chat) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", chat.process_id())).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
+    line.trim_end_matches("kB").trim().parse::<u64>().expect("a number") << 10
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_thousand_lines_of_an_answer_take_little_memory() {
+    let answer = (0..LINES_TO_KEEP)
+        .map(|line| format!("line {line:05} of an answer, as wide as a row of prose\n\n"))
+        .collect::<Vec<_>>()
+        .concat();
+    let mut chat =
+        project().says(0, "First answer.").says(0, &format!("{answer}The end.")).chat_in("plan", 80, 24);
+    chat.send("begin\r");
+    chat.wait_for("First answer.");
+    chat.settle();
+    let before = memory(&chat);
+    chat.send("more\r");
+    chat.wait_for("The end.");
+    chat.settle();
+    let kept = memory(&chat).saturating_sub(before);
+    println!("{LINES_TO_KEEP} lines of an answer, {} kB: {} kB of memory", answer.len() >> 10, kept >> 10);
+    assert!(kept <= MOST_KEPT, "{kept} bytes");
+    chat.leave();
+}
+
 /// How often the threads of a process have gone to sleep by themselves.
 fn sleeps(chat: &Chat) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", chat.process_id())).expect("it runs");

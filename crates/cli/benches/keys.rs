@@ -1,0 +1,87 @@
+//! What a key of a chat takes until its frame is written, in a project of 200,000 files: in an empty prompt, and behind an `@`, where each letter is looked up
+//! in all their names: `cargo bench -p headstart --bench keys`.
+#![expect(clippy::unwrap_used, reason = "a benchmark that fails ends")]
+#![expect(clippy::print_stdout, reason = "the figures are what it is for")]
+
+#[path = "../tests/support/pty.rs"]
+mod pty;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use pty::Pty;
+
+const FOLDERS: usize = 2_000;
+const WORD: &str = "a word that is typed";
+/// Each letter of it fits many of the names.
+const NAME: &str = "folder1file7";
+
+/// A test of the benchmark looks at a few files once.
+fn is_bench() -> bool {
+    std::env::args().any(|argument| argument == "--bench")
+}
+
+fn main() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, project) = (folder.path().join("home"), folder.path().join("project"));
+    fs::create_dir_all(&home).unwrap();
+    let (folders, rounds) = if is_bench() { (FOLDERS, 10) } else { (2, 1) };
+    for number in 0..folders {
+        let folder = project.join(format!("src/folder{number:04}"));
+        fs::create_dir_all(&folder).unwrap();
+        for file in 0..100 {
+            fs::File::create(folder.join(format!("some_file{file:02}.rs"))).unwrap();
+        }
+    }
+    let recording = folder.path().join("recording.json");
+    fs::write(&recording, json!({ "turns": [], "suggestions": [] }).to_string()).unwrap();
+    let mut chat = start(&home, &project, &recording);
+    chat.wait_for("? keys");
+    let mut plain: Vec<_> = (0..rounds).flat_map(|_| type_in(&mut chat, "", WORD)).collect();
+    chat.send("@");
+    chat.wait_for("@src/folder0000/");
+    chat.send("\x03");
+    let mut listed: Vec<_> = (0..rounds).flat_map(|_| type_in(&mut chat, "@", NAME)).collect();
+    for (what, times) in [("a letter", &mut plain), ("a letter behind an @", &mut listed)] {
+        times.sort_unstable();
+        let at = |part: usize| times[(times.len() - 1) * part / 100].as_secs_f64() * 1_000.0;
+        println!("{what:<22} {:>7.2} ms in the middle, {:>7.2} ms of 99 in 100", at(50), at(99));
+    }
+}
+
+fn start(home: &Path, project: &Path, recording: &Path) -> Pty {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headstart"));
+    command.args(["chat", "--mode", "plan", "--model"]).arg(format!("replay:{}", recording.display()));
+    command.current_dir(project).env("HOME", home).env("PATH", std::env::var_os("PATH").unwrap());
+    command.env("LANG", "C.UTF-8");
+    Pty::of(&command, 80, 24)
+}
+
+/// The time for each letter of a word, from the key to its frame, and an empty prompt again.
+fn type_in(chat: &mut Pty, begins: &str, word: &str) -> Vec<Duration> {
+    let mut typed = format!("> {begins}");
+    chat.send(begins);
+    wait_for_row(chat, &typed);
+    let mut times = Vec::new();
+    for letter in word.chars() {
+        typed.push(letter);
+        let started = Instant::now();
+        chat.send(letter.encode_utf8(&mut [0; 4]));
+        wait_for_row(chat, &typed);
+        times.push(started.elapsed());
+    }
+    chat.send("\x03");
+    wait_for_row(chat, ">");
+    times
+}
+
+fn wait_for_row(chat: &Pty, row: &str) {
+    chat.wait_until(row, |screen| {
+        let columns = screen.size().1.get();
+        screen.rows(0, columns).any(|found| found.trim_end() == row.trim_end())
+    });
+}
