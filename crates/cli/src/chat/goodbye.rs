@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::Chat;
+use crate::conversation::costs::duration_words;
 use crate::error::CliError;
 use crate::output::{one_line, shortened};
 use crate::terminal::Style;
@@ -21,8 +22,11 @@ impl Chat {
         }
         let turns = if self.tally.turns == 1 { "1 turn" } else { &format!("{} turns", self.tally.turns) };
         let cost = self.cost_so_far().map(|cost| format!(" · {cost}")).unwrap_or_default();
-        let mut told =
-            format!("{turns}{cost} · {:.1} s of the work was done ahead", self.tally.ahead.as_secs_f64());
+        let saved = match self.tally.ahead.as_secs() {
+            0 => String::new(),
+            seconds => format!(" · saved {}", duration_words(seconds)),
+        };
+        let mut told = format!("{turns}{cost}{saved}");
         let staged = self.agent.staged().filter(|staged| !staged.changes.is_empty());
         if let Some(prompt) = staged.and_then(|_| self.agent.prompt_ahead()) {
             let prompt = shortened(&one_line(&prompt), 40);

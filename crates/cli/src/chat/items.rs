@@ -6,17 +6,19 @@ use headstart_agent::{
     Applied, CallItem, Draft, Edit, Item, ItemChange, JudgedCall, NoSuggestion, NotTaken, Phase, Update, View,
 };
 use headstart_forked_query::ToolCall;
-use headstart_overlay_fs::ChangeSet;
+use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_speculation::{CallStage, Ending, Limit, Origin};
 use headstart_tool_gate::Reason;
 
+use super::generated::Generated;
 use super::reader::{Beside, Kept};
 use super::{Chat, calls, show};
+use crate::conversation::costs::duration_words;
 use crate::conversation::words;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::one_line;
-use crate::terminal::{DiffForm, LiveRow, Passage, Style};
+use crate::terminal::{Diff, DiffForm, LiveRow, Passage, Style};
 
 /// So many lines of an edit are shown at most when it is made.
 const MOST_DIFF_LINES: usize = 30;
@@ -194,7 +196,8 @@ impl Chat {
             let is_known = self.shown.judged.as_ref() == Some(&call.call.id);
             if let Some(written) = written.filter(|_| !is_known && tells_lines) {
                 let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
-                self.face.say_diff(&self.diff(&written.diff()).unnamed(), room, &self.fold_hint())?;
+                let diff = self.without_generated(self.diff(&written.diff())).unnamed();
+                self.face.say_diff(&diff, room, &self.fold_hint())?;
             }
             return Ok(1);
         }
@@ -253,6 +256,13 @@ impl Chat {
     pub(super) fn fold_hint(&self) -> String {
         let key = self.settings.screen.keys.hint("read_all").filter(|_| self.face.has_keys());
         key.map(|key| format!(" ({key})")).unwrap_or_default()
+    }
+
+    /// What was written, without the lines of files that the project calls generated. What somebody is asked about keeps them: the project must not
+    /// hide from them what would be written.
+    fn without_generated(&self, diff: Diff) -> Diff {
+        let mut generated = Generated::new(|path: &WorkspacePath| self.parts.read(path));
+        diff.with_generated(|path| generated.is(path))
     }
 
     /// What the item that is shown now has changed, for whoever reads the conversation later; `is_named`: the item names the file.
@@ -338,7 +348,7 @@ impl Chat {
             }
             let tells_lines = self.settings.screen.diff != DiffForm::Names;
             if let Some(written) = written.filter(|_| !self.shown.diff && tells_lines) {
-                let diff = self.diff(&written.diff());
+                let diff = self.without_generated(self.diff(&written.diff()));
                 let diff = if changes.len() == 1 { diff.unnamed() } else { diff };
                 let room = MOST_DIFF_LINES.min(self.face.rows() / 2);
                 self.face.say_diff(&diff, room, &self.fold_hint())?;
@@ -351,7 +361,11 @@ impl Chat {
             self.tally.ahead += *saved;
             let is_written = !changes.is_empty() && self.face.has_person();
             let back = if is_written { " · /undo takes it back" } else { "" };
-            let told = format!("{:.1} s of this was done ahead{back}", saved.as_secs_f64());
+            let time = match saved.as_secs() {
+                0 => "less than a second".to_owned(),
+                seconds => duration_words(seconds),
+            };
+            let told = format!("{time} of this was done ahead{back}");
             self.face.say(&told, Style::Dim)?;
         }
         let why = match ending {

@@ -13,6 +13,7 @@ mod context;
 mod copy;
 mod costs;
 mod face;
+mod generated;
 mod goodbye;
 mod held_back;
 mod items;

@@ -4,7 +4,7 @@ use headstart_speculation::{Checked, Event};
 use headstart_tool_gate::Declaration;
 use headstart_toolbox::edited_file;
 
-use crate::output::{call_in_full, checked_line, shadow_line, shortened};
+use crate::output::{call_in_full, checked_line, shadow_outcome, shortened};
 use crate::terminal::Style;
 
 /// A line, and how it looks.
@@ -17,7 +17,7 @@ pub(super) fn call_line(call: &ToolCall) -> Line {
 
 /// The line for what a command did in a view.
 pub(super) fn view_line(ran: &Event) -> Line {
-    (format!("  {}", shadow_line(ran)), Style::Dim)
+    (format!("  {}", shadow_outcome(ran)), Style::Dim)
 }
 
 /// The line for the project's own check.

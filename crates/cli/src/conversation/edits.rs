@@ -38,12 +38,11 @@ impl Written {
 
     /// What the last commit changed that was of these files.
     pub(crate) fn take_all(&self, applied: &[ChangeSummary]) -> Option<ChangeSet> {
+        // A file that was moved is two changes and one row.
         let is_it = |changes: &ChangeSet| {
-            changes.changes.len() == applied.len()
-                && changes
-                    .changes
-                    .iter()
-                    .all(|change| applied.iter().any(|summary| summary.path == change.path))
+            let rows = changes.summary();
+            rows.len() == applied.len()
+                && rows.iter().all(|row| applied.iter().any(|summary| summary.path == row.path))
         };
         let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
         let place = commits.iter().rposition(is_it)?;

@@ -6,9 +6,7 @@ use headstart_overlay_fs::{ChangeSummary, Conflict, WorkspacePath};
 use headstart_speculation::{Ending, Limit, task_title};
 use headstart_tool_gate::{ApprovalMode, Behaviour, Declaration, Words};
 
-use crate::output::{
-    call_in_full, change_line, conflict_line, git_lines, limit_name, merged_line, one_line, shortened,
-};
+use crate::output::{call_in_full, conflict_line, limit_name, one_line, shortened};
 
 /// What an accept changed.
 pub(crate) fn changes(
@@ -16,9 +14,38 @@ pub(crate) fn changes(
     merged: &[WorkspacePath],
     git: Option<&GitChange>,
 ) -> String {
-    let merged = merged.iter().map(merged_line);
-    let git = git.into_iter().flat_map(git_lines);
-    changes.iter().map(change_line).chain(merged).chain(git).collect::<Vec<_>>().join("\n")
+    let path = |path: &WorkspacePath| one_line(&path.to_string());
+    let merged =
+        merged.iter().map(|merged| ("merged", format!("{}  with what you changed meanwhile", path(merged))));
+    let git = git.into_iter().flat_map(GitChange::lines).map(|line| ("git", one_line(&line)));
+    let rows: Vec<_> = changes.iter().map(change_row).chain(merged).chain(git).collect();
+    let width = rows.iter().map(|(verb, _)| verb.len()).max().unwrap_or(0);
+    rows.iter().map(|(verb, rest)| format!("{verb:<width$}  {rest}")).collect::<Vec<_>>().join("\n")
+}
+
+/// What happens to a file, in the words of a diff, and to which.
+fn change_row(change: &ChangeSummary) -> (&'static str, String) {
+    let (verb, end) = match change.kind.as_str() {
+        "create" => ("create", ""),
+        "createDirectory" => ("create", "/"),
+        "delete" => ("delete", ""),
+        "rename" => ("rename", ""),
+        _ => ("edit", ""),
+    };
+    let mut rest = one_line(&change.path.to_string()) + end;
+    if let Some(from) = &change.from {
+        rest += &format!(" from {}", one_line(&from.to_string()));
+    }
+    let signs = [('+', change.added), ('-', change.removed)].into_iter().filter(|(_, lines)| 0 < *lines);
+    let counts: Vec<_> = if change.binary {
+        vec!["binary".to_owned()]
+    } else {
+        signs.map(|(sign, lines)| format!("{sign}{lines}")).collect()
+    };
+    if !counts.is_empty() {
+        rest += &format!("  {}", counts.join(" "));
+    }
+    (verb, rest)
 }
 
 /// How much it is, commits included: `2 files +14 -3, 1 commit on main`.
@@ -87,5 +114,36 @@ pub(crate) fn mode_name(mode: ApprovalMode) -> &'static str {
         ApprovalMode::Chat => "chat",
         ApprovalMode::AutoEdit => "auto-edit",
         ApprovalMode::Yolo => "yolo",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_happened_to_files_stands_in_columns_and_leaves_out_what_is_nothing() {
+        let row = |kind: &str, path: &str, added: u32, removed: u32| json!({ "path": path, "type": kind, "added": added, "removed": removed, "binary": false });
+        let mut moved = row("rename", "b.rs", 0, 0);
+        moved["from"] = json!("a.rs");
+        let mut shot = row("modify", "shot.png", 0, 0);
+        shot["binary"] = json!(true);
+        let rows = json!([
+            row("modify", "lib.rs", 12, 3),
+            row("create", "tests/add.rs", 2, 0),
+            row("createDirectory", "docs", 0, 0),
+            moved,
+            shot
+        ]);
+        let changes: Vec<ChangeSummary> = serde_json::from_value(rows).unwrap();
+        let merged = [WorkspacePath::parse("lib.rs").unwrap()];
+        assert_eq!(
+            super::changes(&changes, &merged, None),
+            "edit    lib.rs  +12 -3\ncreate  tests/add.rs  +2\ncreate  docs/\nrename  b.rs from a.rs\n\
+             edit    shot.png  binary\nmerged  lib.rs  with what you changed meanwhile"
+        );
+        assert_eq!(super::changes(&changes[3..4], &[], None), "rename  b.rs from a.rs");
     }
 }

@@ -12,7 +12,8 @@ pub(crate) use self::page::{Look, grouped, percent, seconds, table};
 pub(crate) use self::spinner::Spinner;
 pub(crate) use self::text::{
     Style, age, call_in_full, call_title, change_line, checked_line, conflict_line, days, git_lines,
-    limit_name, merged_line, one_call, one_line, printable, shadow_line, shortened, stale_line, swept,
+    limit_name, merged_line, one_call, one_line, printable, shadow_line, shadow_outcome, shortened,
+    stale_line, swept,
 };
 use crate::environment::Environment;
 use crate::error::CliError;

@@ -152,13 +152,22 @@ pub(crate) fn checked_line(checked: &headstart_speculation::Checked) -> String {
 
 /// A command that ran in a view, on one line.
 pub(crate) fn shadow_line(event: &Event) -> String {
-    let Event::ShadowRan { command, exit_code, millis, staged, tests, git, .. } = event else {
-        return String::new();
-    };
-    if let Some(git) = git {
-        return format!("{} in the shadow: {}", git_command(command), one_line(git));
+    let Event::ShadowRan { command, millis, git, .. } = event else { return String::new() };
+    let came_of_it = shadow_outcome(event);
+    if git.is_some() {
+        return format!("{} {came_of_it}", git_command(command));
     }
     let command = shortened(&one_line(command), 80);
+    let tenths = (millis + 50) / 100;
+    format!("ran {command} {came_of_it} ({}.{} s)", tenths / 10, tenths % 10)
+}
+
+/// The same without the command and its time, for where they stand above.
+pub(crate) fn shadow_outcome(event: &Event) -> String {
+    let Event::ShadowRan { exit_code, staged, tests, git, .. } = event else { return String::new() };
+    if let Some(git) = git {
+        return format!("in the shadow: {}", one_line(git));
+    }
     let files = match staged {
         0 => None,
         1 => Some("1 file staged".to_owned()),
@@ -173,8 +182,7 @@ pub(crate) fn shadow_line(event: &Event) -> String {
     if parts.is_empty() {
         parts.push("done".to_owned());
     }
-    let tenths = (millis + 50) / 100;
-    format!("ran {command} in the shadow: {} ({}.{} s)", parts.join(", "), tenths / 10, tenths % 10)
+    format!("in the shadow: {}", parts.join(", "))
 }
 
 /// The part of a command line that is a git command, in two words; else the line.

@@ -82,6 +82,7 @@ struct File {
     path: String,
     notes: Vec<String>,
     hunks: Vec<Vec<Line>>,
+    is_generated: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -135,6 +136,14 @@ impl Diff {
         Self { is_unnamed: true, ..self }
     }
 
+    /// The same, with those files folded of which the project says that a program wrote them.
+    pub(crate) fn with_generated(mut self, mut is_generated: impl FnMut(&str) -> bool) -> Self {
+        for file in &mut self.files {
+            file.is_generated = is_generated(&file.path);
+        }
+        self
+    }
+
     /// The same lines as text, for somebody who listens.
     pub(crate) fn spoken(&self, room: usize, hint: &str) -> Vec<String> {
         let text = |line: &HangingLine| {
@@ -173,6 +182,8 @@ impl Diff {
             }
             if !self.is_unnamed {
                 lines.push(file.header());
+            } else if !file.notes.is_empty() {
+                lines.push(plain(&format!("  {}", file.notes.join(" · ")), Style::Dim));
             }
             let palette =
                 if lines.len() < MOST_HIGHLIGHTED { palette } else { Palette { theme: None, ..palette } };
@@ -251,11 +262,12 @@ impl File {
     ) -> usize {
         let columns = self.hunks.iter().flatten().map(|line| line.number.to_string().len()).max();
         let columns = columns.unwrap_or(0).max(NUMBER_COLUMNS);
-        let is_whole = self.length() <= room && !(may_hide && self.is_unreadable());
-        let most_hunks = match (is_whole, may_hide && self.is_unreadable()) {
+        let unreadable = self.unreadable().filter(|_| may_hide);
+        let is_whole = self.length() <= room && unreadable.is_none();
+        let most_hunks = match (is_whole, unreadable) {
             (true, _) => usize::MAX,
-            (false, true) => 0,
-            (false, false) => SHOWN_HUNKS,
+            (false, Some(_)) => 0,
+            (false, None) => SHOWN_HUNKS,
         };
         let (mut shown, mut hidden_hunks) = (0, 0);
         for (index, hunk) in self.hunks.iter().enumerate() {
@@ -281,18 +293,25 @@ impl File {
         }
         if shown < self.length() {
             let hidden = self.length() - shown;
-            let text =
-                format!("… {} in {}{hint}", counted(hidden, "more line"), counted(hidden_hunks, "hunk"));
-            lines.push(plain(&text, Style::Dim));
+            let what = match unreadable {
+                Some(why) => format!("{} {why}", counted(hidden, "line")),
+                None => format!("{} in {}", counted(hidden, "more line"), counted(hidden_hunks, "hunk")),
+            };
+            lines.push(plain(&format!("… {what}{hint}"), Style::Dim));
         }
         shown
     }
 
-    /// Whether it is what a program wrote.
-    fn is_unreadable(&self) -> bool {
+    /// Why nobody reads it, where a program wrote it.
+    fn unreadable(&self) -> Option<&'static str> {
         let name = self.path.rsplit('/').next().unwrap_or_default();
-        LOCK_FILES.contains(&name)
-            || self.hunks.iter().flatten().any(|line| READABLE_CHARS < line.text.chars().count())
+        let is_long = |line: &Line| READABLE_CHARS < line.text.chars().count();
+        match () {
+            () if LOCK_FILES.contains(&name) => Some("of a lock file"),
+            () if self.is_generated => Some("of a generated file"),
+            () if self.hunks.iter().flatten().any(is_long) => Some("with very long ones among them"),
+            () => None,
+        }
     }
 }
 

@@ -38,7 +38,7 @@ fn outcome(chat: &Chat) -> String {
 #[test]
 fn yes_writes_all_that_was_shown() {
     let mut chat = asked(project());
-    chat.wait_for("Take what ran ahead?  2 files +3 -1\nmodify           notes.txt  +2 -1\ncreate           tests.txt  +1 -0\n");
+    chat.wait_for("Take what ran ahead?  2 files +3 -1\nedit    notes.txt  +2 -1\ncreate  tests.txt  +1\n");
     chat.wait_for("edit notes.txt  +2 -1\n    1 - one\n    1 + two\n    2 + three\n");
     chat.wait_for("create tests.txt  +1\n    1 + tests\n");
     assert_eq!(chat.count("Tests are written."), 0, "what it says is said when it is so");

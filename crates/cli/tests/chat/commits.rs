@@ -28,11 +28,11 @@ fn a_commit_is_asked_about_by_its_name_and_lands_with_its_files() {
     chat.wait_for("ahead ✓ ready · 1 file +1 -0, 1 commit on main");
     chat.take();
     chat.wait_for("Take what ran ahead?  1 file +1 -0, 1 commit on main\n");
-    chat.wait_for("git              1 commit on main: Add tests\n");
+    chat.wait_for("\ngit     1 commit on main: Add tests\n");
     chat.wait_for(QUESTION);
     assert_eq!(chat.project.session.tree(), before, "nothing is written before the answer");
     chat.answer_about_changes("y");
-    chat.wait_for("git commit in the shadow: 1 commit on main");
+    chat.wait_for("  in the shadow: 1 commit on main");
     chat.wait_for("of this was done ahead");
     assert_eq!(log(&chat), "Add tests\nfirst\n");
     assert_eq!(chat.project.session.git(&["status", "--porcelain"]), "");

@@ -13,6 +13,7 @@ mod candidates;
 mod commits;
 mod completing;
 mod conflict;
+mod diffs;
 mod figures;
 mod first;
 mod first_hour;

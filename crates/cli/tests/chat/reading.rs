@@ -131,7 +131,7 @@ fn a_file_that_changed_is_named_once_above_its_lines() {
     chat.send("\x14");
     chat.wait_for("conversation · ");
     chat.wait_for("The notes say two.");
-    for (name, line) in [("tests.txt  +1 -0", "1 + tests of all"), ("edit notes.txt", "1 + two")] {
+    for (name, line) in [("create  tests.txt  +1", "1 + tests of all"), ("edit notes.txt", "1 + two")] {
         assert_eq!((chat.count(name), chat.count(line)), (1, 1), "{}", chat.contents());
     }
     chat.send("q\x0f");

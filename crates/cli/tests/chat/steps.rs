@@ -34,7 +34,7 @@ fn take(chat: &mut Chat, suggestion: &str, said: &str, made: &str) {
     chat.take();
     chat.wait_for(said);
     // What was taken before says that it was done ahead, too; this tells that it is applied.
-    chat.wait_for(&format!("{made}  +1 -0"));
+    chat.wait_for(&format!("{made}  +1"));
     assert!(chat.read(made).is_some(), "{made}");
 }
 

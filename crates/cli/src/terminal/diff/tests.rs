@@ -77,6 +77,31 @@ fn each_kind_of_change_has_its_lines() {
 }
 
 #[test]
+fn of_a_file_that_a_program_wrote_there_is_a_header_unless_all_is_wanted() {
+    let long = format!("diff --git a/min.js b/min.js\n@@ -0,0 +1,2 @@\n+{}\n+x\n", "x".repeat(401));
+    let schema = "diff --git a/api/schema.ts b/api/schema.ts\n@@ -1 +1 @@\n-a\n+b\n";
+    let lock = "diff --git a/sub/yarn.lock b/sub/yarn.lock\n@@ -1 +1 @@\n-a\n+b\n";
+    let diff = Diff::parse(&[lock, schema, &long].concat()).with_generated(|path| path == "api/schema.ts");
+    assert_eq!(
+        shown(&diff.lines(30, " (Ctrl-T)", Palette::PLAIN)),
+        "edit sub/yarn.lock  +1 -1\n… 2 lines of a lock file (Ctrl-T)\n\
+         edit api/schema.ts  +1 -1\n… 2 lines of a generated file (Ctrl-T)\n\
+         edit min.js  +2\n… 2 lines with very long ones among them (Ctrl-T)\n"
+    );
+    assert_eq!(shown(&diff.lines(usize::MAX, "", Palette::PLAIN)).matches(" - a").count(), 2);
+}
+
+#[test]
+fn what_a_header_says_in_words_is_said_where_the_name_stands_above() {
+    let patch = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n@@ -1 +1 @@\n-a\r\n+a\n";
+    let diff = Diff::parse(patch).unnamed();
+    assert_eq!(
+        shown(&diff.lines(30, "", Palette::PLAIN)),
+        "  mode 644→755 · line ends CRLF→LF\n    1 - a\n    1 + a\n"
+    );
+}
+
+#[test]
 fn rows_after_the_first_stand_behind_the_numbers_in_three_widths() {
     let lines = Diff::parse(PATCH).lines(usize::MAX, "", Palette::PLAIN);
     for columns in [40, 80, 120] {
