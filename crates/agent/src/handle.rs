@@ -286,14 +286,19 @@ impl AgentHandle {
         self.with(|core| core.set_title(title));
     }
 
-    /// Asks for a suggestion now, if nothing goes on and none is there. [`View::unsuggested`] tells why there is none.
-    pub fn suggest(&self) {
-        self.with(Core::suggest_now);
+    /// Asks for a suggestion now, if nothing goes on and none is there, and says whether one is asked for. [`View::unsuggested`] tells why there is none.
+    pub fn suggest(&self) -> bool {
+        self.with(Core::suggest_now)
     }
 
     /// Shows a suggestion of the host's own, as one that begins a conversation. Nothing runs ahead for it.
     pub fn offer(&self, suggestion: Suggestion) {
         self.with(|core| core.offer(suggestion));
+    }
+
+    /// Whether suggestions are asked for from now on. Where they are not, the one that is there goes, and what runs ahead for it.
+    pub fn set_suggestions(&self, are_shown: bool) {
+        self.with(|core| core.set_suggestions(are_shown));
     }
 
     /// Whether suggestions run ahead from now on. What runs is dropped where they do not.

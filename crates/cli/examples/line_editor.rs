@@ -57,7 +57,7 @@ impl Demo {
     fn new() -> io::Result<Self> {
         let theme = std::env::var_os("NO_COLOR").is_none().then(Theme::default);
         let palette = Palette::of(theme, |name| std::env::var(name).ok());
-        let guard = TerminalGuard::new(false)?;
+        let guard = TerminalGuard::new(false, false)?;
         let mut editor = LineEditor::new(vec!["an older line".to_owned()]);
         editor.set_ghost(Some(Ghost::only("run the tests")));
         let is_raw = std::env::args().any(|argument| argument == "--raw");

@@ -111,11 +111,12 @@ impl Core {
         self.options.metering.may_ask(self.now.unix_ms)
     }
 
-    /// Asks for a suggestion, unless something goes on or one is there.
-    pub(crate) fn suggest_now(&mut self) {
+    /// Asks for a suggestion, unless something goes on or one is there. Says whether one is asked for now.
+    pub(crate) fn suggest_now(&mut self) -> bool {
         if !self.is_over && !self.is_busy() && self.query.is_none() && self.offers.is_empty() {
             self.ask_for_suggestion();
         }
+        self.query.is_some()
     }
 
     /// Shows a suggestion of the host's own.
@@ -130,6 +131,15 @@ impl Core {
         self.followup(Followup::suggested(request, Suggestions::from(suggestion)));
         self.is_offered_by_host = false;
         self.close_pending();
+    }
+
+    /// Whether suggestions are asked for and shown. What is on offer, and the work for it, goes where they are not.
+    pub(crate) fn set_suggestions(&mut self, are_shown: bool) {
+        self.options.suggestions = are_shown;
+        if !are_shown {
+            self.forget_suggestion();
+        }
+        self.enable();
     }
 
     pub(crate) fn set_speculation(&mut self, runs: bool) {

@@ -265,6 +265,25 @@ fn where_suggestions_do_not_run_any_more_none_does() {
 }
 
 #[test]
+fn where_there_are_no_suggestions_any_more_none_is_asked_for_until_there_are_again() {
+    let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
+    world.agent.set_suggestions(false);
+    let view = world.settle();
+    assert!(view.suggestion.is_none() && view.ahead.is_none());
+    assert_eq!(world.outcomes(), ["aborted"]);
+    let asked = world.model.asked.load(Ordering::SeqCst);
+    world.say("talk");
+    assert!(!world.agent.suggest());
+    assert!(world.pass(1_000).suggestion.is_none());
+    assert_eq!(world.model.asked.load(Ordering::SeqCst), asked, "nothing is asked for");
+    world.agent.set_suggestions(true);
+    world.model.suggest("edit other.txt");
+    assert!(world.agent.suggest());
+    let view = world.pass(1_000);
+    assert_eq!(view.suggestion.as_ref().map(|shown| shown.text.as_str()), Some("edit other.txt"));
+}
+
+#[test]
 fn another_model_is_asked_anew() {
     let mut world = World::with_suggestion(&Setting::default(), "edit made.txt");
     world.model.suggest("edit other.txt");

@@ -19,6 +19,8 @@ const LEAST_TOLD: Duration = Duration::from_secs(2);
 const RUNNING_ROWS: usize = 4;
 /// So many names of files that were read one after the other are told.
 const MOST_NAMES: usize = 3;
+/// A command of more lines is told by its first one.
+const MOST_COMMAND_LINES: usize = 3;
 /// Lines of an output that stay, from its beginning and its end.
 const DONE_LINES: (usize, usize) = (2, 3);
 const FAILED_LINES: (usize, usize) = (2, 8);
@@ -41,10 +43,30 @@ pub(super) fn ended(item: &CallItem, written: Option<&ChangeSet>, hint: &str) ->
         _ => ("✓", Style::Accent),
     };
     let detail = if detail.is_empty() { String::new() } else { format!("  {}", detail.join(" · ")) };
-    let mut lines = vec![(format!("{mark} {}{detail}", call_title_of(&item.call)), style)];
+    let rest = folded_lines(&item.call);
+    let title = match rest.first() {
+        Some(_) => first_line_of(&item.call),
+        None => call_title_of(&item.call),
+    };
+    let mut lines = vec![(format!("{mark} {title}{detail}"), style)];
+    if !rest.is_empty() {
+        lines.push((format!("  … {} more lines of the command{hint}", rest.len()), Style::Dim));
+    }
     lines.extend(item.view.as_ref().map(show::view_line));
     lines.extend(said.rows);
     lines
+}
+
+/// Of a command that has many lines, those after the first: they are not told with it.
+pub(super) fn folded_lines(call: &ToolCall) -> Vec<&str> {
+    let command = call.args.get("command").and_then(|command| command.as_str());
+    let lines = command.filter(|_| Declaration::is_shell(&call.name)).map(|command| command.trim().lines());
+    let lines: Vec<_> = lines.into_iter().flatten().collect();
+    if lines.len() <= MOST_COMMAND_LINES { Vec::new() } else { lines[1..].to_vec() }
+}
+
+fn first_line_of(call: &ToolCall) -> String {
+    call_title_of(call).lines().next().unwrap_or_default().to_owned()
 }
 
 /// The line for files that were read one after the other.
@@ -69,8 +91,7 @@ pub(super) fn open(item: &CallItem, ran: Option<Duration>) -> Vec<LiveRow> {
         _ if item.waiting => "!",
         _ => "○",
     };
-    let first = call_title_of(&item.call).lines().next().unwrap_or_default().to_owned();
-    running_rows(format!("{mark} {first}"), ran, item.printed.as_deref())
+    running_rows(format!("{mark} {}", first_line_of(&item.call)), ran, item.printed.as_deref())
 }
 
 /// The rows of something that runs, and the end of what it prints.

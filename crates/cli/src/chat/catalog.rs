@@ -1,5 +1,6 @@
 //! The commands of a chat, for whoever types one: help, completion, and the nearest name.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// A command, and what to know of it in a row of 80 columns.
@@ -20,7 +21,10 @@ const fn entry(name: &'static str, argument: &'static str, words: &'static str) 
 pub(super) const COMMANDS: [Entry; 23] = [
     entry("help", "", "the commands and keys"),
     entry("diff", "", "what the work ahead would change"),
-    entry("suggest", "", "ask now for what could come next"),
+    Entry {
+        choices: &["off", "on"],
+        ..entry("suggest", "[off|on]", "ask now for what could come next; off: no suggestions in this chat")
+    },
     entry("undo", "", "take back what the last turn wrote, yours or ahead"),
     Entry {
         choices: &["plan", "chat", "default", "auto-edit", "yolo"],
@@ -66,6 +70,9 @@ pub(super) const COMMANDS: [Entry; 23] = [
     entry("quit", "", "leave (also Ctrl-D)"),
 ];
 
+/// The words of a command have so many columns at least.
+const LEAST_WORDS: usize = 16;
+
 /// What `/help` prints below the commands.
 const KEYS: &str = "\
 Tab takes the suggestion and what ran ahead for it; in default mode you are asked before anything is written.
@@ -73,7 +80,7 @@ Right puts it into the prompt to be edited, Enter sends the prompt, Esc dismisse
 Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
 A slash or an @ lists what could be meant: Tab takes the marked one, Up and Down move the mark, Esc closes the list.
 @FILE, @FOLDER/, @FILE:10-20, @rule:NAME, @diff, @codebase, @https://… and @SERVER:URI (what a tool server has) go to the model with your prompt.
-Alt-Enter begins a new line, Up and Down go through what was sent and begins with what is typed, Ctrl-R searches it.
+Alt-Enter, or a backslash and Enter, begins a new line. Up and Down go through the prompts that were sent and begin with what is typed, Ctrl-R searches them.
 While prompts wait for their turn, Up in an empty prompt takes the last one back.
 !COMMAND runs a command of yours, and the model is told of it with your next prompt; !!COMMAND, and it is not.
 A prompt that begins with a slash is written with two; a path needs no second one.
@@ -89,14 +96,28 @@ impl Entry {
     }
 }
 
-/// What `/help` prints.
-pub(super) fn help() -> String {
+/// What `/help` prints on a terminal of so many columns: what has no room beside a command stands below its own words.
+pub(super) fn help(columns: usize) -> String {
     let width = COMMANDS.iter().map(|entry| entry.usage().len()).max().unwrap_or(0);
+    let is_wide = 2 * width <= columns;
+    let indent = if is_wide { width + 2 } else { 4 };
+    let room = columns.saturating_sub(indent).max(LEAST_WORDS);
     let mut text = String::new();
     for entry in &COMMANDS {
-        let _ = writeln!(text, "{:width$}  {}", entry.usage(), entry.words);
+        let mut rows = textwrap::wrap(entry.words, room).into_iter();
+        let usage = entry.usage();
+        let first = if is_wide { rows.next().unwrap_or_default() } else { Cow::default() };
+        // A text takes all that is written to it.
+        let _ = writeln!(text, "{}", format!("{usage:width$}  {first}").trim_end());
+        for row in rows {
+            let _ = writeln!(text, "{:indent$}{row}", "");
+        }
     }
-    text + KEYS
+    for line in KEYS.lines() {
+        text += "\n- ";
+        text += line;
+    }
+    text
 }
 
 /// The command of this name.
@@ -132,11 +153,16 @@ mod tests {
 
     #[test]
     fn each_command_has_one_row_of_the_help() {
-        let help = help();
-        for row in help.lines().filter(|row| row.starts_with('/')) {
-            assert!(row.chars().count() <= 100, "{row}");
+        for columns in [40, 80, 120] {
+            let help = help(columns);
+            let (commands, keys) = help.split_once("\n\n").unwrap();
+            assert!(commands.lines().all(|row| row.chars().count() <= columns), "{commands}");
+            assert_eq!(commands.lines().filter(|row| row.starts_with('/')).count(), COMMANDS.len());
+            assert_eq!(keys.lines().filter(|row| row.starts_with("- ")).count(), KEYS.lines().count());
         }
-        assert_eq!(help.lines().filter(|row| row.starts_with('/')).count(), COMMANDS.len());
+        assert!(help(80).contains("/suggest [off|on]           ask now for what could come next; off: no\n"));
+        assert!(help(80).contains("\n                            suggestions in this chat\n"));
+        assert!(help(40).contains("/quit\n    leave (also Ctrl-D)\n"));
     }
 
     #[test]

@@ -58,8 +58,8 @@ pub(super) enum Command {
     Tools,
     /// What the model is told, and how full that is.
     Context,
-    /// Asks for a suggestion now.
-    Suggest,
+    /// Asks for a suggestion now; or says whether there are any from now on.
+    Suggest(Option<bool>),
     /// Without a name: which there are.
     Theme(Option<String>),
     /// Writes the prompt elsewhere.
@@ -72,6 +72,12 @@ pub(super) enum Command {
 /// What is true of suggestions that nothing holds back.
 pub(crate) const WHEN_SUGGESTED: &str =
     "a turn is followed by a suggestion, from the model's second answer on and not in plan mode";
+
+/// Where nobody knows how wide a row may be.
+const WIDE: usize = 120;
+
+/// Where there are none, by the configuration or by the command.
+pub(super) const SUGGESTIONS_ARE_OFF: &str = "suggestions are off; /suggest on turns them on for this chat";
 
 /// Whether a line behind its slash can be a command, as far as it is typed: a path is none, and a second slash begins a prompt with one.
 pub(super) fn may_be_command(line: &str) -> bool {
@@ -94,7 +100,7 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
             _ => Err(format!("/mcp {act} takes the name of a tool server; /mcp lists them")),
         });
     }
-    if let (Some(argument), Some(extra), "mode" | "model" | "copy" | "background" | "theme") =
+    if let (Some(argument), Some(extra), "mode" | "model" | "copy" | "background" | "theme" | "suggest") =
         (argument, words.next(), name)
     {
         return Some(Err(format!(
@@ -115,7 +121,9 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
         ("retry", None) => Ok(Command::Retry),
         ("tools", None) => Ok(Command::Tools),
         ("context", None) => Ok(Command::Context),
-        ("suggest", None) => Ok(Command::Suggest),
+        ("suggest", None) => Ok(Command::Suggest(None)),
+        ("suggest", Some("on")) => Ok(Command::Suggest(Some(true))),
+        ("suggest", Some("off")) => Ok(Command::Suggest(Some(false))),
         ("theme", name) => Ok(Command::Theme(name.map(str::to_owned))),
         ("editor", None) => Ok(Command::Editor),
         ("resume", None) => Ok(Command::Resume),
@@ -170,7 +178,10 @@ pub(super) enum Copied {
 impl Chat {
     pub(super) fn on_command(&mut self, command: &Command) -> Result<(), CliError> {
         match command {
-            Command::Help => self.face.say(&catalog::help(), Style::Plain),
+            Command::Help => {
+                let columns = if self.face.has_keys() { self.face.columns()? } else { WIDE };
+                self.face.say(&catalog::help(columns), Style::Plain)
+            }
             Command::Quit => {
                 self.over = true;
                 Ok(())
@@ -190,7 +201,8 @@ impl Chat {
             Command::Retry => self.retry(),
             Command::Tools => self.show_tools(),
             Command::Context => self.show_context(),
-            Command::Suggest => self.suggest_now(),
+            Command::Suggest(None) => self.suggest_now(),
+            Command::Suggest(Some(are_shown)) => self.show_suggestions(*are_shown),
             Command::Theme(name) => self.change_theme(name.as_deref()),
             Command::Editor => self.edit_prompt(),
             Command::Resume => self.resume_another(),
@@ -203,13 +215,11 @@ impl Chat {
             Command::More => self.grant(),
             Command::Clear => match self.agent.clear() {
                 Ok(()) => self.face.say("the conversation is forgotten", Style::Dim),
-                Err(_) => self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed),
+                Err(_) => self.say_busy("/clear"),
             },
             Command::Compact => match self.agent.compact() {
                 Ok(()) => Ok(()),
-                Err(Refused::Busy) => {
-                    self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed)
-                }
+                Err(Refused::Busy) => self.say_busy("/compact"),
                 Err(_) => self.face.say("there is nothing to sum up yet", Style::Dim),
             },
             Command::Diff => self.show_diff(),
@@ -218,6 +228,11 @@ impl Chat {
                 self.face.say(&format!("this conversation is called {title} from now on"), Style::Dim)
             }
         }
+    }
+
+    /// Says why a command does nothing now.
+    pub(super) fn say_busy(&mut self, command: &str) -> Result<(), CliError> {
+        self.face.say(&format!("{command}: a turn is running; Ctrl-C interrupts it"), Style::Removed)
     }
 
     /// The next of the modes that ask, or write nothing: never the one that asks for nothing.
@@ -257,7 +272,7 @@ impl Chat {
         }
         let view = self.agent.view();
         if view.phase != Phase::Idle {
-            return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed);
+            return self.say_busy("/go");
         }
         if !view.items.iter().any(|item| matches!(&**item, Item::Answer { .. })) {
             return self.face.say("there is no plan yet", Style::Removed);
@@ -271,7 +286,7 @@ impl Chat {
     fn retry(&mut self) -> Result<(), CliError> {
         match self.agent.retry() {
             Err(Refused::Empty) => return self.face.say("nothing was sent yet", Style::Dim),
-            Err(_) => return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed),
+            Err(_) => return self.say_busy("/retry"),
             Ok(()) => {}
         }
         // What is sent again is not in the prompt as well.
@@ -312,7 +327,7 @@ impl Chat {
         let name = background_name(mode);
         let text = match self.agent.may_suggest() {
             Ok(()) if !self.settings.suggestions => {
-                format!("background work is on {name}, and suggestions are off by your configuration")
+                format!("background work is on {name}, and {SUGGESTIONS_ARE_OFF}")
             }
             Ok(()) => format!("background work is on {name}: {WHEN_SUGGESTED}; {}", self.what_is_left()),
             Err(_) if mode == Mode::Off => "background work is off".to_owned(),
@@ -379,12 +394,15 @@ mod tests {
         }
         assert_eq!(parse("/copy code"), Some(Ok(Command::Copy(Copied::Code))));
         assert_eq!(parse("/copy"), Some(Ok(Command::Copy(Copied::Answer(1)))));
+        assert_eq!(parse("/suggest"), Some(Ok(Command::Suggest(None))));
+        assert_eq!(parse("/suggest off"), Some(Ok(Command::Suggest(Some(false)))));
         assert_eq!(parse("/mode"), Some(Ok(Command::Mode(None))));
         for wrong in [
             "/",
             "/copy 0",
             "/copy all",
             "/undo it",
+            "/suggest never",
             "/mode fast",
             "/background on",
             "/clear all",

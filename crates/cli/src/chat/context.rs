@@ -57,21 +57,34 @@ impl Chat {
         let view = self.agent.view();
         let why_not = match self.agent.may_suggest() {
             _ if view.suggestion.is_some() => "a suggestion is there already: Tab takes it".to_owned(),
-            _ if !self.settings.suggestions => "suggestions are off by your configuration".to_owned(),
+            _ if !self.settings.suggestions => super::command::SUGGESTIONS_ARE_OFF.to_owned(),
             Err(hold) => format!("no suggestion now, for {hold}"),
             Ok(()) if self.agent.metering(headstart_budget::Metering::mode) == Mode::Off => {
                 "background work is off; /background auto turns it on".to_owned()
             }
-            Ok(()) => {
-                self.agent.suggest();
-                let view = self.agent.view();
-                if view.is_asking {
-                    return self.face.say("asked for what could come next", Style::Dim);
-                }
-                format!("nothing is asked now: {}", super::WHEN_SUGGESTED)
-            }
+            Ok(()) if self.agent.suggest() => "asked for what could come next".to_owned(),
+            Ok(()) => format!("nothing is asked now: {}", super::WHEN_SUGGESTED),
         };
         self.face.say(&why_not, Style::Dim)
+    }
+
+    /// Whether there are suggestions in this chat from now on.
+    pub(super) fn show_suggestions(&mut self, are_shown: bool) -> Result<(), CliError> {
+        if !self.face.has_person() {
+            return self.face.say("there are suggestions for whoever has a terminal alone", Style::Dim);
+        }
+        self.settings.suggestions = are_shown;
+        self.held_back.over();
+        self.agent.set_suggestions(are_shown);
+        let told = if are_shown {
+            let is_off = self.agent.metering(headstart_budget::Metering::mode) == Mode::Off;
+            let but = if is_off { ", but background work is off; /background auto turns it on" } else { "" };
+            format!("suggestions are on for this chat{but}")
+        } else {
+            "suggestions are off for this chat; `suggestions = false` in your configuration keeps them off"
+                .to_owned()
+        };
+        self.face.say(&told, Style::Dim)
     }
 
     pub(super) fn change_theme(&mut self, name: Option<&str>) -> Result<(), CliError> {
@@ -110,7 +123,7 @@ impl Chat {
             );
         }
         if self.agent.view().phase != headstart_agent::Phase::Idle {
-            return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed);
+            return self.say_busy("/resume");
         }
         (self.over, self.resumes) = (true, true);
         Ok(())

@@ -45,9 +45,16 @@ pub(crate) struct Terminal {
     reader: Option<Reader>,
 }
 
+impl Terminal {
+    fn open(&mut self, reader: Reader) -> Result<(), CliError> {
+        self.guard.leave_lines().map_err(CliError::Output)?;
+        self.reader = Some(reader);
+        Ok(())
+    }
+}
+
 impl Face {
-    pub(crate) fn terminal(palette: Palette, markdown: Markdown, is_titled: bool) -> io::Result<Self> {
-        let guard = TerminalGuard::new(is_titled)?;
+    pub(crate) fn terminal(palette: Palette, markdown: Markdown, guard: TerminalGuard) -> io::Result<Self> {
         let screen = Screen::new(io::stdout(), Size::of_terminal()?, palette, markdown);
         Ok(Self::Terminal(Box::new(Terminal { screen, palette, guard, markdown, reader: None })))
     }
@@ -218,9 +225,15 @@ impl Face {
     pub(super) fn read(&mut self, title: &str, passages: Vec<Passage>, at_end: bool) -> Result<(), CliError> {
         let Self::Terminal(terminal) = self else { return Ok(()) };
         let (size, palette) = (terminal.screen.size(), terminal.palette);
-        terminal.guard.leave_lines().map_err(CliError::Output)?;
-        terminal.reader = Some(Reader::new(title, passages, terminal.markdown, (size, palette), at_end));
-        Ok(())
+        terminal.open(Reader::new(title, passages, terminal.markdown, (size, palette), at_end))
+    }
+
+    /// The same where it would take more than half the screen, from its start.
+    pub(super) fn read_if_long(&mut self, title: &str, passages: Vec<Passage>) -> Result<(), CliError> {
+        let Self::Terminal(terminal) = self else { return Ok(()) };
+        let (size, palette) = (terminal.screen.size(), terminal.palette);
+        let reader = Reader::new(title, passages, terminal.markdown, (size, palette), false);
+        if reader.height() <= usize::from(size.rows / 2) { Ok(()) } else { terminal.open(reader) }
     }
 
     /// Whether somebody reads.

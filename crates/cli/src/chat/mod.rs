@@ -408,6 +408,7 @@ impl Chat {
             Action::Submit(text) => self.on_submit(&text)?,
             Action::EditQueued => self.edit_queued(),
             Action::Tab => self.on_tab(),
+            Action::TakeGhost => self.take_suggestion(),
             Action::InsertGhost => self.insert_suggestion(),
             Action::TurnGhost(Turn::Next) => self.agent.next_suggestion(),
             Action::TurnGhost(Turn::Previous) => self.agent.previous_suggestion(),
@@ -493,6 +494,12 @@ impl Chat {
                 return;
             }
         }
+        self.take_suggestion();
+    }
+
+    /// Takes the suggestion and the work behind it.
+    fn take_suggestion(&mut self) {
+        let Some(suggestion) = self.agent.view().suggestion.clone() else { return };
         if self.agent.take(&suggestion.text).is_ok() {
             self.editor.replace(&suggestion.text);
             // The prompt is empty then, and what was taken is among those that can be called back.

@@ -2,15 +2,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
-use headstart_agent::{Answer as Reply, CallItem, Item, Question as Asked, QuestionId, Subject};
+use headstart_agent::{Answer as Reply, CallItem, Item, JudgedCall, Question as Asked, QuestionId, Subject};
 use headstart_overlay_fs::Choice;
 use headstart_speculation::CallStage;
 
-use super::{Chat, calls};
+use super::{Chat, calls, show};
 use crate::error::CliError;
 use crate::offered::{Commits, Way};
 use crate::output::one_line;
-use crate::terminal::{Action, Answer, Consent, LineEditor, Style};
+use crate::terminal::{Action, Answer, Consent, LineEditor, Passage, Style};
 
 /// Above the line in which a user says why not.
 pub(super) const WHY_NOT: &str = "why not? Enter tells the model, Esc goes back to the question";
@@ -71,6 +71,9 @@ impl Chat {
             Subject::Call(judged) => {
                 let shown = self.say_judged(judged)?;
                 self.shown.judged = shown.then(|| judged.call.id.clone());
+                if !shown {
+                    self.read_if_long(judged)?;
+                }
                 question
             }
             Subject::Changes(asks) => self.ask_about_changes(question, asks)?,
@@ -88,6 +91,13 @@ impl Chat {
             }
         });
         Ok(())
+    }
+
+    /// A call that takes more than half the screen is read from its first line: on the screen the question stands below its last one.
+    fn read_if_long(&mut self, judged: &JudgedCall) -> Result<(), CliError> {
+        let call = Passage::Text(show::whole_call(&judged.call), Style::Strong);
+        let why = Passage::Text(format!("  {}", judged.verdict.detail), Style::Dim);
+        self.face.read_if_long("what is asked about", vec![call, why])
     }
 
     /// Ctrl-C says no to the call and interrupts the turn.

@@ -134,7 +134,13 @@ fn of_call(call: &CallItem) -> Vec<Passage> {
         let lines: Vec<_> = output.trim_end().lines().map(|line| format!("  {line}")).collect();
         Passage::Text(lines.join("\n"), Style::Dim)
     });
-    title.into_iter().chain(places(call)).chain(output).collect()
+    title.into_iter().chain(rest_of_command(call)).chain(places(call)).chain(output).collect()
+}
+
+/// The lines of a command of which only the first is told with the call.
+fn rest_of_command(call: &CallItem) -> Option<Passage> {
+    let lines: Vec<_> = calls::folded_lines(&call.call).iter().map(|line| format!("    {line}")).collect();
+    (!lines.is_empty()).then(|| Passage::Text(lines.join("\n"), Style::Accent))
 }
 
 /// Where the things of a result are, if there is more to say than the call's own argument does.

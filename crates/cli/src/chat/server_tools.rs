@@ -178,7 +178,7 @@ impl Chat {
 
     pub(super) fn reload_servers(&mut self) -> Result<(), CliError> {
         if self.agent.view().phase != Phase::Idle {
-            return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed);
+            return self.say_busy("/mcp reload");
         }
         if self.reloading.is_some() {
             return self.face.say("the tool servers are being started", Style::Dim);

@@ -11,7 +11,7 @@ impl Chat {
     /// Takes back all that the last turn has written, or nothing of it.
     pub(super) fn undo(&mut self) -> Result<(), CliError> {
         if !matches!(self.agent.view().phase, Phase::Idle) {
-            return self.face.say("a turn is running; Ctrl-C interrupts it", Style::Removed);
+            return self.say_busy("/undo");
         }
         match take_back_last_turn(&self.agent, &self.parts.tree) {
             Undone::Nothing(why) => self.face.say(&why, Style::Dim),

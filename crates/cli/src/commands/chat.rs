@@ -15,7 +15,7 @@ use crate::models::Models;
 use crate::output::{self, Style};
 use crate::seen::{self, Seen, Way};
 use crate::sessions::Sessions;
-use crate::terminal::{Input, Known, Palette, ThemeChoice};
+use crate::terminal::{Input, Known, Palette, TerminalGuard, ThemeChoice};
 use crate::workspace;
 
 /// Talks to a model in this project.
@@ -140,9 +140,11 @@ fn terminal(config: &Config, context: &Context) -> Result<(Face, Input), CliErro
     let theme = (context.output.style() == Style::Colored).then_some(screen.theme.first());
     let variable = |name: &str| context.environment.text(name).ok().flatten().map(str::to_owned);
     let palette = Palette::of(theme, variable);
-    let has_title = Known::of(variable).has_title();
-    let mut face =
-        Face::terminal(palette, screen.markdown, screen.title && has_title).map_err(CliError::Output)?;
+    let known = Known::of(variable);
+    let has_title = known.has_title();
+    let guard = TerminalGuard::new(screen.title && has_title, known.tells_keys);
+    let face = guard.and_then(|guard| Face::terminal(palette, screen.markdown, guard));
+    let mut face = face.map_err(CliError::Output)?;
     // What has no title takes no code of this kind.
     if screen.theme == ThemeChoice::Auto && theme.is_some() && has_title {
         face.ask_background()?;

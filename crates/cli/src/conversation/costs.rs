@@ -39,7 +39,10 @@ fn line(statistics: &Statistics, is_free: bool) -> String {
     let total = &statistics.total;
     let mut parts = vec![format!("{} offered", total.shown), format!("{} taken", total.taken)];
     parts.push(format!("{} saved", duration_words(total.saved_ms / 1_000)));
-    if 0 < total.speculations + total.suggestions {
+    let has_asked = 0 < total.speculations + total.suggestions;
+    if has_asked && is_free && total.money.amount() == Some(Money::ZERO) {
+        parts.push("the model costs nothing".to_owned());
+    } else if has_asked {
         parts.push(format!(
             "{} spent ahead, {} of it unused",
             cost_words(total.money, is_free),

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use crossterm::event::Event;
+use crossterm::event::{Event, KeyEvent};
 
 use super::buffer::Buffer;
 use super::frame::Size;
@@ -27,6 +27,8 @@ pub(crate) enum Action {
     EditQueued,
     /// Tab, which takes what is suggested: the ghost, or what stands in the buffer already. Nothing changed.
     Tab,
+    /// The key that takes the ghost in an empty buffer. Nothing changed.
+    TakeGhost,
     /// The shown ghost is wanted in the buffer. It stays until the host inserts its text or takes it away.
     InsertGhost,
     /// The ghost after or before the shown one is wanted in its place.
@@ -225,6 +227,9 @@ impl LineEditor {
     pub(crate) fn handle(&mut self, event: &Event) -> Action {
         match event {
             Event::Key(key) => {
+                if self.takes_empty(*key) {
+                    return Action::TakeGhost;
+                }
                 let Some(command) = self.keys.command(*key) else { return Action::None };
                 match (self.search.take(), self.vi) {
                     (Some(search), _) => self.go_on_searching(search, command),
@@ -239,6 +244,12 @@ impl LineEditor {
             Event::Resize(columns, rows) => Action::Resized(Size { columns: *columns, rows: *rows }),
             Event::FocusGained | Event::FocusLost | Event::Mouse(_) => Action::None,
         }
+    }
+
+    fn takes_empty(&self, key: KeyEvent) -> bool {
+        let has_ghost = self.ghost.as_ref().is_some_and(|ghost| !ghost.by_enter);
+        let is_bare = self.text().is_empty() && self.search.is_none() && self.popup.is_none();
+        has_ghost && is_bare && self.keys.takes_empty(key)
     }
 
     /// Letters narrow the search, Ctrl-R goes to an older entry, Esc and Ctrl-C give it up; Enter and every other key leave what was found in the buffer.
@@ -368,7 +379,7 @@ impl LineEditor {
                 if let Some(ghost) = self.ghost.take_if(|ghost| empty && ghost.by_enter) {
                     self.buffer.set(ghost.rest);
                 }
-                return self.submit();
+                return if self.breaks_line() { self.type_in("\n") } else { self.submit() };
             }
             Command::Tab => return Action::Tab,
             Command::Search => {
@@ -429,6 +440,7 @@ impl LineEditor {
             | Command::NewLine
             | Command::Enter
             | Command::Tab
+            | Command::TakeEmpty
             | Command::Escape
             | Command::NextGhost
             | Command::PreviousGhost
@@ -449,6 +461,12 @@ impl LineEditor {
             self.revisions.part();
         }
         if changed { Action::Edited } else { Action::None }
+    }
+
+    /// Whether the line goes on: it ends with a backslash, as in a shell. The backslash is gone then.
+    fn breaks_line(&mut self) -> bool {
+        let at_end = self.cursor() == self.text().len();
+        at_end && self.text().ends_with('\\') && self.edited(Buffer::backspace)
     }
 
     fn type_in(&mut self, text: &str) -> Action {

@@ -3,7 +3,10 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::cursor::{Hide, Show};
-use crossterm::event::{DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange};
+use crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange,
+    KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
 use crossterm::queue;
 use crossterm::style::{Print, ResetColor};
 use crossterm::terminal::{
@@ -15,6 +18,9 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// Whether its title is ours, with the user's put aside.
 static TITLED: AtomicBool = AtomicBool::new(false);
+
+/// Whether it tells more keys apart for us.
+static TELLS_KEYS: AtomicBool = AtomicBool::new(false);
 
 /// Whether its screen of its own is shown, beside the one with the lines.
 static ALTERNATE: AtomicBool = AtomicBool::new(false);
@@ -28,8 +34,9 @@ static ALTERNATE: AtomicBool = AtomicBool::new(false);
 pub(crate) struct TerminalGuard(());
 
 impl TerminalGuard {
-    /// `is_titled`: its title is put aside as well, and comes again with the rest.
-    pub(crate) fn new(is_titled: bool) -> io::Result<Self> {
+    /// `is_titled`: its title is put aside as well, and comes again with the rest. `tells_keys`: it is asked to tell apart keys that have the same bytes in
+    /// others, such as Enter and Shift-Enter.
+    pub(crate) fn new(is_titled: bool, tells_keys: bool) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let previous = std::panic::take_hook();
@@ -39,6 +46,7 @@ impl TerminalGuard {
             }));
         });
         TITLED.store(is_titled, Ordering::SeqCst);
+        TELLS_KEYS.store(tells_keys, Ordering::SeqCst);
         let mut guard = Self(());
         guard.take()?;
         Ok(guard)
@@ -78,6 +86,10 @@ impl TerminalGuard {
         if TITLED.load(Ordering::SeqCst) {
             queue!(out, Print("\x1b[22;0t"))?;
         }
+        if TELLS_KEYS.load(Ordering::SeqCst) {
+            let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
+            queue!(out, PushKeyboardEnhancementFlags(flags))?;
+        }
         out.flush()
     }
 }
@@ -99,6 +111,10 @@ fn restore() {
     }
     if TITLED.load(Ordering::SeqCst) {
         codes.extend_from_slice(b"\x1b[23;0t");
+    }
+    // Each screen has a stack of its own: this one's is that of the screen with the lines.
+    if TELLS_KEYS.load(Ordering::SeqCst) {
+        let _ = queue!(codes, PopKeyboardEnhancementFlags);
     }
     let _ = queue!(
         codes,

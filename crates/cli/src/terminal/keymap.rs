@@ -11,6 +11,8 @@ pub(super) enum Command {
     NewLine,
     Enter,
     Tab,
+    /// What takes the suggestion in an empty prompt, and there alone: elsewhere its key does what it does without it.
+    TakeEmpty,
     Escape,
     Left,
     Right,
@@ -76,10 +78,16 @@ const fn action(
 }
 
 /// All of it.
-pub(crate) const ACTIONS: [KeyAction; 31] = [
+pub(crate) const ACTIONS: [KeyAction; 32] = [
     action("send", Command::Enter, &["enter"], "send the prompt; while a turn runs, it waits for its end"),
     action("newline", Command::NewLine, &["alt-enter", "ctrl-j", "shift-enter"], "begin a new line"),
     action("take", Command::Tab, &["tab"], "take the marked one of a list, else the suggestion"),
+    action(
+        "take_empty",
+        Command::TakeEmpty,
+        &[],
+        "take the suggestion in an empty prompt; elsewhere the key does what else it does",
+    ),
     action(
         "escape",
         Command::Escape,
@@ -181,7 +189,10 @@ impl KeyMap {
         self.bindings.retain(|(place, _)| !places.contains(place));
         for (place, (name, keys)) in places.into_iter().zip(changed) {
             for key in keys {
-                if let Some((other, _)) = self.bindings.iter().find(|(_, bound)| bound == key) {
+                let is_taken = |(other, bound): &&(usize, Key)| {
+                    bound == key && is_for_empty(*other) == is_for_empty(place)
+                };
+                if let Some((other, _)) = self.bindings.iter().find(is_taken) {
                     let problem = format!(
                         "{key} does {:?} already; bind that to another key, or to none with []",
                         ACTIONS[*other].name
@@ -212,17 +223,30 @@ impl KeyMap {
         Some(key.split('-').map(part).collect::<Vec<_>>().join("-"))
     }
 
+    /// Whether the key takes a suggestion in an empty prompt, whatever else it does.
+    pub(super) fn takes_empty(&self, event: KeyEvent) -> bool {
+        let key = Key::of(event);
+        event.kind != KeyEventKind::Release
+            && self.bindings.iter().any(|(place, bound)| *bound == key && is_for_empty(*place))
+    }
+
     pub(super) fn command(&self, event: KeyEvent) -> Option<Command> {
         if event.kind == KeyEventKind::Release {
             return None;
         }
         let key = Key::of(event);
         let find = |key: Key| {
-            self.bindings.iter().find(|(_, bound)| *bound == key).map(|(place, _)| ACTIONS[*place].command)
+            let bound = self.bindings.iter().find(|(place, bound)| *bound == key && !is_for_empty(*place));
+            bound.map(|(place, _)| ACTIONS[*place].command)
         };
         let unshifted = Key { modifiers: key.modifiers.difference(KeyModifiers::SHIFT), ..key };
-        find(key).or_else(|| find(unshifted)).or_else(|| key.typed())
+        find(key).or_else(|| find(unshifted)).or_else(|| find(key.in_one_byte()?)).or_else(|| key.typed())
     }
+}
+
+/// Whether the action is one of the empty prompt alone, so that its key may have another one beside it.
+fn is_for_empty(place: usize) -> bool {
+    ACTIONS[place].command == Command::TakeEmpty
 }
 
 impl Key {
@@ -235,6 +259,19 @@ impl Key {
             KeyCode::BackTab => Self { code: KeyCode::Tab, modifiers: event.modifiers | KeyModifiers::SHIFT },
             code => Self { code, modifiers: event.modifiers },
         }
+    }
+
+    /// The key that it is in a terminal which has one byte for both.
+    fn in_one_byte(self) -> Option<Self> {
+        let (code, modifiers) = match self.code {
+            _ if self.modifiers != KeyModifiers::CONTROL => return None,
+            KeyCode::Char('[') => (KeyCode::Esc, KeyModifiers::NONE),
+            KeyCode::Char('i') => (KeyCode::Tab, KeyModifiers::NONE),
+            KeyCode::Char('m') => (KeyCode::Enter, KeyModifiers::NONE),
+            KeyCode::Char('/' | '-' | '_') => (KeyCode::Char('7'), KeyModifiers::CONTROL),
+            _ => return None,
+        };
+        Some(Self { code, modifiers })
     }
 
     /// A letter that stands for itself; Ctrl and Alt together are `AltGr` on Windows.
@@ -356,7 +393,38 @@ mod tests {
         assert!(action == "yank" && problem.contains("ctrl-k does \"kill_to_end\" already"), "{problem}");
         let (_, problem) = wrong(&[("yank", keys(&["f2"])), ("undo", keys(&["f2"]))]);
         assert!(problem.contains("f2 does \"yank\" already"), "{problem}");
+        // In an empty prompt a key may do something else, and it does one thing there.
+        let map = KeyMap::default().with(&[("take_empty", keys(&["enter", "f2"]))]).unwrap();
+        let enter = event(KeyCode::Enter, KeyModifiers::NONE);
+        assert_eq!((map.command(enter), map.takes_empty(enter)), (Some(Command::Enter), true));
+        assert_eq!(map.command(event(KeyCode::F(2), KeyModifiers::NONE)), None);
+        assert!(!map.takes_empty(event(KeyCode::Tab, KeyModifiers::NONE)));
+        assert!(!KeyMap::default().takes_empty(enter));
+        let (_, problem) = wrong(&[("take_empty", keys(&["f2", "f2"]))]);
+        assert!(problem.contains("f2 does \"take_empty\" already"), "{problem}");
         assert!(wrong(&[("fly", keys(&["f2"]))]).1.contains("there are send, newline, take"));
+    }
+
+    #[test]
+    fn a_key_that_a_terminal_tells_apart_does_what_its_byte_does_unless_it_is_bound() {
+        let event = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
+        let map = KeyMap::default();
+        for (letter, expected) in [
+            ('[', Some(Command::Escape)),
+            ('i', Some(Command::Tab)),
+            ('m', Some(Command::Enter)),
+            ('-', Some(Command::Undo)),
+            ('/', Some(Command::Undo)),
+            ('j', Some(Command::NewLine)),
+            ('h', Some(Command::Backspace)),
+            ('5', None),
+        ] {
+            assert_eq!(map.command(event(letter)), expected, "{letter}");
+        }
+        let map = map.with(&[("newline", vec!["ctrl-m".parse().unwrap()])]).unwrap();
+        assert_eq!(map.command(event('m')), Some(Command::NewLine));
+        let shift_enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::SHIFT);
+        assert_eq!(KeyMap::default().command(shift_enter), Some(Command::NewLine));
     }
 
     #[test]

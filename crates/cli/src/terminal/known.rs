@@ -12,6 +12,8 @@ pub(crate) struct Known {
     pub(crate) takes_links: bool,
     /// Whether it puts text of OSC 52 into the clipboard.
     pub(crate) takes_clipboard: bool,
+    /// Whether it can tell keys apart that have the same bytes in others, by kitty's protocol.
+    pub(crate) tells_keys: bool,
     /// Whether it has a title, as all have but the barest.
     has_title: bool,
     /// Whether OSC 9;4 is progress for it. Others show it as a message.
@@ -55,6 +57,8 @@ impl Known {
             is_in_tmux: is_set("TMUX"),
             takes_links: takes_links(takes_clipboard, &variable),
             takes_clipboard,
+            // What stands between would have to pass the keys on. The others of the list ignore the code, or know it.
+            tells_keys: takes_clipboard && !is_set("TMUX") && !is_set("STY"),
             has_title: !matches!(term.as_str(), "" | "dumb" | "linux"),
             takes_progress: shows_progress && !is_set("TMUX"),
             notifies_by,
@@ -182,6 +186,20 @@ mod tests {
             (tmux("next"), false),
         ] {
             assert_eq!(known(&variables).takes_links, expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn keys_are_told_apart_by_a_terminal_that_is_known_and_not_through_another_one() {
+        for (variables, expected) in [
+            (&[("TERM", "xterm-256color")][..], false),
+            (&[("TERM", "linux")], false),
+            (&[("TERM", "xterm-kitty")], true),
+            (&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")], true),
+            (&[("TERM", "tmux-256color"), ("TMUX", "x"), ("KITTY_WINDOW_ID", "1")], false),
+            (&[("TERM", "screen"), ("STY", "x"), ("KITTY_WINDOW_ID", "1")], false),
+        ] {
+            assert_eq!(known(variables).tells_keys, expected, "{variables:?}");
         }
     }
 

@@ -67,6 +67,11 @@ impl Reader {
         reader
     }
 
+    /// How many rows there are.
+    pub(crate) fn height(&self) -> usize {
+        self.rows.len()
+    }
+
     /// The screen has another size. What stands at its top stays there, about.
     pub(crate) fn resize(&mut self, size: Size) {
         if size == self.size {

@@ -109,6 +109,31 @@ fn a_yes_for_the_session_is_what_was_shown_and_can_be_taken_back() {
     chat.leave();
 }
 
+#[test]
+fn a_long_command_is_read_from_its_first_line_before_it_is_asked_about_and_told_in_short_after() {
+    let lines = (1..=40).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
+    let command = format!("cat > made.txt <<EOF\n{lines}EOF");
+    let mut chat = project().shell(0, &command).says(0, "It is made.").chat_in("default", 80, 24);
+    chat.send("begin\r");
+    chat.wait_for("shell wants to run\n  command: cat > made.txt <<EOF\n    line 1\n");
+    chat.wait_for("what is asked about · 23/44 · q leaves");
+    // No letter answers here.
+    chat.settle();
+    chat.send("y");
+    chat.settle();
+    assert_eq!(chat.read("made.txt"), None);
+    chat.send("q");
+    chat.wait_for("    EOF\n  writes to \"made.txt\"\nrun this?");
+    chat.answer("y");
+    chat.wait_for("✓ shell cat > made.txt <<EOF\n  … 41 more lines of the command (Ctrl-T)\nIt is made.");
+    assert_eq!(chat.read("made.txt"), Some(lines));
+    chat.send("\x14");
+    chat.wait_for("    line 40\n    EOF\n");
+    chat.send("q");
+    chat.wait_for_row(">");
+    chat.leave();
+}
+
 // Row: S4
 #[test]
 fn why_not_is_told_to_the_model_and_esc_leads_back_to_the_question() {

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::fixture::{Chat, Project, project};
+use crate::fixture::{Chat, GHOST, Project, project, project_with_suggestion};
 
 fn with_editor(script: &str) -> Chat {
     let project = project().says(0, "It is.");
@@ -93,6 +93,51 @@ fn keys_do_what_their_user_says() {
     chat.send("\x1b[15~");
     chat.wait_for("It is.");
     chat.leave();
+}
+
+#[test]
+fn a_terminal_that_can_is_asked_to_tell_shift_enter_apart_and_asked_no_more_at_the_end() {
+    let project = project().says(0, "It is.").variable("TERM_PROGRAM", "ghostty");
+    let mut chat = project.chat("plan");
+    assert_eq!(chat.written().matches("\x1b[>1u").count(), 1);
+    chat.send("one\x1b[13;2utwo\\\rthree");
+    chat.wait_for("> one\n  two\n  three");
+    // Ctrl-M, which has no byte of Enter's there.
+    chat.send("\x1b[109;5u");
+    chat.wait_for("It is.");
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    let written = chat.written();
+    assert_eq!((written.matches("\x1b[>1u").count(), written.matches("\x1b[<1u").count()), (1, 1));
+    let mut other = crate::fixture::project().says(0, "It is.").chat("plan");
+    other.send("begin\r");
+    other.wait_for("It is.");
+    assert!(!other.written().contains("\x1b[>1u"), "a terminal that is not known is asked nothing");
+    other.leave();
+}
+
+#[test]
+fn enter_in_an_empty_prompt_takes_the_suggestion_of_whoever_binds_it_so_and_of_nobody_else() {
+    for (settings, takes) in [("[keys]\ntake_empty = [\"enter\"]\n", true), ("", false)] {
+        let project =
+            project_with_suggestion().writes(0, "tests.txt", "tests\n").says(0, "Tests are written.");
+        project.session.write("home/.config/headstart/config.toml", settings);
+        let mut chat = project.says(0, "It is.").chat_with_ghost("auto-edit");
+        chat.wait_for("✓ ready");
+        // Right away the key may be one that was meant for something else.
+        chat.settle();
+        chat.settle();
+        chat.send("\r");
+        if takes {
+            chat.wait_for("> add tests\n");
+            chat.wait_for("Tests are written.");
+        } else {
+            chat.settle();
+            chat.wait_for_row(GHOST);
+        }
+        assert_eq!(chat.read("tests.txt").is_some(), takes);
+        chat.leave();
+    }
 }
 
 #[test]

@@ -224,3 +224,29 @@ fn the_context_the_theme_and_a_suggestion_can_be_asked_for() {
     chat.wait_for("a suggestion is there already: Tab takes it");
     chat.leave();
 }
+
+#[test]
+fn suggestions_can_be_turned_off_for_a_chat_and_on_again() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+        .suggests("run the linter")
+        .says(0, "The linter is content.")
+        .suggests("look again")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("✓ ready");
+    chat.send("/suggest off\r");
+    chat.wait_for("suggestions are off for this chat; `suggestions = false` in your");
+    chat.wait_until_gone("[Tab]");
+    chat.wait_until_gone("ahead");
+    chat.send("/suggest\r");
+    chat.wait_for("suggestions are off; /suggest on turns them on for this chat");
+    chat.send("/suggest on\r");
+    chat.wait_for("suggestions are on for this chat\n");
+    chat.send("/suggest\r");
+    chat.wait_for("asked for what could come next");
+    chat.wait_for("> look again  [Tab]");
+    chat.send("/suggest never\r");
+    chat.wait_for("/suggest is not written so, but as /suggest [off|on]; /help lists all");
+    chat.leave();
+}

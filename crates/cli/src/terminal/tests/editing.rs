@@ -160,6 +160,12 @@ fn enter_submits_what_is_not_blank() {
         ("Enter", Action::None, "‸"),
         ("__ Enter", Action::None, "  ‸"),
         ("M-Enter Enter", Action::None, "\n‸"),
+        ("a\\ Enter", Action::Inserted, "a\n‸"),
+        ("a\\ Enter b Enter", submitted("a\nb"), "‸"),
+        ("a\\ Enter ^7 ^7", Action::Edited, "a\\‸"),
+        // Only what the line ends with: a path within it is one.
+        ("a\\b Enter", submitted("a\\b"), "‸"),
+        ("a\\ Left Enter", submitted("a\\"), "‸"),
     ];
     for (script, action, left) in cases {
         let mut editor = LineEditor::default();
