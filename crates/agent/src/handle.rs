@@ -266,9 +266,10 @@ impl AgentHandle {
         self.with(Core::grant)
     }
 
-    /// Whether a suggestion would be asked for now.
+    /// Whether a suggestion would be asked for now. It changes nothing, so whoever hears of an update may ask.
     pub fn may_suggest(&self) -> Result<(), SkipReason> {
-        self.with(Core::may_ask)
+        let unix_ms = self.open.0.runtime.unix_ms();
+        lock(&self.open.0.core).may_ask(unix_ms)
     }
 
     /// Forgets what was said.

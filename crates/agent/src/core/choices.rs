@@ -105,10 +105,10 @@ impl Core {
         is_limited
     }
 
-    /// Whether a suggestion would be asked for now.
-    pub(crate) fn may_ask(&mut self) -> Result<(), SkipReason> {
+    /// Whether a suggestion would be asked for at this time. The view is the same after it.
+    pub(crate) fn may_ask(&mut self, unix_ms: u64) -> Result<(), SkipReason> {
         self.look_at_machine();
-        self.options.metering.may_ask(self.now.unix_ms)
+        self.options.metering.may_ask(unix_ms)
     }
 
     /// Asks for a suggestion, unless something goes on or one is there. Says whether one is asked for now.

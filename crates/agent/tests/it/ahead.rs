@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use headstart_agent::{Answer, Edit, Item, NotTaken, Phase, Refused, Subject};
-use headstart_budget::policy::Mode;
+use headstart_budget::policy::{Mode, SkipReason};
 use headstart_overlay_fs::{Choice, Keep};
 use headstart_tool_gate::{AheadWrites, ApprovalMode};
 
@@ -217,6 +217,18 @@ fn switched_off_nothing_is_asked_and_what_runs_is_gone_at_once() {
     world.say("talk");
     let view = world.pass(1_000);
     assert_eq!(view.suggestion.as_ref().map(|shown| shown.text.as_str()), Some("talk on"));
+}
+
+#[test]
+fn whether_a_suggestion_would_come_can_be_asked_at_each_update_for_that_makes_none() {
+    let mut world = World::new(&Setting::default());
+    let before = world.say("talk").revision;
+    assert_eq!(world.agent.may_suggest(), Ok(()));
+    assert_eq!(world.settle().revision, before, "an update is told where the revision is another one");
+    world.agent.set_background(Mode::Off);
+    let before = world.settle().revision;
+    assert_eq!(world.agent.may_suggest(), Err(SkipReason::Off));
+    assert_eq!(world.settle().revision, before);
 }
 
 #[test]
