@@ -9,7 +9,7 @@ use headstart_code_index::{Budget, Hit, Symbol, SymbolKind, Why};
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{ChangeSet, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
-use headstart_toolbox::{Limits, ProjectIndex, ProjectSearch, Tool, ToolContext, ToolError};
+use headstart_toolbox::{ContextItem, Limits, ProjectIndex, ProjectSearch, Tool, ToolContext, ToolError};
 use js_sys::Promise;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -173,11 +173,18 @@ impl CodeIndexHandle {
             let tool = searched.tools.iter().find(|tool| tool.schema().name == name);
             let tool = tool.ok_or_else(|| Failure::input("name", format!("there is no tool {name:?}")))?;
             let (view, limits) = (Arc::new(Overlay::new(view, Quota::default())), Limits::default());
-            let answer =
-                tool.run(&args, searched.context(&view, &limits)).await.map_err(|error| failure(&error))?;
-            Ok(answer.into())
+            let output = tool.run_items(&args, searched.context(&view, &limits)).await;
+            let (text, items) = output.map_err(|error| failure(&error))?.into_parts();
+            Ok(json(&Answer { text, items }).into())
         })))
     }
+}
+
+/// What a tool answers: the text that the model reads, and what that is made of.
+#[derive(Serialize)]
+struct Answer {
+    text: String,
+    items: Vec<ContextItem>,
 }
 
 impl Searched {

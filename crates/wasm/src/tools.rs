@@ -10,8 +10,8 @@ use headstart_forked_query::ToolSchema;
 use headstart_speculation::task_tool;
 use headstart_tool_gate::{Declaration, Probed, Probes, ProvenCommand, Unproven, clean_environment};
 use headstart_toolbox::{
-    CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Surroundings, Tool, ToolContext,
-    ToolError, Toolbox, more_tools,
+    CommandOutput, CommandRequest, CommandRunner, ContextItem, PartialOutput, Secrets, Surroundings, Tool,
+    ToolContext, ToolError, ToolOutput, Toolbox, more_tools,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -172,6 +172,14 @@ struct PortTool {
     callbacks: Arc<Callbacks>,
 }
 
+/// What a tool of the developer's gives: a text, or items.
+#[derive(Deserialize)]
+struct Answer {
+    text: Option<String>,
+    #[serde(default)]
+    items: Vec<ContextItem>,
+}
+
 #[async_trait]
 impl Tool for PortTool {
     fn schema(&self) -> ToolSchema {
@@ -179,11 +187,21 @@ impl Tool for PortTool {
     }
 
     async fn run(&self, args: &Map<String, Value>, context: ToolContext<'_>) -> Result<String, ToolError> {
+        self.run_items(args, context).await.map(ToolOutput::into_text)
+    }
+
+    async fn run_items(
+        &self,
+        args: &Map<String, Value>,
+        context: ToolContext<'_>,
+    ) -> Result<ToolOutput, ToolError> {
         let answers = {
             let view = OverlayHandle::of(Arc::clone(context.view));
             self.callbacks.tool(self.number, &json(args), view)
         };
-        answers.only().await.map_err(failed)
+        let answer = answers.only().await.map_err(failed)?;
+        let Answer { text, items } = parse("output", &answer).map_err(failed)?;
+        Ok(text.map_or_else(|| ToolOutput::of(items), ToolOutput::Text))
     }
 }
 

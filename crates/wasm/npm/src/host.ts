@@ -7,6 +7,7 @@ import { rest } from "./init.js";
 import { optional, required } from "./options.js";
 import type { raw } from "./raw.js";
 import { Sleep } from "./timers.js";
+import { itemsOf } from "./tool-items.js";
 import type {
   AgentOptions,
   ApprovalMode,
@@ -139,7 +140,9 @@ export class HostPort {
       const view = new Overlay(handle as unknown as Tree);
       try {
         const output = await tool?.run(JSON.parse(args) as Record<string, unknown>, view, signal);
-        return typeof output === "string" ? output : output === undefined ? "" : toJson("output", output);
+        const items = itemsOf(output);
+        if (items !== undefined) return toJson("output", { items });
+        return toJson("output", { text: typeof output === "string" ? output : output === undefined ? "" : toJson("output", output) });
       } finally {
         view.dispose();
       }

@@ -1,5 +1,6 @@
 // The list behind an `@` that is being typed, in a field of a page.
 import type { Completion, Mentionable } from "./types-agent.js";
+import { visible } from "./visible.js";
 
 export interface MentionListOptions {
   /** An empty element near the field, which becomes the list. Its look is yours: rows are `li`, the marked one has `aria-selected="true"`, what a row says of its mention is a `small`. */
@@ -57,11 +58,11 @@ export function attachMentions(input: HTMLTextAreaElement | HTMLInputElement, { 
     made.id = `${list.id}-${place}`;
     made.setAttribute("role", "option");
     const name = document.createElement("span");
-    name.textContent = mention;
+    name.textContent = visible(mention);
     made.append(name);
     if (words !== undefined) {
       const small = document.createElement("small");
-      small.textContent = words;
+      small.textContent = visible(words);
       made.append(" ", small);
     }
     // Before the focus leaves the field.

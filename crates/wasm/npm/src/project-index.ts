@@ -2,10 +2,11 @@ import { call, calling, toJson } from "./call.js";
 import { DisposedError, InputError } from "./errors.js";
 import { type Fields, options as checked, plainOptions, required } from "./options.js";
 import { raw } from "./raw-code-index.js";
+import { toolItems } from "./tool-items.js";
 import { TreePort } from "./tree-port.js";
 import { contentBytes, pathText } from "./tree.js";
 import type { BuildOptions, CodeIndexOptions, IndexProgress, SearchHit, SearchOptions, UpdateOptions } from "./types-code-index.js";
-import type { Tool } from "./types-engine.js";
+import type { ContextItem, Tool } from "./types-engine.js";
 import type { Tree } from "./types-files.js";
 
 const OPTIONS: Fields<CodeIndexOptions> = { workspace: "string", deny: "list", denyDefaults: "boolean", maxFiles: "whole", maxBytes: "whole" };
@@ -116,7 +117,9 @@ export class CodeIndex implements Disposable {
       reads: ["path"],
       run: async (args, view) => {
         const staged = toJson("staged", view.stagedChanges?.() ?? NOTHING_STAGED);
-        return calling(() => this.#get().call(schema.name, toJson("args", args), new TreePort(view), staged));
+        const answer = await calling(() => this.#get().call(schema.name, toJson("args", args), new TreePort(view), staged));
+        const { text, items } = JSON.parse(answer as string) as { text: string; items: ContextItem[] };
+        return items.length === 0 ? text : toolItems(items);
       },
     }));
   }

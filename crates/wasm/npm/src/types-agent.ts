@@ -140,6 +140,20 @@ export interface ViewCall {
   items?: readonly ContextItem[];
 }
 
+/** One thing that a call found, looked at or did, as a row ({@link itemRows}). Its texts can stand in a line of a page, as text and not as HTML. */
+export interface ItemRow {
+  /** `auth.rs (10-32)`. */
+  name: string;
+  /** More of it. */
+  description?: string;
+  /** How it ended, of a command. */
+  status?: string;
+  /** Where it is in the workspace, spelled as it is there: it can be opened, if it is there yet. */
+  place?: { path: string; lines?: readonly [first: number, last: number] };
+  /** It is what the call itself names, and the only one: whoever shows the call shows it already. */
+  isNamed?: boolean;
+}
+
 /** One thing in the conversation. An item that did not change stays the same object. */
 export type ViewItem = { readonly key: number } & (
   | { type: "prompt"; text: string }

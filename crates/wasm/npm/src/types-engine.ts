@@ -95,8 +95,8 @@ export interface Tool extends ToolSchema {
    */
   reads?: string[] | undefined;
   /**
-   * Runs it. What it gives is for the model: a string, or what JSON can say. What it throws is told to the model. What it writes to
-   * `view` is in the tree when it ends; the view is its own as long as it runs.
+   * Runs it. What it gives is for the model: a string, what JSON can say, or what {@link toolItems} makes. What it throws is told to the model. What it
+   * writes to `view` is in the tree when it ends; the view is its own as long as it runs.
    */
   run(args: Record<string, unknown>, view: Overlay, signal: AbortSignal): MaybePromise<unknown>;
 }
@@ -192,6 +192,11 @@ export type RunEvent =
   | { type: "toolCall"; call: ToolCall }
   /** It has its result, as the model will read it, and what that is made of, where it has names and places. */
   | { type: "toolResult"; result: ToolResult; items?: readonly ContextItem[] };
+
+/** What `toolItems` makes. */
+export interface ToolItems {
+  readonly items: readonly ContextItem[];
+}
 
 /** One thing that a tool found, looked at or did. */
 export interface ContextItem {

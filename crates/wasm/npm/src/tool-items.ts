@@ -1,0 +1,22 @@
+// What a tool gives besides a text.
+import type { ContextItem, ToolItems } from "./types-engine.js";
+
+/** In whichever bundle it was made: `headstart/code-index` has code of its own. */
+const MADE = Symbol.for("headstart.toolItems");
+
+/**
+ * What a tool of yours found, looked at or did, as things with names and places. The model reads what their `content` says, one behind the other, and a front end lists
+ * them ({@link itemRows}).
+ *
+ * ```js
+ * const run = async ({ name }) => toolItems([{ name, content: await pageOf(name), uri: { type: "file", value: `docs/${name}.md` } }]);
+ * ```
+ */
+export function toolItems(items: readonly ContextItem[]): ToolItems {
+  return { items, [MADE]: true } as ToolItems;
+}
+
+/** @internal The items, where a tool gave some. */
+export function itemsOf(output: unknown): readonly ContextItem[] | undefined {
+  return typeof output === "object" && output !== null && MADE in output ? (output as unknown as ToolItems).items : undefined;
+}
