@@ -168,6 +168,8 @@ test("a model of the visitor's searches the project, and ahead of them what it h
   assert.ok(api.asked[0].tools.some(({ function: { name } }) => name === "repo_map"));
   await visitor.suggestion("add a zebra");
   await visitor.ahead("completed");
-  assert.match(await page.locator(".ahead-body").innerText(), /src\/zebra\.js:1-1 zebraCrossing/);
+  assert.match(await page.locator(".ahead-body").textContent(), /src\/zebra\.js:1-1 zebraCrossing/);
+  const isButton = (name) => page.locator(".items .name", { hasText: name }).first().evaluate((element) => element.matches("button"));
+  assert.deepEqual([await isButton("unique.js"), await isButton("zebra.js")], [true, false], "what is only staged cannot be opened in the project");
   await visitor.done();
 });

@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { ChangeSet } from "headstart";
+import type { ChangeSet, ChangeSummary } from "headstart";
 import { textOf } from "./files/text.js";
 
 export const STAGED = "headstart-staged";
@@ -61,42 +61,48 @@ export class StagedDocuments implements vscode.TextDocumentContentProvider, vsco
     if (files.length === 0) {
       void vscode.window.showInformationMessage("headstart: nothing is staged.");
     } else if (only !== undefined) {
-      await openOne(id, only, files.find(({ path }) => path === only)?.type === "create");
+      await openOne(id, only, files.find(({ path }) => path === only));
     } else if (await hasCommand("vscode.changes")) {
-      const rows = files.map(({ path, type }) => [
+      // Of a file that was moved the editor's own title says from where.
+      const rows = files.map(({ path, type, from }) => [
         uriOf(id, "after", path),
-        type === "create" ? undefined : uriOf(id, "before", path),
+        type === "create" ? undefined : uriOf(id, "before", path, from),
         type === "delete" ? undefined : uriOf(id, "after", path),
       ]);
       await vscode.commands.executeCommand("vscode.changes", "headstart: staged changes", rows);
     } else {
       const picked = await vscode.window.showQuickPick(
-        files.map(({ path, type, added, removed }) => ({ label: path, description: `${type} +${added} −${removed}`, path, isNew: type === "create" })),
+        files.map((file) => ({ label: movedTo(file, file.path), description: `${file.type} +${file.added} −${file.removed}`, file })),
         { title: "headstart: staged changes", placeHolder: "Which file?" },
       );
-      if (picked) await openOne(id, picked.path, picked.isNew);
+      if (picked) await openOne(id, picked.file.path, picked.file);
     }
   }
 }
 
 /** A new file is no diff: the other side would be a text of one empty line, which is shown as removed. */
-async function openOne(id: string, path: string, isNew: boolean): Promise<void> {
-  const name = path.slice(path.lastIndexOf("/") + 1);
+async function openOne(id: string, path: string, file?: ChangeSummary): Promise<void> {
+  const name = movedTo(file, path.slice(path.lastIndexOf("/") + 1));
   const options: vscode.TextDocumentShowOptions = { preview: true };
-  if (isNew) {
+  if (file?.type === "create") {
     await vscode.commands.executeCommand("vscode.open", uriOf(id, "new", path), options, `${name} (new, staged by headstart)`);
     return;
   }
-  await vscode.commands.executeCommand("vscode.diff", uriOf(id, "before", path), uriOf(id, "after", path), `${name} (staged by headstart)`, options);
+  await vscode.commands.executeCommand("vscode.diff", uriOf(id, "before", path, file?.from), uriOf(id, "after", path), `${name} (staged by headstart)`, options);
 }
 
-function uriOf(id: string, side: Side, path: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: STAGED, path: `/${path}`, query: JSON.stringify({ id, side }) });
+/** The name of a changed file, behind where it was moved from. */
+function movedTo(file: Pick<ChangeSummary, "from"> | undefined, name: string): string {
+  return file?.from === undefined ? name : `${file.from} → ${name}`;
+}
+
+/** One side of the change of a path; `at` is where it was at that side. */
+function uriOf(id: string, side: Side, path: string, at = path): vscode.Uri {
+  return vscode.Uri.from({ scheme: STAGED, path: `/${at}`, query: JSON.stringify({ id, side, path }) });
 }
 
 function parse(uri: vscode.Uri): { id: string; side: Side; path: string } {
-  const { id, side } = JSON.parse(uri.query) as { id: string; side: Side };
-  return { id, side, path: uri.path.slice(1) };
+  return JSON.parse(uri.query) as { id: string; side: Side; path: string };
 }
 
 async function hasCommand(command: string): Promise<boolean> {

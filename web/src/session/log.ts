@@ -1,4 +1,4 @@
-import type { ChangeSummary, Conflict, ToolCall } from "headstart";
+import { type ChangeSummary, type Conflict, type ItemRow, type ToolCall, visible } from "headstart";
 
 /** What became of a call. */
 export type CallResult = { output: string } | { error: string };
@@ -8,7 +8,7 @@ export type Entry =
   | { kind: "user"; text: string }
   /** `key` is the agent's, until a reload. */
   | { kind: "model"; key?: number; text: string; ahead: boolean }
-  | { kind: "call"; key?: number; call: ToolCall; result?: CallResult; ahead: boolean }
+  | { kind: "call"; key?: number; call: ToolCall; result?: CallResult; rows?: ItemRow[]; ahead: boolean }
   /** `savedMs` of the work came before the user took it, `restMs` after. */
   | { kind: "applied"; changes: ChangeSummary[]; merged: string[]; tookMs: number; savedMs: number; restMs: number }
   /** Work that was not applied; its prompt ran anew. */
@@ -20,7 +20,7 @@ export type Entry =
 /** A call in a few words. */
 export function title({ name, args }: ToolCall): string {
   const told = args["command"] ?? args["file_path"] ?? args["pattern"] ?? args["query"] ?? args["path"] ?? "";
-  return `${name} ${String(told)}`.trim();
+  return `${name} ${visible(String(told).replace(/\s+/g, " "))}`.trim();
 }
 
 /** What came of it, in a few words. */

@@ -1,4 +1,4 @@
-import { Agent, type ChangeSet, type Completion, type Model, type View, type ViewAnswer, type ViewItem, type ViewItemChange, type ViewQuestion } from "headstart";
+import { Agent, type ChangeSet, type Completion, type Model, type View, type ViewAnswer, type ViewItem, type ViewItemChange, type ViewQuestion, itemRows } from "headstart";
 import { readSession } from "headstart/sessions";
 import { runCommand } from "../runner/command.js";
 import { keep } from "./kept.js";
@@ -426,13 +426,16 @@ export class Session {
     else this.entries.push({ kind: "model", key, text, ahead: this.#isAhead });
   }
 
-  #called({ key, call, state, output, error }: ViewItem & { type: "call" }): void {
+  #called(item: ViewItem & { type: "call" }): void {
+    const { key, call, state, output, error } = item;
     let entry = this.entries.findLast((entry) => entry.kind === "call" && entry.key === key);
     if (entry?.kind !== "call") {
       entry = { kind: "call", key, call, ahead: this.#isAhead };
       this.entries.push(entry);
     }
     entry.call = call;
+    const rows = itemRows(item);
+    if (0 < rows.length) entry.rows = rows;
     this.#works(state === "calling" ? "tools" : "model");
     if (error !== undefined) entry.result = { error };
     else if (output !== undefined) entry.result = { output: typeof output === "string" ? output : JSON.stringify(output) };

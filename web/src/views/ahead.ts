@@ -1,12 +1,13 @@
-import type { ChangeSummary, Verdict } from "headstart";
+import { type ChangeSummary, type Verdict, itemRows } from "headstart";
 import { html, nothing } from "lit-html";
 import type { Ahead, Session } from "../session/session.js";
 import { seconds } from "../session/steps.js";
 import type { CallResult } from "../session/log.js";
 import { callLine, changeList, prose } from "./conversation.js";
+import type { Places } from "./item-rows.js";
 
 /** What runs ahead of the user, live. */
-export function aheadPanel(session: Session, changes: readonly ChangeSummary[], openDiff: () => void) {
+export function aheadPanel(session: Session, changes: readonly ChangeSummary[], places: Places, openDiff: () => void) {
   const { ahead, givenUp } = session;
   // What was not on screen yet is not told.
   if (ahead?.prompt === undefined) {
@@ -24,9 +25,10 @@ export function aheadPanel(session: Session, changes: readonly ChangeSummary[], 
       ${statusOf(ahead)}
     </div>
     <div class="ahead-lines">
-      ${calls.map(({ call, output, error }) => {
+      ${calls.map((told) => {
+        const { call, output, error } = told;
         const result: CallResult | undefined = error !== undefined ? { error } : output !== undefined ? { output: textOf(output) } : undefined;
-        return callLine({ kind: "call", call, ahead: true, ...(result && { result }) }, ending !== undefined);
+        return callLine({ kind: "call", call, ahead: true, rows: itemRows(told), ...(result && { result }) }, places, ending !== undefined);
       })}
       ${ahead.work.said.trim() === "" ? nothing : html`<p class="said model">${prose(ahead.work.said)}</p>`}
     </div>

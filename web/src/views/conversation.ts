@@ -1,11 +1,12 @@
-import { type ChangeSummary, type Conflict, type ViewAnswer, type ViewQuestion, classifyShell } from "headstart";
+import { type ChangeSummary, type Conflict, type ViewAnswer, type ViewQuestion, classifyShell, visible } from "headstart";
 import { html, nothing } from "lit-html";
 import { type Entry, outcome, title } from "../session/log.js";
 import type { Question, Session } from "../session/session.js";
 import { seconds } from "../session/steps.js";
 import { decisionBadge, markedCommand } from "./effects.js";
+import { type Places, itemList, ownPlace } from "./item-rows.js";
 
-export interface ConversationActions {
+export interface ConversationActions extends Places {
   openFile(path: string): void;
   rerun(prompt: string): void;
   /** A question was answered: the card that had the focus goes away. */
@@ -37,7 +38,7 @@ function line(entry: Entry, asked: string | undefined, actions: ConversationActi
     case "model":
       return html`<p class="said model"><span class="unseen">Model: </span>${prose(entry.text)}</p>`;
     case "call":
-      return callLine(entry, asked === entry.call.id);
+      return callLine(entry, actions, asked === entry.call.id);
     case "applied":
       return applied(entry, actions);
     case "conflict":
@@ -54,7 +55,7 @@ export function prose(text: string) {
   return text.split("`").map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
 }
 
-export function callLine({ call, result, ahead }: Extract<Entry, { kind: "call" }>, isStopped = false) {
+export function callLine({ call, result, rows = [], ahead }: Extract<Entry, { kind: "call" }>, places: Places, isStopped = false) {
   const isError = result !== undefined && "error" in result;
   const state = result ? outcome(call, result, ahead) : isStopped ? "waits for you" : "running…";
   const text = result ? ("error" in result ? result.error : result.output) : "";
@@ -63,17 +64,22 @@ export function callLine({ call, result, ahead }: Extract<Entry, { kind: "call" 
   const summary = html`<span class="tool">${call.name}</span> <span class="what">${title(call).slice(call.name.length + 1)}</span>
     <span class="state ${isError ? "bad" : ""}">${state}</span>`;
   if (text.trim() === "") return html`<p class="call">${summary}</p>`;
-  return html`<details class="call" ?open=${isShown}>
-    <summary>${summary}</summary>
-    <pre tabindex="0" aria-label="What ${call.name} gave">${text}</pre>
-  </details>`;
+  return html`<div class="called">
+    <details class="call" ?open=${isShown}>
+      <summary>${summary}</summary>
+      ${ownPlace(rows, places)}
+      <pre tabindex="0" aria-label="What ${call.name} gave">${text}</pre>
+    </details>
+    ${itemList(rows, places)}
+  </div>`;
 }
 
 export function changeList(changes: readonly ChangeSummary[], open?: (path: string) => void) {
   return html`<ul class="changes">
     ${changes.map(
-      ({ path, type, added, removed }) => html`<li>
-        ${open && type !== "delete" ? html`<button class="link" @click=${() => open(path)}>${path}</button>` : html`<span class="path">${path}</span>`}
+      ({ path, type, from, added, removed }) => html`<li>
+        ${from === undefined ? nothing : html`<span class="path">${visible(from)} →</span>`}
+        ${open && type !== "delete" ? html`<button class="link" @click=${() => open(path)}>${visible(path)}</button>` : html`<span class="path">${visible(path)}</span>`}
         <span class="counts"><span class="good">+${added}</span> <span class="bad">−${removed}</span></span>
       </li>`,
     )}
@@ -109,7 +115,7 @@ const CONFLICTS: Readonly<Record<Conflict["kind"], string>> = {
 
 function conflictList(conflicts: readonly Conflict[], actions: ConversationActions) {
   return html`<ul>
-    ${conflicts.map(({ path, kind }) => html`<li><button class="link" @click=${() => actions.openFile(path)}>${path}</button>: ${CONFLICTS[kind]}</li>`)}
+    ${conflicts.map(({ path, kind }) => html`<li><button class="link" @click=${() => actions.openFile(path)}>${visible(path)}</button>: ${CONFLICTS[kind]}</li>`)}
   </ul>`;
 }
 

@@ -1,3 +1,4 @@
+import { visible } from "headstart";
 import { html, nothing, render } from "lit-html";
 import { LateEditor } from "../editor/late-editor.js";
 import { LAST_PROMPT } from "../sample/files.js";
@@ -118,6 +119,7 @@ export class PlayView {
     const { savedMs, waitedMs } = totals(session.steps);
     const { isNew } = session;
     const staged = session.ahead?.work.staged ?? [];
+    const places = { has: (path: string) => session.project.files.has(path), openAt: (path: string, line: number) => this.#openAt(path, [line, line]) };
     this.composer.hasDiff = 0 < staged.length;
     render(
       html`
@@ -132,14 +134,14 @@ export class PlayView {
             </div>
             <div class="log" tabindex="0" role="region" aria-label="What was said and done" @scroll=${(event: Event) => this.#scrolled(event.currentTarget as HTMLElement)}>
               ${isNew ? toBegin : nothing}
-              ${conversation(session, { openFile: (path) => this.#openAndFocus(path), rerun: (prompt) => this.#rerun(prompt), answered: () => this.composer.input.focus() })}
+              ${conversation(session, { ...places, openFile: (path) => this.#openAndFocus(path), rerun: (prompt) => this.#rerun(prompt), answered: () => this.composer.input.focus() })}
               ${this.#isOver ? ending(session.steps, { chooseModel: this.#actions.chooseModel, startOver: this.#actions.reset }) : nothing}
             </div>
             ${this.composer.dom}
           </section>
           <section class="panel ahead" aria-labelledby="ahead-title">
             <div class="panel-head"><h2 id="ahead-title">Ahead of you</h2></div>
-            <div class="ahead-body" tabindex="0" role="region" aria-label="What runs ahead">${aheadPanel(session, staged, () => this.openDiff())}</div>
+            <div class="ahead-body" tabindex="0" role="region" aria-label="What runs ahead">${aheadPanel(session, staged, places, () => this.openDiff())}</div>
           </section>
           <section class="panel files" aria-labelledby="files-title">
             <div class="panel-head">
@@ -177,7 +179,7 @@ export class PlayView {
     const mark = isStaged ? "staged" : this.#fresh.has(path) ? "applied" : this.#edited.has(path) ? "edited" : "";
     return html`<li>
       <button aria-current=${isOpen ? "true" : "false"} @click=${() => this.openFile(path)}>
-        <span>${path}</span>${mark ? html`<span class="mark ${mark}">${mark}</span>` : nothing}
+        <span>${visible(path)}</span>${mark ? html`<span class="mark ${mark}">${mark}</span>` : nothing}
       </button>
     </li>`;
   }

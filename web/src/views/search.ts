@@ -1,4 +1,5 @@
 import type { SearchHit } from "headstart/code-index";
+import { visible } from "headstart";
 import { html, nothing, render } from "lit-html";
 import type { Session } from "../session/session.js";
 import type { Found } from "../session/search.js";
@@ -96,7 +97,7 @@ export class SearchView {
     const place = lines[0] === 0 ? "" : `:${lines[0]}`;
     return html`<li>
       <button @click=${() => this.#open(hit, isStaged)}>
-        <span class="place">${path}${place}</span>
+        <span class="place">${visible(path)}${place}</span>
         ${isStaged ? html`<span class="mark staged">staged</span>` : nothing}
         ${symbol === null ? nothing : html`<span class="symbol">${symbol}</span>`}
       </button>

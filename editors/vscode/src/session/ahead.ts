@@ -27,8 +27,9 @@ export function aheadWork({ id, state, calls, staged, ending, pendingCall }: Wor
 }
 
 export function fileLines(changes: ChangeSummary[], staged: string, merged: string[] = [], undone: string[] = []): FileLine[] {
-  return changes.map(({ path, type, added, removed }) => ({
+  return changes.map(({ path, type, from, added, removed }) => ({
     path,
+    ...(from !== undefined && { from }),
     change: type,
     added,
     removed,

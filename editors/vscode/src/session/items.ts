@@ -1,4 +1,4 @@
-import type { Ending, RulesTold, ToolCall, ViewCall, ViewItem } from "headstart";
+import { type Ending, type RulesTold, type ToolCall, type ViewCall, type ViewItem, itemRows, visible } from "headstart";
 import type { Item, ItemAction } from "../view/protocol.js";
 import { fileLines } from "./ahead.js";
 
@@ -20,13 +20,26 @@ const STATES: Record<ViewCall["state"], CallItem["state"]> = {
 };
 
 /** The line of a call. */
-export function callItem({ call, state, waiting, error, printed, output }: ViewCall): CallItem {
+export function callItem(told: ViewCall): CallItem {
+  const { call, state, waiting, error, printed, output } = told;
   const said = printed ?? (call.name === "shell" && typeof output === "string" ? output : "");
   // A terminal's colours are no text.
   const text = said.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, "").slice(-MOST_OUTPUT);
-  const item: CallItem = { key: "", kind: "call", tool: call.name, subject: subjectOf(call), state: waiting ? "waits" : STATES[state], ...(text !== "" && { output: text }) };
-  if (error !== undefined) return { ...item, detail: firstLine(error) };
-  return state === "canceled" ? { ...item, detail: "stopped" } : item;
+  const rows = itemRows(told);
+  const [named, listed] = [rows.find(({ isNamed }) => isNamed), rows.filter(({ isNamed }) => !isNamed)];
+  const line = named?.place?.lines?.[0];
+  const detail = error !== undefined ? firstLine(error) : state === "canceled" ? "stopped" : named?.status;
+  return {
+    key: "",
+    kind: "call",
+    tool: call.name,
+    subject: visible(subjectOf(call)),
+    state: waiting ? "waits" : STATES[state],
+    ...(line !== undefined && { line }),
+    ...(detail !== undefined && { detail }),
+    ...(0 < listed.length && { rows: listed }),
+    ...(text !== "" && { output: text }),
+  };
 }
 
 /** The list of what was applied. */

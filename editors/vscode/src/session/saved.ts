@@ -53,14 +53,14 @@ export function titleOf({ items, title }: Pick<Saved, "items" | "title">): strin
 }
 
 function isItem(item: unknown): boolean {
-  const { kind, text, tool, files } = item as Record<string, unknown>;
+  const { kind, text, tool, rows = [], files } = item as Record<string, unknown>;
   switch (kind) {
     case "user":
     case "model":
     case "note":
       return typeof text === "string";
     case "call":
-      return typeof tool === "string";
+      return typeof tool === "string" && (rows as { name: unknown }[]).every(({ name }) => typeof name === "string");
     case "changes":
       return (files as { path: unknown }[]).every(({ path }) => typeof path === "string");
     default:

@@ -1,4 +1,4 @@
-import type { Completion } from "headstart";
+import type { Completion, ItemRow } from "headstart";
 
 /** What the extension and the page of the chat view say to each other. Both are bundles of this package, so no version is needed. */
 
@@ -6,13 +6,28 @@ import type { Completion } from "headstart";
 export type Item =
   | { key: string; kind: "user"; text: string; ahead?: boolean }
   | { key: string; kind: "model"; text: string }
-  | { key: string; kind: "call"; tool: string; subject: string; state: "running" | "done" | "failed" | "waits"; detail?: string; /** the end of what its command printed */ output?: string }
+  | {
+      key: string;
+      kind: "call";
+      tool: string;
+      subject: string;
+      /** Where the file that it is about begins to be of interest. */
+      line?: number;
+      state: "running" | "done" | "failed" | "waits";
+      detail?: string;
+      /** What it found, unless its subject says so. */
+      rows?: ItemRow[];
+      /** The end of what its command printed. */
+      output?: string;
+    }
   | { key: string; kind: "changes"; title: string; files: FileLine[] }
   | { key: string; kind: "note"; tone: "info" | "warning" | "error"; text: string; actions?: ItemAction[] };
 
 /** What a file line says, and the id of the change set that holds its two sides, as long as there is one. */
 export interface FileLine {
   path: string;
+  /** Where it was, if it was moved. */
+  from?: string;
   change: "create" | "modify" | "delete" | "rename" | "createDirectory";
   added: number;
   removed: number;
@@ -109,8 +124,5 @@ export type FromPage =
   | { type: "complete"; id: number; before: string }
   | { type: "submit"; text: string }
   | { type: "accept"; method: "tab" | "enter" | "right" }
-  | { type: "dismiss" }
-  | { type: "turn"; step: "next" | "previous" }
   | { type: "answer"; id: string; answer: Answer }
-  | { type: "stop" }
   | { type: "act"; action: ItemAction };

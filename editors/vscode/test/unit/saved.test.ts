@@ -6,7 +6,7 @@ import type { Item } from "../../src/view/protocol.js";
 
 const ITEMS: Item[] = [
   { key: "item-1", kind: "user", text: "go" },
-  { key: "item-2", kind: "call", tool: "ls", subject: ".", state: "done" },
+  { key: "item-2", kind: "call", tool: "ls", subject: ".", state: "done", rows: [{ name: "a.py", place: { path: "a.py" } }] },
   { key: "item-3", kind: "call", tool: "edit", subject: "a", state: "waits" },
   { key: "item-4", kind: "changes", title: "Applied", files: [{ path: "a", change: "modify", added: 1, removed: 0, staged: "id", undone: true }] },
   { key: "item-5", kind: "note", tone: "warning", text: "Not applied.", actions: [
@@ -41,7 +41,7 @@ test("what is damaged, or of another version, is nothing", () => {
   for (let end = 0; end < text.length; end += 7) assert.equal(readSaved(text.slice(0, end)), undefined);
   const damages: object[] = [
     { version: 3 }, { version: 1 }, { lines: {} }, { items: [{ kind: "user" }] }, { items: [null] }, { items: [{ kind: "other", text: "" }] },
-    { items: [{ kind: "changes", files: [{}] }] }, { items: {} }, { costs: { turns: {} } }, { costs: undefined }, { working: 1 }, { title: 1 },
+    { items: [{ kind: "changes", files: [{}] }] }, { items: [{ kind: "call", tool: "ls", rows: [{}] }] }, { items: {} }, { costs: { turns: {} } }, { costs: undefined }, { working: 1 }, { title: 1 },
   ];
   for (const damage of damages) assert.equal(readSaved(JSON.stringify({ ...SAVED, ...damage })), undefined, JSON.stringify(damage));
 });

@@ -1,3 +1,5 @@
+import type { ItemRow } from "headstart";
+import { visible } from "headstart/attach";
 import type { AheadCard, Choice, FileLine, FromPage, Item, ItemAction, Question } from "../protocol.js";
 import { element } from "./dom.js";
 import { isPath, pathButton, prose } from "./prose.js";
@@ -26,7 +28,7 @@ export function itemElement(item: Item, post: Post): HTMLElement {
     case "model":
       return element("article", { class: "model", "aria-label": "Model" }, ...prose(item.text, post));
     case "call":
-      return element("div", {}, callElement(item, post), item.output !== undefined && outputElement(item.output, item.state));
+      return element("div", {}, callElement(item, post), item.rows && rowsElement(item.rows, post), item.output !== undefined && outputElement(item.output, item.state));
     case "changes":
       return element(
         "section",
@@ -58,8 +60,37 @@ export function callElement(call: Call, post: Post): HTMLElement {
     { class: `call ${call.state}` },
     element("span", { class: "mark", "aria-hidden": "true" }),
     element("span", { class: "tool" }, call.tool),
-    element("span", { class: "subject" }, isPath(call.subject) ? pathButton(call.subject, post) : call.subject),
+    element("span", { class: "subject" }, isPath(call.subject) ? pathButton(call.line === undefined ? call.subject : `${call.subject}:${call.line}`, post) : call.subject),
     element("span", { class: call.detail ? "detail" : "unseen" }, call.detail ?? WORD[call.state]),
+  );
+}
+
+/** So many rows are in sight; the rest is folded. */
+const MOST_ROWS = 4;
+
+/** What a call found. */
+function rowsElement(rows: ItemRow[], post: Post): HTMLElement {
+  const list = (some: ItemRow[]) => element("ul", {}, ...some.map((row) => rowElement(row, post)));
+  const more = rows.slice(MOST_ROWS);
+  return element(
+    "div",
+    { class: "rows" },
+    list(rows.slice(0, MOST_ROWS)),
+    0 < more.length && element("details", {}, element("summary", {}, `${more.length} more`), list(more)),
+  );
+}
+
+/** Isolated, for a name that is written from right to left must not turn what stands beside it. */
+function rowElement({ name, description = "", status, place }: ItemRow, post: Post): HTMLElement {
+  const open = place && ({ title: "", action: "open", path: place.path, line: place.lines?.[0] ?? 1 } as const);
+  const words = element("bdi", { class: "name" }, name);
+  const click = open && (() => post({ type: "act", action: open }));
+  return element(
+    "li",
+    {},
+    click ? element("button", { type: "button", class: "path", title: `${description === "" ? name : description}: open it`, click }, words) : words,
+    description !== "" && element("bdi", { class: "about" }, description),
+    status !== undefined && element("span", { class: "state" }, status),
   );
 }
 
@@ -75,23 +106,26 @@ function fileList(files: FileLine[], post: Post): HTMLElement {
 
 /** A button that shows the diff; just a line where there is none to show any more. */
 function fileElement(file: FileLine, post: Post): HTMLElement {
-  const { staged, path } = file;
-  const [letter, word] = CHANGE[file.change];
+  const { staged } = file;
+  const [path, from] = [visible(file.path), file.from === undefined ? undefined : visible(file.from)];
+  const [letter, change] = CHANGE[file.change];
+  const word = from === undefined ? change : `${change} from ${from}`;
   const counts = `${file.added} added, ${file.removed} removed`;
-  const at = file.path.lastIndexOf("/") + 1;
+  const at = path.lastIndexOf("/") + 1;
   const words = `${path}, ${word}, ${counts}${file.merged ? ", merged with your edits" : ""}${file.undone ? ", undone since" : ""}`;
   const kind = file.undone ? "file undone" : "file";
   const parts = [
     element("span", { class: `letter ${file.change}`, "aria-hidden": "true" }, letter),
-    element("span", { class: "name" }, file.path.slice(at)),
-    element("span", { class: "folder" }, file.path.slice(0, Math.max(0, at - 1))),
+    from !== undefined && element("span", { class: "from" }, `${from} →`),
+    element("span", { class: "name" }, path.slice(at)),
+    element("span", { class: "folder" }, path.slice(0, Math.max(0, at - 1))),
     file.merged && element("span", { class: "badge" }, "merged"),
     file.undone && element("span", { class: "badge" }, "undone"),
     element("span", { class: "added" }, `+${file.added}`),
     element("span", { class: "removed" }, `−${file.removed}`),
   ];
   if (staged === undefined) return element("div", { class: kind, role: "img", "aria-label": words, title: path }, ...parts);
-  const show = () => post({ type: "act", action: { title: "", action: "diff", staged, path } });
+  const show = () => post({ type: "act", action: { title: "", action: "diff", staged, path: file.path } });
   return element("button", { type: "button", class: kind, title: `${path}: show the diff`, "aria-label": `${words}: show the diff`, click: show }, ...parts);
 }
 
