@@ -229,7 +229,7 @@ fn in_codex(session: &Session, command: &str) -> Result<String, String> {
             return Err(shown);
         }
         if !has_trusted && shown.contains("2. Trust all and continue") {
-            screen.send("2");
+            screen.send("2\r");
             has_trusted = true;
         }
         assert!(started.elapsed() < PATIENCE, "neither a question nor an answer; the screen is:\n{shown}");

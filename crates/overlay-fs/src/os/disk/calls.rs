@@ -454,6 +454,15 @@ pub(in crate::os) fn kind_of(found: FileType) -> EntryKind {
     }
 }
 
+/// How many names a file has; each system has a number of its own width for it.
+#[cfg_attr(
+    all(target_os = "linux", target_arch = "x86_64"),
+    expect(clippy::useless_conversion, reason = "it is as wide as ours on this system alone")
+)]
+fn links(stat: &Stat) -> u64 {
+    u64::from(stat.st_nlink)
+}
+
 fn found(stat: &Stat) -> Found {
     let kind = kind_of(FileType::from_raw_mode(stat.st_mode));
     let len = if kind == EntryKind::Directory { 0 } else { u64::try_from(stat.st_size).unwrap_or(0) };
@@ -464,7 +473,7 @@ fn found(stat: &Stat) -> Found {
         len,
         mode: stat.st_mode & 0o7777,
         owner: (stat.st_uid, stat.st_gid),
-        links: stat.st_nlink,
+        links: links(stat),
         modified: (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
         changed: (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
     }
