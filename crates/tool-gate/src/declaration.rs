@@ -1,5 +1,6 @@
 //! Declarations: what the gate knows of its own tools, and what hosts say of theirs, in the same terms.
 
+mod about;
 mod argument;
 pub mod built_in;
 mod make;
@@ -7,11 +8,10 @@ pub mod ours;
 
 use std::borrow::Cow;
 
-use headstart_workspace_path::WorkspacePath;
 use serde_json::{Map, Value};
 
 pub use self::argument::{Argument, Role};
-use crate::{GateContext, GateError};
+use crate::GateError;
 
 /// A text of a declaration. Those of built-in tools are constants.
 pub(crate) type Text = Cow<'static, str>;
@@ -191,13 +191,6 @@ impl Declaration {
         return matches!(self.behaviour, Behaviour::Anything | Behaviour::ReadsRealFiles);
         #[cfg(not(feature = "tool-servers"))]
         false
-    }
-
-    /// Whether a call names this path, or a folder that holds it.
-    pub fn is_about(&self, args: &Map<String, Value>, path: &WorkspacePath, context: &GateContext) -> bool {
-        let named = self.paths_in(args).unwrap_or_default();
-        let mut named = named.iter().filter_map(|(_, named)| context.resolve(named).ok());
-        named.any(|named| !named.is_root() && path.starts_with(&named))
     }
 
     /// The path that a call names, as it is written, or the folder of a command; `None` if it names none or several,

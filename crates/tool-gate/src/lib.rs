@@ -84,6 +84,8 @@ mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gate;
+#[cfg(feature = "shell")]
+mod needs_host;
 #[cfg(any(feature = "shell", feature = "tool-policies"))]
 mod origin;
 #[cfg(feature = "shell")]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{GateError, PolicyOrigin};
+use crate::PolicyOrigin;
 pub(crate) use options::AllowedOption;
 use options::StoppedOption;
 
@@ -106,30 +106,6 @@ pub(crate) enum PolicyMatch {
 }
 
 impl Policies {
-    /// Checks policies and runs their examples through the gate.
-    ///
-    /// Examples are judged in the root of a workspace that has no name, without deny rules. Those of the user are
-    /// judged without the project's policies, so that no repository can break a user's file.
-    ///
-    /// # Errors
-    ///
-    /// [`GateError::Policy`] names the first policy that is not enforceable (an allow by a project, a program that no
-    /// policy can allow, an invalid option) or whose example comes out differently, with what the gate said.
-    pub fn new(
-        user: impl IntoIterator<Item = PolicyRule>,
-        project: impl IntoIterator<Item = PolicyRule>,
-    ) -> Result<Self, GateError> {
-        let user = check::compile(PolicyOrigin::User, user)?;
-        let of_user = user.len();
-        let mut policies = Self { rules: Arc::new(user), checks_examples: true };
-        check::examples(&policies, 0)?;
-        let mut rules = Arc::into_inner(policies.rules).expect("works because nothing else held the rules");
-        rules.extend(check::compile(PolicyOrigin::Project, project)?);
-        policies = Self { rules: Arc::new(rules), checks_examples: true };
-        check::examples(&policies, of_user)?;
-        Ok(Self { checks_examples: false, ..policies })
-    }
-
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()

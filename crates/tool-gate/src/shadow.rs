@@ -3,11 +3,11 @@
 //! A view keeps what a command writes, so a command that only writes to the workspace, or runs programs that do, need
 //! not stop work ahead. Whatever a view cannot keep or does not offer still stops it.
 
-pub(crate) mod needs_host;
 mod words;
 
 use crate::decide::secret;
 use crate::files::protected;
+use crate::needs_host;
 use crate::policy::PolicyMatch;
 use crate::shell::Findings;
 use crate::{Decision, Effect, EffectKind, GateContext, Reason, Verdict};

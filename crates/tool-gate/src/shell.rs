@@ -8,6 +8,7 @@ mod cross_check;
 mod judged;
 pub(crate) mod names;
 mod options;
+mod printed;
 mod progress;
 mod read;
 mod script;

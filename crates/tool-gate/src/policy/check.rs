@@ -1,13 +1,41 @@
 //! Checks that a policy is enforceable.
 
+use std::sync::Arc;
+
 use super::options::{AllowedOption, StoppedOption};
 use super::programs::never_allowed;
 use super::{MAX_RULES, Policies, PolicyDecision, PolicyMatch, PolicyRule, Rule};
 use crate::gate::judge_with_policies;
 use crate::{Decision, GateContext, GateError, PolicyOrigin};
 
+impl Policies {
+    /// Checks policies and runs their examples through the gate.
+    ///
+    /// Examples are judged in the root of a workspace that has no name, without deny rules. Those of the user are
+    /// judged without the project's policies, so that no repository can break a user's file.
+    ///
+    /// # Errors
+    ///
+    /// [`GateError::Policy`] names the first policy that is not enforceable (an allow by a project, a program that no
+    /// policy can allow, an invalid option) or whose example comes out differently, with what the gate said.
+    pub fn new(
+        user: impl IntoIterator<Item = PolicyRule>,
+        project: impl IntoIterator<Item = PolicyRule>,
+    ) -> Result<Self, GateError> {
+        let user = compile(PolicyOrigin::User, user)?;
+        let of_user = user.len();
+        let mut policies = Self { rules: Arc::new(user), checks_examples: true };
+        examples(&policies, 0)?;
+        let mut rules = Arc::into_inner(policies.rules).expect("works because nothing else held the rules");
+        rules.extend(compile(PolicyOrigin::Project, project)?);
+        policies = Self { rules: Arc::new(rules), checks_examples: true };
+        examples(&policies, of_user)?;
+        Ok(Self { checks_examples: false, ..policies })
+    }
+}
+
 /// Checks the policies of one origin and prepares what they are compared by.
-pub(super) fn compile(
+fn compile(
     origin: PolicyOrigin,
     rules: impl IntoIterator<Item = PolicyRule>,
 ) -> Result<Vec<Rule>, GateError> {
@@ -92,7 +120,7 @@ fn check_program(program: &str, allows: bool) -> Result<(), Problem> {
 }
 
 /// Judges the examples of the policies from index `first` on.
-pub(super) fn examples(policies: &Policies, first: usize) -> Result<(), GateError> {
+fn examples(policies: &Policies, first: usize) -> Result<(), GateError> {
     let context = GateContext { policies: policies.clone(), ..GateContext::default() };
     for (place, rule) in policies.rules.iter().enumerate().skip(first) {
         let all = rule.source.matching.iter().map(|example| (true, example));

@@ -24,9 +24,9 @@ use std::collections::BTreeSet;
 
 use headstart_workspace_path::WorkspacePath;
 
+use super::printed::Printed;
 use super::read::Reading;
 use super::script::{Script, Span};
-use super::table::lines::Printed;
 use super::value::Value;
 use super::{Access, Extent, Findings, Judged};
 use crate::{Effect, EffectKind, GateContext};

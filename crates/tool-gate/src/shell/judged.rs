@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::value::Arg;
 use super::{Access, Span};
-use crate::shadow::needs_host;
+use crate::needs_host;
 
 /// The commands of a text that were judged, and the policies that decided about them, by index.
 #[derive(Debug, Default)]

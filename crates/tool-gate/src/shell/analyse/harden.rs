@@ -6,8 +6,8 @@ use std::sync::Arc;
 use headstart_workspace_path::WorkspacePath;
 
 use super::{Folder, Judge, LineEnds};
+use crate::shell::printed::{LINES, Printed, WORDS};
 use crate::shell::script::Span;
-use crate::shell::table::lines::{LINES, Printed, WORDS};
 use crate::shell::value::{Arg, Shape, Value};
 use crate::{GitNeeds, Hardened};
 

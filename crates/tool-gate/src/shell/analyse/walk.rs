@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use super::{Judge, MAX_WORK, State};
 use crate::EffectKind;
+use crate::shell::printed::Printed;
 use crate::shell::script::{Command, CommandKind, Item, Pipeline, RedirectKind, Script, Span, Word};
-use crate::shell::table::lines::Printed;
 use crate::shell::value::{Arg, Value};
 
 /// The work that a command counts for, besides its words.

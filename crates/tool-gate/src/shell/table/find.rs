@@ -1,10 +1,11 @@
 //! `find`: starting points, then an expression of tests and actions.
 
-use super::lines::{self, Printed};
+use super::lines;
 use super::{system, wrappers};
 use crate::EffectKind::{Executes, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::Judge;
 use crate::shell::names::listed;
+use crate::shell::printed::Printed;
 use crate::shell::value::{Arg, Value};
 use crate::shell::{Extent, Span};
 

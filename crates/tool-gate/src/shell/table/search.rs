@@ -1,9 +1,10 @@
 //! `grep`, `rg`, `fd`.
 
-use super::lines::{self, Printed};
+use super::lines;
 use crate::EffectKind::{Executes, ReadsOutside};
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Parsed, Spec, parse};
+use crate::shell::printed::Printed;
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 
