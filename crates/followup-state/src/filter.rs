@@ -15,7 +15,6 @@ mod voice;
 
 use crate::{FilterReason, Suggestion};
 pub(crate) use clause::after_phrase;
-pub(crate) use destructive::Destroy;
 use reading::Reading;
 
 /// A longer text (in bytes) is refused before any other rule looks at it, to bound the cost.

@@ -9,7 +9,6 @@ pub(crate) mod english;
 mod japanese;
 mod korean;
 
-use crate::filter::Destroy;
 pub(crate) use english::{
     ABBREVIATIONS, COMMIT_TYPES, ERROR_MESSAGES, HTML_TAGS, SENTENCE_STARTERS, TITLES, TOOLS,
 };
@@ -31,6 +30,17 @@ impl List {
     pub(crate) fn contains(self, word: &str) -> bool {
         self.any(|entry| entry == word)
     }
+}
+
+/// An order in a language other than English: one of the verbs and one of the objects, side by side.
+#[cfg_attr(test, derive(serde::Serialize))]
+pub(crate) struct Destroy {
+    /// Verbs, or their stems.
+    pub(crate) verbs: List,
+    /// Objects with their determiner where the language needs one.
+    pub(crate) objects: List,
+    /// Small words that may stand between the two, and behind the object.
+    pub(crate) between: List,
 }
 
 /// What the filter knows of one language. Every list may be empty.

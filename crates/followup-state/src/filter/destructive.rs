@@ -7,7 +7,7 @@ use super::clause::{contains_phrase, ends_with_phrase};
 use super::commands;
 use super::length::words;
 use super::reading::Reading;
-use crate::lexicon::{LANGUAGES, List, english};
+use crate::lexicon::{Destroy, LANGUAGES, List, english};
 
 pub(super) fn is_destructive(reading: &Reading<'_>) -> bool {
     let plain = unquoted(&reading.folded);
@@ -144,17 +144,6 @@ fn phrase_ends(rest: &[&str]) -> bool {
     rest.first().is_none_or(|next| {
         english::AFTER_AN_OBJECT.contains(next) || !next.starts_with(char::is_alphanumeric)
     })
-}
-
-/// An order in a language other than English: one of the verbs and one of the objects, side by side.
-#[cfg_attr(test, derive(serde::Serialize))]
-pub(crate) struct Destroy {
-    /// Verbs, or their stems.
-    pub(crate) verbs: List,
-    /// Objects with their determiner where the language needs one.
-    pub(crate) objects: List,
-    /// Small words that may stand between the two, and behind the object.
-    pub(crate) between: List,
 }
 
 impl Destroy {

@@ -1,7 +1,6 @@
 //! Chinese, in simplified and traditional characters.
 
-use super::{BLANK, Language, List};
-use crate::filter::Destroy;
+use super::{BLANK, Destroy, Language, List};
 
 pub(super) const CHINESE: Language = Language {
     done: List("已完成|完成了|已经完成|已經完成|全部完成|搞定|搞定了|做完了"),

@@ -1,7 +1,6 @@
 //! Japanese. The verb comes last, so most lists hold the ends of sentences.
 
-use super::{BLANK, Language, List};
-use crate::filter::Destroy;
+use super::{BLANK, Destroy, Language, List};
 
 pub(super) const JAPANESE: Language = Language {
     done: List("完了|完了しました|完了です|終わりました|できました|終了しました"),

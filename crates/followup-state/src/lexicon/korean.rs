@@ -1,7 +1,6 @@
 //! Korean. The verb comes last, so most lists hold the ends of sentences.
 
-use super::{BLANK, Language, List};
-use crate::filter::Destroy;
+use super::{BLANK, Destroy, Language, List};
 
 pub(super) const KOREAN: Language = Language {
     done: List("완료|완료했습니다|완료되었습니다|완료됐습니다|끝났습니다|다 했습니다|끝났어요"),
