@@ -127,6 +127,7 @@ mod exact;
 mod ignore_rules;
 mod memory;
 mod merge;
+mod metadata;
 #[cfg(all(feature = "os", unix))]
 mod os;
 mod overlay;
@@ -148,6 +149,7 @@ pub use content::{Content, ContentHash, ParseHashError};
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use ignore_rules::IgnoreRules;
 pub use memory::MemoryTree;
+pub use metadata::{EntryKind, Fingerprint, Metadata};
 #[cfg(all(feature = "os", unix))]
 #[cfg(all(feature = "failpoints", unix))]
 pub use os::failpoints;
@@ -159,5 +161,5 @@ pub use os::{
 pub use overlay::{Overlay, Quota, Savepoint, StagedUsage};
 pub use participant::{Direction, Finish, NotPrepared, Participant, Prepared};
 pub use resolve_conflicts::{Choice, Keep, resolve_conflicts};
-pub use tree::{DirEntry, EntryKind, Fingerprint, Metadata, SystemError, Tree, TreeError, Workspace};
+pub use tree::{DirEntry, SystemError, Tree, TreeError, Workspace};
 pub use writer::{Writer, commit_through};
