@@ -41,9 +41,3 @@ pub(crate) async fn read_text(path: &WorkspacePath, context: ToolContext<'_>) ->
     }
     Ok(bytes)
 }
-
-/// The longest beginning of `text` of at most `limit` bytes that ends between two characters.
-pub(crate) fn cut(text: &str, limit: usize) -> &str {
-    let boundary = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    &text[..boundary.unwrap_or(0)]
-}

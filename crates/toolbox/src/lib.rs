@@ -100,6 +100,7 @@ mod more;
 mod output;
 mod replacement;
 mod tool;
+mod tool_error;
 mod toolbox;
 mod tools;
 mod views;
@@ -120,7 +121,8 @@ pub use more::{
     BackgroundOutput, BackgroundRunner, BackgroundState, Committed, Repository, RepositoryStatus,
     background_tools, more_declarations, more_tools, view_diff_tool,
 };
-pub use tool::{EditObserver, Tool, ToolContext, ToolError};
+pub use tool::{EditObserver, Tool, ToolContext};
+pub use tool_error::ToolError;
 pub use toolbox::{InView, Toolbox, edited_file};
 pub use views::{
     GitSoFar, MemoryViews, Played, Refused, Support, TestSummary, Tier, ViewCost, ViewId, ViewOutput,

@@ -1,6 +1,5 @@
 use headstart_overlay_fs::WorkspacePath;
 
-use crate::content::cut;
 use crate::{ContextItem, ToolError, ToolOutput};
 
 /// Lines for the model, up to a number of bytes, followed by notes in brackets.
@@ -100,6 +99,12 @@ impl Output {
         }
         ToolOutput::of(items)
     }
+}
+
+/// The longest beginning of `text` of at most `limit` bytes that ends between two characters.
+pub(crate) fn cut(text: &str, limit: usize) -> &str {
+    let boundary = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..boundary.unwrap_or(0)]
 }
 
 /// The output of a host's code with at most this many bytes, and a note if it was cut.

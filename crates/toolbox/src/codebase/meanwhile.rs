@@ -5,7 +5,8 @@ use headstart_overlay_fs::{Tree as _, WorkspacePath};
 use memchr::memmem::Finder;
 
 use super::look::Look;
-use crate::content::{cut, is_binary};
+use crate::content::is_binary;
+use crate::output::cut;
 use crate::{ToolContext, ToolError};
 
 /// The most files that are searched.

@@ -5,9 +5,8 @@ use headstart_overlay_fs::{ContentHash, Tree as _, WorkspacePath};
 
 use super::look::Look;
 use super::meanwhile::Line;
-use crate::content::cut;
 use crate::location::locate_path;
-use crate::output::Output;
+use crate::output::{Output, cut};
 use crate::{ToolContext, ToolOutput};
 
 /// The most bytes of text that are shown in total. For further places the model is only told where they are.

@@ -263,5 +263,5 @@ fn named(paths: &[WorkspacePath]) -> String {
     let more = names.len().saturating_sub(MOST_UNTRACKED);
     names.truncate(MOST_UNTRACKED);
     let more = if 0 < more { format!(" and {more} more") } else { String::new() };
-    crate::content::cut(&names.join(", "), FOR_NOTES / 4).to_owned() + &more
+    crate::output::cut(&names.join(", "), FOR_NOTES / 4).to_owned() + &more
 }

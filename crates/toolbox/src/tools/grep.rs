@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::{glob, schema};
 use crate::arguments::Arguments;
-use crate::content::{BOM, cut, is_binary, read_text};
+use crate::content::{BOM, is_binary, read_text};
 use crate::line_search::{self, LineSearch};
 use crate::location::locate;
-use crate::output::Output;
+use crate::output::{Output, cut};
 use crate::walk::Walk;
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 

@@ -6,8 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::schema;
 use crate::arguments::Arguments;
-use crate::content::{BOM, cut, read_text};
+use crate::content::{BOM, read_text};
 use crate::location::locate;
+use crate::output::cut;
 use crate::{ContextItem, Tool, ToolContext, ToolError, ToolOutput};
 
 /// Returns the lines of a text file unchanged and without line numbers, so that they can be quoted to `edit`.

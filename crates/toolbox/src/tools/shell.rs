@@ -10,9 +10,8 @@ use tracing::{debug, trace};
 
 use super::schema;
 use crate::arguments::Arguments;
-use crate::content::cut;
 use crate::location::locate;
-use crate::output::error_within;
+use crate::output::{cut, error_within};
 use crate::{
     CommandOutput, CommandRequest, CommandRunner, ContextItem, GitSoFar, InView, PartialOutput, Secrets,
     Support, Surroundings, Tool, ToolContext, ToolError, ToolOutput, ViewId, ViewOutput, ViewRequest,
