@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use headstart_tool_gate::{GateContext, SessionRule};
 
-use crate::handle::lock;
+use crate::lock::lock;
 
 /// What the user said yes to for the rest of the conversation. Every clone is the same list.
 #[derive(Clone, Default)]

@@ -1,6 +1,6 @@
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use futures::Stream;
@@ -18,6 +18,7 @@ use crate::allowed::Allowed;
 use crate::conversation::Conversation;
 use crate::core::{Core, Effect, Now, TurnCommits, WindowUse};
 use crate::driver::{Driver, questioning};
+use crate::lock::lock;
 use crate::options::{AgentOptions, Ports, UsedModels};
 use crate::ports::Runtime;
 use crate::view::{Answer, Edit, QuestionId, Refused, Submitted, Update, View};
@@ -423,9 +424,4 @@ impl Drop for Updates {
     fn drop(&mut self) {
         lock(&self.shared.core).forget_events();
     }
-}
-
-/// A panic in a port is caught where it happens, so what is behind a lock is whole.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -98,6 +98,7 @@ mod driver;
 mod handle;
 mod item;
 mod json;
+mod lock;
 mod log;
 #[cfg(feature = "native")]
 pub mod native;
