@@ -9,7 +9,8 @@ use headstart_overlay_fs::{
     ChangeSet, DirEntry, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath,
 };
 
-use crate::run::{SharedProgress, lock};
+use crate::lock::lock;
+use crate::run::SharedProgress;
 
 /// What a step stands on: the work of the step below, until that is accepted; from then on the workspace, into which
 /// that work went.

@@ -7,9 +7,10 @@ use headstart_toolbox::ContextItem;
 
 use crate::clock::Clock;
 use crate::event::EventSender;
+use crate::lock::lock;
 use crate::permit::{Cut, Permit, Permitted, Running, is_shell};
 use crate::repeated::Repeated;
-use crate::run::{Run, lock, millis};
+use crate::run::{Run, millis};
 use crate::transcript::Ran;
 use crate::{CallInput, Ending, Event, Limit};
 

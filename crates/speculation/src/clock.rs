@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::Host;
-use crate::run::lock;
+use crate::lock::lock;
 
 /// The clock of one run: it stands still while the user is asked, and its end waits for what must not be cut.
 ///

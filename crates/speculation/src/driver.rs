@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::task::AtomicWaker;
 
-use crate::run::lock;
+use crate::lock::lock;
 
 /// The future that does a speculation's work, for the host to spawn or poll. It resolves when the work is done, the
 /// next suggestion and the steps above included, or when the step at work is aborted.

@@ -117,6 +117,7 @@ mod engine;
 mod event;
 mod host;
 mod limits;
+mod lock;
 mod next_step;
 mod outcome;
 mod permit;

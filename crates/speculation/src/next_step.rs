@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 
 use crate::Speculation;
-use crate::run::lock;
+use crate::lock::lock;
 
 /// Where a speculation keeps the step that stands on it, so that an abort takes it along.
 #[derive(Default)]

@@ -2,7 +2,8 @@ use headstart_followup_state::Suggestions;
 use headstart_forked_query::{CacheSafeParams, Guards, generate_candidates};
 use headstart_tool_gate::ApprovalMode;
 
-use crate::run::{Progress, lock};
+use crate::lock::lock;
+use crate::run::Progress;
 use crate::{Engine, Finished};
 
 /// What the user may ask after the speculated turn: the same question to the model as after a real turn, over the

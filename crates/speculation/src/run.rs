@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -14,6 +14,7 @@ use tracing::{Instrument, debug, debug_span, field, info, trace};
 
 use crate::clock::Clock;
 use crate::event::EventSender;
+use crate::lock::lock;
 use crate::permit::Permits;
 use crate::transcript::make_ids_unique;
 use crate::viewed::Viewed;
@@ -48,11 +49,6 @@ impl Progress {
 
 /// Shared progress. The lock is held for a moment only, never while anything is awaited.
 pub(crate) type SharedProgress = Arc<Mutex<Progress>>;
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic elsewhere does not make the value wrong: every change under the lock is a single step.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The loop that a speculation and a foreground turn share: ask the model, run its calls, ask again.
 pub(crate) struct Run<'a> {

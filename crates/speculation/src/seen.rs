@@ -6,7 +6,7 @@ use headstart_overlay_fs::{
 };
 use headstart_tool_gate::{Behaviour, Declaration};
 
-use crate::run::lock;
+use crate::lock::lock;
 
 /// What the calls of a foreground turn read or wrote last, file by file; `None`: nothing was there. A file that is another
 /// one when a call replaces it was changed by somebody else, and the model does not know.

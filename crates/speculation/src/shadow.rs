@@ -15,8 +15,9 @@ use headstart_toolbox::{
 use crate::base_view::BaseView;
 use crate::check::is_of_the_files;
 use crate::event::EventSender;
+use crate::lock::lock;
 use crate::permit::{Cut, Permitted, Tools};
-use crate::run::{SharedProgress, lock, millis};
+use crate::run::{SharedProgress, millis};
 use crate::transcript::Ran;
 use crate::viewed::Viewed;
 use crate::{Check, Checked, Event, Limit};

@@ -13,8 +13,9 @@ use tracing::{Instrument, debug, info, info_span, trace};
 use crate::base_view::BaseView;
 use crate::driver::{Driver, Slot};
 use crate::event::EventSender;
+use crate::lock::lock;
 use crate::next_step::NextStep;
-use crate::run::{Progress, SharedProgress, lock, millis};
+use crate::run::{Progress, SharedProgress, millis};
 use crate::work::{Tell, Work};
 use crate::{
     AcceptError, Acceptance, Answers, Cost, Ending, Engine, Events, Finished, Origin, StartError, Status,

@@ -20,8 +20,9 @@ use tracing::{Instrument, debug_span};
 
 use crate::clock::Clock;
 use crate::event::{CallPrints, EventSender};
+use crate::lock::lock;
 use crate::permit::{BeforeTask, Cut};
-use crate::run::{Progress, Run, lock};
+use crate::run::{Progress, Run};
 use crate::transcript::Ran;
 use crate::{Cost, Ending, Limit, Transcript};
 

@@ -13,10 +13,11 @@ use crate::check::report;
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::event::EventSender;
+use crate::lock::lock;
 use crate::next_step::NextStep;
 use crate::permit::Speculative;
 use crate::pipeline::next_suggestion;
-use crate::run::{Progress, Run, SharedProgress, lock};
+use crate::run::{Progress, Run, SharedProgress};
 use crate::shadow::{self, Shadow};
 use crate::{
     Beside, Check, Cost, Ending, Engine, Event, Finished, Limits, PromptOf, Speculation, Step, Transcript,
