@@ -3,11 +3,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use headstart_forked_query::{CacheSafeParams, Image, ToolCall};
+use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, Tree, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
-use crate::{Check, Limits};
+use crate::{Beside, Check, Limits};
 
 /// Whose prompt the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,15 +169,4 @@ pub enum Consent {
     DeclineBecause(String),
     /// Do not run it, and end the turn here.
     Stop,
-}
-
-/// What goes with a prompt.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Beside {
-    /// What the model reads; `None`: nothing.
-    pub text: Option<String>,
-    /// What it is shown.
-    pub images: Vec<Image>,
-    /// The files whose content is in it: work that runs ahead rests on them.
-    pub read: Vec<WorkspacePath>,
 }

@@ -140,12 +140,12 @@ pub use check::{Check, Checked};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
-pub use host::{AtBoundary, Beside, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove};
+pub use host::{AtBoundary, Consent, Freshness, Host, Prepared, PromptOf, Step, StepAbove};
 pub use limits::{CostLimit, Limits, RequestLimit, TaskLimits};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use speculation::Speculation;
 pub use task::{task_declaration, task_title, task_tool};
-pub use transcript::Transcript;
+pub use transcript::{Beside, Transcript};
 pub use undone::{News, Restored, UndoWatch};
 
 /// The examples in the README, compiled and run as tests.

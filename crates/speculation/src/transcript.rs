@@ -1,11 +1,21 @@
 use std::collections::{BTreeMap, HashSet};
 
-use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
+use headstart_forked_query::{Image, Message, Part, Role, ToolCall, ToolOutcome, ToolResult};
+use headstart_overlay_fs::WorkspacePath;
 use headstart_toolbox::{ContextItem, ToolOutput};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Beside;
+/// What goes with a prompt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// What the model reads; `None`: nothing.
+    pub text: Option<String>,
+    /// What it is shown.
+    pub images: Vec<Image>,
+    /// The files whose content is in it: work that runs ahead rests on them.
+    pub read: Vec<WorkspacePath>,
+}
 
 /// What came of a call that ran.
 #[derive(Debug, Clone)]
