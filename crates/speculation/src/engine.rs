@@ -1,8 +1,6 @@
 use std::sync::{Arc, Mutex};
 
-use headstart_forked_query::{
-    BackgroundModel, CONTENT, CacheSafeParams, Gauge, Model, ModelRequest, ToolSchema,
-};
+use headstart_forked_query::{BackgroundModel, CONTENT, Gauge, Model, ModelRequest, ToolSchema};
 use headstart_overlay_fs::{Conflict, Overlay, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
@@ -18,8 +16,8 @@ use crate::seen::Seen;
 use crate::shadow::Shadow;
 use crate::transcript::call_ids;
 use crate::{
-    AcceptError, Acceptance, Answers, AtBoundary, Cost, Driver, Ending, Events, Finished, Freshness, Host,
-    Limits, Origin, Speculation, StartError, Status, Transcript,
+    AcceptError, Acceptance, Answers, AtBoundary, Cost, Ending, Events, Finished, Freshness, Host, Limits,
+    Origin, Status, Transcript,
 };
 
 /// Everything that a speculation and a foreground turn run with. Cheap to clone.
@@ -40,31 +38,6 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Begins to run a prompt over an overlay, forked from the conversation in `params`.
-    ///
-    /// Nothing happens until the [`Driver`] is polled: spawn it. Dropping the driver stalls the speculation; only
-    /// [`Speculation::abort`] ends it. With [`Limits::depth`] the driver goes on with the steps above.
-    pub fn start(
-        &self,
-        id: impl Into<String>,
-        params: &CacheSafeParams,
-        prompt: &str,
-    ) -> Result<(Speculation, Driver, Events), StartError> {
-        self.start_knowing(id, params, "", prompt)
-    }
-
-    /// As [`start`](Self::start); the model is told `note` before the prompt, in the same message: what its user has undone, say
-    /// ([`News::note`](crate::News::note)). An empty one is none. It is no part of [`Speculation::prompt`].
-    pub fn start_knowing(
-        &self,
-        id: impl Into<String>,
-        params: &CacheSafeParams,
-        note: &str,
-        prompt: &str,
-    ) -> Result<(Speculation, Driver, Events), StartError> {
-        Speculation::start(self, id.into(), params.clone(), (note, prompt), &[])
-    }
-
     /// Accepts what another process speculated; see [`accept`].
     ///
     /// Of steps that stand on each other, the lower one comes first.

@@ -127,6 +127,7 @@ mod run;
 mod seen;
 mod shadow;
 mod speculation;
+mod start;
 mod task;
 mod transcript;
 mod undone;
