@@ -17,7 +17,7 @@ use headstart_code_index::{
     Hit, IndexError, Progress, Step, Store, StoreLimits, Updated, VectorStatus, passage, update, update_paths,
 };
 use headstart_overlay_fs::{ContentHash, OsOptions, OsTree, Tree as _, WorkspacePath};
-use headstart_tool_gate::{Declaration, GateContext, ours};
+use headstart_tool_gate::GateContext;
 
 pub(crate) use self::models::IndexModels;
 pub(crate) use self::upkeep::Upkeep;
@@ -37,11 +37,6 @@ const PROGRESS: &str = "progress";
 
 /// What changed is read for so long, however long it took to find it.
 const LEAST_READING: Duration = Duration::from_millis(500);
-
-/// What the gate is told of the tools of an index: they read, and name no path that a rule closes.
-pub(crate) fn declarations() -> Vec<Declaration> {
-    vec![ours::CODEBASE.clone(), ours::REPO_MAP.clone()]
-}
 
 /// The index of one workspace.
 pub(crate) struct Index {

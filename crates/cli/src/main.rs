@@ -70,6 +70,7 @@ mod commands;
 mod config;
 mod context;
 mod conversation;
+mod declarations;
 mod demo;
 mod environment;
 mod error;

@@ -2,18 +2,12 @@
 
 use std::sync::Arc;
 
-use headstart_tool_gate::Declaration;
 use headstart_tool_servers::{SearchConfig, SearchRequest, fetch_url_tool, search_web_tool};
 use headstart_toolbox::Tool;
 
 use crate::config::{SearchSetting, WebConfig};
 use crate::environment::Environment;
 use crate::output;
-
-/// What the gate is told of them.
-pub(crate) fn declarations() -> Vec<Declaration> {
-    headstart_tool_servers::web_declarations()
-}
 
 /// `fetch_url`, and `search_web` where the user names a service. One without its key is not offered, and the user is told.
 pub(crate) fn tools(config: &WebConfig, environment: &Environment) -> Vec<Arc<dyn Tool>> {

@@ -7,8 +7,7 @@ use headstart_budget::policy::{Cap, Mode, Policy};
 use headstart_forked_query::Money;
 use toml::Spanned;
 
-use super::Config;
-use super::file::{File, Placed};
+use super::source::{Placed, Source};
 use crate::error::CliError;
 
 /// What the ledger of a project keeps.
@@ -66,44 +65,26 @@ const FIELDS: [(&str, Field); 15] = [
 ];
 
 /// Takes over what the user's own file says.
-pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliError> {
-    if let Some(mode) = file.background()? {
-        config.background.mode = mode.value;
-    }
-    if let Some(keep) = file.ledger()? {
-        config.ledger = keep.value;
-    }
-    for (name, field, value) in budget(file)? {
-        field
-            .set(&mut config.background, value.value)
-            .map_err(|problem| file.refuse(value.line, &name, problem))?;
+pub(super) fn apply_users(policy: &mut Policy, table: &BudgetTable, source: &Source) -> Result<(), CliError> {
+    for (name, field, value) in budget(table, source)? {
+        field.set(policy, value.value).map_err(|problem| source.refuse(value.line, &name, problem))?;
     }
     Ok(())
 }
 
 /// Takes over what the project's file says, as far as it makes background work more cautious.
-pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), CliError> {
-    if let Some(mode) = file.background()? {
-        if config.background.mode < mode.value {
-            let yours = mode_name(config.background.mode);
-            let problem = format!("a project can only do less ahead, and yours is {yours}");
-            return Err(file.refuse(mode.line, "background", problem));
-        }
-        config.background.mode = mode.value;
-    }
-    if let Some(keep) = file.ledger()? {
-        if config.ledger < keep.value {
-            return Err(file.refuse(keep.line, "ledger", "a project can only have less kept than you do"));
-        }
-        config.ledger = keep.value;
-    }
-    for (name, field, value) in budget(file)? {
-        let refused = |problem: String| file.refuse(value.line, &name, problem);
-        let users = field.get(&config.background);
+pub(super) fn apply_projects(
+    policy: &mut Policy,
+    table: &BudgetTable,
+    source: &Source,
+) -> Result<(), CliError> {
+    for (name, field, value) in budget(table, source)? {
+        let refused = |problem: String| source.refuse(value.line, &name, problem);
+        let users = field.get(policy);
         if users < value.value {
             return Err(refused(format!("a project can only lower this, and yours is {users}")));
         }
-        field.set(&mut config.background, value.value).map_err(refused)?;
+        field.set(policy, value.value).map_err(refused)?;
     }
     Ok(())
 }
@@ -136,17 +117,17 @@ pub(super) fn parse_keep(name: &str) -> Result<Keep, String> {
     })
 }
 
-fn budget(file: &File) -> Result<Vec<(String, Field, Placed<f64>)>, CliError> {
+fn budget(table: &BudgetTable, source: &Source) -> Result<Vec<(String, Field, Placed<f64>)>, CliError> {
     let read = |(name, value): (&String, &Spanned<f64>)| {
-        let line = file.line(&value.span());
+        let line = source.line(&value.span());
         let full = format!("budget.{name}");
         let field = FIELDS.iter().find(|(known, _)| known == name).map(|(_, field)| *field);
         if GONE.contains(&name.as_str()) {
-            return Err(file.refuse(line, &full, "gone since 0.2; see share and patience"));
+            return Err(source.refuse(line, &full, "gone since 0.2; see share and patience"));
         }
         let Some(field) = field else {
             let known: Vec<_> = FIELDS.iter().map(|(name, _)| *name).collect();
-            return Err(file.refuse(
+            return Err(source.refuse(
                 line,
                 &full,
                 format!("there is no such field; there are {}", known.join(", ")),
@@ -154,7 +135,7 @@ fn budget(file: &File) -> Result<Vec<(String, Field, Placed<f64>)>, CliError> {
         };
         Ok((full, field, Placed { value: *value.get_ref(), line }))
     };
-    file.budget().iter().map(read).collect()
+    table.iter().map(read).collect()
 }
 
 impl Field {

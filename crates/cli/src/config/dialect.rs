@@ -7,8 +7,8 @@ use headstart_providers::openai::OutputLimit;
 use headstart_providers::{KeyHeader, ToolSupport};
 use toml::Spanned;
 
-use super::file::File;
 use super::per_model::ModelFields;
+use super::source::Source;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
 
@@ -70,8 +70,8 @@ const CONTEXT: Range<u32> = 1_024..100_000_001;
 
 impl Dialect {
     /// What a file says of a model of this name.
-    pub(super) fn of_user(model: &str, fields: &ModelFields, file: &File) -> Result<Self, CliError> {
-        let reader = Reader { model, provider: provider(model), file };
+    pub(super) fn of_user(model: &str, fields: &ModelFields, source: &Source) -> Result<Self, CliError> {
+        let reader = Reader { model, provider: provider(model), source };
         let mut headers = BTreeMap::new();
         for (name, value) in &fields.headers {
             headers.insert(name.clone(), reader.header(name, value)?);
@@ -135,13 +135,13 @@ fn provider(model: &str) -> Option<Provider> {
 struct Reader<'a> {
     model: &'a str,
     provider: Option<Provider>,
-    file: &'a File,
+    source: &'a Source,
 }
 
 impl Reader<'_> {
     fn refuse(&self, field: &str, span: &Range<usize>, problem: impl std::fmt::Display) -> CliError {
         let field = format!("models.{:?}.{field}", self.model);
-        self.file.refuse(self.file.line(span), &field, problem)
+        self.source.refuse(self.source.line(span), &field, problem)
     }
 
     fn read<T, V>(

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::file::File;
-use super::{Config, parse_base_url};
+use super::choices::parse_base_url;
+use super::source::Source;
 use crate::error::CliError;
 
 /// What `[code-index]` says of the index of a project.
@@ -72,9 +72,12 @@ pub(super) struct IndexTable {
 const LEAST_BYTES: u64 = 1 << 20;
 
 /// Takes over what a file says; a project's can only have less indexed than its user, and sends its text nowhere.
-pub(super) fn apply(config: &mut Config, file: &File, of_project: bool) -> Result<(), CliError> {
-    let table = file.index();
-    let index = &mut config.index;
+pub(super) fn apply(
+    index: &mut IndexConfig,
+    table: &IndexTable,
+    source: &Source,
+    of_project: bool,
+) -> Result<(), CliError> {
     for (name, value, setting) in [
         ("code-index.enabled", &table.enabled, &mut index.enabled),
         ("code-index.history", &table.history, &mut index.history),
@@ -83,13 +86,13 @@ pub(super) fn apply(config: &mut Config, file: &File, of_project: bool) -> Resul
         let Some(value) = value else { continue };
         if of_project && !*setting && *value.get_ref() {
             let problem = "a project can only turn this off, and you have";
-            return Err(file.refuse(file.line(&value.span()), name, problem));
+            return Err(source.refuse(source.line(&value.span()), name, problem));
         }
         *setting = *value.get_ref();
     }
     if let Some(value) = &table.max_bytes {
         let refused =
-            |problem: String| file.refuse(file.line(&value.span()), "code-index.max_bytes", problem);
+            |problem: String| source.refuse(source.line(&value.span()), "code-index.max_bytes", problem);
         if *value.get_ref() < LEAST_BYTES {
             return Err(refused(format!("must be at least {LEAST_BYTES}")));
         }
@@ -99,14 +102,14 @@ pub(super) fn apply(config: &mut Config, file: &File, of_project: bool) -> Resul
         index.max_bytes = *value.get_ref();
     }
     if of_project {
-        return refuse_models(file, table);
+        return refuse_models(source, table);
     }
-    index.embeddings = embeddings(file, table)?;
-    index.rerank = rerank(file, table)?;
+    index.embeddings = embeddings(source, table)?;
+    index.rerank = rerank(source, table)?;
     Ok(())
 }
 
-fn refuse_models(file: &File, table: &IndexTable) -> Result<(), CliError> {
+fn refuse_models(source: &Source, table: &IndexTable) -> Result<(), CliError> {
     for (name, value) in [
         ("code-index.embeddings", &table.embeddings),
         ("code-index.embeddings_url", &table.embeddings_url),
@@ -115,18 +118,19 @@ fn refuse_models(file: &File, table: &IndexTable) -> Result<(), CliError> {
     ] {
         if let Some(value) = value {
             let problem = "a project cannot choose where its text is sent; set it in your own file";
-            return Err(file.refuse(file.line(&value.span()), name, problem));
+            return Err(source.refuse(source.line(&value.span()), name, problem));
         }
     }
     Ok(())
 }
 
-fn embeddings(file: &File, table: &IndexTable) -> Result<Option<Embeddings>, CliError> {
-    let url = url(file, "code-index.embeddings_url", table.embeddings_url.as_ref())?;
+fn embeddings(source: &Source, table: &IndexTable) -> Result<Option<Embeddings>, CliError> {
+    let url = url(source, "code-index.embeddings_url", table.embeddings_url.as_ref())?;
     let Some(value) = &table.embeddings else {
-        return no_model_at(file, table.embeddings_url.as_ref(), "embeddings").map(|()| None);
+        return no_model_at(source, table.embeddings_url.as_ref(), "embeddings").map(|()| None);
     };
-    let refused = |problem: String| file.refuse(file.line(&value.span()), "code-index.embeddings", problem);
+    let refused =
+        |problem: String| source.refuse(source.line(&value.span()), "code-index.embeddings", problem);
     let text = value.get_ref().as_str();
     let (kind, name) = text.split_once(':').unwrap_or((text, ""));
     if name.trim().is_empty() {
@@ -137,19 +141,19 @@ fn embeddings(file: &File, table: &IndexTable) -> Result<Option<Embeddings>, Cli
         "openai" => Ok(Some(Embeddings::OpenAi { name: name_owned, url })),
         "ollama" => Ok(Some(Embeddings::Ollama { name: name_owned, url })),
         "static" if url.is_none() => {
-            Ok(Some(Embeddings::Static(file.folder().unwrap_or(Path::new("/")).join(name))))
+            Ok(Some(Embeddings::Static(source.folder().unwrap_or(Path::new("/")).join(name))))
         }
         "static" => Err(refused("a table is a file and has no embeddings_url".to_owned())),
         _ => Err(refused(format!("{text:?}: use openai:NAME, ollama:NAME or static:FILE"))),
     }
 }
 
-fn rerank(file: &File, table: &IndexTable) -> Result<Option<Rerank>, CliError> {
-    let url = url(file, "code-index.rerank_url", table.rerank_url.as_ref())?;
+fn rerank(source: &Source, table: &IndexTable) -> Result<Option<Rerank>, CliError> {
+    let url = url(source, "code-index.rerank_url", table.rerank_url.as_ref())?;
     let Some(value) = &table.rerank else {
-        return no_model_at(file, table.rerank_url.as_ref(), "rerank").map(|()| None);
+        return no_model_at(source, table.rerank_url.as_ref(), "rerank").map(|()| None);
     };
-    let refused = |problem: &str| file.refuse(file.line(&value.span()), "code-index.rerank", problem);
+    let refused = |problem: &str| source.refuse(source.line(&value.span()), "code-index.rerank", problem);
     if value.get_ref().trim().is_empty() {
         return Err(refused("names no model"));
     }
@@ -158,14 +162,14 @@ fn rerank(file: &File, table: &IndexTable) -> Result<Option<Rerank>, CliError> {
 }
 
 /// An address alone says nothing.
-fn no_model_at(file: &File, url: Option<&Spanned<String>>, model: &str) -> Result<(), CliError> {
+fn no_model_at(source: &Source, url: Option<&Spanned<String>>, model: &str) -> Result<(), CliError> {
     let Some(url) = url else { return Ok(()) };
     let problem = format!("needs code-index.{model}, the model that is asked there");
-    Err(file.refuse(file.line(&url.span()), &format!("code-index.{model}_url"), problem))
+    Err(source.refuse(source.line(&url.span()), &format!("code-index.{model}_url"), problem))
 }
 
-fn url(file: &File, field: &str, value: Option<&Spanned<String>>) -> Result<Option<String>, CliError> {
+fn url(source: &Source, field: &str, value: Option<&Spanned<String>>) -> Result<Option<String>, CliError> {
     let Some(value) = value else { return Ok(None) };
     let parsed = parse_base_url(value.get_ref());
-    parsed.map(Some).map_err(|problem| file.refuse(file.line(&value.span()), field, problem))
+    parsed.map(Some).map_err(|problem| source.refuse(source.line(&value.span()), field, problem))
 }

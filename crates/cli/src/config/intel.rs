@@ -8,9 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 
-use super::Config;
-use super::file::File;
 use super::shadow::{bytes, scaled};
+use super::source::Source;
 use crate::error::CliError;
 
 /// Which language servers run for a conversation, and what they may take.
@@ -133,28 +132,34 @@ struct Said {
 }
 
 /// Takes over what the user's own file says.
-pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliError> {
-    let said = read(file)?;
-    let intel = &mut config.intel;
+pub(super) fn apply_users(
+    intel: &mut IntelConfig,
+    table: &IntelTable,
+    source: &Source,
+) -> Result<(), CliError> {
+    let said = read(table, source)?;
     intel.mode = said.mode.map_or(intel.mode, |(mode, _)| mode);
     intel.after_edit = said.after_edit.map_or(intel.after_edit, |(time, _)| time);
     intel.servers = said.servers.map_or(intel.servers, |(servers, _)| servers);
     intel.memory = said.memory.map_or(intel.memory, |(share, _)| share);
     intel.idle = said.idle.map_or(intel.idle, |(time, _)| time);
     intel.in_session = said.in_session.map_or(intel.in_session, |(in_session, _)| in_session);
-    for (name, table) in &file.intel().servers {
-        add(&mut intel.adapters, name, table, file)?;
+    for (name, server) in &table.servers {
+        add(&mut intel.adapters, name, server, source)?;
     }
-    leave_out(intel, file)
+    leave_out(intel, table, source)
 }
 
 /// Takes over what the project's file says, as far as it has less done.
-pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), CliError> {
-    let said = read(file)?;
-    let intel = &mut config.intel;
+pub(super) fn apply_projects(
+    intel: &mut IntelConfig,
+    table: &IntelTable,
+    source: &Source,
+) -> Result<(), CliError> {
+    let said = read(table, source)?;
     let refuse = |line: usize, field: &str, yours: &str| {
         let problem = format!("a project can only have less done, and yours is {yours}");
-        Err(file.refuse(line, &format!("code-intel.{field}"), problem))
+        Err(source.refuse(line, &format!("code-intel.{field}"), problem))
     };
     if let Some((mode, line)) = said.mode {
         match (mode, intel.mode) {
@@ -190,39 +195,42 @@ pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), Cli
         return refuse(line, "start", "lazy");
     }
     intel.in_session &= said.in_session.is_none_or(|(in_session, _)| in_session);
-    if let Some((name, table)) = file.intel().servers.iter().next() {
+    if let Some((name, server)) = table.servers.iter().next() {
         let problem = "a project cannot say which programs run; set it in your own file";
-        return Err(file.refuse(file.line(&table.span()), &format!("code-intel.servers.{name}"), problem));
+        return Err(source.refuse(
+            source.line(&server.span()),
+            &format!("code-intel.servers.{name}"),
+            problem,
+        ));
     }
-    leave_out(intel, file)
+    leave_out(intel, table, source)
 }
 
-fn read(file: &File) -> Result<Said, CliError> {
-    let table = file.intel();
-    let memory = text(file, "memory", table.memory.as_ref(), Share::parse)?;
+fn read(table: &IntelTable, source: &Source) -> Result<Said, CliError> {
+    let memory = text(source, "memory", table.memory.as_ref(), Share::parse)?;
     let servers = match &table.max_servers {
         None => None,
         Some(value) => {
-            let line = file.line(&value.span());
+            let line = source.line(&value.span());
             let servers = usize::try_from(*value.get_ref()).ok().filter(|servers| (1..=32).contains(servers));
-            let refused = || file.refuse(line, "code-intel.max_servers", "must be from 1 to 32");
+            let refused = || source.refuse(line, "code-intel.max_servers", "must be from 1 to 32");
             Some((servers.ok_or_else(refused)?, line))
         }
     };
-    let mode = text(file, "mode", table.mode.as_ref(), |text| match text {
+    let mode = text(source, "mode", table.mode.as_ref(), |text| match text {
         "auto" => Ok(None),
         "servers" => Ok(Some(IntelMode::Servers)),
         "check" => Ok(Some(IntelMode::Check)),
         "off" => Ok(Some(IntelMode::Off)),
         other => Err(format!("{other:?} is none of auto, servers, check and off")),
     })?;
-    let in_session = text(file, "start", table.start.as_ref(), |text| match text {
+    let in_session = text(source, "start", table.start.as_ref(), |text| match text {
         "lazy" => Ok(false),
         "session" => Ok(true),
         other => Err(format!("{other:?} is none of lazy (with the first edit) and session")),
     })?;
-    let after_edit = text(file, "after_edit", table.after_edit.as_ref(), time)?;
-    let idle = text(file, "idle", table.idle.as_ref(), |text| match time(text)? {
+    let after_edit = text(source, "after_edit", table.after_edit.as_ref(), time)?;
+    let idle = text(source, "idle", table.idle.as_ref(), |text| match time(text)? {
         time if time < Duration::from_secs(1) => Err("must be at least 1s".to_owned()),
         time => Ok(time),
     })?;
@@ -230,16 +238,16 @@ fn read(file: &File) -> Result<Said, CliError> {
 }
 
 fn text<T>(
-    file: &File,
+    source: &Source,
     field: &str,
     value: Option<&Spanned<String>>,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Option<(T, usize)>, CliError> {
     let Some(value) = value else { return Ok(None) };
-    let line = file.line(&value.span());
+    let line = source.line(&value.span());
     match parse(value.get_ref()) {
         Ok(value) => Ok(Some((value, line))),
-        Err(problem) => Err(file.refuse(line, &format!("code-intel.{field}"), problem)),
+        Err(problem) => Err(source.refuse(line, &format!("code-intel.{field}"), problem)),
     }
 }
 
@@ -258,10 +266,10 @@ fn add(
     adapters: &mut Vec<Adapter>,
     name: &str,
     table: &Spanned<toml::Value>,
-    file: &File,
+    source: &Source,
 ) -> Result<(), CliError> {
     let field = format!("code-intel.servers.{name}");
-    let refused = |problem: String| file.refuse(file.line(&table.span()), &field, problem);
+    let refused = |problem: String| source.refuse(source.line(&table.span()), &field, problem);
     let json = |value: Result<Value, serde_json::Error>| value.map_err(|error| refused(error.to_string()));
     let Value::Object(said) = json(serde_json::to_value(table.get_ref()))? else {
         return Err(refused("must be a table".to_owned()));
@@ -295,8 +303,8 @@ fn add(
     Ok(())
 }
 
-fn leave_out(intel: &mut IntelConfig, file: &File) -> Result<(), CliError> {
-    for name in &file.intel().without {
+fn leave_out(intel: &mut IntelConfig, table: &IntelTable, source: &Source) -> Result<(), CliError> {
+    for name in &table.without {
         let before = intel.adapters.len();
         intel.adapters.retain(|adapter| adapter.name != *name.get_ref());
         if intel.adapters.len() == before
@@ -304,7 +312,7 @@ fn leave_out(intel: &mut IntelConfig, file: &File) -> Result<(), CliError> {
         {
             let known: Vec<&str> = intel.adapters.iter().map(|adapter| adapter.name.as_str()).collect();
             let problem = format!("{:?} is no server; there are {}", name.get_ref(), known.join(", "));
-            return Err(file.refuse(file.line(&name.span()), "code-intel.without", problem));
+            return Err(source.refuse(source.line(&name.span()), "code-intel.without", problem));
         }
     }
     Ok(())

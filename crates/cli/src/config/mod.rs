@@ -5,6 +5,7 @@
 //! of the provider that the user has chosen. A line that would do more is an error.
 
 mod budget;
+mod choices;
 mod dialect;
 mod file;
 mod index;
@@ -17,6 +18,7 @@ mod requests;
 mod screen;
 mod several;
 mod shadow;
+mod source;
 mod tool_servers;
 mod tools;
 mod web;
@@ -33,6 +35,7 @@ use headstart_tool_gate::{
 };
 
 pub(crate) use self::budget::{Keep, mode_name as background_name, parse_mode as parse_background};
+pub(crate) use self::choices::{TabKey, parse_base_url, parse_mode};
 pub(crate) use self::dialect::{Dialect, HeaderText, Thinking};
 pub(crate) use self::index::{Embeddings, IndexConfig, Rerank};
 pub(crate) use self::intel::{IntelConfig, IntelMode};
@@ -48,6 +51,7 @@ pub(crate) use self::tool_servers::{
 #[cfg(feature = "mcp")]
 pub(crate) use self::web::SearchSetting;
 pub(crate) use self::web::WebConfig;
+use crate::declarations::declarations;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -68,16 +72,6 @@ pub(crate) struct Flags {
     pub(crate) cache_seconds: Option<u32>,
     /// Whether a chat is lines to be read aloud.
     pub(crate) screen_reader: bool,
-}
-
-/// What the Tab key does with a suggestion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum TabKey {
-    /// Takes it, and the work behind it.
-    #[default]
-    Take,
-    /// Puts it into the prompt; pressed again, it takes what stands there.
-    Insert,
 }
 
 /// The configuration in force.
@@ -164,7 +158,7 @@ impl Config {
             views: self.shadow.enabled,
             workspace,
             deny,
-            tools: tools::declarations(),
+            tools: declarations(),
             policies: self.policies.clone(),
             tool_policies: self.tool_policies.clone(),
         })
@@ -176,6 +170,7 @@ impl Config {
         let Some(path) = user_file(environment) else { return Ok(config) };
         let Some(file) = file::read(&path)? else { return Ok(config) };
         tracing::debug!(path = %path.display(), "the user's configuration is read");
+        let source = file.source();
         let folder = path.parent().unwrap_or(Path::new("/"));
         config.model = file.model()?.map(|spec| beside(folder, spec.value));
         config.fast_model = file.fast_model()?.map(|spec| beside(folder, spec.value));
@@ -184,8 +179,9 @@ impl Config {
         config.deny = file.deny()?;
         config.deny_defaults = file.deny_defaults().is_none_or(|defaults| defaults.value);
         config.policies = Policies::new(file.policies(), []).map_err(|error| file.refuse_policy(&error))?;
-        tool_servers::apply(&mut config, &file, PolicyOrigin::User)?;
-        config.tool_policies = tools::of_user(&file, &config.tools_of_others.http_names())?;
+        let others = &mut config.tools_of_others;
+        tool_servers::apply(others, file.mcp(), file.http_tools(), source, PolicyOrigin::User)?;
+        config.tool_policies = tools::of_user(file.tools(), source, &others.http_names())?;
         config.rules = file.rules().unwrap_or(config.rules);
         config.sessions = file.sessions().unwrap_or(config.sessions);
         config.suggestions = file.suggestions().unwrap_or(config.suggestions);
@@ -198,12 +194,15 @@ impl Config {
         for (field, value) in file.several()? {
             *field.of(&mut config) = value.value;
         }
-        budget::apply_users(&mut config, &file)?;
-        index::apply(&mut config, &file, false)?;
-        intel::apply_users(&mut config, &file)?;
-        shadow::apply_users(&mut config, &file)?;
-        web::apply_users(&mut config, &file)?;
-        config.per_model = per_model::of_user(&file)?;
+        config.background.mode = file.background()?.map_or(config.background.mode, |mode| mode.value);
+        config.ledger = file.ledger()?.map_or(config.ledger, |keep| keep.value);
+        budget::apply_users(&mut config.background, file.budget(), source)?;
+        index::apply(&mut config.index, file.index(), source, false)?;
+        intel::apply_users(&mut config.intel, file.intel(), source)?;
+        shadow::apply_users(&mut config.shadow, file.shadow(), source)?;
+        web::apply_users(&mut config.web, file.web(), source)?;
+        per_model::refuse_old_prices(file.old_prices(), source)?;
+        config.per_model = per_model::of_user(file.models(), source)?;
         for (limit, value) in file.limits()? {
             limit.set(&mut config.limits, value.value);
         }
@@ -319,75 +318,6 @@ impl Flags {
 /// The user's own file, where there is a place for it.
 pub(crate) fn user_file(environment: &Environment) -> Option<PathBuf> {
     Some(environment.xdg("XDG_CONFIG_HOME", ".config")?.join("config.toml"))
-}
-
-/// An approval mode by its name.
-pub(crate) fn parse_mode(name: &str) -> Result<ApprovalMode, String> {
-    Ok(match name {
-        "default" => ApprovalMode::Default,
-        "plan" => ApprovalMode::Plan,
-        "chat" => ApprovalMode::Chat,
-        "auto-edit" => ApprovalMode::AutoEdit,
-        "yolo" => ApprovalMode::Yolo,
-        _ => return Err(format!("{name:?} is no approval mode; use default, plan, chat, auto-edit or yolo")),
-    })
-}
-
-/// What becomes of work that stopped at a boundary, by its name.
-fn parse_at_boundary(name: &str) -> Result<AtBoundary, String> {
-    Ok(match name {
-        "commit" => AtBoundary::Commit,
-        "discard" => AtBoundary::Discard,
-        _ => return Err(format!("{name:?} is none of commit and discard")),
-    })
-}
-
-/// What becomes of a turn whose user has said no to a call, by its name.
-fn parse_after_decline(name: &str) -> Result<AfterDecline, String> {
-    Ok(match name {
-        "continue" => AfterDecline::Continue,
-        "stop" => AfterDecline::Stop,
-        _ => {
-            return Err(format!(
-                "{name:?} is none of continue (the model is told, and goes on) and stop (the turn ends)"
-            ));
-        }
-    })
-}
-
-/// What becomes of edits of work ahead, by its name.
-fn parse_ahead_writes(name: &str) -> Result<AheadWrites, String> {
-    Ok(match name {
-        "ask" => AheadWrites::Ask,
-        "boundary" => AheadWrites::Boundary,
-        _ => {
-            return Err(format!(
-                "{name:?} is none of ask (edits are staged, and you are asked once when you take them) and boundary \
-                 (the work stops at its first edit)"
-            ));
-        }
-    })
-}
-
-/// What the Tab key does, by its name.
-fn parse_tab(name: &str) -> Result<TabKey, String> {
-    Ok(match name {
-        "take" => TabKey::Take,
-        "insert" => TabKey::Insert,
-        _ => return Err(format!("{name:?} is none of take and insert")),
-    })
-}
-
-/// The address of a server.
-pub(crate) fn parse_base_url(url: &str) -> Result<String, String> {
-    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let plain = !url.contains(|c: char| c.is_whitespace() || c.is_control());
-    match host {
-        Some(host) if plain && !host.is_empty() && !host.starts_with('/') => {
-            Ok(url.trim_end_matches('/').to_owned())
-        }
-        _ => Err(format!("{url:?} is no base URL; write it as http://host:port/v1 or https://host/v1")),
-    }
 }
 
 fn variable<T, E: std::fmt::Display>(

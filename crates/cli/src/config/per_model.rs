@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::dialect::Dialect;
-use super::file::File;
+use super::source::Source;
 use crate::error::CliError;
 
 /// What the user says of one model.
@@ -75,42 +75,51 @@ struct PriceFields {
 }
 
 /// What the user's file says of models.
-pub(super) fn of_user(file: &File) -> Result<PerModel, CliError> {
-    refuse_old_prices(file)?;
+pub(super) fn of_user(table: &ModelTable, source: &Source) -> Result<PerModel, CliError> {
     let settings = |(name, fields): (&String, &Spanned<ModelFields>)| {
         let ModelFields { free, prices, .. } = fields.get_ref();
-        let price = prices.as_ref().map(|prices| prices.read(file, name)).transpose()?;
+        let price = prices.as_ref().map(|prices| prices.read(source, name)).transpose()?;
         if *free == Some(true) && price.is_some_and(|price| price != Price::default()) {
             let problem = "a model that is free has no prices; leave one of the two out";
-            return Err(file.refuse(file.line(&fields.span()), &format!("models.{name:?}.free"), problem));
+            return Err(source.refuse(
+                source.line(&fields.span()),
+                &format!("models.{name:?}.free"),
+                problem,
+            ));
         }
-        let dialect = Dialect::of_user(name, fields.get_ref(), file)?;
+        let dialect = Dialect::of_user(name, fields.get_ref(), source)?;
         Ok((name.clone(), ModelSettings { free: *free, price, dialect }))
     };
-    file.models().iter().map(settings).collect::<Result<_, _>>().map(PerModel)
+    table.iter().map(settings).collect::<Result<_, _>>().map(PerModel)
 }
 
 /// A project has no say: what a model costs decides what is spent, and a header could send a key elsewhere.
-pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
-    refuse_old_prices(file)?;
-    let Some((name, fields)) = file.models().first_key_value() else { return Ok(()) };
+pub(super) fn refuse_projects(table: &ModelTable, source: &Source) -> Result<(), CliError> {
+    let Some((name, fields)) = table.first_key_value() else { return Ok(()) };
     let problem = "a project cannot say what models cost or how they are asked; set it in your own file";
-    Err(file.refuse(file.line(&fields.span()), &format!("models.{name:?}"), problem))
+    Err(source.refuse(source.line(&fields.span()), &format!("models.{name:?}"), problem))
 }
 
 /// Earlier versions had the prices in a table of their own.
-fn refuse_old_prices(file: &File) -> Result<(), CliError> {
-    let Some((name, fields)) = file.old_prices().first_key_value() else { return Ok(()) };
+pub(super) fn refuse_old_prices(
+    prices: &BTreeMap<String, Spanned<toml::Value>>,
+    source: &Source,
+) -> Result<(), CliError> {
+    let Some((name, fields)) = prices.first_key_value() else { return Ok(()) };
     let problem = format!("gone since 0.2; write the same fields into [models.{name:?}.prices]");
-    Err(file.refuse(file.line(&fields.span()), &format!("prices.{name:?}"), problem))
+    Err(source.refuse(source.line(&fields.span()), &format!("prices.{name:?}"), problem))
 }
 
 impl PriceFields {
-    fn read(&self, file: &File, model: &str) -> Result<Price, CliError> {
+    fn read(&self, source: &Source, model: &str) -> Result<Price, CliError> {
         let money = |name: &str, units: &Spanned<f64>| {
             Money::new(*units.get_ref()).ok_or_else(|| {
                 let field = format!("models.{model:?}.prices.{name}");
-                file.refuse(file.line(&units.span()), &field, "a price is a number from 0 to 1,000,000,000")
+                source.refuse(
+                    source.line(&units.span()),
+                    &field,
+                    "a price is a number from 0 to 1,000,000,000",
+                )
             })
         };
         let or = |name: &str, units: &Option<Spanned<f64>>, without: Money| {

@@ -3,7 +3,8 @@ use std::path::Path;
 use headstart_speculation::AtBoundary;
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Policies, PolicyOrigin};
 
-use super::file::{self, File, Placed};
+use super::file::{self, File};
+use super::source::{Placed, Source};
 use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tool_servers, tools, web};
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
@@ -14,34 +15,36 @@ use crate::model_spec::ModelSpec;
 /// not judged.
 pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result<(), CliError> {
     let Some(file) = file::read(path)? else { return Ok(()) };
+    let source = file.source();
     refuse_base_url(&file)?;
     if let Some((field, value)) = file.requests()?.first() {
         let problem = "a project cannot say how your provider is asked; set it in your own file";
-        return Err(file.refuse(value.line, field.name(), problem));
+        return Err(source.refuse(value.line, field.name(), problem));
     }
     if let (Some(spec), None) = (file.model()?, &nearest.model) {
-        config.model = Some(same_provider(&file, "model", spec, config.model.as_ref())?);
+        config.model = Some(same_provider(source, "model", spec, config.model.as_ref())?);
     }
     if let (Some(spec), None) = (file.fast_model()?, &nearest.fast_model) {
         let users = config.fast_model.as_ref().or(nearest.model.as_ref()).or(config.model.as_ref());
-        config.fast_model = Some(same_provider(&file, "fast_model", spec, users)?);
+        config.fast_model = Some(same_provider(source, "fast_model", spec, users)?);
     }
     if let (Some(mode), None) = (file.mode()?, nearest.mode) {
-        config.mode = lowered_mode(&file, &mode, config.mode)?;
+        config.mode = lowered_mode(source, &mode, config.mode)?;
     }
     config.deny.extend(file.deny()?);
     if let Some(defaults) = file.deny_defaults() {
         if !defaults.value && config.deny_defaults {
             let problem = "a project cannot open files that hold secrets; true is allowed here, false only in your own file";
-            return Err(file.refuse(defaults.line, "deny_defaults", problem));
+            return Err(source.refuse(defaults.line, "deny_defaults", problem));
         }
         config.deny_defaults = defaults.value;
     }
     let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
     config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
-    tool_servers::apply(config, &file, PolicyOrigin::Project)?;
+    let others = &mut config.tools_of_others;
+    tool_servers::apply(others, file.mcp(), file.http_tools(), source, PolicyOrigin::Project)?;
     let others = config.tools_of_others.http_names();
-    config.tool_policies = tools::with_projects(&config.tool_policies, &file, &others)?;
+    config.tool_policies = tools::with_projects(&config.tool_policies, file.tools(), source, &others)?;
     config.rules &= file.rules().unwrap_or(true);
     config.sessions &= file.sessions().unwrap_or(true);
     config.suggestions &= file.suggestions().unwrap_or(true);
@@ -49,47 +52,69 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     if let Some(choice) = file.at_boundary()? {
         if config.at_boundary == AtBoundary::Discard && choice.value == AtBoundary::Commit {
             let problem = "a project can only have less of your work applied, and yours is discard";
-            return Err(file.refuse(choice.line, "at_boundary", problem));
+            return Err(source.refuse(choice.line, "at_boundary", problem));
         }
         config.at_boundary = choice.value;
     }
     if let Some(choice) = file.ahead_writes()? {
         if config.ahead_writes == AheadWrites::Boundary && choice.value == AheadWrites::Ask {
             let problem = "a project can only have less done ahead, and yours is boundary";
-            return Err(file.refuse(choice.line, "ahead_writes", problem));
+            return Err(source.refuse(choice.line, "ahead_writes", problem));
         }
         config.ahead_writes = choice.value;
     }
     if let Some(choice) = file.after_decline()? {
         let problem = "what becomes of a turn after your no is yours alone; set it in your own file";
-        return Err(file.refuse(choice.line, "after_decline", problem));
+        return Err(source.refuse(choice.line, "after_decline", problem));
     }
     if let Some(choice) = file.tab()? {
         let problem = "a project cannot say what your keys do; set it in your own file";
-        return Err(file.refuse(choice.line, "tab", problem));
+        return Err(source.refuse(choice.line, "tab", problem));
     }
     screen::refuse_projects(&file)?;
     for (field, value) in file.several()? {
         let users = field.of(config);
         if *users < value.value {
             let problem = format!("a project can only lower this, and yours is {users}");
-            return Err(file.refuse(value.line, field.name(), problem));
+            return Err(source.refuse(value.line, field.name(), problem));
         }
         *users = value.value;
     }
-    budget::apply_projects(config, &file)?;
-    index::apply(config, &file, true)?;
-    intel::apply_projects(config, &file)?;
-    shadow::apply_projects(config, &file)?;
-    web::refuse_projects(&file)?;
-    per_model::refuse_projects(&file)?;
+    apply_background(config, &file)?;
+    budget::apply_projects(&mut config.background, file.budget(), source)?;
+    index::apply(&mut config.index, file.index(), source, true)?;
+    intel::apply_projects(&mut config.intel, file.intel(), source)?;
+    shadow::apply_projects(&mut config.shadow, file.shadow(), source)?;
+    web::refuse_projects(file.web(), source)?;
+    per_model::refuse_old_prices(file.old_prices(), source)?;
+    per_model::refuse_projects(file.models(), source)?;
     for (limit, value) in file.limits()? {
         let users = limit.get(&config.limits);
         if users < value.value {
             let problem = format!("a project can only lower a limit, and yours is {users}");
-            return Err(file.refuse(value.line, limit.name(), problem));
+            return Err(source.refuse(value.line, limit.name(), problem));
         }
         limit.set(&mut config.limits, value.value);
+    }
+    Ok(())
+}
+
+/// Less may be done ahead, and less kept of it.
+fn apply_background(config: &mut Config, file: &File) -> Result<(), CliError> {
+    if let Some(mode) = file.background()? {
+        if config.background.mode < mode.value {
+            let yours = budget::mode_name(config.background.mode);
+            let problem = format!("a project can only do less ahead, and yours is {yours}");
+            return Err(file.source().refuse(mode.line, "background", problem));
+        }
+        config.background.mode = mode.value;
+    }
+    if let Some(keep) = file.ledger()? {
+        if config.ledger < keep.value {
+            let problem = "a project can only have less kept than you do";
+            return Err(file.source().refuse(keep.line, "ledger", problem));
+        }
+        config.ledger = keep.value;
     }
     Ok(())
 }
@@ -100,13 +125,13 @@ fn refuse_base_url(file: &File) -> Result<(), CliError> {
         Some(url) => {
             let problem = "a project cannot choose where your conversation is sent; \
                            set it in your own file, HEADSTART_BASE_URL or --base-url";
-            Err(file.refuse(url.line, "base_url", problem))
+            Err(file.source().refuse(url.line, "base_url", problem))
         }
     }
 }
 
 fn same_provider(
-    file: &File,
+    source: &Source,
     field: &str,
     spec: Placed<ModelSpec>,
     users: Option<&ModelSpec>,
@@ -121,11 +146,11 @@ fn same_provider(
                  choose one in your own file, HEADSTART_MODEL or --model"
             .to_owned(),
     };
-    Err(file.refuse(spec.line, field, problem))
+    Err(source.refuse(spec.line, field, problem))
 }
 
 fn lowered_mode(
-    file: &File,
+    source: &Source,
     mode: &Placed<ApprovalMode>,
     users: ApprovalMode,
 ) -> Result<ApprovalMode, CliError> {
@@ -134,7 +159,7 @@ fn lowered_mode(
     }
     let problem =
         "a project cannot raise the approval mode; set it in your own file, HEADSTART_MODE or --mode";
-    Err(file.refuse(mode.line, "mode", problem))
+    Err(source.refuse(mode.line, "mode", problem))
 }
 
 /// Higher means that more runs without a question.

@@ -87,8 +87,9 @@ impl Screen {
     pub(super) fn apply_users(&mut self, file: &File) -> Result<(), CliError> {
         if let Some(status) = file.status() {
             let parse = |name: &Spanned<String>| {
-                StatusPart::parse(name.get_ref())
-                    .map_err(|problem| file.refuse(file.line(&name.span()), "status", problem))
+                StatusPart::parse(name.get_ref()).map_err(|problem| {
+                    file.source().refuse(file.source().line(&name.span()), "status", problem)
+                })
             };
             self.status = status.get_ref().iter().map(parse).collect::<Result<_, _>>()?;
         }
@@ -97,12 +98,13 @@ impl Screen {
         self.theme = file.theme()?.map_or(self.theme, |choice| choice.value);
         self.diff = file.diff()?.map_or(self.diff, |choice| choice.value);
         self.vi = file.vi()?.map_or(self.vi, |choice| choice.value);
+        let path = file.source().path().display();
         for (name, value) in file.screen_switches() {
             let Some(value) = value.map(Spanned::get_ref) else { continue };
             match name {
                 "notify" => self.notify = *value,
                 "title" => self.title = *value,
-                _ => self.read_aloud = value.then(|| format!("screen_reader in {}", file.path().display())),
+                _ => self.read_aloud = value.then(|| format!("screen_reader in {path}")),
             }
         }
         Ok(())
@@ -120,7 +122,7 @@ impl Screen {
 
 fn keys(file: &File) -> Result<KeyMap, CliError> {
     let refuse = |name: &str, span: &std::ops::Range<usize>, problem: String| {
-        file.refuse(file.line(span), &format!("keys.{name}"), problem)
+        file.source().refuse(file.source().line(span), &format!("keys.{name}"), problem)
     };
     let mut changed = Vec::new();
     for (name, keys) in file.keys() {
@@ -143,19 +145,20 @@ pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
         ("theme", file.theme()?.map(|choice| choice.line)),
         ("diff", file.diff()?.map(|choice| choice.line)),
         ("editing", file.vi()?.map(|choice| choice.line)),
-        ("status", file.status().map(|status| file.line(&status.span()))),
+        ("status", file.status().map(|status| file.source().line(&status.span()))),
     ];
-    let switches =
-        file.screen_switches().map(|(name, value)| (name, value.map(|value| file.line(&value.span()))));
+    let switches = file
+        .screen_switches()
+        .map(|(name, value)| (name, value.map(|value| file.source().line(&value.span()))));
     for (name, line) in placed.into_iter().chain(switches) {
         if let Some(line) = line {
-            return Err(file.refuse(line, name, problem));
+            return Err(file.source().refuse(line, name, problem));
         }
     }
     match file.keys().values().next() {
         Some(keys) => {
             let problem = "a project cannot say what your keys do; set it in your own file";
-            Err(file.refuse(file.line(&keys.span()), "keys", problem))
+            Err(file.source().refuse(file.source().line(&keys.span()), "keys", problem))
         }
         None => Ok(()),
     }

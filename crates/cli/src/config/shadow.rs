@@ -9,8 +9,7 @@ use headstart_speculation::Freshness;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Config;
-use super::file::File;
+use super::source::Source;
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -149,26 +148,24 @@ const LIMITS: [Limit; 9] = [
 ];
 
 /// Takes over what the user's own file says.
-pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliError> {
-    let table = file.shadow();
-    let shadow = &mut config.shadow;
+pub(super) fn apply_users(shadow: &mut Shadow, table: &ShadowTable, source: &Source) -> Result<(), CliError> {
     shadow.enabled = table.enabled.as_ref().map_or(shadow.enabled, |enabled| *enabled.get_ref());
-    for (limit, value, _) in limits(file)? {
+    for (limit, value, _) in limits(table, source)? {
         (limit.set)(shadow, value);
     }
-    if let Some((fresh, _)) = fresh(file)? {
+    if let Some((fresh, _)) = fresh(table, source)? {
         shadow.fresh = fresh;
     }
-    if let Some((allows, _)) = network(file)? {
+    if let Some((allows, _)) = network(table, source)? {
         shadow.allows_network = allows;
     }
-    shadow.show = folders(file, "shadow.show", &table.show)?;
-    shadow.tools = folders(file, "shadow.tools", &table.tools)?;
+    shadow.show = folders(source, "shadow.show", &table.show)?;
+    shadow.tools = folders(source, "shadow.tools", &table.tools)?;
     if let Some(check) = &table.check {
         shadow.check = match check.get_ref().trim() {
             "" => {
                 let problem = "is empty; write a command line, \"off\", or \"found\" for what the files tell";
-                return Err(file.refuse(file.line(&check.span()), "shadow.check", problem));
+                return Err(source.refuse(source.line(&check.span()), "shadow.check", problem));
             }
             "off" => CheckSetting::Off,
             "found" => CheckSetting::Found,
@@ -178,79 +175,80 @@ pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliErr
     if let Some(remote) = &table.remote {
         if remote.get_ref().first().is_some_and(String::is_empty) {
             let problem = "names no program; write [\"ssh\", \"HOST\", \"headstart\", \"shadow\", \"serve\"], or leave it out";
-            return Err(file.refuse(file.line(&remote.span()), "shadow.remote", problem));
+            return Err(source.refuse(source.line(&remote.span()), "shadow.remote", problem));
         }
         shadow.remote.clone_from(remote.get_ref());
     }
     shadow.warm = table.warm.iter().map(|line| line.get_ref().clone()).collect();
-    shadow.build = table.build.iter().map(|folder| build_folder(file, folder)).collect::<Result<_, _>>()?;
+    shadow.build = table.build.iter().map(|folder| build_folder(source, folder)).collect::<Result<_, _>>()?;
     Ok(())
 }
 
 /// Takes over what the project's file says, as far as it does less.
-pub(super) fn apply_projects(config: &mut Config, file: &File) -> Result<(), CliError> {
-    let table = file.shadow();
-    let shadow = &mut config.shadow;
+pub(super) fn apply_projects(
+    shadow: &mut Shadow,
+    table: &ShadowTable,
+    source: &Source,
+) -> Result<(), CliError> {
     if let Some(enabled) = &table.enabled {
         if *enabled.get_ref() && !shadow.enabled {
             let problem = "a project can only switch views off, and yours are off";
-            return Err(file.refuse(file.line(&enabled.span()), "shadow.enabled", problem));
+            return Err(source.refuse(source.line(&enabled.span()), "shadow.enabled", problem));
         }
         shadow.enabled = *enabled.get_ref();
     }
-    for (limit, value, line) in limits(file)? {
+    for (limit, value, line) in limits(table, source)? {
         let users = (limit.of)(shadow);
         if users < value {
             let problem = format!("a project can only lower this, and yours is {users}");
-            return Err(file.refuse(line, &format!("shadow.{}", limit.name), problem));
+            return Err(source.refuse(line, &format!("shadow.{}", limit.name), problem));
         }
         (limit.set)(shadow, value);
     }
-    if let Some((fresh, line)) = fresh(file)? {
+    if let Some((fresh, line)) = fresh(table, source)? {
         if fresh == Freshness::Tell && shadow.fresh == Freshness::Require {
             let problem = "a project can only be stricter, and yours is require";
-            return Err(file.refuse(line, "shadow.fresh", problem));
+            return Err(source.refuse(line, "shadow.fresh", problem));
         }
         shadow.fresh = fresh;
     }
-    if let Some((allows, line)) = network(file)? {
+    if let Some((allows, line)) = network(table, source)? {
         if allows {
             let problem = "a project can only deny it; set it in your own file";
-            return Err(file.refuse(line, "shadow.network", problem));
+            return Err(source.refuse(line, "shadow.network", problem));
         }
         shadow.allows_network = false;
     }
     for (name, folders) in [("shadow.show", &table.show), ("shadow.tools", &table.tools)] {
         if let Some(folder) = folders.first() {
             let problem = "a project cannot open folders of yours; set it in your own file";
-            return Err(file.refuse(file.line(&folder.span()), name, problem));
+            return Err(source.refuse(source.line(&folder.span()), name, problem));
         }
     }
     if let Some(check) = &table.check {
         if check.get_ref() != "off" {
             let problem = "a project can only switch it off; name a check in your own file";
-            return Err(file.refuse(file.line(&check.span()), "shadow.check", problem));
+            return Err(source.refuse(source.line(&check.span()), "shadow.check", problem));
         }
         shadow.check = CheckSetting::Off;
     }
     if let Some(remote) = &table.remote {
         let problem = "a project cannot choose where your files are sent; set it in your own file";
-        return Err(file.refuse(file.line(&remote.span()), "shadow.remote", problem));
+        return Err(source.refuse(source.line(&remote.span()), "shadow.remote", problem));
     }
     if let Some(line) = table.warm.first() {
         let problem = "a project cannot have commands run; set it in your own file";
-        return Err(file.refuse(file.line(&line.span()), "shadow.warm", problem));
+        return Err(source.refuse(source.line(&line.span()), "shadow.warm", problem));
     }
     if let Some(folder) = table.build.first() {
         let problem = "a project cannot leave out what commands write; set it in your own file";
-        return Err(file.refuse(file.line(&folder.span()), "shadow.build", problem));
+        return Err(source.refuse(source.line(&folder.span()), "shadow.build", problem));
     }
     Ok(())
 }
 
 /// The limits of a file, with their lines.
-fn limits(file: &File) -> Result<Vec<(&'static Limit, u64, usize)>, CliError> {
-    let table = file.shadow();
+fn limits(table: &ShadowTable, source: &Source) -> Result<Vec<(&'static Limit, u64, usize)>, CliError> {
     let number =
         |value: &Option<Spanned<u64>>| value.as_ref().map(|value| (Ok(*value.get_ref()), value.span()));
     let text = |value: &Option<Spanned<String>>, parse: fn(&str) -> Result<u64, String>| {
@@ -270,48 +268,48 @@ fn limits(file: &File) -> Result<Vec<(&'static Limit, u64, usize)>, CliError> {
     let mut limits = Vec::new();
     for (limit, value) in LIMITS.iter().zip(values) {
         let Some((value, span)) = value else { continue };
-        let line = file.line(&span);
+        let line = source.line(&span);
         let least = |value: u64| if value < 1 { Err("must be at least 1".to_owned()) } else { Ok(value) };
-        let refuse = |problem: String| file.refuse(line, &format!("shadow.{}", limit.name), problem);
+        let refuse = |problem: String| source.refuse(line, &format!("shadow.{}", limit.name), problem);
         limits.push((limit, value.and_then(least).map_err(refuse)?, line));
     }
     Ok(limits)
 }
 
-fn fresh(file: &File) -> Result<Option<(Freshness, usize)>, CliError> {
-    let Some(fresh) = &file.shadow().fresh else { return Ok(None) };
-    let line = file.line(&fresh.span());
+fn fresh(table: &ShadowTable, source: &Source) -> Result<Option<(Freshness, usize)>, CliError> {
+    let Some(fresh) = &table.fresh else { return Ok(None) };
+    let line = source.line(&fresh.span());
     match fresh.get_ref().as_str() {
         "tell" => Ok(Some((Freshness::Tell, line))),
         "require" => Ok(Some((Freshness::Require, line))),
-        other => Err(file.refuse(line, "shadow.fresh", format!("{other:?} is none of tell and require"))),
+        other => Err(source.refuse(line, "shadow.fresh", format!("{other:?} is none of tell and require"))),
     }
 }
 
 /// Whether `shadow run --network` asks nobody.
-fn network(file: &File) -> Result<Option<(bool, usize)>, CliError> {
-    let Some(network) = &file.shadow().network else { return Ok(None) };
-    let line = file.line(&network.span());
+fn network(table: &ShadowTable, source: &Source) -> Result<Option<(bool, usize)>, CliError> {
+    let Some(network) = &table.network else { return Ok(None) };
+    let line = source.line(&network.span());
     match network.get_ref().as_str() {
         "deny" => Ok(Some((false, line))),
         "allow" => Ok(Some((true, line))),
-        other => Err(file.refuse(line, "shadow.network", format!("{other:?} is none of deny and allow"))),
+        other => Err(source.refuse(line, "shadow.network", format!("{other:?} is none of deny and allow"))),
     }
 }
 
-fn folders(file: &File, field: &str, folders: &[Spanned<PathBuf>]) -> Result<Vec<PathBuf>, CliError> {
+fn folders(source: &Source, field: &str, folders: &[Spanned<PathBuf>]) -> Result<Vec<PathBuf>, CliError> {
     let absolute = |folder: &Spanned<PathBuf>| {
         let path = folder.get_ref().clone();
         if path.is_absolute() {
             return Ok(path);
         }
-        Err(file.refuse(file.line(&folder.span()), field, format!("{} is not absolute", path.display())))
+        Err(source.refuse(source.line(&folder.span()), field, format!("{} is not absolute", path.display())))
     };
     folders.iter().map(absolute).collect()
 }
 
-fn build_folder(file: &File, folder: &Spanned<String>) -> Result<WorkspacePath, CliError> {
-    let refuse = |problem: String| file.refuse(file.line(&folder.span()), "shadow.build", problem);
+fn build_folder(source: &Source, folder: &Spanned<String>) -> Result<WorkspacePath, CliError> {
+    let refuse = |problem: String| source.refuse(source.line(&folder.span()), "shadow.build", problem);
     let path = WorkspacePath::parse(folder.get_ref()).map_err(|error| refuse(error.to_string()))?;
     if path.is_root() || path.names().any(|name| name == b".git") {
         return Err(refuse(format!(

@@ -15,8 +15,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use url::{Host, Url};
 
-use super::file::File;
-use super::{Config, tools};
+use super::source::Source;
+use crate::declarations::declarations;
 use crate::error::CliError;
 use crate::secrets;
 
@@ -143,16 +143,21 @@ impl TrustSetting {
 }
 
 /// Takes over what a file says. Of two of one name the user's counts.
-pub(super) fn apply(config: &mut Config, file: &File, origin: PolicyOrigin) -> Result<(), CliError> {
-    let all = &mut config.tools_of_others;
-    for (name, table) in file.mcp() {
-        let setting = server(name, table, file, origin)?;
+pub(super) fn apply(
+    all: &mut ToolsOfOthers,
+    servers: &Tables,
+    http_tools: &Tables,
+    source: &Source,
+    origin: PolicyOrigin,
+) -> Result<(), CliError> {
+    for (name, table) in servers {
+        let setting = server(name, table, source, origin)?;
         if all.servers.iter().all(|known| known.name != setting.name) {
             all.servers.push(setting);
         }
     }
-    for (name, table) in file.http_tools() {
-        let setting = http_tool(name, table, file, origin)?;
+    for (name, table) in http_tools {
+        let setting = http_tool(name, table, source, origin)?;
         if all.http_tools.iter().all(|known| known.name != setting.name) {
             all.http_tools.push(setting);
         }
@@ -163,12 +168,12 @@ pub(super) fn apply(config: &mut Config, file: &File, origin: PolicyOrigin) -> R
 fn server(
     name: &str,
     table: &Spanned<toml::Value>,
-    file: &File,
+    source: &Source,
     origin: PolicyOrigin,
 ) -> Result<ServerSetting, CliError> {
     let refuse = |field: &str, problem: String| {
         let field = format!("mcp.{name}{}{field}", if field.is_empty() { "" } else { "." });
-        file.refuse(file.line(&table.span()), &field, problem)
+        source.refuse(source.line(&table.span()), &field, problem)
     };
     #[cfg(feature = "mcp")]
     headstart_tool_servers::ServerName::new(name).map_err(|error| refuse("", error.to_string()))?;
@@ -241,7 +246,7 @@ fn server(
     Ok(ServerSetting {
         name: name.to_owned(),
         origin,
-        file: file.path().to_owned(),
+        file: source.path().to_owned(),
         reach,
         env,
         bearer: bearer.transpose()?,
@@ -314,12 +319,12 @@ fn reach(command: Option<Vec<String>>, url: Option<String>) -> Result<Reach, (&'
 fn http_tool(
     name: &str,
     table: &Spanned<toml::Value>,
-    file: &File,
+    source: &Source,
     origin: PolicyOrigin,
 ) -> Result<HttpToolSetting, CliError> {
     let refuse = |field: &str, problem: String| {
         let field = format!("http_tool.{name}{}{field}", if field.is_empty() { "" } else { "." });
-        file.refuse(file.line(&table.span()), &field, problem)
+        source.refuse(source.line(&table.span()), &field, problem)
     };
     let is_plain = name.len() <= 40
         && name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -327,7 +332,7 @@ fn http_tool(
     if !is_plain || name.starts_with("mcp__") || name.starts_with("builtin_") {
         return Err(refuse("", "is no name of a tool; use a to z, 0 to 9 and _, at most 40, not beginning with mcp__ or builtin_".to_owned()));
     }
-    if Declaration::of_ours(name).is_some() || tools::declarations().iter().any(|tool| tool.name == name) {
+    if Declaration::of_ours(name).is_some() || declarations().iter().any(|tool| tool.name == name) {
         return Err(refuse("", "is the name of a tool that is built in; give it another".to_owned()));
     }
     let said: HttpToolTable =
@@ -337,7 +342,7 @@ fn http_tool(
     Ok(HttpToolSetting {
         name: name.to_owned(),
         origin,
-        file: file.path().to_owned(),
+        file: source.path().to_owned(),
         url: said.url,
         description: said.description,
         parameters: said.parameters,

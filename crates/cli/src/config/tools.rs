@@ -2,43 +2,34 @@
 
 use std::collections::BTreeMap;
 
-use headstart_tool_gate::{
-    Declaration, PolicyOrigin, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable,
-};
+use headstart_tool_gate::{PolicyOrigin, ToolPolicies, ToolPolicy, ToolPolicyError, ToolRule, ToolTable};
 use toml::Spanned;
 
-use super::file::File;
+use super::source::Source;
+use crate::declarations::declarations;
 use crate::error::CliError;
 
 /// The table as it stands.
 pub(super) type ToolsTable = BTreeMap<String, Spanned<toml::Value>>;
 
-/// What the gate is told of the tools that are not its own.
-pub(super) fn declarations() -> Vec<Declaration> {
-    [
-        headstart_toolbox::more_declarations(),
-        headstart_context::rule_declarations(),
-        crate::index::declarations(),
-        headstart_code_intel::declarations(),
-        crate::web::declarations(),
-        vec![headstart_speculation::task_declaration()],
-    ]
-    .concat()
-}
-
 /// The user's table.
-pub(super) fn of_user(file: &File, others: &[&str]) -> Result<ToolPolicies, CliError> {
-    checked(table(file)?, ToolTable::default(), others).map_err(|error| refuse(file, &error))
+pub(super) fn of_user(
+    table: &ToolsTable,
+    source: &Source,
+    others: &[&str],
+) -> Result<ToolPolicies, CliError> {
+    checked(read(table, source)?, ToolTable::default(), others).map_err(|error| refuse(table, source, &error))
 }
 
 /// Both tables.
 pub(super) fn with_projects(
     users: &ToolPolicies,
-    file: &File,
+    table: &ToolsTable,
+    source: &Source,
     others: &[&str],
 ) -> Result<ToolPolicies, CliError> {
     let of_user = users.of(PolicyOrigin::User).clone();
-    checked(of_user, table(file)?, others).map_err(|error| refuse(file, &error))
+    checked(of_user, read(table, source)?, others).map_err(|error| refuse(table, source, &error))
 }
 
 /// `others`: the names of tools that the files themselves name.
@@ -48,26 +39,26 @@ fn checked(user: ToolTable, project: ToolTable, others: &[&str]) -> Result<ToolP
     ToolPolicies::new(user, project, &known)
 }
 
-fn table(file: &File) -> Result<ToolTable, CliError> {
-    let mut table = ToolTable::default();
-    for (key, value) in file.tools() {
-        let line = file.line(&value.span());
+fn read(table: &ToolsTable, source: &Source) -> Result<ToolTable, CliError> {
+    let mut read = ToolTable::default();
+    for (key, value) in table {
+        let line = source.line(&value.span());
         let field = format!("tools.{key}");
         if key == "rule" {
             let rules = value.get_ref().clone().try_into::<Vec<ToolRule>>();
-            table.rules = rules.map_err(|error| file.refuse(line, &field, error.message()))?;
+            read.rules = rules.map_err(|error| source.refuse(line, &field, error.message()))?;
             continue;
         }
         let policy = value.get_ref().as_str().and_then(policy).ok_or_else(|| {
-            file.refuse(line, &field, format!("{} is none of automatic, ask and exclude", value.get_ref()))
+            source.refuse(line, &field, format!("{} is none of automatic, ask and exclude", value.get_ref()))
         })?;
         if key == "default" {
-            table.default = Some(policy);
+            read.default = Some(policy);
         } else {
-            table.tools.push((key.clone(), policy));
+            read.tools.push((key.clone(), policy));
         }
     }
-    Ok(table)
+    Ok(read)
 }
 
 fn policy(name: &str) -> Option<ToolPolicy> {
@@ -76,7 +67,7 @@ fn policy(name: &str) -> Option<ToolPolicy> {
         .find(|policy| policy.as_str() == name)
 }
 
-fn refuse(file: &File, error: &ToolPolicyError) -> CliError {
-    let line = file.tools().get(&error.key).map_or(1, |value| file.line(&value.span()));
-    file.refuse(line, &format!("tools.{}", error.place), &error.problem)
+fn refuse(table: &ToolsTable, source: &Source, error: &ToolPolicyError) -> CliError {
+    let line = table.get(&error.key).map_or(1, |value| source.line(&value.span()));
+    source.refuse(line, &format!("tools.{}", error.place), &error.problem)
 }

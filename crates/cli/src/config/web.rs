@@ -4,8 +4,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
 
-use super::Config;
-use super::file::File;
+use super::source::Source;
 use super::tool_servers::is_this_machine;
 use crate::error::CliError;
 
@@ -54,30 +53,28 @@ struct SearchTable {
 }
 
 /// Takes over what the user's file says.
-pub(super) fn apply_users(config: &mut Config, file: &File) -> Result<(), CliError> {
-    let table = file.web();
-    config.web.http = table.http.as_ref().is_some_and(|http| *http.get_ref());
-    config.web.search = table.search.as_ref().map(|search| setting(search.get_ref(), file)).transpose()?;
+pub(super) fn apply_users(web: &mut WebConfig, table: &WebTable, source: &Source) -> Result<(), CliError> {
+    web.http = table.http.as_ref().is_some_and(|http| *http.get_ref());
+    web.search = table.search.as_ref().map(|search| setting(search.get_ref(), source)).transpose()?;
     Ok(())
 }
 
 /// A project says nothing of this: what is asked of the web leaves the machine.
-pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
-    let table = file.web();
+pub(super) fn refuse_projects(table: &WebTable, source: &Source) -> Result<(), CliError> {
     let http = table.http.as_ref().map(|http| ("web.http", http.span()));
     let search = table.search.as_ref().map(|search| ("web.search", search.span()));
     match http.or(search) {
         None => Ok(()),
         Some((field, span)) => {
             let problem = "a project cannot say how the web is reached; set it in your own file";
-            Err(file.refuse(file.line(&span), field, problem))
+            Err(source.refuse(source.line(&span), field, problem))
         }
     }
 }
 
-fn setting(table: &SearchTable, file: &File) -> Result<SearchSetting, CliError> {
+fn setting(table: &SearchTable, source: &Source) -> Result<SearchSetting, CliError> {
     let refuse = |field: &str, span: std::ops::Range<usize>, problem: &str| {
-        file.refuse(file.line(&span), &format!("web.search.{field}"), problem)
+        source.refuse(source.line(&span), &format!("web.search.{field}"), problem)
     };
     let url = table.url.get_ref();
     let of_url = |problem: &str| refuse("url", table.url.span(), problem);

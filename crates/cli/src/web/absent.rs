@@ -2,15 +2,10 @@
 
 use std::sync::Arc;
 
-use headstart_tool_gate::Declaration;
 use headstart_toolbox::Tool;
 
 use crate::config::WebConfig;
 use crate::environment::Environment;
-
-pub(crate) fn declarations() -> Vec<Declaration> {
-    Vec::new()
-}
 
 pub(crate) fn tools(_config: &WebConfig, _environment: &Environment) -> Vec<Arc<dyn Tool>> {
     Vec::new()

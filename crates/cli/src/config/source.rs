@@ -1,0 +1,125 @@
+//! The text of a configuration file, and where in it something stands.
+
+use std::fs;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+
+use crate::error::CliError;
+
+/// A configuration file is small; a larger one is a mistake or an attack.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// A configuration file as text.
+pub(super) struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+/// A value and the line it stands on.
+pub(super) struct Placed<T> {
+    pub(super) value: T,
+    pub(super) line: usize,
+}
+
+impl Source {
+    /// The text of the file at `path`; `None` where there is none.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, CliError> {
+        Ok(read_text(path)?.map(|text| Self { path: path.to_owned(), text }))
+    }
+
+    /// Its fields, as `T` has them.
+    pub(super) fn fields<T: DeserializeOwned>(&self) -> Result<T, CliError> {
+        toml::from_str(&self.text).map_err(|error| CliError::Configuration {
+            file: self.path.clone(),
+            line: error.span().map_or(1, |span| self.line(&span)),
+            message: describe(&self.text, &error),
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder that it is in: where the files are that it names.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.path.parent()
+    }
+
+    /// The error that a field of this file deserves.
+    pub(super) fn refuse(&self, line: usize, field: &str, problem: impl std::fmt::Display) -> CliError {
+        CliError::Configuration { file: self.path.clone(), line, message: format!("{field}: {problem}") }
+    }
+
+    /// The value of a field, read.
+    pub(super) fn parsed<T, E: std::fmt::Display>(
+        &self,
+        field: &str,
+        value: Option<&Spanned<String>>,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Option<Placed<T>>, CliError> {
+        let Some(value) = value else { return Ok(None) };
+        let line = self.line(&value.span());
+        let parsed = parse(value.get_ref()).map_err(|error| self.refuse(line, field, error))?;
+        Ok(Some(Placed { value: parsed, line }))
+    }
+
+    pub(super) fn line(&self, span: &Range<usize>) -> usize {
+        line_of(&self.text, span.start)
+    }
+}
+
+/// A repository could put a FIFO, a device or a gigabyte where a file is expected.
+fn read_text(path: &Path) -> Result<Option<String>, CliError> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return match dangling_link(path) {
+                // Its rules are somewhere, and would silently be gone.
+                Some(link) => {
+                    let message =
+                        format!("{} is a link that leads nowhere; mend or remove it", link.display());
+                    Err(CliError::ConfigurationFile { file: path.to_owned(), message })
+                }
+                None => Ok(None),
+            };
+        }
+        Err(error) => return Err(CliError::io("read", path)(error)),
+    };
+    let refused =
+        |message: &str| CliError::ConfigurationFile { file: path.to_owned(), message: message.into() };
+    if !metadata.is_file() {
+        return Err(refused("is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(CliError::io("read", path))?;
+    if MAX_BYTES < bytes.len() as u64 {
+        return Err(refused("is larger than 1 MiB"));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| refused("is not UTF-8"))
+}
+
+/// The link because of which there is nothing at `path`: the file itself, or a folder above it.
+fn dangling_link(path: &Path) -> Option<&Path> {
+    let there = path.ancestors().find(|path| path.symlink_metadata().is_ok())?;
+    fs::metadata(there).is_err().then_some(there)
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+/// The parser's words, and the line they are about, which names the field.
+fn describe(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().trim_end().replace('\n', ", ");
+    let line = error.span().and_then(|span| text.lines().nth(line_of(text, span.start) - 1));
+    match line.map(str::trim).filter(|line| !line.is_empty()) {
+        Some(line) => format!("{message}, in `{line}`"),
+        None => message,
+    }
+}
