@@ -106,6 +106,7 @@ mod shell_words;
 mod signals;
 mod store;
 mod terminal;
+mod tool_rows;
 #[cfg_attr(not(feature = "mcp"), path = "tool_servers/absent.rs")]
 mod tool_servers;
 mod views;

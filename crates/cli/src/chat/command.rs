@@ -5,6 +5,7 @@ use headstart_tool_gate::ApprovalMode;
 
 use super::{Chat, catalog};
 use crate::config::{background_name, parse_background, parse_mode};
+use crate::conversation::costs::WHEN_SUGGESTED;
 use crate::conversation::mode_name;
 use crate::error::CliError;
 use crate::terminal::Style;
@@ -68,10 +69,6 @@ pub(super) enum Command {
     Resume,
     Quit,
 }
-
-/// What is true of suggestions that nothing holds back.
-pub(crate) const WHEN_SUGGESTED: &str =
-    "a turn is followed by a suggestion, from the model's second answer on and not in plan mode";
 
 /// Where nobody knows how wide a row may be.
 const WIDE: usize = 120;

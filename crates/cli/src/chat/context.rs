@@ -5,6 +5,7 @@ use headstart_budget::policy::Mode;
 
 use super::status::short_count;
 use super::{Chat, Lent};
+use crate::conversation::costs::WHEN_SUGGESTED;
 use crate::conversation::mode_name;
 use crate::error::CliError;
 use crate::terminal::{Style, Theme, ThemeChoice};
@@ -63,7 +64,7 @@ impl Chat {
                 "background work is off; /background auto turns it on".to_owned()
             }
             Ok(()) if self.agent.suggest() => "asked for what could come next".to_owned(),
-            Ok(()) => format!("nothing is asked now: {}", super::WHEN_SUGGESTED),
+            Ok(()) => format!("nothing is asked now: {WHEN_SUGGESTED}"),
         };
         self.face.say(&why_not, Style::Dim)
     }

@@ -2,10 +2,10 @@ use std::collections::BTreeSet;
 
 use headstart_agent::{Phase, View};
 use headstart_budget::policy::{Experience, Mode, Policy, SkipReason};
-use headstart_forked_query::Money;
 
 use super::Chat;
 use crate::clock;
+use crate::conversation::costs::amount;
 use crate::error::CliError;
 use crate::terminal::Style;
 
@@ -120,24 +120,11 @@ fn line(hold: SkipReason, policy: &Policy, experience: &Experience) -> String {
     }
 }
 
-/// Money where the price is known, else tokens.
-pub(crate) fn amount(experience: &Experience, tokens: f64) -> String {
-    experience.tariff().money(tokens).map_or_else(|| counted(tokens), dollars)
-}
-
-fn dollars(money: Money) -> String {
-    format!("${:.2}", money.units())
-}
-
-fn counted(tokens: f64) -> String {
-    if tokens < 1_000.0 { format!("{tokens:.0} tokens") } else { format!("{:.0}k tokens", tokens / 1_000.0) }
-}
-
 #[cfg(test)]
 mod tests {
     use headstart_budget::ledger::Entry;
     use headstart_budget::policy::{Habits, Measure, Scope, Tariff};
-    use headstart_forked_query::{Price, Prices};
+    use headstart_forked_query::{Money, Price, Prices};
     use unicode_width::UnicodeWidthStr;
 
     use super::*;

@@ -55,9 +55,7 @@ use crate::signals::Signals;
 use crate::terminal::{
     Action, Ghost, Input, InputEvent, Known, LineEditor, LiveRow, Style, ThemeChoice, Turn,
 };
-pub(crate) use command::WHEN_SUGGESTED;
 pub(crate) use face::Face;
-pub(crate) use held_back::amount;
 use items::Shown;
 use lent::Lent;
 pub(crate) use opening::Opening;

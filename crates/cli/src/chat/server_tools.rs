@@ -6,9 +6,9 @@ use headstart_context::escape_mentions;
 use tokio::task::JoinHandle;
 
 use super::Chat;
-use crate::commands::tool_lines;
 use crate::error::CliError;
 use crate::terminal::Style;
+use crate::tool_rows::tool_lines;
 
 /// Waits until the tool servers are there again; for ever where they are not started anew.
 pub(super) async fn reloaded(reloading: &mut Option<JoinHandle<()>>) {

@@ -48,7 +48,6 @@ use crate::args::{Cli, Command};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
-pub(crate) use tools::lines as tool_lines;
 
 /// Runs a command to its end; without one, begins a chat with the model that is configured, or tells where to begin.
 pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitStatus, CliError> {

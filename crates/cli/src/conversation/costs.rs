@@ -4,9 +4,14 @@ use headstart_agent::AgentHandle;
 #[cfg(feature = "acp")]
 use headstart_budget::ledger::Entry;
 use headstart_budget::ledger::{Bill, Statistics};
+use headstart_budget::policy::Experience;
 use headstart_forked_query::Money;
 #[cfg(feature = "acp")]
 use headstart_forked_query::Usage;
+
+/// What is true of suggestions that nothing holds back.
+pub(crate) const WHEN_SUGGESTED: &str =
+    "a turn is followed by a suggestion, from the model's second answer on and not in plan mode";
 
 /// What work ahead was good for in a conversation.
 pub(crate) fn statistics_line(agent: &AgentHandle) -> String {
@@ -50,6 +55,19 @@ fn line(statistics: &Statistics, is_free: bool) -> String {
         ));
     }
     parts.join(", ")
+}
+
+/// Money where the price is known, else tokens.
+pub(crate) fn amount(experience: &Experience, tokens: f64) -> String {
+    experience.tariff().money(tokens).map_or_else(|| counted(tokens), dollars)
+}
+
+fn dollars(money: Money) -> String {
+    format!("${:.2}", money.units())
+}
+
+fn counted(tokens: f64) -> String {
+    if tokens < 1_000.0 { format!("{tokens:.0} tokens") } else { format!("{:.0}k tokens", tokens / 1_000.0) }
 }
 
 /// What something cost; a dash where no price is known. What costs nothing is free, and not 0.

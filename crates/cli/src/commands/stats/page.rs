@@ -6,8 +6,8 @@ use headstart_forked_query::Money;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Report, is_free, outcomes, whole};
-use crate::chat::{WHEN_SUGGESTED, amount};
 use crate::config::background_name;
+use crate::conversation::costs::{WHEN_SUGGESTED, amount};
 use crate::output::{self, Look, grouped, percent, seconds, table};
 
 /// Days in the chart: two weeks of work.

@@ -24,12 +24,12 @@ use super::offer::{self, Command, Offer};
 use super::options::{self, Settings};
 use super::questions::{Asking, Said};
 use super::{rpc, updates};
-use crate::commands::tool_lines;
 use crate::conversation::costs::{statistics_line, tokens};
 use crate::conversation::words;
 use crate::conversation::{Conversation, ModelChoice, Undone, take_back_last_turn};
 use crate::models::Models;
 use crate::output::{one_line, shortened};
+use crate::tool_rows::tool_lines;
 
 /// What is told to stop has stopped long before.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
