@@ -6,7 +6,7 @@ use headstart_git_ahead::{GitChange, GitError, MergeCheck, Offer, Repository};
 use headstart_overlay_fs::{Conflict, ConflictKind};
 use serde::Serialize;
 
-use crate::setup;
+use crate::git;
 
 /// The commits of work whose accept was a conflict about refs.
 pub(crate) struct Commits {
@@ -37,7 +37,7 @@ impl Commits {
     ) -> Option<Self> {
         let change = change.filter(|change| change.tip().is_some())?;
         is_about_git(conflicts).then_some(())?;
-        let repository = setup::repository(workspace, state)?;
+        let repository = git::repository(workspace, state)?;
         Some(Self { repository, change: change.clone(), id: id.to_owned() })
     }
 

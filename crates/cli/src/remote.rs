@@ -25,6 +25,7 @@ use headstart_toolbox::{Tier, ToolError, ViewId, ViewOutput, ViewRequest};
 use crate::clock;
 use crate::config::Shadow;
 use crate::environment::Environment;
+use crate::program::program;
 use crate::views::found_none;
 use connection::{Call, Connection};
 pub(crate) use places::{Places, names_git};
@@ -107,7 +108,7 @@ impl Remote {
         };
         let hello = Hello {
             version: VERSION,
-            program: crate::serve::program(),
+            program: program(),
             client: seen::client(state),
             workspace: workspace.display().to_string(),
             limits,

@@ -23,7 +23,7 @@ use headstart_toolbox::{
     CommandOutput, CommandRequest, CommandRunner, PartialOutput, Secrets, Support, Surroundings, ToolError,
     ViewId, ViewOutput, ViewRequest,
 };
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, kill_process};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -34,6 +34,7 @@ pub(crate) use background::{Background, TIED, tie};
 pub(crate) use clean_environment::clean_environment;
 use kept_output::KeptOutput;
 
+use crate::process_group::Group;
 use crate::remote::Places;
 use crate::signals::Signals;
 use machine::InstalledGit;
@@ -251,28 +252,6 @@ struct Running {
     group: Group,
     child: Child,
     output: Receiver,
-}
-
-/// A process group, ended when dropped.
-pub(crate) struct Group(Pid);
-
-impl Group {
-    /// That of a process that was started as the leader of one, and was not waited for yet.
-    pub(crate) fn of(child: &Child) -> Option<Self> {
-        child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw).map(Self)
-    }
-
-    /// The id stays taken as long as one process of the group is there, so that this cannot hit a stranger; when none
-    /// is left, there is nothing to end.
-    fn end(&self) {
-        let _ = kill_process_group(self.0, Signal::KILL);
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.end();
-    }
 }
 
 /// Takes the builder, so that our ends for writing go with it: else the pipe would never end.

@@ -24,6 +24,7 @@ use tokio::time::timeout;
 use crate::config::{Flags, Shadow};
 use crate::context::Context;
 use crate::error::CliError;
+use crate::program::program;
 use crate::views::Views;
 use calls::Call;
 use copy::Copy;
@@ -139,11 +140,6 @@ async fn answer(
 
 fn told_hello(tier: Option<Tier>, notes: Vec<String>, tree: Option<ContentHash>) -> Told {
     Told::Hello { version: VERSION, program: program(), tier, notes, tree }
-}
-
-/// This program, for people.
-pub(crate) fn program() -> String {
-    format!("headstart {}", env!("CARGO_PKG_VERSION"))
 }
 
 impl Session {

@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use headstart_context::{RULES_FOLDER, create_rule_tool, request_rule_tool};
 use headstart_forked_query::BackgroundModel;
-use headstart_git_ahead::{Git, GitError, Repository};
 use headstart_overlay_fs::{
     Durability, OsOptions, OsTree, Preparing, SweepOutcome, Tree, TreeError, UndoLimit, Workspace,
 };
@@ -19,6 +18,7 @@ use crate::checks::Checks;
 use crate::config::{Config, IndexConfig, IntelMode};
 use crate::environment::Environment;
 use crate::error::CliError;
+use crate::git;
 use crate::host::NativeHost;
 use crate::index::{IndexModels, Upkeep};
 use crate::intel::Intel;
@@ -53,7 +53,7 @@ pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Re
     let options = options(state, by);
     let failed = |error: TreeError| cannot_open(workspace, state, &error);
     let tree = OsTree::open_with(workspace, options).map_err(failed)?;
-    let tree = match repository(workspace, state) {
+    let tree = match git::repository(workspace, state) {
         Some(repository) => tree.with_participant(Arc::new(repository)),
         None => tree,
     };
@@ -67,23 +67,6 @@ pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Re
         }
     }
     Ok(tree)
-}
-
-/// The repository that may take part in an accept, where there is one and a git that can do it. Without it, an accept of work that
-/// ran git commands is an error that says so.
-pub(crate) fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repository> {
-    let state = state?;
-    if !workspace.join(".git").is_dir() {
-        return None;
-    }
-    Some(Repository::new(git(workspace).ok()?, workspace, state))
-}
-
-/// The user's git; none that the workspace brings along.
-pub(crate) fn git(workspace: &Path) -> Result<Git, GitError> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let outside = std::env::split_paths(&path).filter(|folder| !folder.starts_with(workspace));
-    Git::find(&std::env::join_paths(outside).unwrap_or_default())
 }
 
 /// Why a workspace cannot be opened, or an accept in it not undone. What waits for an accept and what can be undone is in the

@@ -24,7 +24,7 @@ use crate::models::Models;
 use crate::output::{self, Style};
 use crate::runner::BashRunner;
 use crate::seen::{self, Seen};
-use crate::{setup, store, workspace};
+use crate::{git, setup, store, workspace};
 
 /// A server on this machine answers at once or not at all.
 const CONNECTS_WITHIN: Duration = Duration::from_millis(300);
@@ -174,7 +174,7 @@ fn state(context: &Context) -> Check {
 }
 
 fn git(workspace: &Path) -> Check {
-    match setup::git(workspace) {
+    match git::find(workspace) {
         Ok(_) if workspace.join(".git").is_dir() => Check::ok("git", "new enough that commits can run ahead"),
         Ok(_) => Check::ok("git", "there is no repository in this folder"),
         Err(error) => Check::limited("git", error.to_string())

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::environment::Environment;
-use crate::runner::Group;
+use crate::process_group::Group;
 
 /// The greeting of the other side has to come within this; a host may have to be woken.
 const GREETING: Duration = Duration::from_secs(30);

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_toolbox::{BackgroundOutput, BackgroundRunner, BackgroundState, CommandRequest, ToolError};
-use rustix::process::{Signal, kill_current_process_group, kill_process_group};
+use rustix::process::{Signal, kill_current_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::sync::{Notify, mpsc};
@@ -170,7 +170,7 @@ async fn follow(
                 _ => is_open = false,
             },
             Some(()) = stopped.recv(), if code.is_none() => {
-                let _ = kill_process_group(group.0, Signal::TERM);
+                group.ask_to_end();
                 until = Some(Instant::now() + GRACE);
             }
             () = wait_until(until) => {

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::opening::Opened;
 use super::rooms::is_leftover;
 use crate::store::create_private_folder;
-use crate::{clock, setup};
+use crate::{clock, git};
 
 /// The folder of the state in which each process has one of its own.
 const FOLDER: &str = "git";
@@ -143,7 +143,7 @@ impl Repository {
 
     fn make_ready(&self) -> Result<Ready, String> {
         let state = self.state.clone().ok_or("there is no state folder to keep commits in")?;
-        let git = setup::git(&self.workspace).map_err(|error| error.to_string())?;
+        let git = git::find(&self.workspace).map_err(|error| error.to_string())?;
         let folder = state.join(FOLDER);
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         create_private_folder(&folder).map_err(|error| error.to_string())?;

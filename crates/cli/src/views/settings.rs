@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::lock;
 use crate::environment::Environment;
-use crate::setup;
+use crate::git;
 
 /// Settings that say what a commit is, and nothing of how a server is reached.
 const SHOWN: [&str; 17] = [
@@ -107,7 +107,7 @@ impl Settings {
     }
 
     fn look(&self) -> Known {
-        let settings = setup::git(&self.workspace).and_then(|git| git.settings(&self.workspace, &self.users));
+        let settings = git::find(&self.workspace).and_then(|git| git.settings(&self.workspace, &self.users));
         // Without them a commit says that it does not know its author.
         let settings = settings.unwrap_or_default();
         let files = settings.iter().filter_map(|setting| setting.file.as_ref());

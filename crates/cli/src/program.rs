@@ -1,0 +1,4 @@
+/// This program, for people.
+pub(crate) fn program() -> String {
+    format!("headstart {}", env!("CARGO_PKG_VERSION"))
+}
