@@ -1,14 +1,11 @@
 //! `headstart acp-proxy`: stands between an editor and an agent that speak the Agent Client Protocol, and has the agent work ahead.
 //!
-//! Messages pass as the lines that they are (`message`). What is learned from them, and what is done because of it, is decided without any IO (`relay`, `ahead`, `taking`,
-//! `suggesting`, `permission`); here it is done: two processes of the agent, the one that the editor talks to (`agent`) and one in a view of the project (`second`), and the commit
+//! Messages pass as the lines that they are (`message`). What is learned from them, and what is done because of it, is decided without any IO (`relay`,
+//! `permission`); here it is done: two processes of the agent, the one that the editor talks to (`agent`) and one in a view of the project (`second`), and the commit
 //! of what the second one did.
 
 mod agent;
-mod ahead;
-mod commands;
 mod kept;
-mod leaving;
 mod message;
 mod permission;
 mod projects;
@@ -16,9 +13,7 @@ mod relay;
 mod second;
 mod stand_in;
 mod streams;
-mod suggesting;
 mod table;
-mod taking;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,12 @@
 //! What passes between the editor and the agent, what is learned from it, and what is done ahead because of it. Nothing here reads or writes: lines come in, and what is to
 //! be done comes out as [`Effect`]s.
 
+mod ahead;
+mod commands;
+mod leaving;
+mod suggesting;
+mod taking;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use headstart_budget::{Metering, Unwritten};
@@ -8,13 +14,14 @@ use headstart_overlay_fs::{ChangeSet, Process};
 use headstart_tool_gate::ApprovalMode;
 use serde_json::{Value, json};
 
-use super::ahead::Ahead;
+pub(super) use self::ahead::Frozen;
+use self::ahead::{Ahead, usage};
+use self::suggesting::{Rest, undeclared, without_declared};
+use self::taking::Waiting;
 use super::kept::{Change, Kept};
 use super::message::{self, Kind, SessionNames};
 use super::permission::Rules;
-use super::suggesting::{Rest, undeclared, without_declared};
 use super::table::Row;
-use super::taking::Waiting;
 
 /// Our own ids begin so; no editor's and no agent's does.
 const OURS: &str = "headstart:";
@@ -165,9 +172,9 @@ pub(super) struct Proxy {
     editors_names: SessionNames,
     /// Forks that the agent deleted; what it says of them late is nobody's.
     gone: BTreeSet<String>,
-    pub(super) ahead: Option<Ahead>,
+    ahead: Option<Ahead>,
     pub(super) number: u64,
-    pub(super) waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Waiting>,
 }
 
 impl Proxy {
@@ -378,7 +385,7 @@ impl Proxy {
                 let session = session.to_owned();
                 if let Some(known) = self.sessions.get_mut(&session) {
                     known.entries += 1;
-                    let (tokens, now) = (super::ahead::usage(&result["usage"]), self.host.now());
+                    let (tokens, now) = (usage(&result["usage"]), self.host.now());
                     let cost = headstart_speculation::Cost { tokens, ..<_>::default() };
                     if let Some(project) = &mut known.project {
                         project.metering.turn(now, &cost, result["stopReason"] == "cancelled");

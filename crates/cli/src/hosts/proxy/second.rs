@@ -15,7 +15,7 @@ use headstart_toolbox::Support;
 use headstart_workspace_path::WorkspacePath;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::ahead::Frozen;
+use super::relay::Frozen;
 use super::stand_in::{Asked, StandIn};
 use super::table::{Asks, Row};
 use crate::environment::Environment;

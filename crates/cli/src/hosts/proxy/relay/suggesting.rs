@@ -7,9 +7,9 @@ use headstart_forked_query::SuppressionReason;
 use serde_json::{Value, json};
 
 use super::ahead::{Ahead, Goal};
-use super::message;
-use super::relay::{Effect, Offered, Proxy, Suggestions};
+use super::{Effect, Offered, Proxy, Suggestions};
 use crate::hosts::acp::offer::Offer;
+use crate::hosts::proxy::message;
 
 /// After fewer words of the model's too little is known of where its user is going.
 const LEAST_ENTRIES: usize = 2;
@@ -67,7 +67,7 @@ impl Proxy {
     }
 
     /// From now on messages are passed on, and nothing runs ahead.
-    pub(super) fn is_unfit(&mut self, why: &str) {
+    pub(crate) fn is_unfit(&mut self, why: &str) {
         if self.unfit.is_none() {
             self.effects.push(Effect::Say(format!("nothing runs ahead: {why}")));
             self.unfit = Some(why.to_owned());

@@ -3,12 +3,12 @@
 use headstart_budget::ledger::Outcome;
 use serde_json::Value;
 
-use super::message::{self, Kind};
-use super::relay::{Effect, Pending, Proxy};
+use super::{Effect, Pending, Proxy};
+use crate::hosts::proxy::message::{self, Kind};
 
 impl Proxy {
     /// The agent is gone: what waits for it is answered, and so is every further request.
-    pub(super) fn agent_ended(&mut self, why: &str) {
+    pub(crate) fn agent_ended(&mut self, why: &str) {
         let waiting: Vec<Pending> = self.pending.drain().map(|(_, pending)| pending).collect();
         for pending in waiting {
             self.tell(&message::error(&pending.id, -32603, why));
@@ -17,7 +17,7 @@ impl Proxy {
     }
 
     /// A request of the editor's that comes after the agent's end. Whether it was one.
-    pub(super) fn refuse(&mut self, line: &[u8], why: &str) -> bool {
+    pub(crate) fn refuse(&mut self, line: &[u8], why: &str) -> bool {
         let request = serde_json::from_slice::<Value>(line).ok();
         let request = request.filter(|message| message::kind(message) == Kind::Request);
         if let Some(request) = &request {
@@ -27,13 +27,13 @@ impl Proxy {
     }
 
     /// The editor or the agent goes, and nothing begins any more. Whether a commit is to be waited for.
-    pub(super) fn leaves_after_commit(&mut self) -> bool {
+    pub(crate) fn leaves_after_commit(&mut self) -> bool {
         self.unfit.get_or_insert_with(|| "its editor goes".to_owned());
         self.is_committing()
     }
 
     /// Gives up what runs ahead.
-    pub(super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         let is_committing = self.is_committing();
         for id in self.take_unanswered() {
             let pending = Pending { id, method: String::new(), request: None };

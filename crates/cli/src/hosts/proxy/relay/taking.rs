@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::ahead::{Ahead, Phase};
-use super::kept::{Change, Taking};
-use super::message;
-use super::relay::{Effect, Own, Proxy};
+use super::{Effect, Own, Proxy};
 use crate::hosts::acp::updates::diffs;
+use crate::hosts::proxy::kept::{Change, Taking};
+use crate::hosts::proxy::message;
 
 const TAKE: &str = "/next";
 
@@ -66,7 +66,7 @@ impl Proxy {
     }
 
     /// Whether a request is a prompt that has to wait for the one before it, of which the agent knows nothing yet.
-    pub(super) fn waits(&mut self, request: &Value, line: &[u8]) -> bool {
+    pub(crate) fn waits(&mut self, request: &Value, line: &[u8]) -> bool {
         let session = message::session(request).unwrap_or_default();
         let waits = message::method(request) == "session/prompt" && self.is_taking_in(session);
         if waits {
@@ -93,7 +93,7 @@ impl Proxy {
     }
 
     /// A prompt of the user's. Whether it is dealt with here.
-    pub(super) fn prompt(&mut self, id: &str, prompt: &Value) -> bool {
+    pub(crate) fn prompt(&mut self, id: &str, prompt: &Value) -> bool {
         let words = message::words(prompt);
         let words = words.as_deref().map(str::trim);
         if let Some(word @ ("/ahead on" | "/ahead off")) = words
@@ -281,7 +281,7 @@ impl Proxy {
     }
 
     /// The changes were written, or something speaks against it.
-    pub(super) fn committed(&mut self, number: u64, outcome: Result<CommitOutcome, String>) {
+    pub(crate) fn committed(&mut self, number: u64, outcome: Result<CommitOutcome, String>) {
         let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.number == number) else { return };
         match outcome {
             Ok(CommitOutcome::Committed(_)) => self.is_taken(),

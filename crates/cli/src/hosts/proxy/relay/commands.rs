@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::permission::{Boundary, Judged};
-use super::relay::{Effect, Proxy};
-use super::stand_in::Asked;
+use super::{Effect, Proxy};
+use crate::hosts::proxy::permission::{Boundary, Judged};
+use crate::hosts::proxy::stand_in::Asked;
 
 impl Proxy {
     /// The agent ran a command that it takes for harmless. Where the gate does not, the work ends, because the wall around the network is the question.
@@ -20,7 +20,7 @@ impl Proxy {
     }
 
     /// A command waits before it is run, of an agent that asks nobody about it: what the gate does not allow ends the work.
-    pub(super) fn command_of_second(&mut self, number: u64, asked: &Asked) {
+    pub(crate) fn command_of_second(&mut self, number: u64, asked: &Asked) {
         if !self.is_current(number) {
             return;
         }

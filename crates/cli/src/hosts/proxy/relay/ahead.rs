@@ -9,12 +9,12 @@ use headstart_speculation::{Cost, Status};
 use headstart_tool_gate::{Access, Decision, Gate};
 use serde_json::{Value, json};
 
-use super::kept::Change;
-use super::message::{self, Kind};
-use super::permission::{Boundary, Judged, allows_once};
-use super::relay::{Effect, Own, Proxy};
-use super::table::Asks;
 use super::taking::Taken;
+use super::{Effect, Own, Proxy};
+use crate::hosts::proxy::kept::Change;
+use crate::hosts::proxy::message::{self, Kind};
+use crate::hosts::proxy::permission::{Boundary, Judged, allows_once};
+use crate::hosts::proxy::table::Asks;
 
 /// A question waits so long for its user, in milliseconds.
 const QUESTION_WAITS: u64 = 15 * 60 * 1000;
@@ -113,7 +113,7 @@ impl Ahead {
     }
 
     /// How far its work is, for its user, and how many files it changed.
-    pub(super) fn told(&self) -> Option<(&'static str, usize)> {
+    pub(crate) fn told(&self) -> Option<(&'static str, usize)> {
         let state = match self.phase {
             _ if self.goal == Goal::Suggest => return None,
             Phase::Ready => "ready",
@@ -134,10 +134,10 @@ impl Ahead {
 }
 
 /// What a view held that a second agent left.
-pub(super) struct Frozen {
-    pub(super) changes: ChangeSet,
+pub(crate) struct Frozen {
+    pub(crate) changes: ChangeSet,
     /// Why it cannot be taken, if it cannot.
-    pub(super) hindrance: Option<String>,
+    pub(crate) hindrance: Option<String>,
 }
 
 impl Proxy {
@@ -170,14 +170,14 @@ impl Proxy {
     }
 
     /// The second agent runs.
-    pub(super) fn second_started(&mut self, number: u64) {
+    pub(crate) fn second_started(&mut self, number: u64) {
         if self.is_current(number) {
             self.next_step();
         }
     }
 
     /// It could not be started, or ended by itself.
-    pub(super) fn second_ended(&mut self, number: u64, why: &str, is_for_good: bool) {
+    pub(crate) fn second_ended(&mut self, number: u64, why: &str, is_for_good: bool) {
         // Its end is awaited where it has done its work.
         if self.ahead.as_ref().is_none_or(|ahead| ahead.number != number || ahead.phase != Phase::Working) {
             return;
@@ -229,7 +229,7 @@ impl Proxy {
     }
 
     /// A line of the second agent's.
-    pub(super) fn second(&mut self, number: u64, line: &[u8]) {
+    pub(crate) fn second(&mut self, number: u64, line: &[u8]) {
         if !self.is_current(number) || line.is_empty() {
             return;
         }
@@ -394,7 +394,7 @@ impl Proxy {
     }
 
     /// The view of the second agent's work was read.
-    pub(super) fn frozen(&mut self, number: u64, frozen: Result<Frozen, String>) {
+    pub(crate) fn frozen(&mut self, number: u64, frozen: Result<Frozen, String>) {
         if !self.is_current(number) {
             return;
         }
@@ -448,7 +448,7 @@ impl Proxy {
     }
 
     /// The changes can be put in place at once.
-    pub(super) fn prepared(&mut self, number: u64) {
+    pub(crate) fn prepared(&mut self, number: u64) {
         let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.number == number) else { return };
         if ahead.phase != Phase::Preparing {
             return;
@@ -538,7 +538,7 @@ impl Proxy {
     }
 
     /// Time passes.
-    pub(super) fn tick(&mut self) {
+    pub(crate) fn tick(&mut self) {
         let now = self.host.now();
         let is_late =
             |ahead: &Ahead| ahead.phase == Phase::Working && ahead.taken.is_none() && ahead.deadline <= now;
