@@ -3,8 +3,9 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthStr;
 
-use super::frame::{Frame, Style, View};
+use super::frame::{Frame, View};
 use super::layout::Wrapper;
+use super::row::Style;
 
 /// A key that was on its way when the question came up is no answer to it.
 const DEAF: Duration = Duration::from_millis(400);

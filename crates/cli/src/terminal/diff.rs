@@ -2,10 +2,10 @@
 
 use similar::ChangeTag;
 
-use super::frame::{Row, Span, Style};
 use super::highlight::Highlighter;
 use super::layout::Wrapper;
 use super::palette::Palette;
+use super::row::{Row, Span, Style};
 
 /// Of each of the first two hunks, where not all is shown.
 const HUNK_LINES: usize = 12;

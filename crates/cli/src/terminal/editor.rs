@@ -3,12 +3,12 @@ use std::borrow::Cow;
 use crossterm::event::{Event, KeyEvent};
 
 use super::buffer::Buffer;
-use super::frame::Size;
 use super::history::History;
 use super::keymap::{Command, KeyMap};
 use super::pastes::{Pastes, without_signs};
 use super::popup::Popup;
 use super::revisions::Revisions;
+use super::size::Size;
 use super::vi::{Motion, Step, Vi};
 
 /// What an event meant.

@@ -1,7 +1,7 @@
 //! Which parts of code have which style, line by line.
 
-use super::frame::{Span, Style};
 use super::palette::Palette;
+use super::row::{Span, Style};
 
 #[cfg(feature = "highlight")]
 mod syntaxes;
@@ -18,19 +18,6 @@ const MOST_LINE_BYTES: usize = 1_000;
 /// What is longer is data rather than code, and takes its time.
 const MOST_BYTES: usize = 512 * 1024;
 const MOST_LINES: usize = 10_000;
-
-/// A part of code that has a style of its own.
-#[cfg_attr(not(feature = "highlight"), expect(dead_code, reason = "no syntax is known"))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CodePart {
-    Comment,
-    Keyword,
-    String,
-    /// A number, or another name of a value.
-    Constant,
-    Function,
-    Type,
-}
 
 /// Gives the lines of one piece of code their styles, each line once and in order. Where the language is not known, the terminal has no
 /// styles, or the code is too long, all is plain.

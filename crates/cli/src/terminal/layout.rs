@@ -3,8 +3,8 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::frame::{Position, Row, Span, Style};
 use super::link::Link;
+use super::row::{Position, Row, Span, Style};
 use super::sanitize::sanitize;
 
 /// Narrower terminals get rows of this width.

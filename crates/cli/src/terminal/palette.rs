@@ -2,9 +2,8 @@ use std::borrow::Cow;
 
 use crossterm::style::Color;
 
-use super::frame::Style;
-use super::highlight::CodePart;
 use super::known::Known;
+use super::row::{CodePart, Style};
 
 /// What the terminal shows beside letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

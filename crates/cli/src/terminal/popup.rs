@@ -2,8 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::frame::{Row, Style};
 use super::layout::one_row;
+use super::row::{Row, Style};
 
 /// So many rows it has at most.
 pub(super) const MOST_ROWS: usize = 8;

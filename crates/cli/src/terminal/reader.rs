@@ -4,10 +4,11 @@ use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthStr;
 
 use super::diff::{Diff, hanging_rows};
-use super::frame::{Row, Size, Style};
 use super::layout::{broken, fold, one_row, text_row};
 use super::markdown::{Answer, Look, Markdown};
 use super::palette::Palette;
+use super::row::{Row, Style};
+use super::size::Size;
 
 /// The last lines of answers in which code has colours, about.
 const MOST_HIGHLIGHTED_LINES: usize = 2_000;

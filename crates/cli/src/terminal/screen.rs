@@ -8,12 +8,13 @@ use crossterm::terminal::{
 };
 
 use super::diff::{Diff, hanging_rows};
-use super::frame::{Frame, Position, Row, Size, Style};
-use super::highlight::CodePart;
+use super::frame::Frame;
 use super::layout::{broken, fold, text_row};
 use super::link;
 use super::markdown::{Answer, Look, Markdown};
 use super::palette::Palette;
+use super::row::{CodePart, Position, Row, Style};
+use super::size::Size;
 
 /// A terminal whose bottom rows are redrawn in place, while other output scrolls by above them.
 ///

@@ -1,6 +1,6 @@
-use super::frame::Row;
 use super::markdown::{Answer, Look, Markdown};
 use super::palette::Palette;
+use super::row::Row;
 
 /// An answer in lines for somebody who listens: without marks of Markdown, and each line only once it is whole.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::frame::{Row, Style};
+use super::row::{Row, Style};
 use super::sanitize::sanitize;
 
 /// Stands between items.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::super::frame::{Span, Style};
+use super::super::row::{Span, Style};
 use super::{CHANGED, Line, READABLE_CHARS};
 
 /// Lines that have less in common are others, not changed ones.

@@ -1,6 +1,6 @@
 //! No syntax is known.
 
-use super::super::frame::Span;
+use super::super::row::Span;
 
 #[derive(Debug, Clone)]
 pub(super) enum State {}

@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use super::super::frame::{Span, Style};
-use super::CodePart;
+use super::super::row::{CodePart, Span, Style};
 
 /// Loaded when code is shown for the first time.
 static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);

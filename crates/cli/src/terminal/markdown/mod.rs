@@ -12,10 +12,10 @@ mod tests;
 
 use blocks::{Block, Blocks};
 
-use super::frame::{Row, Style};
 use super::highlight::Highlighter;
 use super::layout::{fold, text_row};
 use super::palette::Palette;
+use super::row::{Row, Style};
 use super::sanitize::sanitize;
 
 /// Longer rows are hard to read.

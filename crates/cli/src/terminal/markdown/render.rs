@@ -2,10 +2,10 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::super::frame::{Row, Span, Style};
 use super::super::highlight::Highlighter;
 use super::super::layout::fold_spans;
 use super::super::link::Link;
+use super::super::row::{Row, Span, Style};
 use super::super::sanitize::sanitize;
 use super::Look;
 use super::table::Table;

@@ -1,8 +1,8 @@
 use pulldown_cmark::Alignment;
 use unicode_width::UnicodeWidthStr;
 
-use super::super::frame::{Row, Span, Style};
 use super::super::layout::fold_spans;
+use super::super::row::{Row, Span, Style};
 
 /// Blanks before the first column, and between columns.
 const GAP: usize = 2;

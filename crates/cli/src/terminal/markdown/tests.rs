@@ -75,7 +75,7 @@ fn all_rows(text: &str, look: Look) -> Vec<Row> {
 
 /// Rows with a letter for each style: `{s:strong}`.
 fn marked(rows: &[Row]) -> String {
-    let span = |span: &super::super::frame::Span| match span.style {
+    let span = |span: &super::super::row::Span| match span.style {
         Style::Plain => span.text.clone(),
         Style::Code(part) => format!("{{{part:?}:{}}}", span.text),
         style => format!("{{{}:{}}}", format!("{style:?}").to_lowercase().split_at(1).0, span.text),
@@ -96,7 +96,7 @@ fn every_construct_has_its_rows_in_four_widths_and_without_styles() {
 fn nobody_is_led_to_an_address_that_they_cannot_read() {
     let linked = Palette { links: true, ..Palette::STYLED };
     let shown = |source: &str, palette, columns| {
-        let span = |span: &super::super::frame::Span| match &span.link {
+        let span = |span: &super::super::row::Span| match &span.link {
             Some(link) => format!("<{}|{}>", span.text, link.address()),
             None => span.text.clone(),
         };

@@ -1,7 +1,8 @@
 use std::time::Instant;
 
 use super::{events, play};
-use crate::terminal::frame::{Frame, Position};
+use crate::terminal::frame::Frame;
+use crate::terminal::row::Position;
 use crate::terminal::{
     Choice, Consent, Diff, Ghost, LineEditor, LiveRow, Markdown, Palette, Passage, Popup, Reader, Size,
     StatusItem, StatusLine, Style, View, render,
