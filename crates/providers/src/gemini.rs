@@ -26,7 +26,7 @@ pub use encode::{encode, encode_cache};
 pub(crate) use read::read;
 pub use read::read_cache;
 
-use crate::wire::Parameter;
+use crate::parameter::Parameter;
 use headstart_forked_query::ModelRequest;
 
 /// Identifies what this format wrote into a conversation.

@@ -66,6 +66,7 @@ pub mod gemini;
 mod http;
 pub mod ollama;
 pub mod openai;
+mod parameter;
 mod provider;
 mod provider_error;
 mod recorder;

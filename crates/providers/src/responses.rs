@@ -15,7 +15,7 @@ pub use encode::encode;
 pub(crate) use read::Reader;
 
 use crate::openai::{Effort, StructuredOutput, does_not_think};
-use crate::wire::Parameter;
+use crate::parameter::Parameter;
 
 /// Identifies what this format wrote into a conversation.
 pub(crate) const ID: &str = "responses";

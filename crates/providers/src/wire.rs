@@ -24,7 +24,6 @@ pub(crate) use frames::FrameError;
 pub use frames::MAX_EVENT_BYTES;
 pub(crate) use frames::{Frames, Framing};
 pub use layout::MAX_OPAQUE_BYTES;
-pub(crate) use refusal::Parameter;
 use serde_json::Value;
 
 #[cfg(feature = "bedrock")]

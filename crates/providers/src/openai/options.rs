@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Effort;
-use crate::wire::Parameter;
+use crate::parameter::Parameter;
 
 /// The differences between servers with chat completions. The default uses nothing that one of them lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
