@@ -59,7 +59,7 @@ usage: cargo xtask TASK
   screenshot
            run the bundled recording in a terminal and draw what it shows: docs/terminal.svg
   rows     write into docs which tests hold which row, from the marks beside the tests
-  rules    check the repository's own rules: layout, dependencies, file lengths";
+  rules    check the repository's own rules: layout, dependencies, circles of imports, file lengths";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,5 +1,6 @@
 //! What the repository promises of itself, as checks: a broken rule is a failed test, not a reviewer's remark.
 
+mod circles;
 mod dependencies;
 mod layout;
 mod named_tests;
@@ -23,6 +24,8 @@ pub(crate) enum RuleError {
     Walk(#[from] ignore::Error),
     #[error("{path}: {source}")]
     Read { path: String, source: std::io::Error },
+    #[error("{path}: {source}")]
+    Parse { path: String, source: syn::Error },
     #[error("{} broken rule(s):\n{}", .0.len(), lines(.0))]
     Broken(Vec<Broken>),
 }
@@ -57,6 +60,7 @@ pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
     broken.extend(text::check(&files, &text::MachinePaths::of_this_machine(repository)));
     broken.extend(named_tests::check(&files));
     broken.extend(rows::check(&files));
+    broken.extend(circles::check(&files, &packages)?);
     for warning in text::warnings(&files) {
         eprintln!("rules: {warning}");
     }

@@ -1,0 +1,139 @@
+//! Which file of a crate takes which names from which other.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{Attribute, ImplItemFn, Item, ItemUse, Macro, Meta, Visibility};
+
+use super::Arrows;
+use super::modules::{self, Module, is_test};
+use super::paths::{Place, leaves, resolve};
+use crate::rules::RuleError;
+use crate::rules::text::File;
+
+/// The arrows between the files in the `src` of a package. That a module is declared or handed on is no arrow: whoever
+/// takes a name takes it from the file that defines it.
+pub(super) fn arrows(files: &[File], folder: &str) -> Result<Arrows, RuleError> {
+    let texts: BTreeMap<&str, &str> =
+        files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
+    let mut arrows = Arrows::new();
+    for root in ["lib.rs", "main.rs"].map(|root| format!("{folder}/src/{root}")) {
+        if !texts.contains_key(root.as_str()) {
+            continue;
+        }
+        let modules = modules::read(&root, &texts)?;
+        for (own, module) in modules.iter().enumerate() {
+            let mut reader = Reader { modules: &modules, own, arrows: &mut arrows };
+            module.items.iter().for_each(|item| reader.visit_item(item));
+        }
+    }
+    Ok(arrows)
+}
+
+struct Reader<'a> {
+    modules: &'a [Module],
+    own: usize,
+    arrows: &'a mut Arrows,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, path: &[String]) {
+        if let Some(Place::Item(module, name)) = resolve(self.modules, self.own, path) {
+            self.arrow(module, name);
+        }
+    }
+
+    fn arrow(&mut self, module: usize, name: String) {
+        let (from, to) = (&self.modules[self.own].file, &self.modules[module].file);
+        if from != to {
+            self.arrows.entry((from.clone(), to.clone())).or_default().insert(name);
+        }
+    }
+
+    /// The paths in what a macro is given, which has no grammar of its own.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let (mut path, mut colons, mut dots) = (Vec::new(), 0, 0);
+        for token in tokens {
+            match token {
+                TokenTree::Ident(name) => {
+                    if colons != 2 {
+                        self.take(&std::mem::take(&mut path));
+                    }
+                    colons = 0;
+                    // Behind one dot stands a field or a method, behind two a value.
+                    if dots != 1 {
+                        path.push(name.to_string());
+                    }
+                    dots = 0;
+                }
+                TokenTree::Punct(mark) if mark.as_char() == ':' => colons += 1,
+                token => {
+                    self.take(&std::mem::take(&mut path));
+                    colons = 0;
+                    let is_dot = matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '.');
+                    dots = if is_dot { dots + 1 } else { 0 };
+                    match token {
+                        TokenTree::Group(group) => self.tokens(group.stream()),
+                        TokenTree::Literal(text) => self.quoted(&text.to_string()),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        self.take(&path);
+    }
+
+    /// An attribute names functions and modules in quotes: `with = "crate::hex"`.
+    fn quoted(&mut self, literal: &str) {
+        let path: Vec<String> = literal.trim_matches('"').split("::").map(ToOwned::to_owned).collect();
+        match resolve(self.modules, self.own, &path) {
+            Some(Place::Module(module)) if 1 < path.len() => {
+                self.arrow(module, path.last().cloned().unwrap_or_default());
+            }
+            _ => self.take(&path),
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !matches!(item, Item::Mod(_)) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
+        if !is_test(&function.attrs) {
+            visit::visit_impl_item_fn(self, function);
+        }
+    }
+
+    fn visit_item_use(&mut self, imported: &'ast ItemUse) {
+        // Who hands a name on takes it only where it uses it as well.
+        if matches!(imported.vis, Visibility::Inherited) && imported.leading_colon.is_none() {
+            for leaf in leaves(&imported.tree) {
+                self.take(&leaf.path);
+            }
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.leading_colon.is_none() {
+            let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            self.take(&names);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, called: &'ast Macro) {
+        self.tokens(called.tokens.clone());
+        visit::visit_macro(self, called);
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        if let Meta::List(list) = &attribute.meta {
+            self.tokens(list.tokens.clone());
+        }
+    }
+}

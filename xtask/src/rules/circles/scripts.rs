@@ -1,0 +1,142 @@
+//! Which script takes which names from which other.
+
+use std::collections::BTreeMap;
+
+use super::Arrows;
+use crate::rules::text::File;
+
+const ENDINGS: [&str; 3] = [".ts", ".mjs", ".js"];
+/// What may stand between `export` and a name.
+const BEFORE_A_NAME: [&str; 13] = [
+    "export",
+    "declare",
+    "default",
+    "abstract",
+    "async",
+    "type",
+    "interface",
+    "class",
+    "function",
+    "const",
+    "let",
+    "enum",
+    "namespace",
+];
+/// How far a name is followed from file to file.
+const MOST_HANDS: usize = 8;
+
+/// The arrows between the scripts of the repository, by relative imports. That a name is handed on is no arrow: whoever takes it takes it from the
+/// file that defines it.
+pub(super) fn arrows(files: &[File]) -> Arrows {
+    let texts: BTreeMap<&str, &str> = files
+        .iter()
+        .filter(|file| ENDINGS.iter().any(|ending| file.path.ends_with(ending)))
+        .map(|file| (file.path.as_str(), file.text.as_str()))
+        .collect();
+    let scripts: BTreeMap<&str, Script<'_>> =
+        texts.iter().map(|(path, text)| (*path, Script::read(path, text, &texts))).collect();
+    let mut arrows = Arrows::new();
+    for (from, script) in &scripts {
+        for Taken { file, names } in &script.imports {
+            for name in names {
+                let to = defining(&scripts, file, name, MOST_HANDS).unwrap_or(file);
+                if to != *from {
+                    let names = arrows.entry(((*from).to_owned(), to.to_owned())).or_default();
+                    names.insert((*name).to_owned());
+                }
+            }
+        }
+    }
+    arrows
+}
+
+struct Script<'a> {
+    text: &'a str,
+    imports: Vec<Taken<'a>>,
+    handed_on: Vec<Taken<'a>>,
+}
+
+/// What stands in one import or export of another file; `*`: all of it.
+struct Taken<'a> {
+    file: String,
+    names: Vec<&'a str>,
+}
+
+impl<'a> Script<'a> {
+    fn read(path: &str, text: &'a str, texts: &BTreeMap<&str, &str>) -> Self {
+        let mut script = Self { text, imports: Vec::new(), handed_on: Vec::new() };
+        for quote in ['"', '\''] {
+            for (at, _) in text.match_indices(&format!("{quote}.")) {
+                let (before, behind) = (&text[..at], &text[at + 1..]);
+                let Some((named, _)) = behind.split_once(quote) else { continue };
+                let Some(file) = file_of(path, named, texts) else { continue };
+                let before = before.trim_end_matches('(').trim_end();
+                if before.ends_with("import") {
+                    script.imports.push(Taken { file, names: vec!["*"] });
+                    continue;
+                }
+                let Some(before) = before.strip_suffix("from") else { continue };
+                let start = before.rfind("import").max(before.rfind("export")).unwrap_or(before.len());
+                let (word, clause) = before[start..].split_at_checked("import".len()).unwrap_or_default();
+                let taken = Taken { file, names: names_in(clause) };
+                if word == "export" { script.handed_on.push(taken) } else { script.imports.push(taken) }
+            }
+        }
+        script
+    }
+
+    fn defines(&self, name: &str) -> bool {
+        let exports =
+            self.text.lines().filter(|line| line.starts_with("export ") && !line.contains(" from "));
+        exports.into_iter().any(|line| {
+            let words = line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
+            let mut words = words.filter(|word| !word.is_empty() && !BEFORE_A_NAME.contains(word));
+            words.next() == Some(name)
+        })
+    }
+}
+
+/// The file that defines what `file` gives by this name.
+fn defining<'a>(
+    scripts: &'a BTreeMap<&str, Script<'_>>,
+    file: &'a str,
+    name: &str,
+    most: usize,
+) -> Option<&'a str> {
+    let script = scripts.get(file)?;
+    if script.defines(name) || name == "*" {
+        return Some(file);
+    }
+    let most = most.checked_sub(1)?;
+    let handed_on =
+        script.handed_on.iter().filter(|taken| taken.names.iter().any(|known| [name, "*"].contains(known)));
+    handed_on.into_iter().find_map(|taken| defining(scripts, &taken.file, name, most))
+}
+
+/// The names that stand between `import` and `from`.
+fn names_in(clause: &str) -> Vec<&str> {
+    let Some((_, listed)) = clause.split_once('{') else { return vec!["*"] };
+    let names = listed.trim_end().trim_end_matches('}').split(',').map(|name| {
+        let name = name.trim();
+        let name = name.strip_prefix("type ").unwrap_or(name);
+        name.split_once(" as ").map_or(name, |(name, _)| name)
+    });
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+/// The script that is called `named` in the file `from`.
+fn file_of(from: &str, named: &str, texts: &BTreeMap<&str, &str>) -> Option<String> {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in named.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    let stem = ENDINGS.iter().find_map(|ending| path.strip_suffix(ending)).unwrap_or(&path);
+    let places = [path.clone(), format!("{stem}.ts"), format!("{path}/index.ts")];
+    places.into_iter().find(|place| texts.contains_key(place.as_str()))
+}
