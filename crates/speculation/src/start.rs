@@ -6,7 +6,8 @@ impl Engine {
     /// Begins to run a prompt over an overlay, forked from the conversation in `params`.
     ///
     /// Nothing happens until the [`Driver`] is polled: spawn it. Dropping the driver stalls the speculation; only
-    /// [`Speculation::abort`] ends it. With [`Limits::depth`] the driver goes on with the steps above.
+    /// [`Speculation::abort`] ends it. With [`Limits::depth`](crate::Limits::depth) the driver goes
+    /// on with the steps above.
     pub fn start(
         &self,
         id: impl Into<String>,
