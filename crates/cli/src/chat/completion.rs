@@ -23,6 +23,10 @@ const MOST_FILES: usize = 200_000;
 /// So many of what could be meant are listed.
 const MOST_CHOICES: usize = 100;
 
+/// So many threads look at them, each at so many of them at least.
+const MOST_THREADS: usize = 8;
+const LEAST_PART: usize = 10_000;
+
 /// What is in the list of keys, by the names of their actions.
 const KEYS: [(&str, &str); 6] = [
     ("take", "takes the suggestion and what ran ahead for it"),
@@ -210,7 +214,7 @@ impl Chat {
         }));
         let special = special.into_iter().map(|choice| (choice.label[1..].to_owned(), choice));
         let special = best(word, special);
-        let found = best(word, self.names.found.paths.iter().map(|path| (path, path)));
+        let found = best_paths(word, &self.names.found.paths);
         let of_path = |path: &String| {
             let mention = mention_of_path(path)?;
             // Behind a folder its files may follow.
@@ -266,6 +270,21 @@ pub(super) fn best<N: AsRef<str>, T>(typed: &str, all: impl IntoIterator<Item = 
     fitting.into_iter().map(|(_, _, choice)| choice).collect()
 }
 
+/// The same of very many paths, on as many cores as there are: a key is to be seen at once, and all of 200,000 paths may hold its letter.
+fn best_paths<'a>(typed: &str, paths: &'a [String]) -> Vec<&'a String> {
+    let of = |paths: &'a [String]| best(typed, paths.iter().map(|path| (path, path)));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let part = paths.len().div_ceil(cores).max(LEAST_PART);
+    if typed.is_empty() || paths.len() <= part {
+        return of(paths);
+    }
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let parts: Vec<_> = paths.chunks(part).map(|part| scope.spawn(move || of(part))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+    });
+    best(typed, found.into_iter().map(|path| (path, path)))
+}
+
 /// The files and folders of a workspace that may be mentioned, those near its root first; folders end with a slash.
 fn paths(workspace: &Path, gate: &GateContext, most: usize) -> Vec<String> {
     let mut found = Vec::new();
@@ -313,7 +332,9 @@ mod tests {
         assert_eq!((all.len(), all[0].as_str()), (FILES + 1, "many/"));
         // The workspace itself is one of what is looked at.
         assert_eq!(paths(folder.path(), &gate, 1_000).len(), 999);
-        let fitting = best("0999", all.iter().map(|path| (path, path)));
+        let fitting = best_paths("0999", &all);
+        assert_eq!(fitting, best("0999", all.iter().map(|path| (path, path))), "on one core or on several");
+        assert_eq!(best_paths("", &all), all.iter().take(MOST_CHOICES).collect::<Vec<_>>());
         assert_eq!(fitting.len(), MOST_CHOICES);
         assert!(fitting.iter().all(|path| path.contains("0999") || path.contains('9')), "{fitting:?}");
     }
