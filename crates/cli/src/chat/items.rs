@@ -40,6 +40,8 @@ pub(super) struct Shown {
     pub(super) judged: Option<String>,
     /// Whether work runs ahead, or has run.
     runs_ahead: bool,
+    /// Whether the user was told once that it goes when they type something else.
+    drop_is_told: bool,
 }
 
 impl Shown {
@@ -57,15 +59,17 @@ impl Chat {
         }
         if update.items.iter().any(|change| matches!(change, ItemChange::Cleared)) {
             self.face.end_answer()?;
-            self.shown =
-                Shown { diff: self.shown.diff, runs_ahead: self.shown.runs_ahead, ..Shown::default() };
+            let Shown { diff, runs_ahead, drop_is_told, .. } = self.shown;
+            self.shown = Shown { diff, runs_ahead, drop_is_told, ..Shown::default() };
             self.running.clear();
             self.beside = Beside::default();
         }
         self.show_items(&update.view)?;
         let runs_ahead = update.view.ahead.is_some();
-        if !std::mem::replace(&mut self.shown.runs_ahead, runs_ahead) && runs_ahead {
-            self.parts.views.prepare();
+        match (std::mem::replace(&mut self.shown.runs_ahead, runs_ahead), runs_ahead) {
+            (false, true) => self.parts.views.prepare(),
+            (true, false) => self.say_dropped(&update.view)?,
+            _ => {}
         }
         if update.view.phase == Phase::Turn {
             self.say_rules()?;
@@ -77,6 +81,15 @@ impl Chat {
         }
         self.note_held_back(&update.view);
         self.on_question(update.view.question.as_ref())
+    }
+
+    /// Tells somebody who types another prompt, the first time, that the work for the suggestion is gone.
+    fn say_dropped(&mut self, view: &View) -> Result<(), CliError> {
+        let is_typing = view.phase == Phase::Idle && !self.editor.text().trim().is_empty();
+        if !is_typing || !self.face.has_keys() || std::mem::replace(&mut self.shown.drop_is_told, true) {
+            return Ok(());
+        }
+        self.face.say("what ran ahead is dropped: it was for the suggestion", Style::Dim)
     }
 
     /// Says which of the project's rules the model goes by from here on.

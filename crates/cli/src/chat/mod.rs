@@ -23,6 +23,7 @@ mod model;
 mod notices;
 mod opening;
 mod own_command;
+mod pasted_path;
 mod picker;
 mod question;
 mod reader;
@@ -67,6 +68,8 @@ use waiting::RetryWaits;
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// A Tab so soon after the one that put the suggestion into the prompt may be the same key, held.
 const SECOND_TAB: Duration = Duration::from_millis(400);
+/// In a terminal of fewer columns no row says how far the work ahead is: there is no room for more than its first words.
+const LEAST_CARD: usize = 20;
 /// Two Ctrl-C at an empty prompt within this leave.
 const SECOND_INTERRUPT: Duration = Duration::from_secs(2);
 
@@ -324,7 +327,8 @@ impl Chat {
                 let ran = self.ahead_command.as_ref().map(|(_, began)| began.elapsed());
                 let key = self.settings.screen.keys.hint("read_newest").filter(|_| self.face.has_keys());
                 let columns = if self.face.has_keys() { columns } else { usize::MAX };
-                let card = view.ahead.as_ref().map(|ahead| card::row(ahead, columns, ran, key.as_deref()));
+                let ahead = view.ahead.as_ref().filter(|_| LEAST_CARD <= columns);
+                let card = ahead.map(|ahead| card::row(ahead, columns, ran, key.as_deref()));
                 card.or_else(|| self.held_back.row().filter(|_| self.face.has_keys()))
             }
             phase => Some(self.waits(phase == Phase::Accepting).unwrap_or_else(|| {
@@ -393,7 +397,7 @@ impl Chat {
         if self.editor.is_interrupt(&event) && self.stop()? {
             return Ok(());
         }
-        let action = self.editor.handle(&event);
+        let action = self.editor.handle(&self.with_mention(event));
         if !matches!(action, Action::Interrupt | Action::None | Action::Resized(_)) {
             self.interrupted_at = None;
         }

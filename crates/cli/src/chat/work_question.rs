@@ -61,7 +61,8 @@ impl Chat {
             self.face.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
         }
         if let Some(fits @ 1..) = changes.changes.len().checked_sub(conflicts.len()) {
-            self.face.say(&format!("  {} as it was", words::counted(fits, "other file")), Style::Dim)?;
+            self.face
+                .say(&format!("  {} without a conflict", words::counted(fits, "other file")), Style::Dim)?;
         }
         let price =
             if tokens < 1_000 { String::new() } else { format!(", for about {}k tokens", tokens / 1_000) };

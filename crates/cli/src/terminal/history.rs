@@ -7,14 +7,15 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn new(entries: Vec<String>) -> Self {
+    pub(super) fn new(mut entries: Vec<String>) -> Self {
+        entries.retain(|entry| is_remembered(entry));
         Self { entries, shown: None }
     }
 
     /// Remembers a line, unless it repeats the last one.
     pub(super) fn push(&mut self, line: &str) {
         self.shown = None;
-        if self.entries.last().is_none_or(|last| last != line) {
+        if is_remembered(line) && self.entries.last().is_none_or(|last| last != line) {
             self.entries.push(line.to_owned());
         }
     }
@@ -59,6 +60,11 @@ impl History {
     pub(super) fn leave(&mut self) {
         self.shown = None;
     }
+}
+
+/// A line that begins with a blank is not called back, as in a shell.
+fn is_remembered(line: &str) -> bool {
+    !line.starts_with(' ')
 }
 
 #[cfg(test)]

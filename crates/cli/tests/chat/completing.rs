@@ -88,3 +88,37 @@ fn a_question_mark_alone_lists_the_keys_and_takes_nothing_from_what_is_suggested
     chat.wait_for("`headstart keys` lists all keys");
     chat.leave();
 }
+
+#[test]
+fn a_file_that_is_dropped_on_the_terminal_is_mentioned_where_it_may_be() {
+    let project = project().says(0, "never");
+    for path in ["my shot.png", ".env", "lib.rs"] {
+        project.session.write(&format!("project/{path}"), "one\n");
+    }
+    project.session.write("home/elsewhere.txt", "one\n");
+    let (workspace, home) = (project.session.workspace(), project.session.home());
+    let mut chat = project.chat_in("plan", 80, 30);
+    let paste = |path: &std::path::Path| {
+        let text = path.display().to_string().replace(' ', "\\ ");
+        format!("\x1b[200~{text}\x1b[201~")
+    };
+    chat.send("see ");
+    chat.send(&paste(&workspace.join("my shot.png")));
+    chat.send(&paste(&workspace.join("lib.rs")));
+    chat.wait_for("> see @\"my shot.png\" @lib.rs");
+    // What is closed to the model, or no part of the project, stays what was pasted.
+    for path in [workspace.join(".env"), home.join("elsewhere.txt")] {
+        chat.send("\x15");
+        chat.send(&paste(&path));
+        let name = path.file_name().expect("works because it was joined").to_string_lossy().into_owned();
+        chat.wait_for(&name);
+        assert_eq!(chat.count("@"), 0, "{}", chat.contents());
+    }
+    // A command of one's own has the path itself.
+    chat.send("\x15!cat ");
+    chat.send(&paste(&workspace.join("lib.rs")));
+    chat.wait_for("lib.rs");
+    assert_eq!(chat.count("@"), 0, "{}", chat.contents());
+    chat.empty_the_prompt();
+    chat.leave();
+}

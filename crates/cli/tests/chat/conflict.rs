@@ -18,7 +18,7 @@ fn asked() -> Chat {
     chat.wait_for("ready · 2 files +2 -1");
     chat.project.session.write("project/notes.txt", "mine\n");
     chat.take();
-    chat.wait_for("Not written: 1 file changed since it ran ahead\n  notes.txt was changed meanwhile\n  1 other file as it was\n");
+    chat.wait_for("Not written: 1 file changed since it ran ahead\n  notes.txt was changed meanwhile\n  1 other file without a conflict\n");
     chat.wait_for("  yours:\n    1 - one\n    1 + mine\n  the work's:\n    1 - one\n    1 + two\n");
     chat.wait_for(QUESTION);
     assert_eq!((chat.read("notes.txt").as_deref(), chat.read("tests.txt")), (Some("mine\n"), None));

@@ -144,3 +144,28 @@ fn work_that_still_runs_is_joined() {
     assert_eq!(chat.count("✓ write"), 1);
     chat.leave();
 }
+
+#[test]
+fn whoever_types_another_prompt_is_told_once_that_the_work_for_the_suggestion_is_gone() {
+    let mut chat = project_with_suggestion()
+        .writes(0, "tests.txt", "tests\n")
+        .says(0, "Tests are written.")
+        .suggests("run the linter")
+        .says(0, "Second answer.")
+        .suggests("look again")
+        .says(0, "It is as it was.")
+        .chat_with_ghost("auto-edit");
+    chat.wait_for("✓ ready");
+    chat.send("another");
+    chat.wait_for("what ran ahead is dropped: it was for the suggestion\n> another");
+    chat.send("\r");
+    chat.wait_for("Second answer.");
+    chat.wait_for("[Tab]");
+    chat.wait_for("✓ ready");
+    chat.send("yet another");
+    chat.wait_until_gone("ready");
+    chat.settle();
+    assert_eq!(chat.count("what ran ahead is dropped"), 1, "{}", chat.contents());
+    chat.empty_the_prompt();
+    chat.leave();
+}

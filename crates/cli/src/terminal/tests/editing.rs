@@ -160,6 +160,8 @@ fn enter_submits_what_is_not_blank() {
         ("Enter", Action::None, "‸"),
         ("__ Enter", Action::None, "  ‸"),
         ("M-Enter Enter", Action::None, "\n‸"),
+        // A blank before it keeps a line from being called back.
+        ("older Enter _newer Enter Up", Action::Edited, "older‸"),
         ("a\\ Enter", Action::Inserted, "a\n‸"),
         ("a\\ Enter b Enter", submitted("a\nb"), "‸"),
         ("a\\ Enter ^7 ^7", Action::Edited, "a\\‸"),
