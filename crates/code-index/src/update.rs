@@ -185,7 +185,7 @@ async fn read(
 
 /// A fingerprint as a text; empty if a later edit might not change it.
 fn stamp(seen: &Fingerprint) -> String {
-    if seen.young {
+    if seen.racy {
         return String::new();
     }
     let Fingerprint { device, inode, len, modified_ns, changed_ns, .. } = seen;

@@ -74,10 +74,12 @@ async fn compare<'a>(
     let mut merged = Vec::new();
     for (index, change) in changes.changes.iter().enumerate() {
         let looked_at = match parents.above(change).await? {
-            Above::Folders => written(tree, change, listed.get(&change.path).copied(), options.merge).await?,
-            Above::Nothing if change.base.is_none() => Written::AsItWas(None),
-            Above::Nothing => Written::Conflict(ConflictKind::Deleted, None),
-            Above::Obstacle(side) => Written::Conflict(ConflictKind::Replaced, Some(side)),
+            ParentState::Folders => {
+                written(tree, change, listed.get(&change.path).copied(), options.merge).await?
+            }
+            ParentState::Nothing if change.base.is_none() => Written::AsItWas(None),
+            ParentState::Nothing => Written::Conflict(ConflictKind::Deleted, None),
+            ParentState::Obstacle(side) => Written::Conflict(ConflictKind::Replaced, Some(side)),
         };
         match moves.follow(&changes.changes, change, looked_at, options.merge) {
             Written::AsItWas(_) => {}
@@ -155,7 +157,7 @@ struct Parents<'a> {
 }
 
 /// What is above the path of a change, if that is not a folder.
-enum Above {
+enum ParentState {
     Folders,
     /// There is no folder yet, so nothing is at the path either, wherever a link in the folder's place may lead.
     Nothing,
@@ -164,7 +166,7 @@ enum Above {
 }
 
 impl Parents<'_> {
-    async fn above(&mut self, change: &Change) -> Result<Above, TreeError> {
+    async fn above(&mut self, change: &Change) -> Result<ParentState, TreeError> {
         let mut above = Vec::new();
         let mut parent = change.path.parent();
         while let Some(folder) = parent.filter(|folder| !folder.is_root() && !self.known.contains(folder)) {
@@ -172,16 +174,16 @@ impl Parents<'_> {
             above.push(folder);
         }
         for folder in above.into_iter().rev() {
-            let Some(found) = metadata_at(self.tree, &folder).await? else { return Ok(Above::Nothing) };
+            let Some(found) = metadata_at(self.tree, &folder).await? else { return Ok(ParentState::Nothing) };
             if found.kind == EntryKind::Directory {
                 self.known.insert(folder);
             } else if self.written_to.contains(&folder) {
-                return Ok(Above::Nothing);
+                return Ok(ParentState::Nothing);
             } else {
-                return Ok(Above::Obstacle(ConflictSide::found(&found, None)));
+                return Ok(ParentState::Obstacle(ConflictSide::found(&found, None)));
             }
         }
-        Ok(Above::Folders)
+        Ok(ParentState::Folders)
     }
 }
 
@@ -229,7 +231,7 @@ pub(crate) async fn written(
             return conflict(ConflictKind::Modified);
         }
         EntryKind::File if now.links > 1 => return conflict(ConflictKind::Modified),
-        _ if base.vouches_for(&now.fingerprint) => return Ok(Written::AsItWas(Some(now))),
+        _ if base.proves_unchanged(&now.fingerprint) => return Ok(Written::AsItWas(Some(now))),
         EntryKind::Other => return conflict(ConflictKind::Modified),
         EntryKind::File | EntryKind::Symlink => {}
     }
@@ -273,7 +275,7 @@ async fn still_seen(tree: &dyn Tree, read: &Observation) -> Result<bool, TreeErr
             None => Ok(true),
         },
         EntryKind::Other => Ok(true),
-        _ if seen.vouches_for(&now.fingerprint) => Ok(true),
+        _ if seen.proves_unchanged(&now.fingerprint) => Ok(true),
         _ if seen.len != now.len => Ok(false),
         EntryKind::File | EntryKind::Symlink => match read.content {
             Some(hash) => Ok(content_at(tree, &read.path, now.kind)

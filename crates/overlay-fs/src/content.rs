@@ -166,7 +166,7 @@ impl Fingerprint {
             mode: if executable { 0o755 } else { 0o644 },
             modified_ns: low.cast_signed(),
             changed_ns: 0,
-            young: false,
+            racy: false,
         }
     }
 
@@ -185,7 +185,7 @@ impl Fingerprint {
             mode: 0o755,
             modified_ns: 0,
             changed_ns: 0,
-            young: false,
+            racy: false,
         }
     }
 }

@@ -57,7 +57,7 @@ mod tests {
 
     fn fingerprint(device: u64, modified_ns: i64) -> Fingerprint {
         let kind = EntryKind::File;
-        Fingerprint { kind, device, inode: 7, len: 1, mode: 0, modified_ns, changed_ns: 0, young: false }
+        Fingerprint { kind, device, inode: 7, len: 1, mode: 0, modified_ns, changed_ns: 0, racy: false }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! the same base, written as a patch for `git apply` ([`ChangeSet::patch`]), and stored with its contents or, by
 //! their hashes, without ([`ChangeSet::by_hash`]). A host that can change its files only one call at a time
 //! implements [`Writer`], and gets the same rules from [`commit_through`]; one that can change several files in one
-//! call implements [`AtomicWriter`], and gets them from [`commit_at_once`].
+//! call implements [`AtomicWriter`], and gets them from [`commit_atomically`].
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -42,7 +42,7 @@
 //! folder that was listed and has other names; a path that was looked for in vain and is there. Not a conflict: times, inodes and permission bits (the user's are kept), edits of one text in different
 //! places (both count; of a file that the work moved, at its new place), and files that nobody looked at. The first look
 //! at a path counts, so an edit between a read and a write is seen. Where the times of a tree cannot show every edit
-//! ([`Fingerprint::young`]), the content is compared. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
+//! ([`Fingerprint::racy`]), the content is compared. [`CommitOptions`] says what the host wants otherwise; [`resolve`] is the rules alone.
 //! [`resolve_conflicts`] works what a user says to the conflicts into the change set: keep theirs, keep the work's, or both with markers.
 //!
 //! # Limitations
@@ -91,10 +91,10 @@
 //! - **For whoever works outside the overlay, everything staged is one change set** (`Tree::staged_changes`), however
 //!   many overlays are stacked.
 //! - **One place for the rules of a commit.** `overlay_fs::resolve` compares a change set with a tree, merges texts and names the conflicts;
-//!   the tree on disk, the one in memory, `commit_through` (for hosts with one asynchronous call per path) and `commit_at_once` (for hosts that
+//!   the tree on disk, the one in memory, `commit_through` (for hosts with one asynchronous call per path) and `commit_atomically` (for hosts that
 //!   make one edit of all paths, and promise all or nothing) all ask it, and each makes sure of every path once more when it replaces it.
 //!   `Host::commit_options` says what a stale read and a merge come to. An edit of a file that the work moved goes along to its new place. A
-//!   fingerprint that is too young to show every later edit says so, and then the content decides. The merge finds the hunks that git finds
+//!   fingerprint that is racy (it may not show a later edit) says so, and then the content decides. The merge finds the hunks that git finds
 //!   (`src/merge/search.rs` says why it has to be the same ones), so its result, and its markers, are those of `git merge-file
 //!   --diff-algorithm=myers`, byte for byte. 500 random merges are compared in every run of the tests; of 40,000 in two long runs (`cargo test
 //!   -p headstart-overlay-fs --lib -- --ignored twenty_thousand --nocapture`) 9,617 were merged alike and 30,381 were conflicts of both, none
@@ -108,17 +108,16 @@
 //!   `overlay-fs/tests/faults/power` makes every disk that a journalling file system may have kept of them, and
 //!   recovers on it. Every call that changes the disk has to go through `src/os/disk/calls.rs`, because the test does
 //!   not see it otherwise. The test also fails for a sync that nothing needs.
-//! - **Who committed last** (`src/os/staging/turn.rs`). Whoever takes the commit lock writes a random token beside
+//! - **Who committed last** (`src/os/staging/lock_token.rs`). Whoever takes the commit lock writes a random token beside
 //!   the staging folders. A process that finds its own token there knows that nothing is half done, and looks at none
 //!   of the accepts that are kept; otherwise it looks at all of them.
-//! - **One look at a path** (`src/os/commit/looks.rs`) serves both the comparison and the plan of a commit, because
+//! - **One look at a path** (`src/os/commit/observed_tree.rs`) serves both the comparison and the plan of a commit, because
 //!   what counts in the end is what comes out of the workspace, and that is read after it is out.
 //! - **A history of edits is a byte string.** `overlay-fs/tests/trees/play.rs` reads one as staging, stacking, edits
 //!   of the user, commits, crashes and undos, and compares the results with a plain map; random tests, the fuzz
 //!   target in `overlay-fs/fuzz` and the replays of former failures share it.
 
-mod around;
-mod at_once;
+mod atomic;
 mod change_set;
 mod check;
 mod commit;
@@ -136,10 +135,10 @@ mod resolve_conflicts;
 mod text;
 mod tree;
 mod walk;
+mod wrapper;
 mod writer;
 
-pub use around::{AroundWorkspace, commit_within};
-pub use at_once::{AtomicWriter, Entry, Step, commit_at_once};
+pub use atomic::{AtomicWriter, Entry, Step, commit_atomically};
 pub use change_set::{Change, ChangeKind, ChangeSet, ChangeSummary, Observation};
 pub use change_set::{ChangeByHash, ChangeKindByHash, ChangeSetByHash, ContentError};
 pub use check::{Resolution, Resolving, resolve};
@@ -162,4 +161,5 @@ pub use overlay::{Overlay, Quota, Savepoint, StagedUsage};
 pub use participant::{Direction, Finish, NotPrepared, Participant, Prepared};
 pub use resolve_conflicts::{Choice, Keep, resolve_conflicts};
 pub use tree::{DirEntry, SystemError, Tree, TreeError, Workspace};
+pub use wrapper::{WorkspaceWrapper, commit_inner};
 pub use writer::{Writer, commit_through};

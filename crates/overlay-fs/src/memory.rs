@@ -30,24 +30,26 @@ struct State {
 
 #[derive(Debug, Clone)]
 struct Node {
-    what: What,
+    what: NodeKind,
     /// A hash of the content of a file, or of a link's target.
     hash: u64,
     changed: i64,
 }
 
 impl Node {
-    fn new(what: What, changed: i64) -> Self {
+    fn new(what: NodeKind, changed: i64) -> Self {
         let hash = match &what {
-            What::File { content, .. } | What::Link { target: content } => ContentHash::of(content).short(),
-            What::Directory | What::Other => 0,
+            NodeKind::File { content, .. } | NodeKind::Link { target: content } => {
+                ContentHash::of(content).short()
+            }
+            NodeKind::Directory | NodeKind::Other => 0,
         };
         Self { what, hash, changed }
     }
 }
 
 #[derive(Debug, Clone)]
-enum What {
+enum NodeKind {
     File { content: Vec<u8>, executable: bool },
     Link { target: Vec<u8> },
     Directory,
@@ -80,30 +82,30 @@ impl MemoryTree {
     /// Writes a file as a user would, in place of whatever is there. A file above it becomes a folder.
     pub fn write(&self, path: &WorkspacePath, content: impl Into<Vec<u8>>) {
         let mut state = self.lock();
-        let executable = matches!(state.what(path), Some(What::File { executable: true, .. }));
-        state.put(path, What::File { content: content.into(), executable });
+        let executable = matches!(state.what(path), Some(NodeKind::File { executable: true, .. }));
+        state.put(path, NodeKind::File { content: content.into(), executable });
     }
 
     /// Makes a symbolic link, in place of whatever is there.
     pub fn link(&self, path: &WorkspacePath, target: impl Into<Vec<u8>>) {
-        self.lock().put(path, What::Link { target: target.into() });
+        self.lock().put(path, NodeKind::Link { target: target.into() });
     }
 
     /// Makes a folder, and those above it; does nothing if there is one.
     pub fn make_dir(&self, path: &WorkspacePath) {
-        self.lock().put(path, What::Directory);
+        self.lock().put(path, NodeKind::Directory);
     }
 
     /// Makes something that is neither file, folder nor link, such as a FIFO.
     pub fn special(&self, path: &WorkspacePath) {
-        self.lock().put(path, What::Other);
+        self.lock().put(path, NodeKind::Other);
     }
 
     /// Sets the executable bit of a file; does nothing if there is none.
     pub fn make_executable(&self, path: &WorkspacePath, executable: bool) {
         let mut state = self.lock();
-        if let Some(What::File { content, .. }) = state.what(path).cloned() {
-            state.put(path, What::File { content, executable });
+        if let Some(NodeKind::File { content, .. }) = state.what(path).cloned() {
+            state.put(path, NodeKind::File { content, executable });
         }
     }
 
@@ -117,11 +119,11 @@ impl MemoryTree {
     pub fn snapshot(&self) -> BTreeMap<String, Vec<u8>> {
         let state = self.lock();
         let rows = state.nodes.iter().map(|(path, node)| match &node.what {
-            What::File { content, executable: false } => (path.to_string(), content.clone()),
-            What::File { content, executable: true } => (format!("{path}*"), content.clone()),
-            What::Link { target } => (format!("{path} ->"), target.clone()),
-            What::Directory => (format!("{path}/"), Vec::new()),
-            What::Other => (format!("{path}|"), Vec::new()),
+            NodeKind::File { content, executable: false } => (path.to_string(), content.clone()),
+            NodeKind::File { content, executable: true } => (format!("{path}*"), content.clone()),
+            NodeKind::Link { target } => (format!("{path} ->"), target.clone()),
+            NodeKind::Directory => (format!("{path}/"), Vec::new()),
+            NodeKind::Other => (format!("{path}|"), Vec::new()),
         });
         rows.collect()
     }
@@ -132,14 +134,14 @@ impl MemoryTree {
 }
 
 impl State {
-    fn what(&self, path: &WorkspacePath) -> Option<&What> {
+    fn what(&self, path: &WorkspacePath) -> Option<&NodeKind> {
         if path.is_root() {
-            return Some(&What::Directory);
+            return Some(&NodeKind::Directory);
         }
         self.nodes.get(path).map(|node| &node.what)
     }
 
-    fn put(&mut self, path: &WorkspacePath, what: What) {
+    fn put(&mut self, path: &WorkspacePath, what: NodeKind) {
         if path.is_root() {
             return;
         }
@@ -147,14 +149,14 @@ impl State {
         let changed = self.edits;
         let mut parent = path.parent();
         while let Some(folder) = parent {
-            if !matches!(self.what(&folder), Some(What::Directory)) {
-                self.nodes.insert(folder.clone(), Node::new(What::Directory, changed));
+            if !matches!(self.what(&folder), Some(NodeKind::Directory)) {
+                self.nodes.insert(folder.clone(), Node::new(NodeKind::Directory, changed));
             }
             parent = folder.parent();
         }
         match (self.what(path), &what) {
-            (Some(What::Directory), What::Directory) => return,
-            (Some(What::Directory), _) => self.remove(path),
+            (Some(NodeKind::Directory), NodeKind::Directory) => return,
+            (Some(NodeKind::Directory), _) => self.remove(path),
             _ => {}
         }
         self.nodes.insert(path.clone(), Node::new(what, changed));
@@ -166,38 +168,42 @@ impl State {
     }
 
     /// The path once the links above its last name (and, if asked, at it) are followed.
-    fn resolve(&self, path: &WorkspacePath, follow_last: bool) -> Result<(WorkspacePath, &What), TreeError> {
+    fn resolve(
+        &self,
+        path: &WorkspacePath,
+        follow_last: bool,
+    ) -> Result<(WorkspacePath, &NodeKind), TreeError> {
         let mut walk = Walk::new(path);
         while let Some(next) = walk.next()? {
             match self.what(&next) {
                 None => return Err(TreeError::NotFound { path: path.clone() }),
-                Some(What::Link { target }) if follow_last || !walk.is_last() => walk.follow(target)?,
-                Some(What::Directory) => walk.enter(next),
+                Some(NodeKind::Link { target }) if follow_last || !walk.is_last() => walk.follow(target)?,
+                Some(NodeKind::Directory) => walk.enter(next),
                 Some(what) if walk.is_last() => return Ok((next, what)),
                 Some(_) => return Err(TreeError::NotADirectory { path: next }),
             }
         }
-        Ok((walk.at().clone(), &What::Directory))
+        Ok((walk.at().clone(), &NodeKind::Directory))
     }
 
     fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
         let (path, what) = self.resolve(path, false)?;
         let (inode, changed) = self.nodes.get(&path).map_or((0, 0), |node| (node.hash, node.changed));
         let (kind, len, mode) = match what {
-            What::File { content, executable: false } => (EntryKind::File, content.len(), 0o644),
-            What::File { content, executable: true } => (EntryKind::File, content.len(), 0o755),
-            What::Link { target } => (EntryKind::Symlink, target.len(), 0o777),
-            What::Directory => (EntryKind::Directory, 0, 0o755),
-            What::Other => (EntryKind::Other, 0, 0o644),
+            NodeKind::File { content, executable: false } => (EntryKind::File, content.len(), 0o644),
+            NodeKind::File { content, executable: true } => (EntryKind::File, content.len(), 0o755),
+            NodeKind::Link { target } => (EntryKind::Symlink, target.len(), 0o777),
+            NodeKind::Directory => (EntryKind::Directory, 0, 0o755),
+            NodeKind::Other => (EntryKind::Other, 0, 0o644),
         };
         let len = len as u64;
         let (modified_ns, changed_ns) = (changed, changed);
         let fingerprint =
-            Fingerprint { kind, device: 0, inode, len, mode, modified_ns, changed_ns, young: false };
+            Fingerprint { kind, device: 0, inode, len, mode, modified_ns, changed_ns, racy: false };
         Ok(Metadata {
             kind,
             len,
-            executable: matches!(what, What::File { executable: true, .. }),
+            executable: matches!(what, NodeKind::File { executable: true, .. }),
             links: 1,
             fingerprint,
         })
@@ -206,15 +212,17 @@ impl State {
     fn apply(&mut self, change: &Change, moves: &Moves<'_>) {
         match &change.kind {
             ChangeKind::Delete => self.remove(&change.path),
-            ChangeKind::CreateDirectory => self.put(&change.path, What::Directory),
-            ChangeKind::Link { target, .. } => self.put(&change.path, What::Link { target: target.clone() }),
+            ChangeKind::CreateDirectory => self.put(&change.path, NodeKind::Directory),
+            ChangeKind::Link { target, .. } => {
+                self.put(&change.path, NodeKind::Link { target: target.clone() })
+            }
             ChangeKind::Write { content, executable, .. } => {
                 let now = match self.what(&change.path) {
-                    Some(What::File { executable, .. }) => Some(*executable),
+                    Some(NodeKind::File { executable, .. }) => Some(*executable),
                     _ => None,
                 };
                 let executable = moves.executable(change, *executable, now);
-                self.put(&change.path, What::File { content: content.to_vec(), executable });
+                self.put(&change.path, NodeKind::File { content: content.to_vec(), executable });
             }
         }
     }
@@ -228,15 +236,15 @@ impl Tree for MemoryTree {
 
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         match self.lock().resolve(path, true)?.1 {
-            What::File { content, .. } => Ok(content.clone()),
-            What::Directory => Err(TreeError::IsADirectory { path: path.clone() }),
+            NodeKind::File { content, .. } => Ok(content.clone()),
+            NodeKind::Directory => Err(TreeError::IsADirectory { path: path.clone() }),
             _ => Err(TreeError::not_a_file(path)),
         }
     }
 
     async fn list(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, TreeError> {
         let state = self.lock();
-        let (folder, What::Directory) = state.resolve(path, true)? else {
+        let (folder, NodeKind::Directory) = state.resolve(path, true)? else {
             return Err(TreeError::NotADirectory { path: path.clone() });
         };
         let below = state.nodes.iter().filter(|(at, _)| at.parent().as_ref() == Some(&folder));
@@ -244,10 +252,10 @@ impl Tree for MemoryTree {
         let entries = below
             .filter_map(|(at, node)| {
                 let kind = match node.what {
-                    What::File { .. } => EntryKind::File,
-                    What::Link { .. } => EntryKind::Symlink,
-                    What::Directory => EntryKind::Directory,
-                    What::Other => EntryKind::Other,
+                    NodeKind::File { .. } => EntryKind::File,
+                    NodeKind::Link { .. } => EntryKind::Symlink,
+                    NodeKind::Directory => EntryKind::Directory,
+                    NodeKind::Other => EntryKind::Other,
                 };
                 Some(DirEntry { name: at.file_name()?.to_vec(), kind })
             })
@@ -257,7 +265,7 @@ impl Tree for MemoryTree {
 
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         match self.lock().resolve(path, false)?.1 {
-            What::Link { target } => Ok(target.clone()),
+            NodeKind::Link { target } => Ok(target.clone()),
             _ => Err(TreeError::not_a_link(path)),
         }
     }

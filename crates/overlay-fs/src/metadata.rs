@@ -19,7 +19,7 @@ pub enum EntryKind {
 }
 
 /// What identified the content of a path at one moment. Two equal fingerprints mean "not changed in between", unless
-/// the first is [`young`](Self::young).
+/// the first is [`racy`](Self::racy).
 ///
 /// A tree fills in what it has: the one of the operating system device, inode, size, times and mode; the one in
 /// memory a hash of the content in `inode` and a counter in `changed_ns`.
@@ -52,19 +52,19 @@ pub struct Fingerprint {
     /// such an entry of its index racy.
     ///
     /// A tree with coarse times has to set this, because only it knows how coarse they are.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub young: bool,
+    #[serde(rename = "young", default, skip_serializing_if = "std::ops::Not::not")]
+    pub racy: bool,
 }
 
 impl Fingerprint {
     /// Whether this proves that a later look saw the same content, so that it need not be read.
-    pub fn vouches_for(&self, later: &Self) -> bool {
-        !self.young && self.shows_same(later)
+    pub fn proves_unchanged(&self, later: &Self) -> bool {
+        !self.racy && self.shows_same(later)
     }
 
     /// Whether two looks showed the same, whatever happened in between.
     pub(crate) fn shows_same(&self, other: &Self) -> bool {
-        let shown = |one: &Self| Self { young: false, ..one.clone() };
+        let shown = |one: &Self| Self { racy: false, ..one.clone() };
         shown(self) == shown(other)
     }
 

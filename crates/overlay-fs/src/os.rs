@@ -21,7 +21,7 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
 use self::commit::discard_prepared;
-use self::disk::calls::{self, Found, Time};
+use self::disk::calls::{self, Stat, Time};
 use self::disk::clock::Clock;
 #[cfg(feature = "failpoints")]
 pub use self::disk::failpoints;
@@ -30,10 +30,10 @@ pub use self::recover::outcome::{SweepOutcome, Swept};
 pub use self::recover::undo::UndoOutcome;
 pub use self::recover::undo_several::SeveralUndone;
 use self::staging::Staging;
-use self::staging::home::{self, Homes};
-use self::staging::known::Known;
+use self::staging::cache::StagingCache;
+use self::staging::home::{self, StagingHomes};
+use self::staging::lock_token::LockToken;
 pub use self::staging::process::Process;
-use self::staging::turn::Turn;
 use crate::{ContentHash, EntryKind, Fingerprint, Metadata, Participant, TreeError};
 
 /// A folder on disk and everything in it (feature `os`; Linux, macOS and other Unix systems).
@@ -50,7 +50,7 @@ pub struct OsTree {
     root: Dir,
     /// The device number of its file system.
     device: u64,
-    homes: Homes,
+    homes: StagingHomes,
     clock: Clock,
     options: OsOptions,
     participant: Option<Arc<dyn Participant>>,
@@ -59,9 +59,9 @@ pub struct OsTree {
     /// What was prepared for a commit, by its digest.
     prepared: Mutex<Vec<(ContentHash, Staging)>>,
     /// What this process knows of the staging folders.
-    known: Mutex<Known>,
+    known: Mutex<StagingCache>,
     /// The token that this tree wrote when it last had the commit lock.
-    turn: Mutex<Option<Turn>>,
+    token: Mutex<Option<LockToken>>,
     /// What was kept for undos when this tree last looked.
     undoable: Mutex<Undoable>,
     /// Interrupted commits that were found and ended, to be told.
@@ -82,14 +82,14 @@ impl OsTree {
         let hidden = opened_at.as_deref().zip(options.state.as_deref());
         let hidden = hidden.and_then(|(root, state)| home::within(root, state));
         let opened = Dir::open_ambient_dir(path, ambient_authority()).and_then(|root| {
-            let homes = Homes::new(root.try_clone()?, opened_at, options.state.clone())?;
+            let homes = StagingHomes::new(root.try_clone()?, opened_at, options.state.clone())?;
             let device = calls::look_at(&root)?.device;
             let clock = Clock::of(&root)?;
             Ok((root, device, homes, clock))
         });
         match opened {
             Ok((root, device, homes, clock)) => {
-                let (participant, prepared, known, turn, undoable, notes) = Default::default();
+                let (participant, prepared, known, token, undoable, notes) = Default::default();
                 Ok(Self {
                     root,
                     device,
@@ -100,7 +100,7 @@ impl OsTree {
                     hidden,
                     prepared,
                     known,
-                    turn,
+                    token,
                     undoable,
                     notes,
                 })
@@ -132,12 +132,12 @@ impl OsTree {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner).push((changes, staging));
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, StagingCache> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn turn(&self) -> MutexGuard<'_, Option<Turn>> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    fn token(&self) -> MutexGuard<'_, Option<LockToken>> {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn undoable(&self) -> MutexGuard<'_, Undoable> {
@@ -197,8 +197,8 @@ fn tree_error(path: &WorkspacePath, error: &io::Error) -> TreeError {
     }
 }
 
-fn metadata_of(found: &Found) -> Metadata {
-    let Found { kind, device, inode, len, links, .. } = *found;
+fn metadata_of(found: &Stat) -> Metadata {
+    let Stat { kind, device, inode, len, links, .. } = *found;
     let nanoseconds = |(seconds, part): Time| seconds.saturating_mul(1_000_000_000).saturating_add(part);
     let fingerprint = Fingerprint {
         kind,
@@ -208,12 +208,12 @@ fn metadata_of(found: &Found) -> Metadata {
         mode: found.mode,
         modified_ns: nanoseconds(found.modified),
         changed_ns: nanoseconds(found.changed),
-        young: false,
+        racy: false,
     };
     Metadata { kind, len, executable: fingerprint.is_executable(), links, fingerprint }
 }
 
-impl From<&cap_std::fs::Metadata> for Found {
+impl From<&cap_std::fs::Metadata> for Stat {
     fn from(found: &cap_std::fs::Metadata) -> Self {
         let kind = kind_of(found.file_type());
         Self {

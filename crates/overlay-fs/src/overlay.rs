@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headstart_workspace_path::WorkspacePath;
 
-use self::entry::{Entry, Now};
+use self::entry::{Entry, StagedState};
 use self::state::State;
 use crate::{ChangeSet, Tree, TreeError};
 
@@ -36,11 +36,11 @@ impl Default for Quota {
 
 impl Quota {
     /// Refuses what is staged at one path if it exceeds the quota by itself.
-    fn check(&self, path: &WorkspacePath, now: &Now) -> Result<(), TreeError> {
+    fn check(&self, path: &WorkspacePath, now: &StagedState) -> Result<(), TreeError> {
         let content = match now {
-            Now::File { content, .. } | Now::Link { target: content } => content.len(),
-            Now::Directory { .. } => 0,
-            Now::Removed => return Ok(()),
+            StagedState::File { content, .. } | StagedState::Link { target: content } => content.len(),
+            StagedState::Directory { .. } => 0,
+            StagedState::Removed => return Ok(()),
         };
         if self.file_bytes < content as u64 {
             return Err(self.file_too_large(path));

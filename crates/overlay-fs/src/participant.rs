@@ -12,7 +12,7 @@ use crate::{Conflict, TreeError};
 /// completed, by the next process if need be; before it, the commit has to be taken back.
 ///
 /// What it has to do is given to it as a text of its own making, which is kept in the journal. An undo gives it the
-/// same text with [`Direction::Back`].
+/// same text with [`Direction::Undo`].
 ///
 /// # Guarantees expected
 ///
@@ -52,9 +52,9 @@ pub trait Prepared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// It is made, as it was written down.
-    Forth,
+    Apply,
     /// It is taken back.
-    Back,
+    Undo,
 }
 
 /// Why nothing was prepared. Nothing is locked.

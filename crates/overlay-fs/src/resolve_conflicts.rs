@@ -67,7 +67,7 @@ struct Resolving {
 }
 
 /// What the user has at a path.
-struct Found {
+struct UserSide {
     metadata: Metadata,
     /// The content of a file, or the target of a link.
     content: Option<Vec<u8>>,
@@ -115,13 +115,13 @@ impl Resolving {
     }
 
     /// Puts the work's change over what is there now.
-    fn rebase(&mut self, index: usize, found: Option<Found>) {
+    fn rebase(&mut self, index: usize, found: Option<UserSide>) {
         let change = &mut self.changes.changes[index];
         match found {
             // What was meant to replace one kind of thing never replaces another.
             Some(found)
                 if found.metadata.kind != change.base.as_ref().map_or(EntryKind::File, |base| base.kind) => {}
-            Some(Found { metadata, content }) => {
+            Some(UserSide { metadata, content }) => {
                 change.base = Some(metadata.fingerprint);
                 change.base_content = content.map(Content::from);
             }
@@ -129,7 +129,7 @@ impl Resolving {
         }
     }
 
-    fn mark(&mut self, index: usize, found: Found) {
+    fn mark(&mut self, index: usize, found: UserSide) {
         let change = &self.changes.changes[index];
         let Some(text) = text_of(&self.changes.changes, change) else { return };
         let (EntryKind::File, Some(yours)) = (found.metadata.kind, &found.content) else { return };
@@ -150,16 +150,16 @@ fn moved_from(change: &Change) -> Option<&WorkspacePath> {
     }
 }
 
-async fn found(tree: &dyn Tree, path: &WorkspacePath) -> Result<Option<Found>, TreeError> {
+async fn found(tree: &dyn Tree, path: &WorkspacePath) -> Result<Option<UserSide>, TreeError> {
     let Some(metadata) = metadata_at(tree, path).await? else { return Ok(None) };
     let content = match metadata.kind {
         EntryKind::File | EntryKind::Symlink => content_at(tree, path, metadata.kind).await?,
         EntryKind::Directory | EntryKind::Other => None,
     };
-    Ok(Some(Found { metadata, content }))
+    Ok(Some(UserSide { metadata, content }))
 }
 
-fn is_what_was_seen(conflict: &Conflict, found: Option<&Found>) -> bool {
+fn is_what_was_seen(conflict: &Conflict, found: Option<&UserSide>) -> bool {
     match (&conflict.found, found) {
         (None, None) => true,
         (Some(seen), Some(found)) => {

@@ -72,22 +72,22 @@ impl From<TreeError> for Stop {
 }
 
 /// A path that was changed.
-struct Done {
+struct DoneStep {
     path: WorkspacePath,
     /// What was there; `None` for nothing.
-    old: Option<Old>,
-    left: Left,
+    old: Option<Previous>,
+    left: Leftover,
 }
 
 /// What a step left at its path, by which it is recognised.
-enum Left {
+enum Leftover {
     Nothing,
     This(Fingerprint, Option<ContentHash>),
     /// The call failed, and may or may not have written.
     Unknown,
 }
 
-struct Old {
+struct Previous {
     kind: EntryKind,
     content: Vec<u8>,
     executable: bool,
@@ -96,7 +96,7 @@ struct Old {
 struct Steps<'a> {
     writer: &'a dyn Writer,
     moves: Moves<'a>,
-    done: Vec<Done>,
+    done: Vec<DoneStep>,
 }
 
 impl Steps<'_> {
@@ -133,7 +133,7 @@ impl Steps<'_> {
         if wanted == there && wanted == Some(EntryKind::Directory) {
             return Ok(());
         }
-        let old = now.as_ref().map(|now| Old {
+        let old = now.as_ref().map(|now| Previous {
             kind: now.kind,
             content: change.base_content.as_deref().unwrap_or_default().to_vec(),
             executable: now.executable,
@@ -151,7 +151,7 @@ impl Steps<'_> {
         }
     }
 
-    async fn remove(&mut self, change: &Change, old: Option<Old>) -> Result<(), Stop> {
+    async fn remove(&mut self, change: &Change, old: Option<Previous>) -> Result<(), Stop> {
         let path = &change.path;
         if old.as_ref().is_some_and(|old| old.kind == EntryKind::Directory)
             && !self.writer.list(path).await?.is_empty()
@@ -161,15 +161,20 @@ impl Steps<'_> {
         }
         // Noted before the call, which may remove and then fail. If something is there afterwards, it was not
         // removed.
-        self.done.push(Done { path: path.clone(), old, left: Left::Nothing });
+        self.done.push(DoneStep { path: path.clone(), old, left: Leftover::Nothing });
         self.writer.remove(path).await?;
         Ok(())
     }
 
-    async fn put(&mut self, change: &Change, old: Option<Old>, found: Option<&Metadata>) -> Result<(), Stop> {
+    async fn put(
+        &mut self,
+        change: &Change,
+        old: Option<Previous>,
+        found: Option<&Metadata>,
+    ) -> Result<(), Stop> {
         let path = &change.path;
         // Noted before the call, which may write and then fail.
-        self.done.push(Done { path: path.clone(), old, left: Left::Unknown });
+        self.done.push(DoneStep { path: path.clone(), old, left: Leftover::Unknown });
         let left = match &change.kind {
             ChangeKind::Write { content, executable, .. } => {
                 let now = found.filter(|found| found.kind == EntryKind::File).map(|found| found.executable);
@@ -193,7 +198,7 @@ impl Steps<'_> {
     async fn note(&mut self, path: &WorkspacePath, content: Option<ContentHash>) -> Result<(), Stop> {
         let now = metadata_at(self.writer, path).await?;
         if let Some(done) = self.done.last_mut() {
-            done.left = now.map_or(Left::Nothing, |now| Left::This(now.fingerprint, content));
+            done.left = now.map_or(Leftover::Nothing, |now| Leftover::This(now.fingerprint, content));
         }
         Ok(())
     }
@@ -214,7 +219,7 @@ impl Steps<'_> {
             missing.push(folder);
         }
         for folder in missing.into_iter().rev() {
-            self.done.push(Done { path: folder.clone(), old: None, left: Left::Unknown });
+            self.done.push(DoneStep { path: folder.clone(), old: None, left: Leftover::Unknown });
             self.writer.create_dir(&folder).await?;
             self.note(&folder, None).await?;
         }
@@ -247,7 +252,7 @@ impl Steps<'_> {
     }
 
     /// Whether what was at a path is there again, as far as the tree tells.
-    async fn is_as_before(&self, done: &Done) -> bool {
+    async fn is_as_before(&self, done: &DoneStep) -> bool {
         let (found, old) = match (metadata_at(self.writer, &done.path).await, &done.old) {
             (Ok(None), None) => return true,
             (Ok(Some(found)), Some(old)) => (found, old),
@@ -264,7 +269,7 @@ impl Steps<'_> {
         }
     }
 
-    async fn take_one_back(&self, done: &Done) -> Result<(), TreeError> {
+    async fn take_one_back(&self, done: &DoneStep) -> Result<(), TreeError> {
         let path = &done.path;
         let found = match self.writer.metadata(path).await {
             Ok(found) => Some(found),
@@ -273,14 +278,14 @@ impl Steps<'_> {
         };
         let is_folder = |found: &Metadata| found.kind == EntryKind::Directory;
         let is_ours = match (&found, &done.left) {
-            (Some(found), Left::This(left, content)) => {
+            (Some(found), Leftover::This(left, content)) => {
                 is_folder(found)
-                    || left.vouches_for(&found.fingerprint)
+                    || left.proves_unchanged(&found.fingerprint)
                     || (left.shows_same(&found.fingerprint)
                         && self.hash_at(path, found.kind).await? == *content)
             }
-            (None, Left::Nothing) | (_, Left::Unknown) => true,
-            (Some(_), Left::Nothing) | (None, Left::This(..)) => false,
+            (None, Leftover::Nothing) | (_, Leftover::Unknown) => true,
+            (Some(_), Leftover::Nothing) | (None, Leftover::This(..)) => false,
         };
         if !is_ours {
             return Ok(());

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::failpoints::{self, Then};
+use headstart_overlay_fs::failpoints::{self, FailAction};
 use headstart_overlay_fs::{
     ChangeSet, CommitOptions, CommitOutcome, Committed, OsOptions, OsTree, Overlay, Preparing, Quota,
     SweepOutcome, UndoLimit, UndoOutcome, Workspace as _, WorkspacePath,
@@ -226,7 +226,7 @@ fn a_call_that_fails_leaves_all_or_nothing() {
     let mut failed = 0;
     for at in 0.. {
         let place = Place::new();
-        failpoints::arm(move |point| if point.number == at { Then::Fail(5) } else { Then::GoOn });
+        failpoints::arm(move |point| if point.number == at { FailAction::Fail(5) } else { FailAction::GoOn });
         let tree = place.tree();
         let overlay = Overlay::new(tree.clone(), Quota::default());
         block_on(overlay.write(&path("text"), b"ONE\ntwo\nthree\n".to_vec())).unwrap();

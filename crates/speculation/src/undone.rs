@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use headstart_overlay_fs::{
-    AroundWorkspace, Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ContentHash, EntryKind,
-    TreeError, Workspace, WorkspacePath, commit_within,
+    Change, ChangeKind, ChangeSet, CommitOptions, CommitOutcome, ContentHash, EntryKind, TreeError,
+    Workspace, WorkspacePath, WorkspaceWrapper, commit_inner,
 };
 use serde::Serialize;
 
@@ -154,7 +154,7 @@ impl UndoWatch {
         };
         let now = self.workspace.metadata(&change.path).await.ok()?;
         match &change.base_content {
-            Some(content) if base.vouches_for(&now.fingerprint) => Some(Some(sum(content))),
+            Some(content) if base.proves_unchanged(&now.fingerprint) => Some(Some(sum(content))),
             _ => self.sum_at(&change.path).await.ok(),
         }
     }
@@ -296,12 +296,12 @@ fn list(note: &mut String, files: &[Restored]) {
 }
 
 #[async_trait]
-impl AroundWorkspace for UndoWatch {
+impl WorkspaceWrapper for UndoWatch {
     fn inner(&self) -> &dyn Workspace {
         &*self.workspace
     }
 
-    async fn commit_around(
+    async fn commit_wrapped(
         &self,
         changes: &ChangeSet,
         beside: Option<&str>,
@@ -311,7 +311,7 @@ impl AroundWorkspace for UndoWatch {
         for change in &changes.changes {
             before.push(self.before(change).await);
         }
-        let outcome = commit_within(&*self.workspace, changes, beside, options).await?;
+        let outcome = commit_inner(&*self.workspace, changes, beside, options).await?;
         if let CommitOutcome::Committed(committed) = &outcome {
             let digest = changes.digest_with(beside);
             self.digests.lock().unwrap_or_else(PoisonError::into_inner).push(digest);

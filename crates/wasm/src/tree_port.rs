@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use headstart_overlay_fs::{
     AtomicWriter, ChangeSet, CommitOptions, CommitOutcome, DirEntry, Entry, EntryKind, Fingerprint, Metadata,
-    Step, Tree, TreeError, Workspace, WorkspacePath, Writer, commit_at_once, commit_through,
+    Step, Tree, TreeError, Workspace, WorkspacePath, Writer, commit_atomically, commit_through,
 };
 use js_sys::{Promise, Uint8Array};
 use send_wrapper::SendWrapper;
@@ -166,7 +166,7 @@ impl Looked {
             modified_ns: modified.map_or(0, |ms| (ms * 1e6) as i64),
             // It need not be a time: its bits tell any two numbers apart.
             changed_ns: modified.map_or(0, |number| number.to_bits().cast_signed()),
-            young: modified.is_none(),
+            racy: modified.is_none(),
         };
         Metadata { kind, len, executable, links: 1, fingerprint }
     }
@@ -288,7 +288,7 @@ impl Workspace for PortTree {
         // It never rejects.
         let _ = SendWrapper::new(async move { ready.take().await.is_ok() }).await;
         if self.port.is_atomic() {
-            commit_at_once(self, changes, options).await
+            commit_atomically(self, changes, options).await
         } else {
             commit_through(self, changes, options).await
         }

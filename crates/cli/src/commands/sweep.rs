@@ -87,7 +87,7 @@ fn sweep_orphans(store: &Store, now: Duration, keep: Keep) -> Vec<Swept> {
         Ok(swept) => swept
             .into_iter()
             .map(|one| match one.outcome {
-                SweepOutcome::YoungOrphan => {
+                SweepOutcome::RecentOrphan => {
                     let told = told(one, state);
                     Swept { why: format!("{}, and {}", told.why, keep.in_words()), ..told }
                 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{
-    AroundWorkspace, ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, TreeError, Workspace,
-    commit_within,
+    ChangeSet, ChangeSummary, CommitOptions, CommitOutcome, TreeError, Workspace, WorkspaceWrapper,
+    commit_inner,
 };
 use headstart_toolbox::edited_file;
 
@@ -79,18 +79,18 @@ impl NotedWorkspace {
 }
 
 #[async_trait]
-impl AroundWorkspace for NotedWorkspace {
+impl WorkspaceWrapper for NotedWorkspace {
     fn inner(&self) -> &dyn Workspace {
         &*self.workspace
     }
 
-    async fn commit_around(
+    async fn commit_wrapped(
         &self,
         changes: &ChangeSet,
         beside: Option<&str>,
         options: CommitOptions,
     ) -> Result<CommitOutcome, TreeError> {
-        let outcome = commit_within(&*self.workspace, changes, beside, options).await?;
+        let outcome = commit_inner(&*self.workspace, changes, beside, options).await?;
         self.written.note(changes, &outcome);
         Ok(outcome)
     }

@@ -276,7 +276,7 @@ pub(crate) fn swept(outcome: SweepOutcome) -> &'static str {
         SweepOutcome::Waiting => "it holds finished work that waits to be accepted",
         SweepOutcome::Kept => "it holds what could not be put back; take what you need, then remove it",
         SweepOutcome::Orphan => "what it was kept for is gone: its workspace was removed",
-        SweepOutcome::YoungOrphan => "its workspace was removed; it was in use not long ago",
+        SweepOutcome::RecentOrphan => "its workspace was removed; it was in use not long ago",
         SweepOutcome::Damaged => {
             "its process died in mid-accept and its journal is damaged, so nothing is guessed; it may hold your only copy"
         }

@@ -114,7 +114,7 @@ pub(crate) fn written(path: &str, base: Option<&str>, content: impl Into<Content
             mode: 0o100_644,
             modified_ns: 0,
             changed_ns: 0,
-            young: false,
+            racy: false,
         }),
         base_content: base.map(|text| text.as_bytes().into()),
         kind: ChangeKind::Write { content: content.into(), executable: false, moved_from: None },

@@ -81,7 +81,7 @@ pub(super) fn apply(
 /// Has git check the paths: it refuses those that lead into `.git` or out of the work tree.
 pub(super) fn check(git: &Git, at: &At, index: &Index) -> Result<(), GitError> {
     let folder = folder::open(&at.folder)?;
-    write_draft(git, at, &folder, index, Direction::Forth, DRAFT)?;
+    write_draft(git, at, &folder, index, Direction::Apply, DRAFT)?;
     let there = entries(git, &at.with_index(at.folder.join(DRAFT)))?;
     remove_if_there(&folder, DRAFT)?;
     // Git skips the paths that it refuses, so they are missing from the result.
@@ -114,13 +114,13 @@ fn write_draft(
     if let Some(old) = &old {
         super::private::write(folder, draft, old)?;
     }
-    let is_as_before = direction == Direction::Forth && old.as_deref().map(ContentHash::of) == index.base;
+    let is_as_before = direction == Direction::Apply && old.as_deref().map(ContentHash::of) == index.base;
     let there = if is_as_before { None } else { Some(entries(git, &of_draft)?) };
     let mut input = Vec::new();
     for entry in &index.entries {
         let (from, to) = match direction {
-            Direction::Forth => (&entry.old, &entry.new),
-            Direction::Back => (&entry.new, &entry.old),
+            Direction::Apply => (&entry.old, &entry.new),
+            Direction::Undo => (&entry.new, &entry.old),
         };
         let is_ours = |there: &Entries| match there.get(&entry.path) {
             None => from.is_none(),

@@ -40,10 +40,10 @@ impl Reader {
         }
         let refs: Vec<&RefChange> = change.refs.iter().collect();
         if !refs.is_empty() {
-            Transaction::prepare(&self.git, &at, &refs, Direction::Forth)?.commit()?;
+            Transaction::prepare(&self.git, &at, &refs, Direction::Apply)?.commit()?;
         }
         if !change.index.is_empty() {
-            index::apply(&self.git, &at, &change.index, Direction::Forth, DRAFT)?;
+            index::apply(&self.git, &at, &change.index, Direction::Apply, DRAFT)?;
         }
         write_back(&copy, &at, &view)
     }

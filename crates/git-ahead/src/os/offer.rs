@@ -72,7 +72,7 @@ impl Repository {
         let now = refs::current(&self.git, &at, std::slice::from_ref(&made))?;
         if now[0] != made.new {
             let made = RefChange { old: now.into_iter().next().flatten(), ..made };
-            Transaction::prepare(&self.git, &at, &[&made], Direction::Forth)?.commit()?;
+            Transaction::prepare(&self.git, &at, &[&made], Direction::Apply)?.commit()?;
         }
         Ok(Some(name))
     }

@@ -100,8 +100,8 @@ pub(super) fn current(
 /// The old and the new value of a change, in this direction.
 pub(super) fn sides(change: &RefChange, direction: Direction) -> (&Option<ObjectName>, &Option<ObjectName>) {
     match direction {
-        Direction::Forth => (&change.old, &change.new),
-        Direction::Back => (&change.new, &change.old),
+        Direction::Apply => (&change.old, &change.new),
+        Direction::Undo => (&change.new, &change.old),
     }
 }
 
@@ -136,7 +136,7 @@ impl Transaction {
         direction: Direction,
     ) -> Result<Self, GitError> {
         let mut options = vec!["update-ref", "--no-deref", "-m", "headstart: accept", "--stdin"];
-        if direction == Direction::Back {
+        if direction == Direction::Undo {
             options[3] = "headstart: undo";
         }
         if changes.iter().any(|change| change.name.as_str() == "refs/stash") {

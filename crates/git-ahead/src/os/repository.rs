@@ -65,7 +65,7 @@ impl Repository {
             return Err(error(GitError::Unsupported { reason: why }));
         }
         let at = self.at(&change).map_err(error)?;
-        if direction == Direction::Back {
+        if direction == Direction::Undo {
             return self.locked(at, change, direction);
         }
         self.unpack(&at, &change).map_err(error)?;

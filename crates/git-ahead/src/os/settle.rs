@@ -110,8 +110,8 @@ pub(super) fn write_index(
 
 fn other(direction: Direction) -> Direction {
     match direction {
-        Direction::Forth => Direction::Back,
-        Direction::Back => Direction::Forth,
+        Direction::Apply => Direction::Undo,
+        Direction::Undo => Direction::Apply,
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 
-use headstart_overlay_fs::failpoints::{Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, arm, disarm};
 use headstart_overlay_fs::{CommitOptions, CommitOutcome, OsTree, SweepOutcome, UndoOutcome};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -38,12 +38,12 @@ fn the_process_that_dies() {
     let tree = world.tree();
     arm(move |point| {
         if point.number != number {
-            return Then::GoOn;
+            return FailAction::GoOn;
         }
         if kills_git {
             kill_children();
         }
-        if dies { Then::Die } else { Then::GoOn }
+        if dies { FailAction::Die } else { FailAction::GoOn }
     });
     match what {
         "accept" => {
@@ -153,7 +153,7 @@ fn all_steps(init: &[&str], what: &str) -> Vec<(&'static str, String)> {
     let (noted, tree) = (steps.clone(), world.tree());
     arm(move |point| {
         noted.borrow_mut().push((point.call, String::from_utf8_lossy(point.name).into_owned()));
-        Then::GoOn
+        FailAction::GoOn
     });
     if what == "undo" {
         undo(&tree, &work);

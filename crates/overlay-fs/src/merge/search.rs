@@ -49,7 +49,7 @@ pub(super) fn changed_lines(old: &[usize], new: &[usize]) -> Option<(Vec<bool>, 
 
 /// How often a line occurs in the other text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum Frequency {
     Never,
     Seldom,
     Often,
@@ -72,15 +72,15 @@ fn compared(
     let found: Vec<_> = lines[range.clone()]
         .iter()
         .map(|&line| match counts[line] {
-            0 => Found::Never,
-            count if count < often => Found::Seldom,
-            _ => Found::Often,
+            0 => Frequency::Never,
+            count if count < often => Frequency::Seldom,
+            _ => Frequency::Often,
         })
         .collect();
     let (out, compared): (Vec<_>, Vec<_>) = (0..found.len()).partition(|&at| match found[at] {
-        Found::Never => true,
-        Found::Seldom => false,
-        Found::Often => is_among_new(&found, at),
+        Frequency::Never => true,
+        Frequency::Seldom => false,
+        Frequency::Often => is_among_new(&found, at),
     });
     let places = |found: Vec<usize>| -> Vec<usize> { found.iter().map(|at| range.start + at).collect() };
     mark(changed, &places(out));
@@ -94,11 +94,11 @@ fn mark(changed: &mut [bool], lines: &[usize]) {
 }
 
 /// Whether most of the lines around a frequent one are new, on both sides of it.
-fn is_among_new(found: &[Found], at: usize) -> bool {
-    let count = |side: &mut dyn Iterator<Item = &Found>| {
+fn is_among_new(found: &[Frequency], at: usize) -> bool {
+    let count = |side: &mut dyn Iterator<Item = &Frequency>| {
         let mut counts = (0, 1);
-        for found in side.take(NEIGHBOURS).take_while(|found| **found != Found::Seldom) {
-            if *found == Found::Never {
+        for found in side.take(NEIGHBOURS).take_while(|found| **found != Frequency::Seldom) {
+            if *found == Frequency::Never {
                 counts.0 += 1;
             } else {
                 counts.1 += 1;
@@ -175,7 +175,7 @@ impl Search {
         let place = self.place(last);
         self.backward[place] = area.old_end;
         for _ in 0..MOST_EDITS {
-            forward = self.widened(forward, bounds, Way::Forward);
+            forward = self.widened(forward, bounds, SearchDirection::Forward);
             for diagonal in (forward.0..=forward.1).rev().step_by(2) {
                 let reached = self.further(diagonal, area);
                 let place = self.place(diagonal);
@@ -185,7 +185,7 @@ impl Search {
                     return Some((reached, reached - diagonal));
                 }
             }
-            backward = self.widened(backward, bounds, Way::Backward);
+            backward = self.widened(backward, bounds, SearchDirection::Backward);
             for diagonal in (backward.0..=backward.1).rev().step_by(2) {
                 let reached = self.further_back(diagonal, area);
                 let place = self.place(diagonal);
@@ -201,7 +201,12 @@ impl Search {
 
     /// Widens the range by one diagonal on each side, which counts as not reached. At the border of the area it
     /// shrinks by one instead, because with a given number of edits only every other diagonal can be reached.
-    fn widened(&mut self, (low, high): (isize, isize), bounds: (isize, isize), way: Way) -> (isize, isize) {
+    fn widened(
+        &mut self,
+        (low, high): (isize, isize),
+        bounds: (isize, isize),
+        way: SearchDirection,
+    ) -> (isize, isize) {
         let wider = (
             if low > bounds.0 { low - 1 } else { low + 1 },
             if high < bounds.1 { high + 1 } else { high - 1 },
@@ -210,8 +215,8 @@ impl Search {
             let place = self.place(beyond);
             match way {
                 _ if !is_wider => {}
-                Way::Forward => self.forward[place] = -1,
-                Way::Backward => self.backward[place] = isize::MAX,
+                SearchDirection::Forward => self.forward[place] = -1,
+                SearchDirection::Backward => self.backward[place] = isize::MAX,
             }
         }
         wider
@@ -241,7 +246,7 @@ impl Search {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum SearchDirection {
     Forward,
     Backward,
 }

@@ -6,12 +6,12 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Gid, Uid, fchown, fgetxattr, flistxattr, fsetxattr};
 use rustix::io::Errno;
 
-use super::disk::calls::{self, Found, Place};
+use super::disk::calls::{self, Location, Stat};
 use crate::Change;
 
 /// The bits that the user's file has now, with the executable ones changed only if the change set changes them.
 /// Set-user-id and similar bits are not carried over to new content.
-pub(super) fn permission_bits(old: &Found, base: &Change, executable: bool) -> u32 {
+pub(super) fn permission_bits(old: &Stat, base: &Change, executable: bool) -> u32 {
     let now = old.mode & 0o777;
     let was_executable = base.base.as_ref().is_some_and(crate::Fingerprint::is_executable);
     match (was_executable, executable) {
@@ -23,7 +23,7 @@ pub(super) fn permission_bits(old: &Found, base: &Change, executable: bool) -> u
 
 /// Gives a file the owner of another one; returns whether it has the group. Only the superuser, or a member of the
 /// group, can do this. For everybody else the file becomes their own, as with every editor that saves by renaming.
-pub(super) fn keep_owner(file: &OwnedFd, old: &Found) -> bool {
+pub(super) fn keep_owner(file: &OwnedFd, old: &Stat) -> bool {
     let (user, group) = (Uid::from_raw(old.owner.0), Gid::from_raw(old.owner.1));
     fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group))).is_ok()
 }
@@ -34,7 +34,7 @@ const OF_CONTENT: [&[u8]; 3] = [b"security.capability", b"security.ima", b"secur
 
 /// Copies extended attributes, including access lists, as far as the system permits; returns whether there were any.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-pub(super) fn keep_attributes(file: &OwnedFd, old: Place<'_>, is_same_content: bool) -> bool {
+pub(super) fn keep_attributes(file: &OwnedFd, old: Location<'_>, is_same_content: bool) -> bool {
     let Ok(old) = calls::open(old) else { return false };
     copy_attributes(old, file, |name| is_same_content || !OF_CONTENT.contains(&name))
 }
@@ -63,6 +63,6 @@ pub(super) fn copy_attributes(from: impl AsFd, to: impl AsFd, is_wanted: impl Fn
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-pub(super) fn keep_attributes(_file: &OwnedFd, _old: Place<'_>, _is_same_content: bool) -> bool {
+pub(super) fn keep_attributes(_file: &OwnedFd, _old: Location<'_>, _is_same_content: bool) -> bool {
     false
 }

@@ -3,7 +3,7 @@
 pub(super) mod apply;
 pub(super) mod folders;
 pub(super) mod lock;
-pub(super) mod looks;
+pub(super) mod observed_tree;
 pub(super) mod origin;
 pub(super) mod plan;
 pub(super) mod ready;
@@ -19,13 +19,13 @@ use async_trait::async_trait;
 use self::apply::{Applied, Kept, not_put_back};
 use self::folders::Folders;
 use self::lock::CommitLock;
-use self::looks::{FoundAt, Looks};
+use self::observed_tree::{ObservedTree, StatByPath};
 use self::plan::Planner;
 use self::ready::Stage;
 use self::stage::Synced;
 use self::stop::{Stop, at_root, not_taken_back};
 use super::disk::calls::{self, Time};
-use super::staging::home::Home;
+use super::staging::home::StagingHome;
 use super::staging::journal::Journal;
 use super::staging::{Phase, Staging};
 use super::{Durability, OsTree, Preparing};
@@ -71,7 +71,7 @@ impl Workspace for OsTree {
         {
             let _lock = CommitLock::take(&self.root)?;
             let last = self.recover()?;
-            self.ends_turn(last);
+            self.note_clean(last);
             let bytes = changes.changes.iter().filter_map(|change| change.base_content.as_ref());
             let bytes = bytes.map(|content| content.len() as u64).sum();
             // What cannot be removed now is tried again later, and a sweep reports it.
@@ -89,7 +89,7 @@ impl Workspace for OsTree {
             return Err(at_root(&error));
         }
         // If this fails, the accept reads what it puts in again.
-        let _ = ready::vouch(&mut staging, &digest.changes);
+        let _ = ready::verify(&mut staging, &digest.changes);
         if self.options.prepare == Preparing::ForAnyProcess {
             return staging.wait(self.is_full()).map_err(|error| at_root(&error));
         }
@@ -105,7 +105,7 @@ impl Workspace for OsTree {
 }
 
 /// What is to be done, and what was found at the paths.
-type Work<'a> = (&'a ChangeSet, &'a Digest, &'a FoundAt);
+type Work<'a> = (&'a ChangeSet, &'a Digest, &'a StatByPath);
 
 impl OsTree {
     async fn commit_both(
@@ -122,20 +122,20 @@ impl OsTree {
         let _lock = CommitLock::take(&self.root)?;
         let last = self.recover()?;
         // This holds until the first step is made.
-        self.ends_turn(last);
+        self.note_clean(last);
         if options.repeated && self.holds(name)? {
             self.discard_waiting(waiting);
             return Ok(CommitOutcome::Committed(Committed::default()));
         }
-        let looks = Looks::new(self);
-        let (changes, committed) = match resolve(&looks, changes, options).await? {
+        let observed_tree = ObservedTree::new(self);
+        let (changes, committed) = match resolve(&observed_tree, changes, options).await? {
             Resolution::Apply { changes, committed } => (changes, committed),
             Resolution::Conflict(found) => return Ok(CommitOutcome::Conflict(found)),
         };
         if changes.is_empty() && beside.is_none() {
             return Ok(CommitOutcome::Committed(committed));
         }
-        let found = looks.into_found();
+        let found = observed_tree.into_found();
         self.refuse_read_only(&changes, &found)?;
         let mut prepared = self.take_waiting(waiting);
         if beside.is_some() || matches!(changes, Cow::Owned(_)) {
@@ -144,7 +144,7 @@ impl OsTree {
             discard_prepared(prepared.take());
             digest = Digest { whole: name, ..Digest::of(&changes) };
         }
-        let other = match beside.map(|beside| self.prepare_other(beside, Direction::Forth)).transpose() {
+        let other = match beside.map(|beside| self.prepare_other(beside, Direction::Apply)).transpose() {
             Ok(other) => other,
             Err(NotPrepared::Conflict(conflicts)) => return Ok(CommitOutcome::Conflict(conflicts)),
             Err(NotPrepared::Error(error)) => return Err(error),
@@ -181,7 +181,7 @@ impl OsTree {
     }
 
     /// Refuses files that this user may not write, because a rename would replace them all the same.
-    fn refuse_read_only(&self, changes: &ChangeSet, found: &FoundAt) -> Result<(), TreeError> {
+    fn refuse_read_only(&self, changes: &ChangeSet, found: &StatByPath) -> Result<(), TreeError> {
         let mut folders = Folders::new(&self.root);
         for change in &changes.changes {
             let there = found.get(&change.path).filter(|there| there.kind == EntryKind::File);
@@ -200,7 +200,7 @@ impl OsTree {
         Ok(())
     }
 
-    fn stage(home: &Home, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
+    fn stage(home: &StagingHome, changes: &ChangeSet, digest: ContentHash) -> Result<Staging, Stop> {
         let staging = Staging::create(home, digest).map_err(Stop::at_root)?;
         match stage::write_all(&staging, changes) {
             Ok(()) => Ok(staging),
@@ -212,7 +212,7 @@ impl OsTree {
     }
 
     /// Syncs what is staged and the name of the staging folder. The names in it are synced with the journal.
-    fn sync(&self, home: &Home, staging: &Staging, names: &[String]) -> io::Result<()> {
+    fn sync(&self, home: &StagingHome, staging: &Staging, names: &[String]) -> io::Result<()> {
         match stage::sync(staging, names)? {
             Synced::All => Ok(()),
             Synced::These => self.homes.sync(home),
@@ -284,7 +284,7 @@ impl OsTree {
             }
             staging.end(Phase::Completing, Phase::Committed, self.is_full()).map_err(Stop::at_root)?;
         }
-        self.ends_turn(begun);
+        self.note_clean(begun);
         staging.release();
         let bytes: u64 = journal.steps.iter().filter_map(|step| step.old.as_ref()).map(|old| old.len).sum();
         let limit = self.options.undo;
@@ -302,7 +302,7 @@ impl OsTree {
     fn plan(
         &self,
         staging: &Staging,
-        home: Option<&Home>,
+        home: Option<&StagingHome>,
         (changes, digest, found): Work<'_>,
         note: Option<&str>,
         last: Time,

@@ -17,7 +17,7 @@ use super::commit::stop::Stop;
 use super::commit::stop::at_root;
 use super::disk::calls::Time;
 use super::disk::seen::look_if_there;
-use super::staging::home::Home;
+use super::staging::home::StagingHome;
 use super::staging::journal::Action;
 use super::staging::{Phase, Staging};
 use crate::{ChangeSet, ContentHash, Direction, Finish, TreeError, WorkspacePath};
@@ -26,13 +26,13 @@ impl OsTree {
     /// Takes back what a dead process left half done. The caller must have the commit lock, which shows that no other
     /// process is at work. Returns the time of the last commit that is kept.
     ///
-    /// A tree that ends a commit with nothing half done notes that ([`ends_turn`](Self::ends_turn)). Then it need not
+    /// A tree that ends a commit with nothing half done notes that ([`note_clean`](Self::note_clean)). Then it need not
     /// look again until another process had the commit lock.
     pub(super) fn recover(&self) -> Result<Time, TreeError> {
         let failed = |error: io::Error| at_root(&error);
         let homes = self.homes.existing().map_err(failed)?;
         let last = self.known().last.take();
-        if self.is_last_turn_ours(&homes).map_err(failed)?
+        if self.had_last_token(&homes).map_err(failed)?
             && let Some(last) = last
         {
             return Ok(last);
@@ -62,11 +62,11 @@ impl OsTree {
     }
 
     /// Whether everything is as this tree left it. Writes this tree's token.
-    fn is_last_turn_ours(&self, homes: &[Home]) -> io::Result<bool> {
+    fn had_last_token(&self, homes: &[StagingHome]) -> io::Result<bool> {
         let mut is_ours = false;
         for home in homes {
             is_ours = match home.path {
-                Some(_) => self.take_turn(home)?,
+                Some(_) => self.renew_token(home)?,
                 // A process with another state folder commits in the workspace itself, and writes no token here.
                 None => is_ours && self.known().has_none(home, &self.clock)?,
             };
@@ -76,7 +76,7 @@ impl OsTree {
 
     /// Notes that nothing is half done, and the time of the last commit that is kept. The caller must have the commit
     /// lock.
-    pub(super) fn ends_turn(&self, last: Time) {
+    pub(super) fn note_clean(&self, last: Time) {
         self.known().last = Some(last);
     }
 
@@ -110,8 +110,8 @@ impl OsTree {
     /// refuses, the files are to be taken back.
     fn finish_other(&self, staging: &Staging, phase: Phase, beside: &str) -> io::Result<bool> {
         let (direction, next) = match phase {
-            Phase::Completing => (Direction::Forth, Phase::Committed),
-            Phase::Returning => (Direction::Back, Phase::Undone),
+            Phase::Completing => (Direction::Apply, Phase::Committed),
+            Phase::Returning => (Direction::Undo, Phase::Undone),
             _ => return Ok(false),
         };
         let finish = self.other().and_then(|other| other.finish(beside, direction));

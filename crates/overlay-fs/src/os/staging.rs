@@ -1,10 +1,10 @@
 //! Staging folders: private folders for new files that wait and old ones that are kept.
 
+pub(super) mod cache;
 pub(super) mod home;
 pub(super) mod journal;
-pub(super) mod known;
+pub(super) mod lock_token;
 pub(super) mod process;
-pub(super) mod turn;
 pub(super) mod waiting;
 
 use std::ffi::OsStr;
@@ -17,14 +17,14 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use self::home::{Home, PREFIX, identity, is_private};
+use self::home::{PREFIX, StagingHome, identity, is_private};
 use self::journal::Journal;
 use self::process::Process;
 use super::attributes::inherit::make_plain;
-use super::disk::calls::{self, Found, Place, Time};
+use super::disk::calls::{self, Location, Stat, Time};
 use super::disk::file_lock::FileLock;
 use super::disk::names::names_in;
-use super::disk::seen::{Vouched, look_if_there, place};
+use super::disk::seen::{Verified, look_if_there, place};
 use crate::{ContentHash, EntryKind};
 
 /// The file that says who made the folder, and for which changes. Its maker holds a lock on it.
@@ -141,7 +141,7 @@ pub(super) struct Staging {
     /// The lock on the owner's record. The kernel releases it when the process dies.
     lock: Option<FileLock>,
     /// What is known of the waiting files, by the index of the change; empty for files that were just written.
-    pub(super) vouched: Vec<Vouched>,
+    pub(super) verified: Vec<Verified>,
     /// An empty file for the journal of a possible commit, because making a file can take longer than the rest of the
     /// commit.
     reserved: Option<Reserved>,
@@ -150,7 +150,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    pub(super) fn create(home: &Home, changes: ContentHash) -> io::Result<Self> {
+    pub(super) fn create(home: &StagingHome, changes: ContentHash) -> io::Result<Self> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let name = format!("{PREFIX}{:032x}", u128::from_ne_bytes(random));
@@ -158,8 +158,8 @@ impl Staging {
         let folder = home.folder.open_dir_nofollow(&name)?;
         let told = home.told(&name);
         let home = home.folder.clone();
-        let (identity, lock, vouched, reserved, bits) = Default::default();
-        let mut staging = Self { home, folder, name, told, identity, lock, vouched, reserved, bits };
+        let (identity, lock, verified, reserved, bits) = Default::default();
+        let mut staging = Self { home, folder, name, told, identity, lock, verified, reserved, bits };
         match staging.prepare(changes) {
             Ok(()) => Ok(staging),
             Err(error) => {
@@ -186,7 +186,7 @@ impl Staging {
     ///
     /// In the workspace that is not enough, because a project can bring such a folder along. There, a journal counts
     /// only if it was written in this very folder.
-    pub(super) fn open(home: &Home, name: &str) -> io::Result<Option<Self>> {
+    pub(super) fn open(home: &StagingHome, name: &str) -> io::Result<Option<Self>> {
         match Self::open_ours(home, name)? {
             Some(staging) if home.path.is_none() && staging.is_brought()? => Ok(None),
             opened => Ok(opened),
@@ -194,7 +194,7 @@ impl Staging {
     }
 
     /// As [`open`](Self::open), for a name that this process gave or has opened before.
-    pub(super) fn open_ours(home: &Home, name: &str) -> io::Result<Option<Self>> {
+    pub(super) fn open_ours(home: &StagingHome, name: &str) -> io::Result<Option<Self>> {
         let at = place(&home.folder, name);
         if look_if_there(at)?.is_none_or(|found| found.kind != EntryKind::Directory) {
             return Ok(None);
@@ -210,8 +210,8 @@ impl Staging {
         }
         let told = home.told(name);
         let (home, name) = (home.folder.clone(), name.to_owned());
-        let (identity, lock, vouched, reserved, bits) = Default::default();
-        Ok(Some(Self { home, folder, name, told, identity, lock, vouched, reserved, bits }))
+        let (identity, lock, verified, reserved, bits) = Default::default();
+        Ok(Some(Self { home, folder, name, told, identity, lock, verified, reserved, bits }))
     }
 
     /// Whether it holds a journal that no commit wrote here. A damaged journal is reported and not acted on.
@@ -237,7 +237,7 @@ impl Staging {
         Ok(self.identity.get_or_init(|| found))
     }
 
-    pub(super) fn at<'a>(&'a self, name: &'a str) -> Place<'a> {
+    pub(super) fn at<'a>(&'a self, name: &'a str) -> Location<'a> {
         place(&self.folder, name)
     }
 
@@ -271,7 +271,7 @@ impl Staging {
     }
 
     /// The phase, and what the system says about its journal.
-    pub(super) fn marked(&self) -> io::Result<(Phase, Option<Found>)> {
+    pub(super) fn marked(&self) -> io::Result<(Phase, Option<Stat>)> {
         for phase in Phase::MARKED {
             if let Some(found) = look_if_there(self.at(phase.journal()))? {
                 return Ok((phase, Some(found)));
@@ -317,7 +317,7 @@ impl Staging {
     pub(super) fn reserve(&mut self) -> io::Result<()> {
         self.identity()?;
         let file = calls::create(self.at(DRAFT), 0o600, b"")?;
-        let Found { device, inode, .. } = calls::look_at(&file)?;
+        let Stat { device, inode, .. } = calls::look_at(&file)?;
         self.reserved = Some(Reserved { file, identity: (device, inode) });
         Ok(())
     }
@@ -325,8 +325,8 @@ impl Staging {
     /// The reserved file, if it is unchanged.
     fn reserved(&self) -> io::Result<Option<&OwnedFd>> {
         let Some(Reserved { file, identity }) = &self.reserved else { return Ok(None) };
-        let is_same = |found: &Found| (found.device, found.inode) == *identity;
-        let is_as_made = |found: &Found| is_same(found) && found.len == 0 && found.links == 1;
+        let is_same = |found: &Stat| (found.device, found.inode) == *identity;
+        let is_as_made = |found: &Stat| is_same(found) && found.len == 0 && found.links == 1;
         Ok(look_if_there(self.at(DRAFT))?.filter(is_as_made).map(|_| file))
     }
 
@@ -451,7 +451,7 @@ impl Staging {
 }
 
 /// Why a folder that was just made cannot be used.
-fn not_private(found: &Found) -> io::Error {
+fn not_private(found: &Stat) -> io::Error {
     if found.owner.0 != rustix::process::geteuid().as_raw() {
         return io::Error::other("the staging folder belongs to another user: somebody changed it at once");
     }

@@ -8,7 +8,7 @@ use crate::{Change, ChangeKind, EntryKind, Fingerprint, Metadata, Observation};
 pub(super) struct Entry {
     /// What the base had at the path; `None` for nothing.
     pub(super) base: Option<Base>,
-    pub(super) now: Now,
+    pub(super) now: StagedState,
     /// The path in the base from which the content was moved, if it was.
     pub(super) moved_from: Option<WorkspacePath>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Base {
 
 /// What is staged at a path.
 #[derive(Debug, Clone)]
-pub(super) enum Now {
+pub(super) enum StagedState {
     File {
         content: Content,
         executable: bool,
@@ -41,7 +41,7 @@ pub(super) enum Now {
 
 impl Entry {
     pub(super) fn removed(base: Option<Base>) -> Self {
-        Self { base, now: Now::Removed, moved_from: None }
+        Self { base, now: StagedState::Removed, moved_from: None }
     }
 
     /// The observation of the base at this path, if something was there.
@@ -56,22 +56,22 @@ impl Entry {
         let base =
             self.base.as_ref().and_then(|base| base.content.as_ref()).map_or(0, |content| content.len());
         let now = match &self.now {
-            Now::File { content: now, .. } | Now::Link { target: now } => now.len(),
-            Now::Directory { .. } | Now::Removed => 0,
+            StagedState::File { content: now, .. } | StagedState::Link { target: now } => now.len(),
+            StagedState::Directory { .. } | StagedState::Removed => 0,
         };
         (base + now) as u64
     }
 
     /// Whether an accept would do something here.
     pub(super) fn is_change(&self) -> bool {
-        let Some(base) = &self.base else { return !matches!(self.now, Now::Removed) };
+        let Some(base) = &self.base else { return !matches!(self.now, StagedState::Removed) };
         match &self.now {
-            Now::Removed => true,
-            Now::Directory { .. } => base.fingerprint.kind != EntryKind::Directory,
-            Now::Link { target } => {
+            StagedState::Removed => true,
+            StagedState::Directory { .. } => base.fingerprint.kind != EntryKind::Directory,
+            StagedState::Link { target } => {
                 base.fingerprint.kind != EntryKind::Symlink || base.content.as_ref() != Some(target)
             }
-            Now::File { content, executable } => {
+            StagedState::File { content, executable } => {
                 base.fingerprint.kind != EntryKind::File
                     || base.fingerprint.is_executable() != *executable
                     || base.content.as_ref() != Some(content)
@@ -100,12 +100,12 @@ impl Entry {
 
     pub(super) fn metadata(&self) -> Option<Metadata> {
         let (kind, content, executable) = match &self.now {
-            Now::Removed => return None,
-            Now::Directory { .. } => {
+            StagedState::Removed => return None,
+            StagedState::Directory { .. } => {
                 return Some(Metadata { fingerprint: self.fingerprint(), ..folder_metadata() });
             }
-            Now::File { content, executable } => (EntryKind::File, content, *executable),
-            Now::Link { target } => (EntryKind::Symlink, target, false),
+            StagedState::File { content, executable } => (EntryKind::File, content, *executable),
+            StagedState::Link { target } => (EntryKind::Symlink, target, false),
         };
         let len = content.len() as u64;
         Some(Metadata { kind, len, executable, links: 1, fingerprint: self.fingerprint() })
@@ -117,13 +117,13 @@ impl Entry {
         let as_it_was = self.base.as_ref().filter(|_| !self.is_change());
         match (as_it_was, &self.now) {
             (Some(base), _) => base.fingerprint.clone(),
-            (None, Now::File { content, executable }) => {
+            (None, StagedState::File { content, executable }) => {
                 Fingerprint::staged(EntryKind::File, content, content.hash(), *executable)
             }
-            (None, Now::Link { target }) => {
+            (None, StagedState::Link { target }) => {
                 Fingerprint::staged(EntryKind::Symlink, target, target.hash(), false)
             }
-            (None, Now::Directory { .. } | Now::Removed) => Fingerprint::directory(),
+            (None, StagedState::Directory { .. } | StagedState::Removed) => Fingerprint::directory(),
         }
     }
 
@@ -131,14 +131,14 @@ impl Entry {
         let content = change.base_content.clone();
         let base = change.base.clone().map(|fingerprint| Base { fingerprint, content });
         let (now, moved_from) = match &change.kind {
-            ChangeKind::Delete => (Now::Removed, None),
-            ChangeKind::CreateDirectory => (Now::Directory { implied: false }, None),
+            ChangeKind::Delete => (StagedState::Removed, None),
+            ChangeKind::CreateDirectory => (StagedState::Directory { implied: false }, None),
             ChangeKind::Link { target, moved_from } => {
-                (Now::Link { target: Content::from(target.clone()) }, moved_from.clone())
+                (StagedState::Link { target: Content::from(target.clone()) }, moved_from.clone())
             }
             ChangeKind::Write { content, executable, moved_from } => {
                 let content = content.clone();
-                (Now::File { content, executable: *executable }, moved_from.clone())
+                (StagedState::File { content, executable: *executable }, moved_from.clone())
             }
         };
         Self { base, now, moved_from }
@@ -151,10 +151,10 @@ impl Entry {
     ) -> Change {
         let moved_from = self.moved_from.clone().filter(is_removed);
         let kind = match &self.now {
-            Now::Removed => ChangeKind::Delete,
-            Now::Directory { .. } => ChangeKind::CreateDirectory,
-            Now::Link { target } => ChangeKind::Link { target: target.to_vec(), moved_from },
-            Now::File { content, executable } => {
+            StagedState::Removed => ChangeKind::Delete,
+            StagedState::Directory { .. } => ChangeKind::CreateDirectory,
+            StagedState::Link { target } => ChangeKind::Link { target: target.to_vec(), moved_from },
+            StagedState::File { content, executable } => {
                 ChangeKind::Write { content: content.clone(), executable: *executable, moved_from }
             }
         };
@@ -169,17 +169,17 @@ impl Entry {
 
 impl Base {
     /// The content of the base, as if it were staged.
-    pub(super) fn as_now(&self) -> Now {
+    pub(super) fn as_now(&self) -> StagedState {
         let content = || self.content.clone().unwrap_or_else(|| Content::from(Vec::new()));
         match self.fingerprint.kind {
-            EntryKind::Directory => Now::Directory { implied: false },
-            EntryKind::Symlink => Now::Link { target: content() },
-            _ => Now::File { content: content(), executable: self.fingerprint.is_executable() },
+            EntryKind::Directory => StagedState::Directory { implied: false },
+            EntryKind::Symlink => StagedState::Link { target: content() },
+            _ => StagedState::File { content: content(), executable: self.fingerprint.is_executable() },
         }
     }
 }
 
-impl Now {
+impl StagedState {
     /// The kind of what is there; `None` for nothing.
     pub(super) fn kind(&self) -> Option<EntryKind> {
         match self {

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use super::Quota;
-use super::entry::{Entry, Now};
+use super::entry::{Entry, StagedState};
 use super::state::{Edits, State};
 use crate::{ChangeSet, Observation, TreeError};
 
@@ -46,14 +46,15 @@ fn stacked(below: &ChangeSet, above: &ChangeSet) -> Result<State, TreeError> {
             },
             // It was written at the place to which the set below moved it.
             None => state.entries.get(&change.path).and_then(|old| match (&old.now, &entry.now) {
-                (Now::File { .. }, Now::File { .. }) => old.moved_from.clone(),
+                (StagedState::File { .. }, StagedState::File { .. }) => old.moved_from.clone(),
                 _ => None,
             }),
         };
         edits.push((change.path.clone(), Some(entry)));
     }
-    let is_live =
-        |entry: &Option<Entry>| entry.as_ref().is_some_and(|entry| !matches!(entry.now, Now::Removed));
+    let is_live = |entry: &Option<Entry>| {
+        entry.as_ref().is_some_and(|entry| !matches!(entry.now, StagedState::Removed))
+    };
     let revived: Edits = edits
         .iter()
         .filter(|(_, entry)| is_live(entry))

@@ -1,7 +1,7 @@
 use headstart_workspace_path::WorkspacePath;
 
 use super::Overlay;
-use super::entry::{Base, Entry, Now};
+use super::entry::{Base, Entry, StagedState};
 use super::state::{Edits, Lookup, State};
 use super::view::{LastLink, Located};
 use crate::content::Content;
@@ -12,7 +12,7 @@ use crate::{EntryKind, Metadata, TreeError};
 struct Item {
     path: WorkspacePath,
     base: Option<Base>,
-    now: Now,
+    now: StagedState,
     moved_from: Option<WorkspacePath>,
     /// A folder that exists only because something staged is in it.
     implied: bool,
@@ -52,7 +52,7 @@ impl Overlay {
             };
             let (base, moved_from, file) = match old {
                 None => (None, None, None),
-                Some(Entry { base, moved_from, now: Now::File { content, executable } }) => {
+                Some(Entry { base, moved_from, now: StagedState::File { content, executable } }) => {
                     (base, moved_from, Some((content, executable)))
                 }
                 Some(_) => return Err(TreeError::not_a_file(&path)),
@@ -64,7 +64,7 @@ impl Overlay {
                 (None, None) => return Err(TreeError::NotFound { path }),
             };
             let (content, executable) = edit(file);
-            let now = Now::File { content, executable };
+            let now = StagedState::File { content, executable };
             let staged = self.stage(version, |state| {
                 let base = base.or_else(|| state.entries.get(&path)?.base.clone());
                 let mut edits = vec![(path.clone(), Some(Entry { base, now, moved_from }))];
@@ -84,7 +84,7 @@ impl Overlay {
             let Located::Absent(path) = self.locate(path, LastLink::Keep).await? else {
                 return Err(TreeError::AlreadyExists { path: path.clone() });
             };
-            if self.stage_new(version, path, Now::Directory { implied: false })? {
+            if self.stage_new(version, path, StagedState::Directory { implied: false })? {
                 return Ok(());
             }
         }
@@ -106,7 +106,7 @@ impl Overlay {
                 return Err(TreeError::Escapes { path: at });
             }
             let target = Content::from(target.to_vec());
-            if self.stage_new(version, at, Now::Link { target })? {
+            if self.stage_new(version, at, StagedState::Link { target })? {
                 return Ok(());
             }
         }
@@ -146,7 +146,7 @@ impl Overlay {
             let mut targets = Vec::new();
             for item in &items {
                 let target = moved(&item.path, &from, &to)?;
-                if let Now::Link { target: link } = &item.now
+                if let StagedState::Link { target: link } = &item.now
                     && link_target(&target, link).is_none()
                 {
                     return Err(TreeError::Escapes { path: item.path.clone() });
@@ -185,7 +185,7 @@ impl Overlay {
         let mut todo = vec![root];
         while let Some(path) = todo.pop() {
             let Some(item) = self.item(path).await? else { continue };
-            if matches!(item.now, Now::Directory { .. }) {
+            if matches!(item.now, StagedState::Directory { .. }) {
                 for entry in self.merged(&item.path).await?.into_iter().rev() {
                     let child = item.path.join_bytes(&entry.name);
                     todo.push(child.map_err(|_| TreeError::not_a_file(&item.path))?);
@@ -203,14 +203,14 @@ impl Overlay {
     async fn item(&self, path: WorkspacePath) -> Result<Option<Item>, TreeError> {
         let looked_up = self.lock().lookup(&path);
         match looked_up {
-            Lookup::Entry(Entry { now: Now::Removed, .. }) | Lookup::Hidden => return Ok(None),
+            Lookup::Entry(Entry { now: StagedState::Removed, .. }) | Lookup::Hidden => return Ok(None),
             Lookup::Entry(Entry { base, now, moved_from }) => {
-                let implied = matches!(now, Now::Directory { implied: true });
+                let implied = matches!(now, StagedState::Directory { implied: true });
                 return Ok(Some(Item { path, base, now, moved_from, implied }));
             }
-            Lookup::Above | Lookup::Folder | Lookup::Base => {}
+            Lookup::ImpliedFolder | Lookup::Folder | Lookup::Base => {}
         }
-        let is_above = matches!(looked_up, Lookup::Above);
+        let is_above = matches!(looked_up, Lookup::ImpliedFolder);
         let hidden = self.lock().is_hidden(&path);
         let metadata = if hidden { None } else { Some(self.base.metadata(&path).await) };
         let base = match metadata {
@@ -219,7 +219,7 @@ impl Overlay {
             Some(Err(TreeError::NotFound { .. })) | None => return Ok(None),
             Some(Err(error)) => return Err(error),
         };
-        let folder = Now::Directory { implied: false };
+        let folder = StagedState::Directory { implied: false };
         let now = base.as_ref().filter(|_| !is_above).map_or(folder, Base::as_now);
         let implied = is_above && base.is_none();
         Ok(Some(Item { path, base, now, moved_from: None, implied }))
@@ -260,7 +260,7 @@ impl Overlay {
     }
 
     /// Stages something where nothing is.
-    fn stage_new(&self, version: u64, path: WorkspacePath, now: Now) -> Result<bool, TreeError> {
+    fn stage_new(&self, version: u64, path: WorkspacePath, now: StagedState) -> Result<bool, TreeError> {
         self.stage(version, |state| {
             let base = state.entries.get(&path).and_then(|entry| entry.base.clone());
             let above = state.revive_above(&path);

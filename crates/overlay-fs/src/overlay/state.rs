@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use headstart_workspace_path::WorkspacePath;
 
-use super::entry::{Entry, Now};
+use super::entry::{Entry, StagedState};
 use super::{Quota, Savepoint, StagedUsage};
 use crate::{Change, ChangeKind, ChangeSet, EntryKind, Fingerprint, Observation, TreeError};
 
@@ -26,7 +26,7 @@ pub(super) struct State {
 pub(super) enum Lookup {
     Entry(Entry),
     /// A folder, because something staged is in it. Whether the base has it too is not known.
-    Above,
+    ImpliedFolder,
     /// Nothing, because the base is hidden here.
     Hidden,
     /// A folder of the base.
@@ -44,7 +44,7 @@ impl State {
             return Lookup::Entry(entry.clone());
         }
         if !self.entries.is_empty() && self.below(path).next().is_some() {
-            return Lookup::Above;
+            return Lookup::ImpliedFolder;
         }
         if self.is_hidden(path) {
             return Lookup::Hidden;
@@ -117,7 +117,10 @@ impl State {
     /// Applies all edits, or fails and applies none.
     pub(super) fn apply(&mut self, mut edits: Edits, quota: Quota) -> Result<(), TreeError> {
         for (path, edit) in &mut edits {
-            if edit.as_ref().is_some_and(|entry| entry.base.is_none() && matches!(entry.now, Now::Removed)) {
+            if edit
+                .as_ref()
+                .is_some_and(|entry| entry.base.is_none() && matches!(entry.now, StagedState::Removed))
+            {
                 *edit = None;
             }
             if let Some(entry) = edit
@@ -172,7 +175,7 @@ impl State {
             return;
         }
         let Some(entry) = self.entries.get(path) else { return };
-        let is_leaf = matches!(entry.now, Now::File { .. } | Now::Link { .. });
+        let is_leaf = matches!(entry.now, StagedState::File { .. } | StagedState::Link { .. });
         if !is_leaf || entry.is_change() {
             return;
         }
@@ -187,7 +190,7 @@ impl State {
     /// Removes folders that take the place of something removed once nothing staged is left in them.
     fn drop_emptied_above(&mut self, path: &WorkspacePath) {
         for folder in ancestors(path) {
-            let is_implied = |entry: &Entry| matches!(entry.now, Now::Directory { implied: true });
+            let is_implied = |entry: &Entry| matches!(entry.now, StagedState::Directory { implied: true });
             if !self.entries.get(&folder).is_some_and(is_implied) {
                 continue;
             }
@@ -195,7 +198,7 @@ impl State {
                 return;
             }
             if let Some(entry) = self.entries.get_mut(&folder) {
-                entry.now = Now::Removed;
+                entry.now = StagedState::Removed;
             }
         }
     }
@@ -204,9 +207,9 @@ impl State {
     pub(super) fn revive_above(&self, path: &WorkspacePath) -> Edits {
         let removed = ancestors(path).filter_map(|folder| {
             let entry = self.entries.get(&folder)?;
-            let now = Now::Directory { implied: true };
+            let now = StagedState::Directory { implied: true };
             let edit = Entry { base: entry.base.clone(), now, moved_from: None };
-            matches!(entry.now, Now::Removed).then_some((folder, Some(edit)))
+            matches!(entry.now, StagedState::Removed).then_some((folder, Some(edit)))
         });
         removed.collect()
     }
@@ -246,7 +249,7 @@ impl State {
     /// The changes, in an order in which they can be made.
     pub(super) fn changes(&self) -> Vec<Change> {
         let is_removed = |path: &WorkspacePath| {
-            self.entries.get(path).is_some_and(|entry| matches!(entry.now, Now::Removed))
+            self.entries.get(path).is_some_and(|entry| matches!(entry.now, StagedState::Removed))
         };
         let changes: Vec<_> = self
             .entries

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
 use super::Overlay;
-use super::entry::{Entry, Now, folder_metadata};
+use super::entry::{Entry, StagedState, folder_metadata};
 use super::state::Lookup;
 use crate::walk::Walk;
 use crate::{
@@ -42,12 +42,12 @@ impl Overlay {
             let follow = !walk.is_last() || last != LastLink::Keep;
             let looked_up = self.lock().lookup(&next);
             match looked_up {
-                Lookup::Above | Lookup::Folder => walk.enter(next),
+                Lookup::ImpliedFolder | Lookup::Folder => walk.enter(next),
                 Lookup::Hidden => return walk.beyond(next).map(Located::Absent),
                 Lookup::Entry(entry) => match &entry.now {
-                    Now::Directory { .. } => walk.enter(next),
-                    Now::Removed => return walk.beyond(next).map(Located::Absent),
-                    Now::Link { target } if follow => walk.follow(target)?,
+                    StagedState::Directory { .. } => walk.enter(next),
+                    StagedState::Removed => return walk.beyond(next).map(Located::Absent),
+                    StagedState::Link { target } if follow => walk.follow(target)?,
                     _ if walk.is_last() => return Ok(Located::Staged(next, entry)),
                     _ => return Err(TreeError::NotADirectory { path: next }),
                 },
@@ -188,7 +188,7 @@ impl Tree for Overlay {
 
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         match self.locate(path, LastLink::Read).await? {
-            Located::Staged(_, Entry { now: Now::File { content, .. }, .. }) => Ok(content.to_vec()),
+            Located::Staged(_, Entry { now: StagedState::File { content, .. }, .. }) => Ok(content.to_vec()),
             Located::Staged(..) => Err(TreeError::not_a_file(path)),
             Located::Folder(_) => Err(TreeError::IsADirectory { path: path.clone() }),
             Located::Absent(absent) => Err(self.absent(&absent, path)),
@@ -214,7 +214,7 @@ impl Tree for Overlay {
 
     async fn read_link(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {
         match self.locate(path, LastLink::Keep).await? {
-            Located::Staged(_, Entry { now: Now::Link { target }, .. }) => Ok(target.to_vec()),
+            Located::Staged(_, Entry { now: StagedState::Link { target }, .. }) => Ok(target.to_vec()),
             Located::Base(link, metadata, _) if metadata.kind == EntryKind::Symlink => {
                 let target = self.base.read_link(&link).await?;
                 self.saw(&link, Some(&metadata.fingerprint), Some(ContentHash::of(&target)));

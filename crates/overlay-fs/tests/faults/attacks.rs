@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::executor::block_on;
-use headstart_overlay_fs::failpoints::{Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, arm, disarm};
 use headstart_overlay_fs::{
     ChangeSet, CommitOutcome, SweepOutcome, Tree as _, TreeError, UndoOutcome, Workspace as _,
 };
@@ -139,7 +139,7 @@ fn a_damaged_journal_is_told_and_nothing_is_guessed() {
         let mut is_gone = false;
         arm(move |point| {
             is_gone |= point.call == "exchange";
-            if is_gone { Then::Fail(rustix::io::Errno::IO.raw_os_error()) } else { Then::GoOn }
+            if is_gone { FailAction::Fail(rustix::io::Errno::IO.raw_os_error()) } else { FailAction::GoOn }
         });
         place.commit(&changes).unwrap_err();
         disarm();
@@ -277,7 +277,7 @@ fn git_does_not_see_what_is_staged_in_the_workspace() {
             assert!(status.contains("changed") && !status.contains("headstart"), "{status}");
             counter.fetch_add(1, Ordering::Relaxed);
         }
-        Then::GoOn
+        FailAction::GoOn
     });
     assert_eq!(place.commit(&overlay.change_set()), committed());
     disarm();

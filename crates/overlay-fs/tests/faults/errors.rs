@@ -1,7 +1,7 @@
 //! Every system call of a commit, an undo, a sweep and a recovery fails once, and from some moment on all of them do.
 
 use futures::executor::block_on;
-use headstart_overlay_fs::failpoints::{Point, Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, FailPoint, arm, disarm};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, TreeError, UndoOutcome, Workspace as _};
 use rustix::io::Errno;
 
@@ -59,9 +59,9 @@ fn each_point_fails(what: Try, home: Home, error: Errno, for_good: bool) {
         let old = contents(&place.snapshot());
         what.begin(&place, &changes);
         let before = place.snapshot();
-        let fails = move |point: &Point<'_>| match point.number {
-            at if at == number || (for_good && number < at) => Then::Fail(error.raw_os_error()),
-            _ => Then::GoOn,
+        let fails = move |point: &FailPoint<'_>| match point.number {
+            at if at == number || (for_good && number < at) => FailAction::Fail(error.raw_os_error()),
+            _ => FailAction::GoOn,
         };
         arm(fails);
         let outcome = what.run(&place, &changes);
@@ -128,10 +128,10 @@ fn when_the_disk_is_gone_for_good_the_next_run_takes_back_what_was_done() {
 }
 
 /// As on a file system that knows plain renames only.
-fn without_exchange(point: &Point<'_>) -> Then {
+fn without_exchange(point: &FailPoint<'_>) -> FailAction {
     match point.call {
-        "exchange" | "move" => Then::Fail(Errno::INVAL.raw_os_error()),
-        _ => Then::GoOn,
+        "exchange" | "move" => FailAction::Fail(Errno::INVAL.raw_os_error()),
+        _ => FailAction::GoOn,
     }
 }
 
@@ -161,7 +161,7 @@ fn without_exchange_a_commit_that_fails_anywhere_changes_nothing() {
         let changes = place.staged();
         let before = place.snapshot();
         arm(move |point| match without_exchange(point) {
-            Then::GoOn if point.number == number => Then::Fail(Errno::IO.raw_os_error()),
+            FailAction::GoOn if point.number == number => FailAction::Fail(Errno::IO.raw_os_error()),
             then => then,
         });
         let outcome = place.commit(&changes);

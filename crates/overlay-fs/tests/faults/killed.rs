@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::rc::Rc;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::failpoints::{Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, arm, disarm};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, SweepOutcome, UndoOutcome, Workspace as _};
 use rustix::io::Errno;
 
@@ -29,9 +29,9 @@ fn the_process_that_dies() {
     }
     let plain = what == "commit without exchange";
     arm(move |point| match point.call {
-        _ if point.number == number => Then::Die,
-        "exchange" | "move" if plain => Then::Fail(Errno::INVAL.raw_os_error()),
-        _ => Then::GoOn,
+        _ if point.number == number => FailAction::Die,
+        "exchange" | "move" if plain => FailAction::Fail(Errno::INVAL.raw_os_error()),
+        _ => FailAction::GoOn,
     });
     match what.as_str() {
         "undo" => assert!(matches!(tree.undo(&changes), Ok(UndoOutcome::Undone { .. }))),
@@ -186,12 +186,12 @@ fn mark(home: Home, what: &str) -> usize {
     let plain = what == "commit without exchange";
     let find = found.clone();
     arm(move |point| match point.call {
-        "exchange" | "move" if plain => Then::Fail(Errno::INVAL.raw_os_error()),
+        "exchange" | "move" if plain => FailAction::Fail(Errno::INVAL.raw_os_error()),
         "rename" if [&b"committed"[..], b"undone"].contains(&point.name) => {
             find.set(Some(point.number));
-            Then::GoOn
+            FailAction::GoOn
         }
-        _ => Then::GoOn,
+        _ => FailAction::GoOn,
     });
     if what == "undo" {
         // As the process that is to die: it has not looked there before.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::failpoints::{Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, arm, disarm};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, TreeError, UndoOutcome, Workspace as _};
 
 use crate::killed::{dies, with_changes};
@@ -37,7 +37,7 @@ fn what_another_process_leaves_half_done_is_found_by_one_that_looked_there_befor
         let (undone, calls) = {
             let (place, changes) = with_accepts(home);
             let other = open(place.folder.path(), home);
-            arm(|_| Then::GoOn);
+            arm(|_| FailAction::GoOn);
             assert!(matches!(other.undo(&changes), Ok(UndoOutcome::Undone { .. })));
             (contents(&place.snapshot()), disarm())
         };
@@ -76,7 +76,7 @@ fn calls_of_accept(accepts: usize, then: impl Fn(&Place)) -> usize {
     let last = another(&place, "last");
     block_on(place.tree.prepare(&last)).unwrap();
     then(&place);
-    arm(|_| Then::GoOn);
+    arm(|_| FailAction::GoOn);
     assert_eq!(place.commit(&last), committed());
     disarm()
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::failpoints::{Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, arm, disarm};
 use headstart_overlay_fs::{
     ChangeSet, CommitOutcome, Conflict, ConflictKind, TreeError, UndoOutcome, Workspace as _,
 };
@@ -60,7 +60,7 @@ fn an_edit_in_place_that_keeps_size_and_time_is_seen_and_kept() {
                             is_done = true;
                             edit_unseen(&file, at);
                         }
-                        Then::GoOn
+                        FailAction::GoOn
                     });
                 }
                 let outcome = place.commit(&changes);

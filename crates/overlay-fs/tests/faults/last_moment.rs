@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::failpoints::{Point, Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, FailPoint, arm, disarm};
 use headstart_overlay_fs::{
     ChangeSet, CommitOutcome, Conflict, ConflictKind, SweepOutcome, TreeError, UndoOutcome, Workspace as _,
 };
@@ -18,7 +18,7 @@ fn just_before(
     call: &'static str,
     name: &'static str,
     edit: fn(&Path),
-) -> impl FnMut(&Point<'_>) -> Then + 'static {
+) -> impl FnMut(&FailPoint<'_>) -> FailAction + 'static {
     let root = place.root();
     let mut is_done = false;
     move |point| {
@@ -26,14 +26,14 @@ fn just_before(
             is_done = true;
             edit(&root);
         }
-        Then::GoOn
+        FailAction::GoOn
     }
 }
 
 fn commit(
     place: &Place,
     changes: &ChangeSet,
-    plan: impl FnMut(&Point<'_>) -> Then + 'static,
+    plan: impl FnMut(&FailPoint<'_>) -> FailAction + 'static,
 ) -> Result<CommitOutcome, TreeError> {
     arm(plan);
     let outcome = place.commit(changes);
@@ -245,9 +245,9 @@ fn what_cannot_be_put_back_is_kept_and_named() {
             // The user makes the file anew while its old content is out of the way, and then the commit fails.
             is_out = false;
             fs::write(root.join("removed"), "user").unwrap();
-            return Then::Fail(rustix::io::Errno::IO.raw_os_error());
+            return FailAction::Fail(rustix::io::Errno::IO.raw_os_error());
         }
-        Then::GoOn
+        FailAction::GoOn
     });
     let Err(TreeError::Io { path: at, message, .. }) = outcome else { panic!("{outcome:?}") };
     assert_eq!(at, path("removed"));
@@ -277,14 +277,14 @@ fn an_edit_of_what_is_taken_back_is_not_taken_for_ours() {
         let files = edited.clone();
         let outcome = commit(&place, &overlay.change_set(), move |point| {
             if point.call != "move" || point.name != b"zz" {
-                return Then::GoOn;
+                return FailAction::GoOn;
             }
             for file in &files {
                 let modified = fs::metadata(file).unwrap().modified().unwrap();
                 fs::write(file, "user").unwrap();
                 fs::File::options().write(true).open(file).unwrap().set_modified(modified).unwrap();
             }
-            Then::Fail(5)
+            FailAction::Fail(5)
         });
         assert!(outcome.is_err(), "{outcome:?}");
         for file in edited {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures::executor::block_on;
-use headstart_overlay_fs::failpoints::{Point, Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, FailPoint, arm, disarm};
 use headstart_overlay_fs::{ChangeSet, SweepOutcome, Swept, TreeError, UndoOutcome};
 use rustix::io::Errno;
 
@@ -47,7 +47,7 @@ impl HalfDone {
         arm(move |point| {
             let is_name = self.name.is_none_or(|name| point.name == name.as_bytes());
             is_gone |= point.call == self.call && is_name;
-            if is_gone { Then::Fail(Errno::IO.raw_os_error()) } else { Then::GoOn }
+            if is_gone { FailAction::Fail(Errno::IO.raw_os_error()) } else { FailAction::GoOn }
         });
         self.run(&place, &changes).unwrap_err();
         disarm();
@@ -83,9 +83,9 @@ fn each_point_fails(half: HalfDone, home: Home, by: By, error: Errno, for_good: 
     let mut number = 0;
     loop {
         let (place, changes, before) = half.make(home);
-        arm(move |point: &Point<'_>| {
+        arm(move |point: &FailPoint<'_>| {
             let fails = point.number == number || (for_good && number < point.number);
-            if fails { Then::Fail(error.raw_os_error()) } else { Then::GoOn }
+            if fails { FailAction::Fail(error.raw_os_error()) } else { FailAction::GoOn }
         });
         let outcome = match by {
             By::Sweep => place.tree.sweep().map(|swept| assert!(is_well(&swept), "{half:?}: {swept:?}")),
@@ -156,8 +156,8 @@ fn a_sweep_that_fails_anywhere_while_it_makes_room_changes_nothing_else() {
         assert!(matches!(place.tree.undo_last(), Ok(UndoOutcome::Undone { .. })));
         let before = place.snapshot();
         arm(move |point| match point.number {
-            at if at == number => Then::Fail(Errno::IO.raw_os_error()),
-            _ => Then::GoOn,
+            at if at == number => FailAction::Fail(Errno::IO.raw_os_error()),
+            _ => FailAction::GoOn,
         });
         let outcome = place.tree.sweep();
         let reached = disarm();

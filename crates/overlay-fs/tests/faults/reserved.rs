@@ -9,7 +9,7 @@ use std::rc::Rc;
 use futures::executor::block_on;
 use headstart_overlay_fs::UndoOutcome;
 use headstart_overlay_fs::Workspace as _;
-use headstart_overlay_fs::failpoints::{Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, arm, disarm};
 
 use crate::place::{Home, Place, committed, contents, snapshot};
 
@@ -25,7 +25,7 @@ fn a_prepared_accept_makes_no_file_for_its_journal() {
         let counter = count.clone();
         arm(move |point| {
             counter.set(counter.get() + usize::from(point.call == "create" && point.name == b"draft"));
-            Then::GoOn
+            FailAction::GoOn
         });
         assert_eq!(place.commit(&changes), committed());
         disarm();

@@ -7,7 +7,7 @@ use futures::FutureExt as _;
 use futures::executor::block_on;
 use headstart_overlay_fs::{
     AtomicWriter, ChangeSet, CommitOptions, CommitOutcome, ConflictKind, DirEntry, Entry, MemoryTree,
-    Metadata, Overlay, Quota, Step, Tree, TreeError, Workspace, WorkspacePath, commit_at_once,
+    Metadata, Overlay, Quota, Step, Tree, TreeError, Workspace, WorkspacePath, commit_atomically,
 };
 
 use crate::world::{Node, Nodes, World, file, path, snapshot};
@@ -118,7 +118,7 @@ impl Tree for AtOnce {
 #[async_trait]
 impl Workspace for AtOnce {
     async fn commit(&self, set: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        commit_at_once(self, set, options).await
+        commit_atomically(self, set, options).await
     }
 }
 

@@ -26,8 +26,8 @@ pub(crate) struct Coarse {
 impl Tree for Coarse {
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
         let found = self.host.metadata(path).await?;
-        let (inode, modified_ns, changed_ns, young) = (0, 0, 0, !self.is_old);
-        let fingerprint = Fingerprint { inode, modified_ns, changed_ns, young, ..found.fingerprint };
+        let (inode, modified_ns, changed_ns, racy) = (0, 0, 0, !self.is_old);
+        let fingerprint = Fingerprint { inode, modified_ns, changed_ns, racy, ..found.fingerprint };
         Ok(Metadata { fingerprint, ..found })
     }
     async fn read(&self, path: &WorkspacePath) -> Result<Vec<u8>, TreeError> {

@@ -197,10 +197,10 @@ mod disk {
 
     #[cfg(feature = "failpoints")]
     fn gone_from(call: usize) {
-        use headstart_overlay_fs::failpoints::{Then, arm};
+        use headstart_overlay_fs::failpoints::{FailAction, arm};
         arm(move |point| match point.number {
-            number if number < call => Then::GoOn,
-            _ => Then::Fail(rustix::io::Errno::IO.raw_os_error()),
+            number if number < call => FailAction::GoOn,
+            _ => FailAction::Fail(rustix::io::Errno::IO.raw_os_error()),
         });
     }
 

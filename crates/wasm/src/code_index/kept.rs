@@ -252,7 +252,7 @@ impl Kept {
             let change = match content {
                 Some(content) => {
                     // One that shows no edit is read anew at the next look.
-                    if !seen.young {
+                    if !seen.racy {
                         state.seen.insert(path.clone(), seen);
                     }
                     FileChange::Put { path, content: Arc::new(content) }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use headstart_overlay_fs::{
-    AroundWorkspace, ChangeSet, CommitOptions, CommitOutcome, TreeError, Workspace, commit_within,
+    ChangeSet, CommitOptions, CommitOutcome, TreeError, Workspace, WorkspaceWrapper, commit_inner,
 };
 
 use super::Upkeep;
@@ -14,18 +14,18 @@ pub(super) struct FollowedWorkspace {
 }
 
 #[async_trait]
-impl AroundWorkspace for FollowedWorkspace {
+impl WorkspaceWrapper for FollowedWorkspace {
     fn inner(&self) -> &dyn Workspace {
         &*self.workspace
     }
 
-    async fn commit_around(
+    async fn commit_wrapped(
         &self,
         changes: &ChangeSet,
         beside: Option<&str>,
         options: CommitOptions,
     ) -> Result<CommitOutcome, TreeError> {
-        let outcome = commit_within(&*self.workspace, changes, beside, options).await?;
+        let outcome = commit_inner(&*self.workspace, changes, beside, options).await?;
         if let CommitOutcome::Committed(_) = outcome {
             self.upkeep.note_changed(changes.changes.iter().map(|change| &change.path));
         }

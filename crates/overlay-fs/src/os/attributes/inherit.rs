@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Gid, chownat, fchown};
 use rustix::io::Result;
 
 use crate::EntryKind;
-use crate::os::disk::calls::{self, Found, Place};
+use crate::os::disk::calls::{self, Location, Stat};
 
 const SET_GROUP: u32 = 0o2000;
 
@@ -31,19 +31,19 @@ impl Inherited {
     }
 
     /// Whether a new folder has all that this folder gives already.
-    pub(in crate::os) fn is_plain(&self, new: &Found) -> bool {
+    pub(in crate::os) fn is_plain(&self, new: &Stat) -> bool {
         self.group.is_none() && self.list.is_none() && new.owner.1 == rustix::process::getegid().as_raw()
     }
 
     /// Whether a new file has all that this folder gives already.
-    pub(in crate::os) fn gives_nothing_to(&self, new: &Found) -> bool {
+    pub(in crate::os) fn gives_nothing_to(&self, new: &Stat) -> bool {
         let group = self.group.unwrap_or_else(|| rustix::process::getegid().as_raw());
         self.list.is_none() && new.owner.1 == group
     }
 
     /// Gives a new file or folder what it would have if the process had made it in this folder; `wanted` are its bits
     /// before a umask. Returns whether anything was changed.
-    pub(in crate::os) fn give(&self, new: &OwnedFd, found: &Found, wanted: u32) -> Result<bool> {
+    pub(in crate::os) fn give(&self, new: &OwnedFd, found: &Stat, wanted: u32) -> Result<bool> {
         let mut is_touched = self.give_group(found, |group| {
             // A user who is no member of the group cannot set it, so the file keeps their own.
             let _ = fchown(new, None, Some(group));
@@ -60,13 +60,13 @@ impl Inherited {
     }
 
     /// As [`give`](Self::give) for a link, which has no bits of its own.
-    pub(in crate::os) fn give_link(&self, at: Place<'_>, found: &Found) -> bool {
+    pub(in crate::os) fn give_link(&self, at: Location<'_>, found: &Stat) -> bool {
         self.give_group(found, |group| {
             let _ = chownat(at.folder, at.name, None, Some(group), AtFlags::SYMLINK_NOFOLLOW);
         })
     }
 
-    fn give_group(&self, found: &Found, give: impl FnOnce(Gid)) -> bool {
+    fn give_group(&self, found: &Stat, give: impl FnOnce(Gid)) -> bool {
         let group = self.group.map_or_else(rustix::process::getegid, Gid::from_raw);
         let is_another = found.owner.1 != group.as_raw();
         if is_another {
@@ -78,7 +78,7 @@ impl Inherited {
 
 /// Removes a folder's default access list and its set-group-ID bit, so that only the umask decides about what is made in it.
 pub(in crate::os) fn make_plain(folder: &Dir) -> Result<()> {
-    let open = calls::open(Place { folder, name: OsStr::new(".") })?;
+    let open = calls::open(Location { folder, name: OsStr::new(".") })?;
     let found = calls::look_at(&open)?;
     list::remove_of_new(&open);
     if found.mode & SET_GROUP != 0 {
@@ -98,7 +98,7 @@ mod list {
     use rustix::io::Result;
 
     use crate::EntryKind;
-    use crate::os::disk::calls::{self, Place};
+    use crate::os::disk::calls::{self, Location};
 
     const OF_NEW: &str = "system.posix_acl_default";
     const ACCESS: &str = "system.posix_acl_access";
@@ -113,7 +113,7 @@ mod list {
     const OTHERS: u16 = 0x20;
 
     pub(in crate::os) fn of_new(folder: &Dir) -> Option<Vec<u8>> {
-        let folder = calls::open(Place { folder, name: OsStr::new(".") }).ok()?;
+        let folder = calls::open(Location { folder, name: OsStr::new(".") }).ok()?;
         let mut list = vec![0; 256];
         let len = match fgetxattr(&folder, OF_NEW, &mut list[..]) {
             Err(rustix::io::Errno::RANGE) => {

@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use super::folders::Folders;
 use super::stop::Stop;
 use super::stop::other_file_system;
-use crate::os::disk::calls::{self, Moved, Place, exchange, move_to_free};
-use crate::os::disk::seen::{Seen, hold, hold_file, is_at, is_ours, look_if_there, place};
+use crate::os::disk::calls::{self, Location, MoveMethod, exchange, move_to_free};
+use crate::os::disk::seen::{FileState, hold, hold_file, is_at, is_ours, look_if_there, place};
 use crate::os::staging::Staging;
 use crate::os::staging::journal::{Action, Step};
 use crate::{ConflictKind, EntryKind, TreeError};
@@ -30,7 +30,7 @@ pub(in crate::os) type Kept = Vec<(WorkspacePath, String)>;
 
 /// The result of taking back one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TakenBack {
+enum StepRollback {
     /// The workspace is as if the step had never been made, except for what the user did since.
     Clean,
     /// What the step took out cannot go back to its place.
@@ -75,7 +75,7 @@ impl<'a> Applied<'a> {
             Action::Put => move_to_free(staged, target),
             Action::Replace => exchange(staged, target, staging.at(&between(step))),
             Action::MakeFolder => match move_to_free(staged, target) {
-                Err(Errno::EXIST | Errno::NOTEMPTY) if is_folder(target) => Ok(Moved::AtOnce),
+                Err(Errno::EXIST | Errno::NOTEMPTY) if is_folder(target) => Ok(MoveMethod::Rename),
                 outcome => outcome,
             },
             Action::RemoveFolder => match calls::remove_folder(target) {
@@ -83,14 +83,14 @@ impl<'a> Applied<'a> {
                     return Err(Stop::conflict(path, ConflictKind::Modified));
                 }
                 Err(Errno::NOTDIR) => return Err(Stop::conflict(path, ConflictKind::Replaced)),
-                outcome => outcome.map(|()| Moved::AtOnce),
+                outcome => outcome.map(|()| MoveMethod::Rename),
             },
             Action::RemoveOwnFolder => match calls::remove_folder(target) {
-                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => Ok(Moved::AtOnce),
-                outcome => outcome.map(|()| Moved::AtOnce),
+                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => Ok(MoveMethod::Rename),
+                outcome => outcome.map(|()| MoveMethod::Rename),
             },
         };
-        self.links |= outcome == Ok(Moved::ByLink);
+        self.links |= outcome == Ok(MoveMethod::HardLink);
         if !matches!(step.action, Action::Put | Action::Replace) {
             self.folders.forget(path);
         }
@@ -122,13 +122,13 @@ impl<'a> Applied<'a> {
         for step in steps.iter().rev() {
             self.folders.forget(&step.path);
             match self.take_back(step, steps) {
-                Ok(TakenBack::Clean) => {}
+                Ok(StepRollback::Clean) => {}
                 // An unreachable path only loses something if the step had taken something out.
                 Err(error) if is_in_the_way(&error) && self.holds_only_ours(step) => {}
                 Err(error) if !is_in_the_way(&error) => {
                     failed = failed.or_else(|| Some(Stop::io(&step.path, error)));
                 }
-                Ok(TakenBack::Kept) | Err(_) => kept.push((step.path.clone(), step.name.clone())),
+                Ok(StepRollback::Kept) | Err(_) => kept.push((step.path.clone(), step.name.clone())),
             }
         }
         let synced = if sync && failed.is_none() { self.sync(steps) } else { Ok(()) };
@@ -138,7 +138,7 @@ impl<'a> Applied<'a> {
         }
     }
 
-    fn take_back(&mut self, step: &Step, steps: &[Step]) -> io::Result<TakenBack> {
+    fn take_back(&mut self, step: &Step, steps: &[Step]) -> io::Result<StepRollback> {
         let staging = self.staging;
         let staged = staging.at(&step.name);
         if matches!(step.action, Action::Put | Action::MakeFolder) {
@@ -148,32 +148,32 @@ impl<'a> Applied<'a> {
         match step.action {
             Action::TakeAway => match waits {
                 Some(_) => self.put_back(step, staged),
-                None => Ok(TakenBack::Clean),
+                None => Ok(StepRollback::Clean),
             },
             Action::RemoveFolder | Action::RemoveOwnFolder => {
                 let target = self.folders.place(&step.path)?;
                 if waits.is_some() && look_if_there(target)?.is_none() {
                     return self.put_back(step, staged);
                 }
-                Ok(TakenBack::Clean)
+                Ok(StepRollback::Clean)
             }
             Action::MakeFolder => match waits {
                 // The user put something into the folder, and then the power failed.
-                Some(_) if !is_empty(staging, &step.name)? => Ok(TakenBack::Kept),
-                Some(_) => Ok(TakenBack::Clean),
-                None => self.remove_made_folder(step).map(|()| TakenBack::Clean),
+                Some(_) if !is_empty(staging, &step.name)? => Ok(StepRollback::Kept),
+                Some(_) => Ok(StepRollback::Clean),
+                None => self.remove_made_folder(step).map(|()| StepRollback::Clean),
             },
             Action::Put => {
                 if waits.is_none() || self.is_twin(step, staged)? {
                     self.take_out(step, staged)?;
                 }
-                Ok(TakenBack::Clean)
+                Ok(StepRollback::Clean)
             }
             Action::Replace => self.take_replacement_back(step, staged),
         }
     }
 
-    fn take_replacement_back(&mut self, step: &Step, staged: Place<'_>) -> io::Result<TakenBack> {
+    fn take_replacement_back(&mut self, step: &Step, staged: Location<'_>) -> io::Result<StepRollback> {
         let staging = self.staging;
         let name = between(step);
         let between = staging.at(&name);
@@ -185,7 +185,7 @@ impl<'a> Applied<'a> {
                 return self.take_replacement_back(step, staged);
             }
             if !is_new_staged && !self.take_out(step, staged)? {
-                return Ok(TakenBack::Kept);
+                return Ok(StepRollback::Kept);
             }
             if is_new_staged && self.is_twin(step, staged)? {
                 self.take_out(step, staged)?;
@@ -193,49 +193,49 @@ impl<'a> Applied<'a> {
             return self.put_back(step, between);
         }
         if is_new_staged {
-            return Ok(TakenBack::Clean);
+            return Ok(StepRollback::Clean);
         }
         let target = self.folders.place(&step.path)?;
         // After a loss of power the journal may exist without the names of the staged files: then nothing was
         // exchanged.
         if look_if_there(staged)?.is_none() && is_at(target, step.old.as_ref())? {
-            return Ok(TakenBack::Clean);
+            return Ok(StepRollback::Clean);
         }
         if !is_ours(target, step.new.as_ref())? {
-            return Ok(TakenBack::Kept);
+            return Ok(StepRollback::Kept);
         }
         exchange(staged, target, between)?;
         if is_ours(staged, step.new.as_ref())? {
-            return Ok(TakenBack::Clean);
+            return Ok(StepRollback::Clean);
         }
         // The user saved in this very moment, so what came out goes back to its place.
         exchange(staged, target, between)?;
-        Ok(TakenBack::Kept)
+        Ok(StepRollback::Kept)
     }
 
     /// Moves what was taken out back to its place.
-    fn put_back(&mut self, step: &Step, from: Place<'_>) -> io::Result<TakenBack> {
+    fn put_back(&mut self, step: &Step, from: Location<'_>) -> io::Result<StepRollback> {
         let target = self.folders.place(&step.path)?;
         match move_to_free(from, target) {
-            Ok(_) => Ok(TakenBack::Clean),
+            Ok(_) => Ok(StepRollback::Clean),
             Err(Errno::EXIST | Errno::NOTEMPTY) => {
                 if is_folder(from) && is_folder(target) {
-                    return Ok(TakenBack::Clean);
+                    return Ok(StepRollback::Clean);
                 }
                 if is_one_file(from, target)? {
                     calls::remove_file(from)?;
-                    return Ok(TakenBack::Clean);
+                    return Ok(StepRollback::Clean);
                 }
-                Ok(TakenBack::Kept)
+                Ok(StepRollback::Kept)
             }
-            Err(Errno::NOENT) => Ok(TakenBack::Kept),
+            Err(Errno::NOENT) => Ok(StepRollback::Kept),
             Err(error) => Err(error.into()),
         }
     }
 
     /// Takes what a step put into the workspace out again, unless the user changed or removed it; `false` if
     /// something else is there.
-    fn take_out(&mut self, step: &Step, staged: Place<'_>) -> io::Result<bool> {
+    fn take_out(&mut self, step: &Step, staged: Location<'_>) -> io::Result<bool> {
         let is_twin = self.is_twin(step, staged)?;
         let target = match self.folders.place(&step.path) {
             Err(error) if is_gone(&error) => return Ok(true),
@@ -289,7 +289,7 @@ impl<'a> Applied<'a> {
         Ok(())
     }
 
-    fn is_twin(&mut self, step: &Step, staged: Place<'_>) -> io::Result<bool> {
+    fn is_twin(&mut self, step: &Step, staged: Location<'_>) -> io::Result<bool> {
         match self.folders.place(&step.path) {
             Err(error) if is_gone(&error) => Ok(false),
             target => is_one_file(staged, target?),
@@ -366,20 +366,23 @@ fn is_empty(staging: &Staging, folder: &str) -> io::Result<bool> {
 }
 
 /// Whether two names are of one file, because a move by link and unlink was interrupted.
-fn is_one_file(one: Place<'_>, other: Place<'_>) -> io::Result<bool> {
+fn is_one_file(one: Location<'_>, other: Location<'_>) -> io::Result<bool> {
     let (one, other) = (look_if_there(one)?, look_if_there(other)?);
     Ok(one.zip(other).is_some_and(|(one, other)| {
         one.kind != EntryKind::Directory && (one.inode, one.device) == (other.inode, other.device)
     }))
 }
 
-pub(in crate::os) fn is_folder(at: Place<'_>) -> bool {
+pub(in crate::os) fn is_folder(at: Location<'_>) -> bool {
     calls::look(at).is_ok_and(|found| found.kind == EntryKind::Directory)
 }
 
 /// How what came out differs from what was expected; `None` if it does not. Only the content, the permission bits and
 /// the number of names count, not times and inode.
-pub(in crate::os) fn difference(expected: &Seen, held: &crate::os::disk::seen::Held) -> Option<ConflictKind> {
+pub(in crate::os) fn difference(
+    expected: &FileState,
+    held: &crate::os::disk::seen::HashedStat,
+) -> Option<ConflictKind> {
     if expected.kind != held.found.kind {
         return Some(ConflictKind::Replaced);
     }

@@ -6,7 +6,7 @@ use cap_std::fs::Dir;
 use headstart_workspace_path::WorkspacePath;
 
 use super::stop::Stop;
-use crate::os::disk::calls::Place;
+use crate::os::disk::calls::Location;
 use crate::os::os_name;
 
 /// Opens folders below the root, name by name and never through a link.
@@ -39,13 +39,13 @@ impl<'a> Folders<'a> {
     }
 
     /// The place of a path: its name in the folder that holds it.
-    pub(in crate::os) fn place<'b>(&'b mut self, path: &'b WorkspacePath) -> io::Result<Place<'b>> {
+    pub(in crate::os) fn place<'b>(&'b mut self, path: &'b WorkspacePath) -> io::Result<Location<'b>> {
         let name: &OsStr = os_name(path.file_name().unwrap_or_default());
-        Ok(Place { folder: self.open(&path.parent().unwrap_or_default())?, name })
+        Ok(Location { folder: self.open(&path.parent().unwrap_or_default())?, name })
     }
 
     /// As [`place`](Self::place) for a change: an obstacle is a conflict.
-    pub(in crate::os) fn target<'b>(&'b mut self, path: &'b WorkspacePath) -> Result<Place<'b>, Stop> {
+    pub(in crate::os) fn target<'b>(&'b mut self, path: &'b WorkspacePath) -> Result<Location<'b>, Stop> {
         self.place(path).map_err(|error| Stop::above(path, &error))
     }
 

@@ -7,15 +7,15 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
 use super::folders::Folders;
-use super::looks::FoundAt;
+use super::observed_tree::StatByPath;
 use super::origin::Origins;
-use super::ready::{self, Like, Old, Stage, Waits};
+use super::ready::{self, AttributeSource, Stage, UserFile, WaitingFile};
 use super::stage;
 use super::stop::{Stop, other_file_system};
 use crate::change_set::digest::Hashes;
 use crate::os::attributes::inherit::Inherited;
-use crate::os::disk::calls::{self, Found};
-use crate::os::disk::seen::Seen;
+use crate::os::disk::calls::{self, Stat};
+use crate::os::disk::seen::FileState;
 use crate::os::staging::Staging;
 use crate::os::staging::journal::{Action, Step};
 use crate::{Change, ChangeKind, ChangeSet, ConflictKind, EntryKind};
@@ -36,7 +36,7 @@ pub(in crate::os) struct Planner<'a> {
     /// What a folder gives to new files in it, for the folder that was asked about last.
     inherited: Option<(WorkspacePath, Inherited)>,
     /// What the comparison with the change set found in the workspace.
-    found: &'a FoundAt,
+    found: &'a StatByPath,
     /// The device number of the workspace's file system.
     device: u64,
 }
@@ -44,7 +44,7 @@ pub(in crate::os) struct Planner<'a> {
 impl<'a> Planner<'a> {
     pub(in crate::os) fn new(
         (root, device): (&'a Dir, u64),
-        found: &'a FoundAt,
+        found: &'a StatByPath,
         staging: &'a Staging,
         stage: Stage,
     ) -> Self {
@@ -108,7 +108,7 @@ impl<'a> Planner<'a> {
         stage::copy_of_folder(target, self.staging.at(&name))
             .map_err(|error| Stop::io(&change.path, error))?;
         self.unsynced.push(name.clone());
-        self.push(&change.path, Action::RemoveFolder, name, Some(Seen::new(&found, None)), None);
+        self.push(&change.path, Action::RemoveFolder, name, Some(FileState::new(&found, None)), None);
         Ok(())
     }
 
@@ -125,7 +125,7 @@ impl<'a> Planner<'a> {
         };
         let found = found.map_err(|error| Stop::io(path, error))?;
         self.made.insert(path.clone(), name.clone());
-        self.push(path, Action::MakeFolder, name, None, Some(Seen::new(&found, None)));
+        self.push(path, Action::MakeFolder, name, None, Some(FileState::new(&found, None)));
         self.there.insert(path.clone());
         Ok(())
     }
@@ -153,16 +153,16 @@ impl<'a> Planner<'a> {
         number: usize,
         change: &Change,
         hashes: Hashes,
-        found: Option<&Found>,
-    ) -> Result<Seen, Stop> {
+        found: Option<&Stat>,
+    ) -> Result<FileState, Stop> {
         let name = number.to_string();
         let at = self.staging.at(&name);
-        let vouched = self.staging.vouched.get(number);
+        let verified = self.staging.verified.get(number);
         let origin = match self.origins.file(&change.path) {
             Some(gone) => Some((gone, self.look(&gone.path)?)),
             None => found.map(|found| (change, *found)),
         };
-        let waits = Waits { at, stage: self.stage, vouched, bits: self.staging.bits };
+        let waits = WaitingFile { at, stage: self.stage, verified, bits: self.staging.bits };
         if let Some((base, found)) = &origin
             && let Some(seen) = ready::as_prepared(waits, change, hashes.new, base, found)?
         {
@@ -171,11 +171,11 @@ impl<'a> Planner<'a> {
         let inherited;
         let like = match &origin {
             Some((base, found)) if found.kind == EntryKind::File => {
-                Like::Old(Old { at: self.folders.target(&base.path)?, found, base })
+                AttributeSource::UserFile(UserFile { at: self.folders.target(&base.path)?, found, base })
             }
             _ => {
                 inherited = self.inherited(&change.path)?;
-                Like::New(&inherited)
+                AttributeSource::New(&inherited)
             }
         };
         let (seen, is_unsynced) = ready::ready(waits, change, hashes.new, like)?;
@@ -203,7 +203,7 @@ impl<'a> Planner<'a> {
         Ok(self.inherited.insert((above, inherited)).1.clone())
     }
 
-    fn look(&mut self, path: &WorkspacePath) -> Result<Found, Stop> {
+    fn look(&mut self, path: &WorkspacePath) -> Result<Stat, Stop> {
         let device = self.device;
         let found = match self.found.get(path) {
             Some(found) => Ok(*found),
@@ -259,17 +259,17 @@ impl<'a> Planner<'a> {
         path: &WorkspacePath,
         action: Action,
         name: String,
-        old: Option<Seen>,
-        new: Option<Seen>,
+        old: Option<FileState>,
+        new: Option<FileState>,
     ) {
         self.steps.push(Step { path: path.clone(), action, name, old, new });
     }
 }
 
 /// What must come out: what is there now, with the content that the change expects.
-fn expected(change: &Change, hashes: Hashes, found: &Found) -> Seen {
+fn expected(change: &Change, hashes: Hashes, found: &Stat) -> FileState {
     let base = change.base.as_ref();
     let kind = base.map_or(found.kind, |base| base.kind);
     let len = change.base_content.as_ref().map_or(0, |content| content.len() as u64);
-    Seen { kind, len, ..Seen::new(found, hashes.old) }
+    FileState { kind, len, ..FileState::new(found, hashes.old) }
 }

@@ -15,9 +15,9 @@ use super::stop::tampered;
 use crate::change_set::digest::Hashes;
 use crate::os::attributes::inherit::Inherited;
 use crate::os::attributes::{keep_attributes, keep_owner, permission_bits};
-use crate::os::disk::calls::{self, Found, Place, Time};
+use crate::os::disk::calls::{self, Location, Stat, Time};
 use crate::os::disk::clock::Clock;
-use crate::os::disk::seen::{Seen, Stamp, Vouched, hold_file};
+use crate::os::disk::seen::{FileState, Stamp, Verified, hold_file};
 use crate::os::staging::{self, Staging};
 use crate::os::{OsTree, os_name};
 use crate::{Change, ChangeKind, ChangeSet, Content, ContentHash, EntryKind};
@@ -33,29 +33,29 @@ pub(in crate::os) enum Stage {
 
 /// From what a file that goes in gets its attributes.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::os) enum Like<'a> {
+pub(in crate::os) enum AttributeSource<'a> {
     /// From the file that it replaces, or that moves to its place: permission bits, owner and extended attributes as
     /// they are now.
-    Old(Old<'a>),
+    UserFile(UserFile<'a>),
     /// From its folder, like any new file.
     New(&'a Inherited),
 }
 
 /// A file of the user.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::os) struct Old<'a> {
-    pub(in crate::os) at: Place<'a>,
-    pub(in crate::os) found: &'a Found,
+pub(in crate::os) struct UserFile<'a> {
+    pub(in crate::os) at: Location<'a>,
+    pub(in crate::os) found: &'a Stat,
     /// What the change set expects.
     pub(in crate::os) base: &'a Change,
 }
 
 /// What is known of what waits for a change.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::os) struct Waits<'a> {
-    pub(in crate::os) at: Place<'a>,
+pub(in crate::os) struct WaitingFile<'a> {
+    pub(in crate::os) at: Location<'a>,
     pub(in crate::os) stage: Stage,
-    pub(in crate::os) vouched: Option<&'a Vouched>,
+    pub(in crate::os) verified: Option<&'a Verified>,
     /// The permission bits of a new program, if another process wrote the file.
     pub(in crate::os) bits: Option<u32>,
 }
@@ -73,7 +73,7 @@ impl OsTree {
     ) -> rustix::io::Result<()> {
         let origins = Origins::of(changes);
         let mut folders = Folders::new(&self.root);
-        staging.vouched = vec![Vouched::default(); changes.changes.len()];
+        staging.verified = vec![Verified::default(); changes.changes.len()];
         for (number, change) in changes.changes.iter().enumerate() {
             let ChangeKind::Write { content, executable, .. } = &change.kind else { continue };
             let base = origins.file(&change.path).unwrap_or(change);
@@ -87,8 +87,10 @@ impl OsTree {
             let at = staging.at(&name);
             let file = calls::open(at)?;
             let staged = calls::look_at(&file)?;
-            if give(&file, &staged, Old { at: target, found: &found, base }, content, *executable).is_ok() {
-                staging.vouched[number].like = Some(Stamp::new(&found));
+            if give(&file, &staged, UserFile { at: target, found: &found, base }, content, *executable)
+                .is_ok()
+            {
+                staging.verified[number].like = Some(Stamp::new(&found));
             } else {
                 // It may have some of the attributes already.
                 calls::remove_file(at)?;
@@ -102,8 +104,8 @@ impl OsTree {
 /// Gives a file the bits, owner and attributes of another one; returns whether it had others before.
 fn give(
     file: &OwnedFd,
-    staged: &Found,
-    old: Old<'_>,
+    staged: &Stat,
+    old: UserFile<'_>,
     content: &Content,
     executable: bool,
 ) -> rustix::io::Result<bool> {
@@ -127,7 +129,7 @@ fn give(
 /// Reads the waiting files, and notes for each with the right content what the system says of it, so that a later
 /// look shows whether it was touched. For this, the file system's clock must have gone on since the file was last
 /// changed, because a change in the same tick would not show.
-pub(in crate::os) fn vouch(staging: &mut Staging, hashes: &[Hashes]) -> io::Result<()> {
+pub(in crate::os) fn verify(staging: &mut Staging, hashes: &[Hashes]) -> io::Result<()> {
     let mut held = Vec::with_capacity(hashes.len());
     for (number, hashes) in hashes.iter().enumerate() {
         let one = match hashes.new {
@@ -138,9 +140,9 @@ pub(in crate::os) fn vouch(staging: &mut Staging, hashes: &[Hashes]) -> io::Resu
     }
     let changed = held.iter().flatten().map(|one| one.found.changed);
     let clock = clock_after(staging, changed.max().unwrap_or_default())?;
-    for (held, vouched) in held.iter().zip(&mut staging.vouched) {
+    for (held, verified) in held.iter().zip(&mut staging.verified) {
         let known = held.as_ref().filter(|one| one.found.changed < clock);
-        vouched.file = known.map(|one| Stamp::new(&one.found));
+        verified.file = known.map(|one| Stamp::new(&one.found));
     }
     Ok(())
 }
@@ -162,11 +164,11 @@ fn clock_after(staging: &Staging, changed: Time) -> io::Result<Time> {
 /// Gives what goes in for a change the attributes that it will have in the workspace. Returns its state, and whether
 /// the file still has to be synced.
 pub(in crate::os) fn ready(
-    waits: Waits<'_>,
+    waits: WaitingFile<'_>,
     change: &Change,
     hash: Option<ContentHash>,
-    like: Like<'_>,
-) -> Result<(Seen, bool), Stop> {
+    like: AttributeSource<'_>,
+) -> Result<(FileState, bool), Stop> {
     match &change.kind {
         ChangeKind::Write { content, executable, .. } => {
             ready_file(waits, change, (content, *executable), hash, like)
@@ -177,12 +179,12 @@ pub(in crate::os) fn ready(
 }
 
 fn ready_link(
-    Waits { at, stage, .. }: Waits<'_>,
+    WaitingFile { at, stage, .. }: WaitingFile<'_>,
     change: &Change,
     target: &Vec<u8>,
     hash: Option<ContentHash>,
-    like: Like<'_>,
-) -> Result<(Seen, bool), Stop> {
+    like: AttributeSource<'_>,
+) -> Result<(FileState, bool), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
     match stage {
         Stage::Missing => calls::make_link(at, os_name(target)).map_err(failed)?,
@@ -190,31 +192,31 @@ fn ready_link(
         Stage::Waiting => return Err(tampered(&change.path, at)),
     }
     let mut found = calls::look(at).map_err(failed)?;
-    if let Like::New(inherited) = like
+    if let AttributeSource::New(inherited) = like
         && inherited.give_link(at, &found)
     {
         found = calls::look(at).map_err(failed)?;
     }
-    Ok((Seen::new(&found, hash), false))
+    Ok((FileState::new(&found, hash), false))
 }
 
 fn ready_file(
-    waits: Waits<'_>,
+    waits: WaitingFile<'_>,
     change: &Change,
     (content, executable): (&Content, bool),
     hash: Option<ContentHash>,
-    like: Like<'_>,
-) -> Result<(Seen, bool), Stop> {
+    like: AttributeSource<'_>,
+) -> Result<(FileState, bool), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
-    let Waits { at, mut stage, vouched, bits } = waits;
+    let WaitingFile { at, mut stage, verified, bits } = waits;
     let modified = match like {
-        Like::Old(Old { found, base, .. }) => time_of(change, content, base, found),
-        Like::New(inherited) => {
-            if let Some(staged) = look_if_vouched(&waits, change)?
+        AttributeSource::UserFile(UserFile { found, base, .. }) => time_of(change, content, base, found),
+        AttributeSource::New(inherited) => {
+            if let Some(staged) = look_if_verified(&waits, change)?
                 && has_all_of_new(&waits, &staged, executable, inherited)
             {
                 calls::set_modified_at(at, None).map_err(failed)?;
-                return Ok((Seen::new(&staged, hash), false));
+                return Ok((FileState::new(&staged, hash), false));
             }
             None
         }
@@ -223,7 +225,7 @@ fn ready_file(
         Stage::Waiting => Some(open_waiting(&waits, change, content)?),
         Stage::Missing => None,
     };
-    if open.is_some() && vouched.is_some_and(|vouched| vouched.like.is_some()) {
+    if open.is_some() && verified.is_some_and(|verified| verified.like.is_some()) {
         // It has attributes that the user's file had once; those that the file has lost since must not stay.
         calls::remove_file(at).map_err(failed)?;
         (open, stage) = (None, Stage::Missing);
@@ -236,8 +238,8 @@ fn ready_file(
         (file, staged)
     };
     let is_touched = match like {
-        Like::Old(old) => give(&file, &staged, old, content, executable).map_err(failed)?,
-        Like::New(inherited) => {
+        AttributeSource::UserFile(old) => give(&file, &staged, old, content, executable).map_err(failed)?,
+        AttributeSource::New(inherited) => {
             let wanted = bits_wanted(executable);
             let mut is_touched = false;
             if let Some(bits) = bits.filter(|bits| staged.mode != wanted & bits) {
@@ -251,14 +253,18 @@ fn ready_file(
     if modified.is_some() || stage == Stage::Waiting {
         calls::set_modified(&file, modified).map_err(failed)?;
     } else if !is_touched {
-        return Ok((Seen::new(&staged, hash), is_unsynced));
+        return Ok((FileState::new(&staged, hash), is_unsynced));
     }
     let now = calls::look_at(&file).map_err(failed)?;
-    Ok((Seen::new(&now, hash), is_unsynced))
+    Ok((FileState::new(&now, hash), is_unsynced))
 }
 
 /// Opens the waiting file; an error if it does not have the right content.
-fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Content) -> Result<(OwnedFd, Found), Stop> {
+fn open_waiting(
+    waits: &WaitingFile<'_>,
+    change: &Change,
+    content: &Content,
+) -> Result<(OwnedFd, Stat), Stop> {
     let failed = |error: Errno| Stop::io(&change.path, error);
     let file = match calls::open(waits.at) {
         Err(Errno::NOENT | Errno::LOOP) => return Err(tampered(&change.path, waits.at)),
@@ -268,7 +274,7 @@ fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Content) -> Result
     if staged.kind != EntryKind::File || staged.links != 1 || staged.len != content.len() as u64 {
         return Err(tampered(&change.path, waits.at));
     }
-    let is_known = waits.vouched.is_some_and(|vouched| vouched.vouches_for(&staged));
+    let is_known = waits.verified.is_some_and(|verified| verified.proves_unchanged(&staged));
     if !is_known && calls::read(&file, staged.len).map_err(failed)? != **content {
         return Err(tampered(&change.path, waits.at));
     }
@@ -278,44 +284,44 @@ fn open_waiting(waits: &Waits<'_>, change: &Change, content: &Content) -> Result
 /// The state of a waiting file that was given all attributes but its time earlier, and still has them, where a file
 /// of the user is at its place or moves to it.
 pub(in crate::os) fn as_prepared(
-    waits: Waits<'_>,
+    waits: WaitingFile<'_>,
     change: &Change,
     hash: Option<ContentHash>,
     base: &Change,
-    found: &Found,
-) -> Result<Option<Seen>, Stop> {
+    found: &Stat,
+) -> Result<Option<FileState>, Stop> {
     let ChangeKind::Write { content, .. } = &change.kind else { return Ok(None) };
-    if !waits.vouched.is_some_and(|vouched| vouched.is_like(found)) {
+    if !waits.verified.is_some_and(|verified| verified.is_like(found)) {
         return Ok(None);
     }
-    let Some(staged) = look_if_vouched(&waits, change)? else { return Ok(None) };
+    let Some(staged) = look_if_verified(&waits, change)? else { return Ok(None) };
     // A build that ran since the content was staged must see the file as newer than what it built.
     calls::set_modified_at(waits.at, time_of(change, content, base, found))
         .map_err(|error| Stop::io(&change.path, error))?;
-    Ok(Some(Seen::new(&staged, hash)))
+    Ok(Some(FileState::new(&staged, hash)))
 }
 
 /// The modification time to give to a file; `None` for now. If only the bits change, it keeps the time of its
 /// content. At another path a build must see it as new.
-fn time_of(change: &Change, content: &Content, base: &Change, found: &Found) -> Option<Time> {
+fn time_of(change: &Change, content: &Content, base: &Change, found: &Stat) -> Option<Time> {
     let is_same = base.base_content.as_ref() == Some(content) && base.path == change.path;
     is_same.then_some(found.modified)
 }
 
 /// What is there, if it is known to be what was written.
-fn look_if_vouched(waits: &Waits<'_>, change: &Change) -> Result<Option<Found>, Stop> {
-    let Some(vouched) = waits.vouched.filter(|_| waits.stage == Stage::Waiting) else { return Ok(None) };
+fn look_if_verified(waits: &WaitingFile<'_>, change: &Change) -> Result<Option<Stat>, Stop> {
+    let Some(verified) = waits.verified.filter(|_| waits.stage == Stage::Waiting) else { return Ok(None) };
     match calls::look(waits.at) {
-        Ok(staged) => Ok(Some(staged).filter(|staged| vouched.vouches_for(staged))),
+        Ok(staged) => Ok(Some(staged).filter(|staged| verified.proves_unchanged(staged))),
         Err(Errno::NOENT) => Err(tampered(&change.path, waits.at)),
         Err(error) => Err(Stop::io(&change.path, error)),
     }
 }
 
 /// Whether a waiting file has everything that a new file gets, except its time.
-fn has_all_of_new(waits: &Waits<'_>, staged: &Found, executable: bool, inherited: &Inherited) -> bool {
+fn has_all_of_new(waits: &WaitingFile<'_>, staged: &Stat, executable: bool, inherited: &Inherited) -> bool {
     let is_other = |bits: u32| staged.mode != bits_wanted(executable) & bits;
-    let was_like_another = waits.vouched.is_some_and(|vouched| vouched.like.is_some());
+    let was_like_another = waits.verified.is_some_and(|verified| verified.like.is_some());
     !was_like_another && !waits.bits.is_some_and(is_other) && inherited.gives_nothing_to(staged)
 }
 

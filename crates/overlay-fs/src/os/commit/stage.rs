@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::stop::Stop;
 use crate::os::attributes::inherit::Inherited;
 use crate::os::attributes::{copy_attributes, keep_owner};
-use crate::os::disk::calls::{self, Found, Place};
+use crate::os::disk::calls::{self, Location, Stat};
 use crate::os::disk::seen::place;
 use crate::os::os_name;
 use crate::os::staging::Staging;
@@ -34,7 +34,11 @@ pub(in crate::os) fn write_all(staging: &Staging, changes: &ChangeSet) -> Result
 }
 
 /// Writes the content of one file.
-pub(in crate::os) fn write(at: Place<'_>, content: &[u8], executable: bool) -> rustix::io::Result<OwnedFd> {
+pub(in crate::os) fn write(
+    at: Location<'_>,
+    content: &[u8],
+    executable: bool,
+) -> rustix::io::Result<OwnedFd> {
     calls::create(at, if executable { 0o777 } else { 0o666 }, content)
 }
 
@@ -69,7 +73,7 @@ pub(in crate::os) fn sync(staging: &Staging, names: &[String]) -> io::Result<Syn
 }
 
 /// Makes an empty folder with the bits, owner and attributes of another one.
-pub(in crate::os) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<()> {
+pub(in crate::os) fn copy_of_folder(of: Location<'_>, at: Location<'_>) -> io::Result<()> {
     let old = calls::look(of)?;
     match calls::make_folder(at, 0o700) {
         Ok(()) | Err(Errno::EXIST) => {}
@@ -85,7 +89,7 @@ pub(in crate::os) fn copy_of_folder(of: Place<'_>, at: Place<'_>) -> io::Result<
 }
 
 /// Makes a folder with what it would have if it were made at its final place.
-pub(in crate::os) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix::io::Result<Found> {
+pub(in crate::os) fn new_folder(at: Location<'_>, inherited: &Inherited) -> rustix::io::Result<Stat> {
     // An earlier attempt at this commit may have made it.
     calls::make_folder_if_missing(at, 0o777)?;
     let found = calls::look(at)?;
@@ -98,7 +102,7 @@ pub(in crate::os) fn new_folder(at: Place<'_>, inherited: &Inherited) -> rustix:
 }
 
 /// Makes an empty folder with these bits, unless it exists.
-pub(in crate::os) fn folder(at: Place<'_>, mode: u32, is_there: bool) -> io::Result<()> {
+pub(in crate::os) fn folder(at: Location<'_>, mode: u32, is_there: bool) -> io::Result<()> {
     if !is_there {
         calls::make_folder(at, 0o700)?;
     }
@@ -106,7 +110,7 @@ pub(in crate::os) fn folder(at: Place<'_>, mode: u32, is_there: bool) -> io::Res
 }
 
 /// Sets the time of what is put back to now, because a build must see it as newer than what it built meanwhile.
-pub(in crate::os) fn touch(staging: &Staging, name: &str) -> io::Result<Found> {
+pub(in crate::os) fn touch(staging: &Staging, name: &str) -> io::Result<Stat> {
     let file = calls::open(place(&staging.folder, name))?;
     match calls::set_modified(&file, None) {
         // It belongs to another user who lets nobody else write it, so it keeps its time.

@@ -5,7 +5,7 @@ use std::io;
 use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
-use crate::os::disk::calls::Place;
+use crate::os::disk::calls::Location;
 use crate::os::tree_error;
 use crate::{Conflict, ConflictKind, TreeError};
 
@@ -49,7 +49,7 @@ pub(in crate::os) fn other_file_system(path: &WorkspacePath) -> Stop {
 }
 
 /// What is in the staging folder for a change is not what the change says.
-pub(in crate::os) fn tampered(path: &WorkspacePath, at: Place<'_>) -> Stop {
+pub(in crate::os) fn tampered(path: &WorkspacePath, at: Location<'_>) -> Stop {
     let message = format!(
         "what was staged for it ({}) was changed by somebody else; nothing was accepted",
         at.name.display()

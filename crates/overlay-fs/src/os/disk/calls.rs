@@ -6,14 +6,14 @@ use std::path::Path;
 use cap_std::fs::Dir;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
-    Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
+    Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
 };
 use rustix::io::{Errno, Result};
 
 #[cfg(feature = "failpoints")]
 use super::failpoints::before;
 #[cfg(feature = "failpoints")]
-use super::trace::{Done, slot};
+use super::trace::{RecordedCall, slot};
 use crate::{ContentHash, EntryKind};
 
 /// Seconds and nanoseconds since the Unix epoch.
@@ -21,14 +21,14 @@ pub(in crate::os) type Time = (i64, i64);
 
 /// A name in an open folder.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::os) struct Place<'a> {
+pub(in crate::os) struct Location<'a> {
     pub(in crate::os) folder: &'a Dir,
     pub(in crate::os) name: &'a OsStr,
 }
 
 /// What the system says about a name.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::os) struct Found {
+pub(in crate::os) struct Stat {
     pub(in crate::os) kind: EntryKind,
     pub(in crate::os) inode: u64,
     pub(in crate::os) device: u64,
@@ -64,35 +64,35 @@ const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// What is at the place. A link is not followed.
-pub(in crate::os) fn look(at: Place<'_>) -> Result<Found> {
+pub(in crate::os) fn look(at: Location<'_>) -> Result<Stat> {
     before("look", at.name)?;
     Ok(found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
 /// What is at a path outside the workspace, with links followed.
-pub(in crate::os) fn look_through(path: &Path) -> Result<Found> {
+pub(in crate::os) fn look_through(path: &Path) -> Result<Stat> {
     Ok(found(&rustix::fs::stat(path)?))
 }
 
 /// Checks that this user may write the file at the place.
-pub(in crate::os) fn may_write(at: Place<'_>) -> Result<()> {
+pub(in crate::os) fn may_write(at: Location<'_>) -> Result<()> {
     before("look", at.name)?;
     rustix::fs::accessat(at.folder, at.name, Access::WRITE_OK, AtFlags::EACCESS)
 }
 
 /// What an open file is.
-pub(in crate::os) fn look_at(file: impl AsFd) -> Result<Found> {
+pub(in crate::os) fn look_at(file: impl AsFd) -> Result<Stat> {
     Ok(found(&rustix::fs::fstat(file)?))
 }
 
 /// Opens what is at the place for reading; [`Errno::LOOP`] for a link.
-pub(in crate::os) fn open(at: Place<'_>) -> Result<OwnedFd> {
+pub(in crate::os) fn open(at: Location<'_>) -> Result<OwnedFd> {
     before("open", at.name)?;
     rustix::fs::openat(at.folder, at.name, READ, Mode::empty())
 }
 
 /// Opens a file for reading and writing, unless its name is a link.
-pub(in crate::os) fn open_to_write(at: Place<'_>) -> Result<OwnedFd> {
+pub(in crate::os) fn open_to_write(at: Location<'_>) -> Result<OwnedFd> {
     before("open", at.name)?;
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::openat(at.folder, at.name, flags, Mode::empty())
@@ -157,17 +157,17 @@ pub(in crate::os) fn hash(file: impl AsFd, len: u64) -> Result<ContentHash> {
 }
 
 /// The target of the link at the place.
-pub(in crate::os) fn read_link(at: Place<'_>) -> Result<Vec<u8>> {
+pub(in crate::os) fn read_link(at: Location<'_>) -> Result<Vec<u8>> {
     before("read link", at.name)?;
     Ok(rustix::fs::readlinkat(at.folder, at.name, Vec::new())?.into_bytes())
 }
 
 /// Makes a file where nothing is. The process's umask applies to `mode`.
-pub(in crate::os) fn create(at: Place<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd> {
+pub(in crate::os) fn create(at: Location<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd> {
     before("create", at.name)?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(mode))?;
-    done!(Done::MakeFile { at: slot(at)?, inode: look_at(&file)?.inode, mode: look_at(&file)?.mode });
+    done!(RecordedCall::MakeFile { at: slot(at)?, inode: look_at(&file)?.inode, mode: look_at(&file)?.mode });
     if !content.is_empty() {
         append(&file, at.name, content)?;
     }
@@ -183,8 +183,8 @@ pub(in crate::os) fn append(file: &OwnedFd, name: &OsStr, content: &[u8]) -> Res
         before("write", name)?;
         write_all(file, part)?;
         done!({
-            let Found { inode, modified, .. } = look_at(file)?;
-            Done::Append { inode, content: part.to_vec(), modified }
+            let Stat { inode, modified, .. } = look_at(file)?;
+            RecordedCall::Append { inode, content: part.to_vec(), modified }
         });
     }
     Ok(())
@@ -215,10 +215,10 @@ fn write_all(file: &OwnedFd, mut rest: &[u8]) -> Result<()> {
     Ok(())
 }
 
-pub(in crate::os) fn make_link(at: Place<'_>, target: &OsStr) -> Result<()> {
+pub(in crate::os) fn make_link(at: Location<'_>, target: &OsStr) -> Result<()> {
     before("make link", at.name)?;
     rustix::fs::symlinkat(target, at.folder, at.name)?;
-    done!(Done::MakeLink {
+    done!(RecordedCall::MakeLink {
         at: slot(at)?,
         inode: rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?.st_ino,
         target: target.as_encoded_bytes().to_vec()
@@ -226,18 +226,18 @@ pub(in crate::os) fn make_link(at: Place<'_>, target: &OsStr) -> Result<()> {
     Ok(())
 }
 
-pub(in crate::os) fn make_folder(at: Place<'_>, mode: u32) -> Result<()> {
+pub(in crate::os) fn make_folder(at: Location<'_>, mode: u32) -> Result<()> {
     before("make folder", at.name)?;
     rustix::fs::mkdirat(at.folder, at.name, Mode::from_raw_mode(mode))?;
     done!({
         let new = found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?);
-        Done::MakeFolder { at: slot(at)?, inode: new.inode, mode: new.mode }
+        RecordedCall::MakeFolder { at: slot(at)?, inode: new.inode, mode: new.mode }
     });
     Ok(())
 }
 
 /// As [`make_folder`], unless it exists.
-pub(in crate::os) fn make_folder_if_missing(at: Place<'_>, mode: u32) -> Result<()> {
+pub(in crate::os) fn make_folder_if_missing(at: Location<'_>, mode: u32) -> Result<()> {
     match make_folder(at, mode) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(error) => Err(error),
@@ -245,22 +245,22 @@ pub(in crate::os) fn make_folder_if_missing(at: Place<'_>, mode: u32) -> Result<
 }
 
 /// Removes an empty folder; [`Errno::NOTEMPTY`] (or [`Errno::EXIST`]) if something is in it.
-pub(in crate::os) fn remove_folder(at: Place<'_>) -> Result<()> {
+pub(in crate::os) fn remove_folder(at: Location<'_>) -> Result<()> {
     before("remove folder", at.name)?;
     rustix::fs::unlinkat(at.folder, at.name, AtFlags::REMOVEDIR)?;
-    done!(Done::RemoveFolder { at: slot(at)? });
+    done!(RecordedCall::RemoveFolder { at: slot(at)? });
     Ok(())
 }
 
-pub(in crate::os) fn remove_file(at: Place<'_>) -> Result<()> {
+pub(in crate::os) fn remove_file(at: Location<'_>) -> Result<()> {
     before("remove file", at.name)?;
     rustix::fs::unlinkat(at.folder, at.name, AtFlags::empty())?;
-    done!(Done::RemoveFile { at: slot(at)? });
+    done!(RecordedCall::RemoveFile { at: slot(at)? });
     Ok(())
 }
 
 /// As [`remove_file`], if it exists.
-pub(in crate::os) fn remove_file_if_there(at: Place<'_>) -> Result<()> {
+pub(in crate::os) fn remove_file_if_there(at: Location<'_>) -> Result<()> {
     match remove_file(at) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error),
@@ -270,7 +270,7 @@ pub(in crate::os) fn remove_file_if_there(at: Place<'_>) -> Result<()> {
 pub(in crate::os) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
     before("set mode", OsStr::new(""))?;
     rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
-    done!(Done::SetMode { inode: look_at(&file)?.inode, mode });
+    done!(RecordedCall::SetMode { inode: look_at(&file)?.inode, mode });
     Ok(())
 }
 
@@ -279,20 +279,20 @@ pub(in crate::os) fn set_modified(file: impl AsFd, modified: Option<Time>) -> Re
     before("set time", OsStr::new(""))?;
     set_times(modified, |times| rustix::fs::futimens(&file, times))?;
     done!({
-        let Found { inode, modified, .. } = look_at(&file)?;
-        Done::SetModified { inode, modified }
+        let Stat { inode, modified, .. } = look_at(&file)?;
+        RecordedCall::SetModified { inode, modified }
     });
     Ok(())
 }
 
 /// As [`set_modified`] for what is at the place.
-pub(in crate::os) fn set_modified_at(at: Place<'_>, modified: Option<Time>) -> Result<()> {
+pub(in crate::os) fn set_modified_at(at: Location<'_>, modified: Option<Time>) -> Result<()> {
     before("set time", at.name)?;
     let flags = AtFlags::SYMLINK_NOFOLLOW;
     set_times(modified, |times| rustix::fs::utimensat(at.folder, at.name, times, flags))?;
     done!({
-        let Found { inode, modified, .. } = found(&rustix::fs::statat(at.folder, at.name, flags)?);
-        Done::SetModified { inode, modified }
+        let Stat { inode, modified, .. } = found(&rustix::fs::statat(at.folder, at.name, flags)?);
+        RecordedCall::SetModified { inode, modified }
     });
     Ok(())
 }
@@ -314,7 +314,7 @@ fn set_times(modified: Option<Time>, set: impl Fn(&Timestamps) -> Result<()>) ->
 pub(in crate::os) fn sync(file: &OwnedFd, name: &OsStr) -> Result<()> {
     before("sync", name)?;
     rustix::fs::fsync(file)?;
-    done!(Done::Sync { inode: look_at(file)?.inode });
+    done!(RecordedCall::Sync { inode: look_at(file)?.inode });
     Ok(())
 }
 
@@ -327,7 +327,7 @@ pub(in crate::os) fn sync_folder(folder: &Dir) -> Result<()> {
         Err(Errno::INVAL | Errno::ROFS) => return Ok(()),
         outcome => outcome?,
     }
-    done!(Done::SyncFolder { inode: look_at(&folder)?.inode });
+    done!(RecordedCall::SyncFolder { inode: look_at(&folder)?.inode });
     Ok(())
 }
 
@@ -344,7 +344,7 @@ pub(in crate::os) fn sync_file_system(folder: &Dir) -> Result<()> {
     };
     #[cfg(target_os = "linux")]
     {
-        done!(Done::SyncFileSystem);
+        done!(RecordedCall::SyncFileSystem);
         Ok(())
     }
 }
@@ -357,19 +357,19 @@ pub(in crate::os) fn open_folder(folder: &Dir) -> Result<OwnedFd> {
 
 /// How something was moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::os) enum Moved {
+pub(in crate::os) enum MoveMethod {
     /// By one rename.
-    AtOnce,
+    Rename,
     /// By a hard link: for a moment it had both names, and may have them again after a loss of power.
-    ByLink,
+    HardLink,
 }
 
 /// Moves something to a place where nothing is; [`Errno::EXIST`] if something is there.
-pub(in crate::os) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<Moved> {
+pub(in crate::os) fn move_to_free(from: Location<'_>, to: Location<'_>) -> Result<MoveMethod> {
     let moved = before("move", to.name).and_then(|()| rename(from, to, RenameFlags::NOREPLACE));
     match moved {
         Err(error) if is_missing_feature(error) => move_to_free_without_feature(from, to),
-        outcome => outcome.map(|()| Moved::AtOnce),
+        outcome => outcome.map(|()| MoveMethod::Rename),
     }
 }
 
@@ -377,12 +377,16 @@ pub(in crate::os) fn move_to_free(from: Place<'_>, to: Place<'_>) -> Result<Move
 ///
 /// `between` is a free place in the folder of `staged`, for file systems that cannot exchange. There, nothing is at
 /// the target for a moment; if the user makes something there, the old file stays at `between`.
-pub(in crate::os) fn exchange(staged: Place<'_>, target: Place<'_>, between: Place<'_>) -> Result<Moved> {
+pub(in crate::os) fn exchange(
+    staged: Location<'_>,
+    target: Location<'_>,
+    between: Location<'_>,
+) -> Result<MoveMethod> {
     let exchanged =
         before("exchange", target.name).and_then(|()| rename(staged, target, RenameFlags::EXCHANGE));
     match exchanged {
         Err(error) if is_missing_feature(error) => {}
-        outcome => return outcome.map(|()| Moved::AtOnce),
+        outcome => return outcome.map(|()| MoveMethod::Rename),
     }
     move_to_free(target, between)?;
     if let Err(error) = move_to_free(staged, target) {
@@ -397,18 +401,18 @@ pub(in crate::os) fn rename_over(folder: &Dir, from: &str, to: &str) -> Result<(
     before("rename", OsStr::new(to))?;
     rustix::fs::renameat(folder, from, folder, to)?;
     done!({
-        let at = |name| slot(Place { folder, name: OsStr::new(name) });
-        Done::Move { from: at(from)?, to: at(to)? }
+        let at = |name| slot(Location { folder, name: OsStr::new(name) });
+        RecordedCall::Move { from: at(from)?, to: at(to)? }
     });
     Ok(())
 }
 
-fn rename(from: Place<'_>, to: Place<'_>, flags: RenameFlags) -> Result<()> {
+fn rename(from: Location<'_>, to: Location<'_>, flags: RenameFlags) -> Result<()> {
     rustix::fs::renameat_with(from.folder, from.name, to.folder, to.name, flags)?;
     done!(if flags == RenameFlags::EXCHANGE {
-        Done::Exchange { one: slot(from)?, other: slot(to)? }
+        RecordedCall::Exchange { one: slot(from)?, other: slot(to)? }
     } else {
-        Done::Move { from: slot(from)?, to: slot(to)? }
+        RecordedCall::Move { from: slot(from)?, to: slot(to)? }
     });
     Ok(())
 }
@@ -421,13 +425,13 @@ fn is_missing_feature(error: Errno) -> bool {
 /// Moves without the kernel's help. A hard link fails if something is there, so it does as well. For folders, and on
 /// systems without hard links, the target is looked up first, and a file that the user makes there in between is
 /// replaced.
-fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<Moved> {
+fn move_to_free_without_feature(from: Location<'_>, to: Location<'_>) -> Result<MoveMethod> {
     if look(from)?.kind != EntryKind::Directory {
         before("link", to.name)?;
         match rustix::fs::linkat(from.folder, from.name, to.folder, to.name, AtFlags::empty()) {
             Ok(()) => {
-                done!(Done::Link { from: slot(from)?, to: slot(to)? });
-                return remove_file(from).map(|()| Moved::ByLink);
+                done!(RecordedCall::Link { from: slot(from)?, to: slot(to)? });
+                return remove_file(from).map(|()| MoveMethod::HardLink);
             }
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK | Errno::ACCESS) => {}
             Err(error) => return Err(error),
@@ -438,8 +442,8 @@ fn move_to_free_without_feature(from: Place<'_>, to: Place<'_>) -> Result<Moved>
         Err(Errno::NOENT) => {
             before("plain rename", to.name)?;
             rustix::fs::renameat(from.folder, from.name, to.folder, to.name)?;
-            done!(Done::Move { from: slot(from)?, to: slot(to)? });
-            Ok(Moved::AtOnce)
+            done!(RecordedCall::Move { from: slot(from)?, to: slot(to)? });
+            Ok(MoveMethod::Rename)
         }
         Err(error) => Err(error),
     }
@@ -459,14 +463,14 @@ pub(in crate::os) fn kind_of(found: FileType) -> EntryKind {
     all(target_os = "linux", target_arch = "x86_64"),
     expect(clippy::useless_conversion, reason = "it is as wide as ours on this system alone")
 )]
-fn links(stat: &Stat) -> u64 {
+fn links(stat: &rustix::fs::Stat) -> u64 {
     u64::from(stat.st_nlink)
 }
 
-fn found(stat: &Stat) -> Found {
+fn found(stat: &rustix::fs::Stat) -> Stat {
     let kind = kind_of(FileType::from_raw_mode(stat.st_mode));
     let len = if kind == EntryKind::Directory { 0 } else { u64::try_from(stat.st_size).unwrap_or(0) };
-    Found {
+    Stat {
         kind,
         inode: stat.st_ino,
         device: stat.st_dev,

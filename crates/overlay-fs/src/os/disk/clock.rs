@@ -3,7 +3,7 @@ use std::io;
 use cap_std::fs::Dir;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::calls::{self, Found};
+use super::calls::{self, Stat};
 use crate::{EntryKind, Fingerprint};
 
 const SECOND: i64 = 1_000_000_000;
@@ -36,7 +36,7 @@ impl Clock {
 
     /// Whether every change of what was `found` shows that is made after `moment`; the clock was read at that moment,
     /// and the look came after it.
-    pub(in crate::os) fn shows_changes_since(&self, moment: i64, found: &Found) -> bool {
+    pub(in crate::os) fn shows_changes_since(&self, moment: i64, found: &Stat) -> bool {
         let (seconds, part) = found.changed;
         let changed = seconds.saturating_mul(SECOND).saturating_add(part);
         self.device == Some(found.device) && is_old(changed, moment)
@@ -45,7 +45,7 @@ impl Clock {
     /// Notes whether what is there had changed just before the look, by a clock that was read before the look.
     pub(in crate::os) fn date(&self, seen: &mut Fingerprint, looked_at: i64) {
         let is_content = matches!(seen.kind, EntryKind::File | EntryKind::Symlink);
-        seen.young = is_content && !(self.device == Some(seen.device) && is_old(seen.changed_ns, looked_at));
+        seen.racy = is_content && !(self.device == Some(seen.device) && is_old(seen.changed_ns, looked_at));
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
         let (file, folder, link) = (EntryKind::File, EntryKind::Directory, EntryKind::Symlink);
         let here = Clock { device: Some(7) };
         let nowhere = Clock { device: None };
-        for (clock, seen, young) in [
+        for (clock, seen, racy) in [
             (&here, seen(file, 7, now), true),
             (&here, seen(file, 7, now - TICK + 1), true),
             (&here, seen(file, 7, now - TICK), false),
@@ -113,7 +113,7 @@ mod tests {
         ] {
             let mut dated = seen.clone();
             clock.date(&mut dated, now);
-            assert_eq!(dated.young, young, "{clock:?} {seen:?}");
+            assert_eq!(dated.racy, racy, "{clock:?} {seen:?}");
         }
     }
 }

@@ -9,12 +9,12 @@ use std::ffi::OsStr;
 
 use rustix::io::Errno;
 
-pub use super::trace::{Done, Slot, record, recorded};
+pub use super::trace::{RecordedCall, Slot, record, recorded};
 
 /// A system call that is about to be made.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Point<'a> {
+pub struct FailPoint<'a> {
     /// How many points came before this one since the plan was armed.
     pub number: usize,
     /// The call: `exchange`, `sync`, …
@@ -25,7 +25,7 @@ pub struct Point<'a> {
 
 /// What happens at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub enum FailAction {
     /// The call is made.
     GoOn,
     /// The process is killed before the call, as by `SIGKILL`.
@@ -34,14 +34,14 @@ pub enum Then {
     Fail(i32),
 }
 
-type Plan = Box<dyn FnMut(&Point<'_>) -> Then>;
+type Plan = Box<dyn FnMut(&FailPoint<'_>) -> FailAction>;
 
 thread_local! {
     static ARMED: RefCell<Option<(usize, Plan)>> = const { RefCell::new(None) };
 }
 
 /// From here on `plan` is asked at every point that this thread reaches.
-pub fn arm(plan: impl FnMut(&Point<'_>) -> Then + 'static) {
+pub fn arm(plan: impl FnMut(&FailPoint<'_>) -> FailAction + 'static) {
     ARMED.set(Some((0, Box::new(plan))));
 }
 
@@ -57,15 +57,15 @@ pub fn reach(call: &'static str, name: &str) -> std::io::Result<()> {
 
 pub(in crate::os) fn before(call: &'static str, name: &OsStr) -> Result<(), Errno> {
     let then = ARMED.with_borrow_mut(|armed| {
-        let Some((reached, plan)) = armed else { return Then::GoOn };
-        let point = Point { number: *reached, call, name: name.as_encoded_bytes() };
+        let Some((reached, plan)) = armed else { return FailAction::GoOn };
+        let point = FailPoint { number: *reached, call, name: name.as_encoded_bytes() };
         *reached += 1;
         plan(&point)
     });
     match then {
-        Then::GoOn => Ok(()),
-        Then::Fail(number) => Err(Errno::from_raw_os_error(number)),
-        Then::Die => die(),
+        FailAction::GoOn => Ok(()),
+        FailAction::Fail(number) => Err(Errno::from_raw_os_error(number)),
+        FailAction::Die => die(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 
-use super::calls::{self, Found, Place, Time};
+use super::calls::{self, Location, Stat, Time};
 use crate::{ContentHash, EntryKind};
 
 /// What something on disk was at one moment: enough to recognise it, and to see whether it was edited.
@@ -12,7 +12,7 @@ use crate::{ContentHash, EntryKind};
 /// The device number is missing, because it may be another one after the next boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::os) struct Seen {
+pub(in crate::os) struct FileState {
     pub(in crate::os) kind: EntryKind,
     pub(in crate::os) inode: u64,
     pub(in crate::os) len: u64,
@@ -25,14 +25,14 @@ pub(in crate::os) struct Seen {
     pub(in crate::os) hash: Option<ContentHash>,
 }
 
-impl Seen {
-    pub(in crate::os) fn new(found: &Found, hash: Option<ContentHash>) -> Self {
-        let Found { kind, inode, len, mode, modified, .. } = *found;
+impl FileState {
+    pub(in crate::os) fn new(found: &Stat, hash: Option<ContentHash>) -> Self {
+        let Stat { kind, inode, len, mode, modified, .. } = *found;
         Self { kind, inode, len, mode, modified, hash }
     }
 
     /// Whether it is the same thing on the disk and was not edited since. It may have been renamed.
-    pub(in crate::os) fn is(&self, found: &Found) -> bool {
+    pub(in crate::os) fn is(&self, found: &Stat) -> bool {
         let is_same = self.kind == found.kind && self.inode == found.inode;
         is_same
             && (self.kind == EntryKind::Directory
@@ -52,14 +52,14 @@ pub(in crate::os) struct Stamp {
 }
 
 impl Stamp {
-    pub(in crate::os) fn new(found: &Found) -> Self {
-        let Found { device, inode, len, modified, changed, .. } = *found;
+    pub(in crate::os) fn new(found: &Stat) -> Self {
+        let Stat { device, inode, len, modified, changed, .. } = *found;
         Self { device, inode, len, modified, changed }
     }
 
     /// Whether it proves that a file still holds what was read. Whoever changes the content also changes the last of
     /// the times, which no program can set.
-    pub(in crate::os) fn vouches_for(&self, found: &Found) -> bool {
+    pub(in crate::os) fn proves_unchanged(&self, found: &Stat) -> bool {
         *self == Self::new(found)
     }
 }
@@ -67,57 +67,57 @@ impl Stamp {
 /// What is known of what waits for a change in a staging folder.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::os) struct Vouched {
+pub(in crate::os) struct Verified {
     /// What the system said about the file when its content was found to be right.
     pub(in crate::os) file: Option<Stamp>,
     /// The file of the user whose bits, owner and attributes it was given, as that file was then.
     pub(in crate::os) like: Option<Stamp>,
 }
 
-impl Vouched {
+impl Verified {
     /// Whether the file is known to hold what it should.
-    pub(in crate::os) fn vouches_for(&self, staged: &Found) -> bool {
-        self.file.is_some_and(|stamp| stamp.vouches_for(staged))
+    pub(in crate::os) fn proves_unchanged(&self, staged: &Stat) -> bool {
+        self.file.is_some_and(|stamp| stamp.proves_unchanged(staged))
     }
 
     /// Whether the attributes that it was given are those that this file of the user has now.
-    pub(in crate::os) fn is_like(&self, old: &Found) -> bool {
-        self.like.is_some_and(|stamp| stamp.vouches_for(old))
+    pub(in crate::os) fn is_like(&self, old: &Stat) -> bool {
+        self.like.is_some_and(|stamp| stamp.proves_unchanged(old))
     }
 }
 
 /// What the system says about a place, and the hash of its content.
-pub(in crate::os) struct Held {
-    pub(in crate::os) found: Found,
+pub(in crate::os) struct HashedStat {
+    pub(in crate::os) found: Stat,
     pub(in crate::os) hash: Option<ContentHash>,
 }
 
 /// Reads what is at a place. A link is not followed. If a file grows while it is read, the hash differs.
-pub(in crate::os) fn hold(at: Place<'_>) -> rustix::io::Result<Held> {
+pub(in crate::os) fn hold(at: Location<'_>) -> rustix::io::Result<HashedStat> {
     let found = calls::look(at)?;
     match found.kind {
         EntryKind::File => hold_open(&calls::open(at)?),
-        EntryKind::Symlink => Ok(Held { found, hash: Some(ContentHash::of(&calls::read_link(at)?)) }),
-        _ => Ok(Held { found, hash: None }),
+        EntryKind::Symlink => Ok(HashedStat { found, hash: Some(ContentHash::of(&calls::read_link(at)?)) }),
+        _ => Ok(HashedStat { found, hash: None }),
     }
 }
 
 /// As [`hold`], with one call less if a file is there.
-pub(in crate::os) fn hold_file(at: Place<'_>) -> rustix::io::Result<Held> {
+pub(in crate::os) fn hold_file(at: Location<'_>) -> rustix::io::Result<HashedStat> {
     match calls::open(at) {
         Ok(file) => hold_open(&file),
         Err(_) => hold(at),
     }
 }
 
-fn hold_open(file: &OwnedFd) -> rustix::io::Result<Held> {
+fn hold_open(file: &OwnedFd) -> rustix::io::Result<HashedStat> {
     let found = calls::look_at(file)?;
     let hash = if found.kind == EntryKind::File { Some(calls::hash(file, found.len)?) } else { None };
-    Ok(Held { found, hash })
+    Ok(HashedStat { found, hash })
 }
 
 /// Whether something is there that is `seen`.
-pub(in crate::os) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
+pub(in crate::os) fn is_at(at: Location<'_>, seen: Option<&FileState>) -> io::Result<bool> {
     match look_if_there(at)? {
         Some(found) => Ok(seen.is_some_and(|seen| seen.is(&found))),
         None => Ok(false),
@@ -127,7 +127,7 @@ pub(in crate::os) fn is_at(at: Place<'_>, seen: Option<&Seen>) -> io::Result<boo
 /// Whether what was put there is there and was not edited since. If there is a hash, the modification time does not
 /// count: after a loss of power it may be that of the staging, and the user may have edited the file in place and set
 /// the time back.
-pub(in crate::os) fn is_ours(at: Place<'_>, seen: Option<&Seen>) -> io::Result<bool> {
+pub(in crate::os) fn is_ours(at: Location<'_>, seen: Option<&FileState>) -> io::Result<bool> {
     let (Some(found), Some(seen)) = (look_if_there(at)?, seen) else { return Ok(false) };
     if seen.hash.is_none() {
         return Ok(seen.is(&found));
@@ -136,7 +136,7 @@ pub(in crate::os) fn is_ours(at: Place<'_>, seen: Option<&Seen>) -> io::Result<b
     Ok(is_same_file && hold(at)?.hash == seen.hash)
 }
 
-pub(in crate::os) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {
+pub(in crate::os) fn look_if_there(at: Location<'_>) -> io::Result<Option<Stat>> {
     match calls::look(at) {
         Ok(found) => Ok(Some(found)),
         Err(rustix::io::Errno::NOENT) => Ok(None),
@@ -145,6 +145,6 @@ pub(in crate::os) fn look_if_there(at: Place<'_>) -> io::Result<Option<Found>> {
 }
 
 /// A place by its name in a folder.
-pub(in crate::os) fn place<'a>(folder: &'a cap_std::fs::Dir, name: &'a str) -> Place<'a> {
-    Place { folder, name: OsStr::new(name) }
+pub(in crate::os) fn place<'a>(folder: &'a cap_std::fs::Dir, name: &'a str) -> Location<'a> {
+    Location { folder, name: OsStr::new(name) }
 }

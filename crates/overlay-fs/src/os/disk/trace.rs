@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use rustix::io::Result;
 
-use super::calls::{Place, look_at};
+use super::calls::{Location, look_at};
 
 /// A name in a folder. The folder is identified by its inode.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Slot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields say what the call was given, and what the file is since")]
 #[non_exhaustive]
-pub enum Done {
+pub enum RecordedCall {
     MakeFile { at: Slot, inode: u64, mode: u32 },
     MakeLink { at: Slot, inode: u64, target: Vec<u8> },
     MakeFolder { at: Slot, inode: u64, mode: u32 },
@@ -37,7 +37,7 @@ pub enum Done {
 }
 
 thread_local! {
-    static TRACE: RefCell<Option<Vec<Done>>> = const { RefCell::new(None) };
+    static TRACE: RefCell<Option<Vec<RecordedCall>>> = const { RefCell::new(None) };
 }
 
 /// Starts recording what this thread does.
@@ -46,11 +46,11 @@ pub fn record() {
 }
 
 /// Ends recording, and returns what was done since [`record`].
-pub fn recorded() -> Vec<Done> {
+pub fn recorded() -> Vec<RecordedCall> {
     TRACE.take().unwrap_or_default()
 }
 
-pub(in crate::os) fn note(done: impl FnOnce() -> Result<Done>) {
+pub(in crate::os) fn note(done: impl FnOnce() -> Result<RecordedCall>) {
     if TRACE.with_borrow(Option::is_none) {
         return;
     }
@@ -58,6 +58,6 @@ pub(in crate::os) fn note(done: impl FnOnce() -> Result<Done>) {
     TRACE.with_borrow_mut(|trace| trace.get_or_insert_default().push(done));
 }
 
-pub(in crate::os) fn slot(at: Place<'_>) -> Result<Slot> {
+pub(in crate::os) fn slot(at: Location<'_>) -> Result<Slot> {
     Ok(Slot { folder: look_at(at.folder)?.inode, name: at.name.as_encoded_bytes().to_vec() })
 }

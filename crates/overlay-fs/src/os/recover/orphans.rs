@@ -15,8 +15,8 @@ use crate::TreeError;
 use crate::os::OsTree;
 use crate::os::commit::stop::at_root;
 use crate::os::disk::calls;
-use crate::os::staging::home::{Home, NOTE, NOTE_DRAFT, STAGING, identity, is_no_folder, is_private};
-use crate::os::staging::turn::TURN;
+use crate::os::staging::home::{NOTE, NOTE_DRAFT, STAGING, StagingHome, identity, is_no_folder, is_private};
+use crate::os::staging::lock_token::TOKEN_FILE;
 use crate::os::staging::{Phase, Staging};
 
 impl OsTree {
@@ -45,7 +45,7 @@ fn sweep_homes(path: &Path, unused_since: Duration) -> io::Result<Vec<Swept>> {
         };
         if is_private(&folder)? && is_orphan(&folder, key)? {
             // A rename from here can reach nothing, because the workspace is gone.
-            let home = Home { folder: Arc::new(folder), path: Some(path.join(key)), reaches: false };
+            let home = StagingHome { folder: Arc::new(folder), path: Some(path.join(key)), reaches: false };
             sweep_home(&home, unused_since, &mut swept)?;
             remove_if_empty(&homes, &home, key)?;
         }
@@ -67,7 +67,7 @@ fn is_orphan(home: &Dir, key: &str) -> io::Result<bool> {
     }
 }
 
-fn sweep_home(home: &Home, unused_since: Duration, swept: &mut Vec<Swept>) -> io::Result<()> {
+fn sweep_home(home: &StagingHome, unused_since: Duration, swept: &mut Vec<Swept>) -> io::Result<()> {
     for name in home.names()? {
         let Some(staging) = Staging::open(home, &name)? else { continue };
         let outcome = match sweep_one(&staging, unused_since) {
@@ -94,7 +94,7 @@ fn sweep_one(staging: &Staging, unused_since: Duration) -> io::Result<SweepOutco
         Phase::Committed | Phase::Undone | Phase::Waiting | Phase::Idle => {}
     }
     if !is_unused_since(&staging.folder, unused_since)? {
-        return Ok(SweepOutcome::YoungOrphan);
+        return Ok(SweepOutcome::RecentOrphan);
     }
     Ok(match drop_ended(staging, phase, true)? {
         SweepOutcome::Removed => SweepOutcome::Orphan,
@@ -110,14 +110,14 @@ fn is_unused_since(folder: &Dir, unused_since: Duration) -> io::Result<bool> {
     Ok(used <= unused_since)
 }
 
-fn remove_if_empty(homes: &Dir, home: &Home, key: &str) -> io::Result<()> {
+fn remove_if_empty(homes: &Dir, home: &StagingHome, key: &str) -> io::Result<()> {
     for entry in home.folder.entries()? {
         let name = entry?.file_name();
-        if ![NOTE, NOTE_DRAFT, TURN].iter().any(|ours| name == *ours) {
+        if ![NOTE, NOTE_DRAFT, TOKEN_FILE].iter().any(|ours| name == *ours) {
             return Ok(());
         }
     }
-    for name in [NOTE_DRAFT, TURN, NOTE] {
+    for name in [NOTE_DRAFT, TOKEN_FILE, NOTE] {
         match home.folder.remove_file(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -33,7 +33,7 @@ pub enum SweepOutcome {
     /// Its workspace does not exist any more, and it was not used for long. It was removed.
     Orphan,
     /// Its workspace does not exist any more. It was used not long ago, and was left.
-    YoungOrphan,
+    RecentOrphan,
     /// It is not private to this user, or was not made by this crate. It was left alone.
     Foreign,
 }

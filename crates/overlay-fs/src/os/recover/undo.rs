@@ -8,7 +8,7 @@ use crate::os::commit::stage;
 use crate::os::commit::stop::Stop;
 use crate::os::commit::stop::{at_root, not_taken_back};
 use crate::os::disk::calls::Time;
-use crate::os::disk::seen::{Seen, hold, look_if_there};
+use crate::os::disk::seen::{FileState, hold, look_if_there};
 use crate::os::staging::journal::{Action, Journal, Step};
 use crate::os::staging::{Phase, Staging};
 use crate::{
@@ -113,7 +113,7 @@ impl OsTree {
         if !conflicts.is_empty() {
             return Ok(UndoOutcome::Conflict(conflicts));
         }
-        let other = journal.beside.as_deref().map(|beside| self.prepare_other(beside, Direction::Back));
+        let other = journal.beside.as_deref().map(|beside| self.prepare_other(beside, Direction::Undo));
         let other = match other.transpose() {
             Ok(other) => other,
             Err(NotPrepared::Conflict(conflicts)) => return Ok(UndoOutcome::Conflict(conflicts)),
@@ -270,7 +270,7 @@ impl OsTree {
                     found => stage::folder(at, bits, found.is_some()).map_err(failed)?,
                 }
                 let found = look_if_there(at).map_err(failed)?;
-                (Action::MakeFolder, found.map(|found| Seen::new(&found, None)))
+                (Action::MakeFolder, found.map(|found| FileState::new(&found, None)))
             }
             Action::MakeFolder => {
                 let waits = look_if_there(staging.at(&made.name)).map_err(failed)?;
@@ -302,7 +302,7 @@ impl OsTree {
     }
 
     /// Gets what came out of the workspace ready to go in again.
-    fn kept(staging: &Staging, made: &Step) -> Result<Seen, Stop> {
+    fn kept(staging: &Staging, made: &Step) -> Result<FileState, Stop> {
         let at = staging.at(&made.name);
         let held = hold(at).map_err(|error| Stop::io(&made.path, error))?;
         let is_same = made.old.as_ref().is_some_and(|old| difference(old, &held).is_none());
@@ -315,10 +315,10 @@ impl OsTree {
         }
         let content_changes = made.new.as_ref().is_none_or(|new| new.hash != held.hash);
         if held.found.kind != EntryKind::File || !content_changes {
-            return Ok(Seen::new(&held.found, held.hash));
+            return Ok(FileState::new(&held.found, held.hash));
         }
         let touched = stage::touch(staging, &made.name).map_err(|error| Stop::io(&made.path, error))?;
-        Ok(Seen::new(&touched, held.hash))
+        Ok(FileState::new(&touched, held.hash))
     }
 }
 

@@ -12,7 +12,7 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::io::Errno;
 
 use crate::EntryKind;
-use crate::os::disk::calls::{self, Found};
+use crate::os::disk::calls::{self, Stat};
 use crate::os::disk::names::names_in;
 use crate::os::disk::seen::place;
 
@@ -31,7 +31,7 @@ pub(in crate::os) const NOTE_DRAFT: &str = "workspace-draft";
 /// Where the staging folders of one workspace are: in the host's state folder if a rename reaches the workspace from
 /// there, else in the workspace itself, where no view shows them.
 #[derive(Debug)]
-pub(in crate::os) struct Homes {
+pub(in crate::os) struct StagingHomes {
     root: Arc<Dir>,
     state: Option<PathBuf>,
     /// The path at which the workspace was opened, if it is known, for a sweep after the workspace is gone.
@@ -39,14 +39,14 @@ pub(in crate::os) struct Homes {
     /// Tells this workspace from others, also after it was moved.
     pub(in crate::os) workspace: String,
     /// The folder in the state folder, as it was last found.
-    found: Mutex<Option<Home>>,
+    found: Mutex<Option<StagingHome>>,
     /// Whether the names of the folders above those in the state folder were synced.
     is_synced: AtomicBool,
 }
 
 /// One folder that holds staging folders.
 #[derive(Debug, Clone)]
-pub(in crate::os) struct Home {
+pub(in crate::os) struct StagingHome {
     pub(in crate::os) folder: Arc<Dir>,
     /// Its path; `None` if it is the workspace.
     pub(in crate::os) path: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub(in crate::os) struct Home {
     pub(in crate::os) reaches: bool,
 }
 
-impl Homes {
+impl StagingHomes {
     pub(in crate::os) fn new(
         root: Dir,
         opened_at: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl Homes {
     }
 
     /// Those that exist. A folder that is not private to this user is left out.
-    pub(in crate::os) fn existing(&self) -> io::Result<Vec<Home>> {
+    pub(in crate::os) fn existing(&self) -> io::Result<Vec<StagingHome>> {
         let state = match &self.state {
             Some(state) => match self.in_state(state, false) {
                 // It does not exist, or is something else.
@@ -86,18 +86,18 @@ impl Homes {
     }
 
     /// The one for a new staging folder.
-    pub(in crate::os) fn for_new(&self) -> Home {
+    pub(in crate::os) fn for_new(&self) -> StagingHome {
         self.outside().unwrap_or_else(|| self.inside())
     }
 
     /// The one in the host's state folder, if a rename reaches the workspace from there.
-    pub(in crate::os) fn outside(&self) -> Option<Home> {
+    pub(in crate::os) fn outside(&self) -> Option<StagingHome> {
         let home = self.in_state(self.state.as_ref()?, true).ok()?;
         home.filter(|home| home.reaches)
     }
 
     /// As [`outside`](Self::outside), if it exists already.
-    pub(in crate::os) fn outside_if_there(&self) -> io::Result<Option<Home>> {
+    pub(in crate::os) fn outside_if_there(&self) -> io::Result<Option<StagingHome>> {
         match &self.state {
             Some(state) => Ok(self.in_state(state, false)?.filter(|home| home.reaches)),
             None => Ok(None),
@@ -106,7 +106,7 @@ impl Homes {
 
     /// Syncs the names of the staging folders, and of the folders that lead to them. After a loss of power, a journal
     /// that nobody finds is worth no more than none.
-    pub(in crate::os) fn sync(&self, home: &Home) -> io::Result<()> {
+    pub(in crate::os) fn sync(&self, home: &StagingHome) -> io::Result<()> {
         calls::sync_folder(&home.folder)?;
         let Some(state) = self.state.as_ref().filter(|_| home.path.is_some()) else { return Ok(()) };
         if self.is_synced.load(Ordering::Relaxed) {
@@ -121,12 +121,12 @@ impl Homes {
         Ok(())
     }
 
-    fn inside(&self) -> Home {
-        Home { folder: self.root.clone(), path: None, reaches: true }
+    fn inside(&self) -> StagingHome {
+        StagingHome { folder: self.root.clone(), path: None, reaches: true }
     }
 
     /// Opens the folder in the host's state folder; `None` if it does not exist or is not private.
-    fn in_state(&self, state: &Path, make: bool) -> io::Result<Option<Home>> {
+    fn in_state(&self, state: &Path, make: bool) -> io::Result<Option<StagingHome>> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if found.as_ref().is_none_or(|home| !home.is_where_it_was()) {
             *found = self.open_in_state(state, make)?;
@@ -134,7 +134,7 @@ impl Homes {
         Ok(found.clone())
     }
 
-    fn open_in_state(&self, state: &Path, make: bool) -> io::Result<Option<Home>> {
+    fn open_in_state(&self, state: &Path, make: bool) -> io::Result<Option<StagingHome>> {
         if make {
             make_state(state)?;
         }
@@ -154,11 +154,11 @@ impl Homes {
         }
         let path = Some(state.join(STAGING).join(&self.workspace));
         let reaches = reaches(&folder, &self.root)?;
-        Ok(Some(Home { folder: Arc::new(folder), path, reaches }))
+        Ok(Some(StagingHome { folder: Arc::new(folder), path, reaches }))
     }
 }
 
-impl Home {
+impl StagingHome {
     /// Whether the folder that was found is still the one at its path, and private.
     fn is_where_it_was(&self) -> bool {
         let Some(path) = &self.path else { return true };
@@ -190,7 +190,7 @@ pub(in crate::os) fn is_private(folder: &Dir) -> io::Result<bool> {
     Ok(is_private_folder(&calls::look_at(folder)?))
 }
 
-fn is_private_folder(found: &Found) -> bool {
+fn is_private_folder(found: &Stat) -> bool {
     found.kind == EntryKind::Directory
         && found.owner.0 == rustix::process::geteuid().as_raw()
         && found.mode & 0o777 == 0o700

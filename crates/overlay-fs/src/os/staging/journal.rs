@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::os::disk::seen::Seen;
+use crate::os::disk::seen::FileState;
 use crate::{ContentHash, WorkspacePath};
 
 /// The format. It is raised when an older headstart would misread a journal.
@@ -36,10 +36,10 @@ pub(in crate::os) struct Step {
     pub(in crate::os) name: String,
     /// What must come out of the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::os) old: Option<Seen>,
+    pub(in crate::os) old: Option<FileState>,
     /// What goes in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::os) new: Option<Seen>,
+    pub(in crate::os) new: Option<FileState>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ impl Staging {
     /// Leaves the folder for whichever process commits its changes. From here on it belongs to nobody, and stays when
     /// its process ends.
     pub(in crate::os) fn wait(mut self, sync: bool) -> io::Result<()> {
-        self.mark(Phase::Waiting, &serde_json::to_vec(&self.vouched)?, Time::default(), sync)?;
+        self.mark(Phase::Waiting, &serde_json::to_vec(&self.verified)?, Time::default(), sync)?;
         self.release();
         Ok(())
     }
@@ -25,12 +25,12 @@ impl Staging {
             return Ok(None);
         }
         self.hold(owner);
-        let Ok(vouched) = serde_json::from_slice(&self.content_of(Phase::Waiting.journal())?) else {
+        let Ok(verified) = serde_json::from_slice(&self.content_of(Phase::Waiting.journal())?) else {
             // The file may have attributes that the user has removed from theirs since.
             self.remove(false)?;
             return Ok(None);
         };
-        self.vouched = vouched;
+        self.verified = verified;
         self.leave(Phase::Waiting, false)?;
         self.bits = Some(self.bits_of_new()?);
         Ok(Some(self))

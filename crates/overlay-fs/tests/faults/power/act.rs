@@ -1,5 +1,5 @@
 use futures::executor::block_on;
-use headstart_overlay_fs::failpoints::{Then, arm, disarm};
+use headstart_overlay_fs::failpoints::{FailAction, arm, disarm};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, OsTree, UndoOutcome, Workspace as _};
 use rustix::io::Errno;
 
@@ -64,16 +64,16 @@ impl Act {
             }
             Self::PlainCommit => {
                 arm(|point| match point.call {
-                    "exchange" | "move" => Then::Fail(Errno::INVAL.raw_os_error()),
-                    _ => Then::GoOn,
+                    "exchange" | "move" => FailAction::Fail(Errno::INVAL.raw_os_error()),
+                    _ => FailAction::GoOn,
                 });
                 assert_eq!(commit(), committed());
                 disarm();
             }
             Self::FailedCommit => {
                 arm(|point| match point.name {
-                    b"committed" if point.call == "rename" => Then::Fail(Errno::IO.raw_os_error()),
-                    _ => Then::GoOn,
+                    b"committed" if point.call == "rename" => FailAction::Fail(Errno::IO.raw_os_error()),
+                    _ => FailAction::GoOn,
                 });
                 commit().unwrap_err();
                 disarm();

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use headstart_overlay_fs::failpoints::{Done, Slot};
+use headstart_overlay_fs::failpoints::{RecordedCall, Slot};
 
 use super::disk::{Disk, Id, Inodes, Thing, is_journal};
 
@@ -66,7 +66,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    pub(crate) fn new(base: &(Disk, HashMap<u64, Id>), done: &[Done]) -> Self {
+    pub(crate) fn new(base: &(Disk, HashMap<u64, Id>), done: &[RecordedCall]) -> Self {
         let mut reader = Reader {
             now: base.0.clone(),
             numbers: base.1.clone(),
@@ -289,31 +289,35 @@ impl Reader {
         What::Make(name, id, thing)
     }
 
-    fn add(&mut self, done: &Done) {
+    fn add(&mut self, done: &RecordedCall) {
         let what = match done {
-            Done::MakeFile { at, inode, mode } => {
+            RecordedCall::MakeFile { at, inode, mode } => {
                 let file = Thing::File { content: Vec::new(), mode: *mode, modified: (1, 0) };
                 self.make(at, *inode, file)
             }
-            Done::MakeFolder { at, inode, mode } => {
+            RecordedCall::MakeFolder { at, inode, mode } => {
                 self.make(at, *inode, Thing::Folder { names: BTreeMap::new(), mode: *mode })
             }
-            Done::MakeLink { at, inode, target } => self.make(at, *inode, Thing::Link(target.clone())),
-            Done::RemoveFile { at } | Done::RemoveFolder { at } => What::Remove(self.name(at)),
-            Done::Move { from, to } => What::Move(self.name(from), self.name(to)),
-            Done::Exchange { one, other } => What::Exchange(self.name(one), self.name(other)),
-            Done::Link { from, to } => What::Link(self.name(from), self.name(to)),
-            Done::Append { inode, content, modified } => {
+            RecordedCall::MakeLink { at, inode, target } => {
+                self.make(at, *inode, Thing::Link(target.clone()))
+            }
+            RecordedCall::RemoveFile { at } | RecordedCall::RemoveFolder { at } => {
+                What::Remove(self.name(at))
+            }
+            RecordedCall::Move { from, to } => What::Move(self.name(from), self.name(to)),
+            RecordedCall::Exchange { one, other } => What::Exchange(self.name(one), self.name(other)),
+            RecordedCall::Link { from, to } => What::Link(self.name(from), self.name(to)),
+            RecordedCall::Append { inode, content, modified } => {
                 let file = self.id(*inode);
                 let Thing::File { content: before, .. } = &self.now.things[file] else { panic!("no file") };
                 let (at, inodes) = (before.len(), Rc::new(self.numbers.clone()));
                 What::Append { file, at, content: content.clone(), modified: *modified, inodes }
             }
-            Done::SetMode { inode, mode } => What::SetMode(self.id(*inode), *mode),
-            Done::SetModified { inode, modified } => What::SetModified(self.id(*inode), *modified),
-            Done::Sync { inode } => What::Sync(self.id(*inode)),
-            Done::SyncFolder { inode } => What::SyncFolder(self.id(*inode)),
-            Done::SyncFileSystem => What::SyncAll,
+            RecordedCall::SetMode { inode, mode } => What::SetMode(self.id(*inode), *mode),
+            RecordedCall::SetModified { inode, modified } => What::SetModified(self.id(*inode), *modified),
+            RecordedCall::Sync { inode } => What::Sync(self.id(*inode)),
+            RecordedCall::SyncFolder { inode } => What::SyncFolder(self.id(*inode)),
+            RecordedCall::SyncFileSystem => What::SyncAll,
             other => panic!("the model does not know {other:?}"),
         };
         let needs = self.needs(&what);

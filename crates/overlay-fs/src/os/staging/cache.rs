@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::home::Home;
+use super::home::StagingHome;
 use super::{Phase, Staging};
 use crate::os::OsTree;
 use crate::os::disk::calls::{self, Time};
@@ -15,11 +15,11 @@ use crate::os::disk::seen::{Stamp, look_if_there, place};
 /// A folder is only remembered if its last change was older than a tick of the file system's clock when it was looked
 /// at, because another change in the same tick would not show.
 #[derive(Debug, Default)]
-pub(in crate::os) struct Known {
+pub(in crate::os) struct StagingCache {
     /// For each place with staging folders, its stamp when its names were read, and the names.
     homes: BTreeMap<IsState, (Stamp, Vec<String>)>,
     /// For each folder in which nothing is half done, its stamp at that time, and how far its commit got.
-    ended: BTreeMap<(IsState, String), (Stamp, Reached)>,
+    ended: BTreeMap<(IsState, String), (Stamp, Progress)>,
     /// The time of the last commit that is kept, if nothing was half done when this tree last released the commit
     /// lock.
     pub(in crate::os) last: Option<Time>,
@@ -30,7 +30,7 @@ type IsState = bool;
 
 /// How far the commit of a staging folder got.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::os) struct Reached {
+pub(in crate::os) struct Progress {
     pub(in crate::os) phase: Phase,
     /// The time of its journal, if there is one.
     pub(in crate::os) journal: Option<Time>,
@@ -38,13 +38,13 @@ pub(in crate::os) struct Reached {
     pub(in crate::os) bytes: u64,
 }
 
-impl Known {
+impl StagingCache {
     /// Whether there is no staging folder.
-    pub(in crate::os) fn has_none(&mut self, home: &Home, clock: &Clock) -> io::Result<bool> {
+    pub(in crate::os) fn has_none(&mut self, home: &StagingHome, clock: &Clock) -> io::Result<bool> {
         Ok(self.names(home, clock)?.is_empty())
     }
 
-    fn names(&mut self, home: &Home, clock: &Clock) -> io::Result<Vec<String>> {
+    fn names(&mut self, home: &StagingHome, clock: &Clock) -> io::Result<Vec<String>> {
         let is_state = home.path.is_some();
         let moment = Clock::now();
         let found = calls::look_at(&*home.folder)?;
@@ -65,8 +65,8 @@ impl OsTree {
     /// done. The caller must have the commit lock.
     pub(in crate::os) fn reached(
         &self,
-        homes: &[Home],
-    ) -> io::Result<Vec<(String, Reached, Option<Staging>)>> {
+        homes: &[StagingHome],
+    ) -> io::Result<Vec<(String, Progress, Option<Staging>)>> {
         let mut known = self.known();
         let mut ended = BTreeMap::new();
         let mut all = Vec::new();
@@ -90,7 +90,7 @@ impl OsTree {
                 } else {
                     0
                 };
-                let reached = Reached { phase, journal: journal.map(|found| found.modified), bytes };
+                let reached = Progress { phase, journal: journal.map(|found| found.modified), bytes };
                 if phase.is_half_done() {
                     all.push((name, reached, Some(staging)));
                     continue;

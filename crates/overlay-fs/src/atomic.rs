@@ -10,7 +10,7 @@ use crate::{EntryKind, Merge, Metadata, Resolution, Tree, TreeError, resolve};
 /// A tree that makes several changes in one call: an editor with edits over several files, or a server with
 /// transactions.
 ///
-/// A host that implements this gets a [`Workspace`](crate::Workspace) from [`commit_at_once`], and its users get what
+/// A host that implements this gets a [`Workspace`](crate::Workspace) from [`commit_atomically`], and its users get what
 /// the host promises for one edit: nobody sees half of it, and one undo takes all of it back.
 #[async_trait]
 pub trait AtomicWriter: Tree {
@@ -54,7 +54,7 @@ pub enum Entry {
 ///
 /// A path that the host finds changed during its call is a conflict. If the future is dropped before that call,
 /// nothing has changed; what happens to the call itself is up to the host.
-pub async fn commit_at_once(
+pub async fn commit_atomically(
     writer: &dyn AtomicWriter,
     changes: &ChangeSet,
     options: CommitOptions,

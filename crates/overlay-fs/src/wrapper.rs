@@ -7,14 +7,14 @@ use crate::{
 };
 
 /// A [`Workspace`] around another one: reads go to the inner workspace, and commits go through
-/// [`commit_around`](Self::commit_around).
+/// [`commit_wrapped`](Self::commit_wrapped).
 #[async_trait]
-pub trait AroundWorkspace: Send + Sync {
+pub trait WorkspaceWrapper: Send + Sync {
     /// The workspace that is wrapped.
     fn inner(&self) -> &dyn Workspace;
 
-    /// Commits to the inner workspace, by [`commit_within`], and does whatever has to be done before and after.
-    async fn commit_around(
+    /// Commits to the inner workspace, by [`commit_inner`], and does whatever has to be done before and after.
+    async fn commit_wrapped(
         &self,
         changes: &ChangeSet,
         beside: Option<&str>,
@@ -23,7 +23,7 @@ pub trait AroundWorkspace: Send + Sync {
 }
 
 /// Calls [`Workspace::commit`], or [`Workspace::commit_with`] if another participant commits too.
-pub async fn commit_within(
+pub async fn commit_inner(
     workspace: &dyn Workspace,
     changes: &ChangeSet,
     beside: Option<&str>,
@@ -36,7 +36,7 @@ pub async fn commit_within(
 }
 
 #[async_trait]
-impl<W: AroundWorkspace> Tree for W {
+impl<W: WorkspaceWrapper> Tree for W {
     async fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, TreeError> {
         self.inner().metadata(path).await
     }
@@ -67,9 +67,9 @@ impl<W: AroundWorkspace> Tree for W {
 }
 
 #[async_trait]
-impl<W: AroundWorkspace> Workspace for W {
+impl<W: WorkspaceWrapper> Workspace for W {
     async fn commit(&self, changes: &ChangeSet, options: CommitOptions) -> Result<CommitOutcome, TreeError> {
-        self.commit_around(changes, None, options).await
+        self.commit_wrapped(changes, None, options).await
     }
 
     async fn commit_with(
@@ -78,7 +78,7 @@ impl<W: AroundWorkspace> Workspace for W {
         beside: &str,
         options: CommitOptions,
     ) -> Result<CommitOutcome, TreeError> {
-        self.commit_around(changes, Some(beside), options).await
+        self.commit_wrapped(changes, Some(beside), options).await
     }
 
     async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
