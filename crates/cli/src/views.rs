@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
 use headstart_shadow::{
-    Against, Command, End, Network, NotStaged, Options, Output, ReadBack, ReadRules, ShadowError, Streams,
-    View, WhyNot,
+    Against, Command, End, Network, NotStaged, NotStagedReason, Options, Output, ReadBack, ReadRules,
+    ShadowError, Streams, View,
 };
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
@@ -338,7 +338,7 @@ impl Views {
         if held.is_over() {
             return Err(of_view(ShadowError::Ended));
         }
-        opened.view.lay(&request.below).map_err(of_view)?;
+        opened.view.show_below(&request.below).map_err(of_view)?;
         self.repository.show(&mut opened, &request.git).map_err(|why| {
             let why = format!("the commits made ahead cannot be shown in it: {why}");
             ToolError::no_view(why)
@@ -501,13 +501,17 @@ fn output(done: &Output) -> CommandOutput {
 fn not_staged(left: &NotStaged) -> String {
     let path = &left.path;
     match left.why {
-        WhyNot::Fifo => format!("{path} is a FIFO, and not kept"),
-        WhyNot::Socket => format!("{path} is a socket, and not kept"),
-        WhyNot::Device => format!("{path} is a device, and not kept"),
-        WhyNot::SpecialBits => format!("{path} is kept without its set-user-ID, set-group-ID or sticky bit"),
-        WhyNot::LinkLeadsOut => format!("{path} is a link that leads out of the workspace, and not kept"),
-        WhyNot::Unreadable => format!("{path} cannot be read, and is not kept"),
-        WhyNot::BuildOutput => format!("{path} is build output, and not kept"),
+        NotStagedReason::Fifo => format!("{path} is a FIFO, and not kept"),
+        NotStagedReason::Socket => format!("{path} is a socket, and not kept"),
+        NotStagedReason::Device => format!("{path} is a device, and not kept"),
+        NotStagedReason::SpecialBits => {
+            format!("{path} is kept without its set-user-ID, set-group-ID or sticky bit")
+        }
+        NotStagedReason::LinkLeadsOut => {
+            format!("{path} is a link that leads out of the workspace, and not kept")
+        }
+        NotStagedReason::Unreadable => format!("{path} cannot be read, and is not kept"),
+        NotStagedReason::BuildOutput => format!("{path} is build output, and not kept"),
     }
 }
 

@@ -235,7 +235,7 @@ fn steps(rounds: usize) {
                 }
             });
             let mut view = start(folder.path());
-            rows[3 + row].time(|| view.lay(&overlay.change_set()).unwrap());
+            rows[3 + row].time(|| view.show_below(&overlay.change_set()).unwrap());
         }
     }
     print(&mut rows);

@@ -142,7 +142,7 @@ impl View {
     }
 
     /// Writes what the steps below staged into the view.
-    pub fn lay(&mut self, _below: &ChangeSet) -> Result<(), ShadowError> {
+    pub fn show_below(&mut self, _below: &ChangeSet) -> Result<(), ShadowError> {
         match *self {}
     }
 

@@ -8,7 +8,7 @@ use crate::{Options, ShadowError, Tier};
 
 /// One entry of a view's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RootEntry {
     /// The absolute path in the view. It is the path on the machine too, except for a workspace that is shown
     /// elsewhere.
     pub at: PathBuf,
@@ -50,7 +50,7 @@ pub enum Shown {
 
 /// What the machine has at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum PathKind {
     /// Nothing, or nothing that a view shows.
     Nothing,
     /// A folder.
@@ -66,22 +66,22 @@ const MADE: [&str; 3] = ["/dev", "/proc", "/sys"];
 
 /// The places of a view, each behind the one that contains it. `look` says what the machine has at a path, without
 /// following links.
-pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec<Place>, ShadowError> {
+pub fn layout(options: &Options, look: &dyn Fn(&Path) -> PathKind) -> Result<Vec<RootEntry>, ShadowError> {
     let workspace = options.shown_at.as_deref().unwrap_or(&options.workspace);
     check_workspace(workspace, options.home.as_deref())?;
     let mut places = BTreeMap::new();
     let tool_place = |path: PathBuf, masked: &[&str]| {
         // Without an overlay the file is hidden by a mount over it, which cannot be done to a link.
-        let leads_on = |masked: &&str| matches!(look(&path.join(masked)), Standing::Link(_));
+        let leads_on = |masked: &&str| matches!(look(&path.join(masked)), PathKind::Link(_));
         let is_shown = !(options.tier.copies() && masked.iter().any(leads_on));
         let masked = masked.iter().map(PathBuf::from).collect();
         is_shown.then_some((path, Shown::Tool { masked }))
     };
     for path in SYSTEM_FOLDERS.map(Path::new) {
         match look(path) {
-            Standing::Nothing | Standing::File => {}
-            Standing::Folder => drop(places.insert(path.to_owned(), Shown::ReadOnly)),
-            Standing::Link(target) => drop(places.insert(path.to_owned(), Shown::Link(target))),
+            PathKind::Nothing | PathKind::File => {}
+            PathKind::Folder => drop(places.insert(path.to_owned(), Shown::ReadOnly)),
+            PathKind::Link(target) => drop(places.insert(path.to_owned(), Shown::Link(target))),
         }
     }
     for path in EMPTY_FOLDERS.map(Path::new) {
@@ -93,7 +93,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         places.insert(home.to_owned(), Shown::Empty);
         for row in TOOL_FOLDERS {
             let path = home.join(row.path);
-            if look(&path) == Standing::Folder {
+            if look(&path) == PathKind::Folder {
                 places.extend(tool_place(path, row.masked));
             }
         }
@@ -106,13 +106,13 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
             || path.starts_with(workspace)
     };
     for path in options.tools.iter().filter(|path| is_plain(path)) {
-        if look(path) == Standing::Folder && !holds_more(path) {
+        if look(path) == PathKind::Folder && !holds_more(path) {
             places.extend(tool_place(path.clone(), tool_named_like(path).unwrap_or_default()));
         }
     }
     for path in options.programs.iter().chain(&options.show).filter(|path| is_plain(path)) {
         let is_shown = places.iter().any(|(place, shown)| *shown != Shown::Empty && path.starts_with(place));
-        if look(path) == Standing::Folder && !holds_more(path) && !is_shown {
+        if look(path) == PathKind::Folder && !holds_more(path) && !is_shown {
             places.insert(path.clone(), Shown::ReadOnly);
         }
     }
@@ -120,12 +120,12 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
     for path in options.shared.iter().filter(|path| is_plain(path)) {
         let is_in_home = home.is_some_and(|home| path.starts_with(home) && path != home);
         let is_there = match look(path) {
-            Standing::Folder => true,
+            PathKind::Folder => true,
             // A file is mounted over what a shared folder shows of it.
-            Standing::File => places
+            PathKind::File => places
                 .iter()
                 .any(|(place, shown)| matches!(shown, Shown::Tool { .. }) && path.starts_with(place)),
-            Standing::Nothing | Standing::Link(_) => false,
+            PathKind::Nothing | PathKind::Link(_) => false,
         };
         if is_in_home && is_there && !holds_more(path) && !of_system(path) {
             places.insert(path.clone(), Shown::Shared);
@@ -133,7 +133,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
     }
     for path in options.emptied.iter().filter(|path| is_plain(path)) {
         let is_in_home = home.is_some_and(|home| path.starts_with(home) && path != home);
-        if is_in_home && look(path) == Standing::Folder && !holds_more(path) {
+        if is_in_home && look(path) == PathKind::Folder && !holds_more(path) {
             places.insert(path.clone(), Shown::Empty);
         }
     }
@@ -151,13 +151,13 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> Standing) -> Result<Vec
         let on_disk = options.workspace.join(path);
         let mut above = on_disk.ancestors().skip(1).take_while(|above| *above != options.workspace);
         // A link on the way to it would lead to another folder.
-        if above.all(|above| look(above) == Standing::Folder) && !matches!(look(&on_disk), Standing::Link(_))
+        if above.all(|above| look(above) == PathKind::Folder) && !matches!(look(&on_disk), PathKind::Link(_))
         {
             let below = if options.tier.copies() { Vec::new() } else { layer.below.clone() };
             places.insert(workspace.join(path), Shown::Build { room, below });
         }
     }
-    Ok(places.into_iter().map(|(at, shown)| Place { at, shown }).collect())
+    Ok(places.into_iter().map(|(at, shown)| RootEntry { at, shown }).collect())
 }
 
 /// The files that are masked in a folder with the name of a tool's folder, wherever it is.
@@ -199,9 +199,9 @@ mod tests {
     use super::*;
     use crate::{BuildLayer, BuildRoom};
 
-    fn debian(path: &Path) -> Standing {
+    fn debian(path: &Path) -> PathKind {
         match path.to_str().unwrap() {
-            "/bin" => Standing::Link("usr/bin".into()),
+            "/bin" => PathKind::Link("usr/bin".into()),
             "/usr"
             | "/etc"
             | "/opt"
@@ -215,11 +215,11 @@ mod tests {
             | "/home/ada"
             | "/usr/bin"
             | "/home/ada/p/bin"
-            | "/home/ada/.cargo/bin" => Standing::Folder,
+            | "/home/ada/.cargo/bin" => PathKind::Folder,
             "/etc/passwd" | "/home/ada/.cargo/index.db" | "/home/ada/.bashrc" | "/home/ada/p/a" => {
-                Standing::File
+                PathKind::File
             }
-            _ => Standing::Nothing,
+            _ => PathKind::Nothing,
         }
     }
 

@@ -3,7 +3,7 @@
 
 /// What the system says about an entry of an upper folder, through its handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look<'a> {
+pub struct EntryStat<'a> {
     /// `st_mode`, with the type.
     pub mode: u32,
     /// `st_rdev`.
@@ -52,7 +52,7 @@ const SPECIAL_BITS: u32 = 0o7_000;
 const REFUSED_ATTRIBUTES: [&str; 2] = ["redirect", "metacopy"];
 
 /// What an entry means. The error says why it is refused.
-pub fn classify(look: Look<'_>) -> Result<Entry, String> {
+pub fn classify(look: EntryStat<'_>) -> Result<Entry, String> {
     if let Some(name) = REFUSED_ATTRIBUTES.iter().find(|name| look.attributes.contains(*name)) {
         return Err(format!("it has the attribute user.overlay.{name}, which no view writes"));
     }
@@ -89,28 +89,28 @@ pub(crate) fn leads_out(target: &[u8], folders_above: usize) -> bool {
 mod tests {
     use super::*;
 
-    const PLAIN: Look<'_> =
-        Look { mode: 0o100_644, device: 0, len: 3, links: 1, attributes: &[], opaque: false };
+    const PLAIN: EntryStat<'_> =
+        EntryStat { mode: 0o100_644, device: 0, len: 3, links: 1, attributes: &[], opaque: false };
 
     #[test]
     fn entries_mean_what_the_kernel_means_by_them() {
         let file = |executable, special_bits| Entry::File { executable, special_bits };
         let cases = [
             (PLAIN, file(false, false)),
-            (Look { mode: 0o100_755, ..PLAIN }, file(true, false)),
-            (Look { mode: 0o104_755, ..PLAIN }, file(true, true)),
-            (Look { mode: 0o102_644, ..PLAIN }, file(false, true)),
-            (Look { attributes: &["origin", "impure"], ..PLAIN }, file(false, false)),
-            (Look { mode: 0o020_000, ..PLAIN }, Entry::Whiteout),
-            (Look { mode: 0o020_666, device: 0x103, ..PLAIN }, Entry::Device),
-            (Look { mode: 0o060_666, device: 0, ..PLAIN }, Entry::Device),
-            (Look { len: 0, attributes: &["whiteout"], ..PLAIN }, Entry::Whiteout),
-            (Look { attributes: &["whiteout"], ..PLAIN }, file(false, false)),
-            (Look { mode: 0o040_755, links: 4, ..PLAIN }, Entry::Directory { opaque: false }),
-            (Look { mode: 0o040_755, opaque: true, ..PLAIN }, Entry::Directory { opaque: true }),
-            (Look { mode: 0o120_777, ..PLAIN }, Entry::Link),
-            (Look { mode: 0o010_644, ..PLAIN }, Entry::Fifo),
-            (Look { mode: 0o140_644, ..PLAIN }, Entry::Socket),
+            (EntryStat { mode: 0o100_755, ..PLAIN }, file(true, false)),
+            (EntryStat { mode: 0o104_755, ..PLAIN }, file(true, true)),
+            (EntryStat { mode: 0o102_644, ..PLAIN }, file(false, true)),
+            (EntryStat { attributes: &["origin", "impure"], ..PLAIN }, file(false, false)),
+            (EntryStat { mode: 0o020_000, ..PLAIN }, Entry::Whiteout),
+            (EntryStat { mode: 0o020_666, device: 0x103, ..PLAIN }, Entry::Device),
+            (EntryStat { mode: 0o060_666, device: 0, ..PLAIN }, Entry::Device),
+            (EntryStat { len: 0, attributes: &["whiteout"], ..PLAIN }, Entry::Whiteout),
+            (EntryStat { attributes: &["whiteout"], ..PLAIN }, file(false, false)),
+            (EntryStat { mode: 0o040_755, links: 4, ..PLAIN }, Entry::Directory { opaque: false }),
+            (EntryStat { mode: 0o040_755, opaque: true, ..PLAIN }, Entry::Directory { opaque: true }),
+            (EntryStat { mode: 0o120_777, ..PLAIN }, Entry::Link),
+            (EntryStat { mode: 0o010_644, ..PLAIN }, Entry::Fifo),
+            (EntryStat { mode: 0o140_644, ..PLAIN }, Entry::Socket),
         ];
         for (look, entry) in cases {
             assert_eq!(classify(look), Ok(entry), "{look:?}");
@@ -121,12 +121,12 @@ mod tests {
     fn what_no_view_writes_is_an_error() {
         for attributes in [&["redirect"][..], &["origin", "metacopy"]] {
             for mode in [0o100_644, 0o040_755] {
-                let said = classify(Look { mode, attributes, ..PLAIN }).unwrap_err();
+                let said = classify(EntryStat { mode, attributes, ..PLAIN }).unwrap_err();
                 assert!(said.contains("which no view writes"), "{said}");
             }
         }
-        assert!(classify(Look { links: 2, ..PLAIN }).unwrap_err().contains("hard links"));
-        assert!(classify(Look { mode: 0o644, ..PLAIN }).unwrap_err().contains("unknown type"));
+        assert!(classify(EntryStat { links: 2, ..PLAIN }).unwrap_err().contains("hard links"));
+        assert!(classify(EntryStat { mode: 0o644, ..PLAIN }).unwrap_err().contains("unknown type"));
     }
 
     #[test]

@@ -163,7 +163,7 @@ impl Refused {
 /// Why something that a command left is not part of the change set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum WhyNot {
+pub enum NotStagedReason {
     /// A FIFO.
     Fifo,
     /// A socket.
@@ -187,7 +187,7 @@ pub struct NotStaged {
     /// The path.
     pub path: WorkspacePath,
     /// The reason.
-    pub why: WhyNot,
+    pub why: NotStagedReason,
 }
 
 /// What a view holds that the tree below does not.

@@ -23,7 +23,7 @@ pub(super) use list::Listing;
 
 /// What was at a path when the copy was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Was {
+enum CopiedState {
     Folder,
     File {
         hash: ContentHash,
@@ -42,7 +42,7 @@ enum Was {
 pub(super) struct Original {
     /// Whether the whole workspace was copied.
     is_copy: bool,
-    entries: BTreeMap<WorkspacePath, Was>,
+    entries: BTreeMap<WorkspacePath, CopiedState>,
     /// The kernel's clock when everything was copied: what is changed later shows this time or a later one.
     made: i64,
     /// The bytes and files in memory that the copy itself takes.
@@ -65,14 +65,14 @@ impl Original {
     }
 
     /// Notes that steps below wrote these paths.
-    pub(super) fn lay<'a>(&mut self, changes: impl IntoIterator<Item = &'a Change>) {
+    pub(super) fn note_below<'a>(&mut self, changes: impl IntoIterator<Item = &'a Change>) {
         for change in changes {
             let mut path = Some(change.path.clone());
             while let Some(at) = path.filter(|at| !at.is_root()) {
                 path = at.parent();
                 match self.entries.get(&at) {
-                    Some(Was::Folder) if at != change.path => {}
-                    _ => drop(self.entries.insert(at, Was::Laid)),
+                    Some(CopiedState::Folder) if at != change.path => {}
+                    _ => drop(self.entries.insert(at, CopiedState::Laid)),
                 }
             }
         }
@@ -88,14 +88,14 @@ impl Original {
 
     /// Whether a folder was copied to this path, or something that was not hashed.
     pub(super) fn had_folder(&self, path: &WorkspacePath) -> bool {
-        matches!(self.entries.get(path), Some(Was::Folder | Was::Unread))
+        matches!(self.entries.get(path), Some(CopiedState::Folder | CopiedState::Unread))
     }
 
     /// Whether what is at a name has exactly the bytes that were copied there, so that no command changed it. Folders
     /// are not compared.
     pub(super) fn is_unchanged(&self, folder: BorrowedFd<'_>, name: &[u8], path: &WorkspacePath) -> bool {
         match self.entries.get(path) {
-            Some(Was::File { hash, len, executable }) => {
+            Some(CopiedState::File { hash, len, executable }) => {
                 let found = file(folder, name).ok().flatten();
                 found.is_some_and(|(found, stat)| {
                     is_plain(&stat)
@@ -104,12 +104,12 @@ impl Original {
                         && content(found, *len).is_ok_and(|content| ContentHash::of(&content) == *hash)
                 })
             }
-            Some(Was::Link(target)) => {
+            Some(CopiedState::Link(target)) => {
                 let found = rustix::fs::readlinkat(folder, name, Vec::new());
                 found.is_ok_and(|found| found.as_bytes() == target)
             }
-            Some(Was::Unread) => !self.is_newer(folder, name, 0),
-            Some(Was::Folder | Was::Laid) | None => false,
+            Some(CopiedState::Unread) => !self.is_newer(folder, name, 0),
+            Some(CopiedState::Folder | CopiedState::Laid) | None => false,
         }
     }
 

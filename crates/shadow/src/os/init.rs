@@ -13,16 +13,16 @@ use std::process::ExitCode;
 
 use self::plan::Plan;
 use self::root::Parts;
-use self::serve::Way;
+use self::serve::Priority;
 use super::channel::Channel;
 use super::{outer, refused};
 use crate::{Limits, Network, Refusal};
-pub(super) use plan::{Apart, encode};
+pub(super) use plan::{Separation, encode};
 
 /// Serves requests until the other side of the socket is gone, or `parent` has ended.
 pub(super) fn enter(mut channel: Channel, network: Network, parent: OwnedFd) -> ExitCode {
     match start(&mut channel, network, parent) {
-        Ok(Some((limits, way))) => serve::serve(&mut channel, limits, way),
+        Ok(Some((limits, priority))) => serve::serve(&mut channel, limits, priority),
         // The caller left without saying what the view shows.
         Ok(None) => ExitCode::SUCCESS,
         Err(Refusal { call, about, message }) => {
@@ -35,9 +35,13 @@ pub(super) fn enter(mut channel: Channel, network: Network, parent: OwnedFd) -> 
 
 /// Sets the view up. What does not depend on the plan is done before the plan arrives, because a view may be prepared
 /// long before it is known what it shows.
-fn start(channel: &mut Channel, network: Network, parent: OwnedFd) -> Result<Option<(Limits, Way)>, Refusal> {
+fn start(
+    channel: &mut Channel,
+    network: Network,
+    parent: OwnedFd,
+) -> Result<Option<(Limits, Priority)>, Refusal> {
     outer::die_with_parent(&parent)?;
-    let way = Way::open();
+    let priority = Priority::open();
     let parts = Parts::new()?;
     if network == Network::Own {
         network::loopback_up()?;
@@ -57,12 +61,12 @@ fn start(channel: &mut Channel, network: Network, parent: OwnedFd) -> Result<Opt
     outer::die_with_parent(&parent)?;
     drop(parent);
     let kept = [channel.as_fd(), built.written.as_fd(), built.view.as_fd()];
-    lock::close_all_but(&kept.into_iter().chain(way.descriptor()).collect::<Vec<_>>())?;
+    lock::close_all_but(&kept.into_iter().chain(priority.descriptor()).collect::<Vec<_>>())?;
     // The filter comes last, because it refuses the calls that the other steps make.
     lock::landlock(&built.writable);
     filter.apply()?;
     channel
         .send(&[b"ready"], &[built.written.as_fd(), built.view.as_fd()])
         .map_err(|error| refused("sendmsg", "the descriptors of the view", error))?;
-    Ok(Some((plan.limits, way)))
+    Ok(Some((plan.limits, priority)))
 }

@@ -9,7 +9,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags};
 
 use super::written as names;
 use crate::folders::is_cache;
-use crate::{Place, Shown};
+use crate::{RootEntry, Shown};
 
 /// The most paths that are named. It also limits the entries that are looked at.
 const MOST_NAMED: usize = 100;
@@ -18,7 +18,7 @@ const DEEPEST: usize = 32;
 
 /// Files and links that were written or removed in the home folder and in the folders of tools, except in caches.
 /// Temporary folders do not count, because nobody expects anything to stay in them.
-pub(super) fn written(written: &OwnedFd, places: &[Place]) -> Vec<PathBuf> {
+pub(super) fn written(written: &OwnedFd, places: &[RootEntry]) -> Vec<PathBuf> {
     let mut walk = Walk { found: Vec::new(), looked_at: 0 };
     for (number, place) in places.iter().enumerate() {
         let name = match place.shown {

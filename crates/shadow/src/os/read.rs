@@ -18,7 +18,7 @@ use headstart_overlay_fs::{Change, ChangeKind, ChangeSet, Content, EntryKind, Ob
 use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
-use self::below::{Base, Below};
+use self::below::{Base, LowerTree};
 use self::entry::{Found, Layer, look};
 pub(super) use self::output::BuildOutput;
 pub(super) use self::tracked::Tracked;
@@ -26,10 +26,10 @@ use super::again;
 use super::copied::Original;
 use super::ignored::Ignored;
 use crate::reading::leads_out;
-use crate::{NotStaged, ReadBack, ReadRules, ShadowError, WhyNot};
+use crate::{NotStaged, NotStagedReason, ReadBack, ReadRules, ShadowError};
 
 /// What is read, and with what it is compared.
-pub(super) struct From<'a> {
+pub(super) struct ReadSource<'a> {
     /// The upper layer, or the whole copy.
     pub(super) upper: OwnedFd,
     /// What the copy contained, and what steps below wrote.
@@ -59,9 +59,9 @@ fn open_folder(at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, rustix::io::E
     again(|| rustix::fs::openat(at, name, flags, Mode::empty()))
 }
 
-pub(super) fn read(from: &From<'_>, rules: &ReadRules) -> Result<ReadBack, ShadowError> {
+pub(super) fn read(from: &ReadSource<'_>, rules: &ReadRules) -> Result<ReadBack, ShadowError> {
     let mut reader = Reader {
-        below: Below::new(from.base, from.known, from.since, rules.quota),
+        below: LowerTree::new(from.base, from.known, from.since, rules.quota),
         rules,
         from,
         ignored: Ignored::new(from.view),
@@ -71,7 +71,7 @@ pub(super) fn read(from: &From<'_>, rules: &ReadRules) -> Result<ReadBack, Shado
         bytes: 0,
         back: ReadBack::default(),
     };
-    let root = Inside { is_in_base: true, hides_base: false, is_ignored: false };
+    let root = FolderContext { is_in_base: true, hides_base: false, is_ignored: false };
     reader.folder(&from.upper, &WorkspacePath::root(), root)?;
     for (path, upper) in &from.separate {
         reader.separate(path, upper)?;
@@ -81,7 +81,7 @@ pub(super) fn read(from: &From<'_>, rules: &ReadRules) -> Result<ReadBack, Shado
 
 /// What is known of the folder that is being read.
 #[derive(Clone, Copy)]
-struct Inside {
+struct FolderContext {
     /// Whether the tree below has a folder here too, so that their contents are compared.
     is_in_base: bool,
     /// Whether the content of the folder in the tree below is hidden, by this folder's mark or by one above.
@@ -91,9 +91,9 @@ struct Inside {
 }
 
 struct Reader<'a> {
-    from: &'a From<'a>,
+    from: &'a ReadSource<'a>,
     rules: &'a ReadRules,
-    below: Below<'a>,
+    below: LowerTree<'a>,
     ignored: Ignored<'a>,
     output: BuildOutput<'a>,
     changes: BTreeMap<WorkspacePath, Change>,
@@ -106,7 +106,12 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// Reads one folder of the upper layer.
-    fn folder(&mut self, folder: &OwnedFd, path: &WorkspacePath, inside: Inside) -> Result<(), ShadowError> {
+    fn folder(
+        &mut self,
+        folder: &OwnedFd,
+        path: &WorkspacePath,
+        inside: FolderContext,
+    ) -> Result<(), ShadowError> {
         if self.rules.quota.depth < path.names().count() as u64 {
             let (limit, unit) = (self.rules.quota.depth, "names in a path");
             return Err(TreeError::Quota { path: path.clone(), limit, unit }.into());
@@ -144,11 +149,11 @@ impl Reader<'_> {
             return Ok(());
         }
         let is_in_base = self.below.kind(path)? == Some(EntryKind::Directory);
-        self.folder(upper, path, Inside { is_in_base, hides_base: false, is_ignored: true })
+        self.folder(upper, path, FolderContext { is_in_base, hides_base: false, is_ignored: true })
     }
 
     /// Handles something that was copied, or written by a step below, and is gone now.
-    fn gone(&mut self, path: &WorkspacePath, inside: Inside) -> Result<(), ShadowError> {
+    fn gone(&mut self, path: &WorkspacePath, inside: FolderContext) -> Result<(), ShadowError> {
         if self.is_elsewhere(path) {
             return Ok(());
         }
@@ -175,7 +180,7 @@ impl Reader<'_> {
         folder: &OwnedFd,
         name: &[u8],
         path: WorkspacePath,
-        inside: Inside,
+        inside: FolderContext,
     ) -> Result<(), ShadowError> {
         if self.is_elsewhere(&path) {
             return Ok(());
@@ -217,7 +222,7 @@ impl Reader<'_> {
                 let is_in_base = base.as_ref().is_some_and(|base| base.kind() == EntryKind::Directory);
                 let hides_base = inside.hides_base || opaque;
                 let before = self.changes.len();
-                self.folder(&handle, &path, Inside { is_in_base, hides_base, is_ignored })?;
+                self.folder(&handle, &path, FolderContext { is_in_base, hides_base, is_ignored })?;
                 // A folder that exists only because something shown is in it goes with that, and is not a change of
                 // its own.
                 let is_implied = base.is_none()
@@ -231,7 +236,9 @@ impl Reader<'_> {
             }
             Found::File { content, executable, special_bits } => {
                 if special_bits {
-                    self.back.not_staged.push(NotStaged { path: path.clone(), why: WhyNot::SpecialBits });
+                    self.back
+                        .not_staged
+                        .push(NotStaged { path: path.clone(), why: NotStagedReason::SpecialBits });
                 }
                 if base.as_ref().is_some_and(|base| base.is_file(&content, executable)) {
                     return Ok(());
@@ -245,23 +252,28 @@ impl Reader<'_> {
                     return Ok(());
                 }
                 if leads_out(&target, path.names().count() - 1) {
-                    return self.left_out(path, base, WhyNot::LinkLeadsOut);
+                    return self.left_out(path, base, NotStagedReason::LinkLeadsOut);
                 }
                 self.replaced(&path, base.as_ref())?;
                 self.change(path, base, ChangeKind::Link { target, moved_from: None })
             }
             // The user could not read it in the workspace either.
-            Found::Other(WhyNot::Unreadable) if original.had_folder(&path) => Ok(()),
+            Found::Other(NotStagedReason::Unreadable) if original.had_folder(&path) => Ok(()),
             Found::Other(why) => self.left_out(path, base, why),
         }
     }
 
     /// Handles something that cannot be staged. What was there before is gone, unless it is a file that cannot be
     /// read: that is still there.
-    fn left_out(&mut self, path: WorkspacePath, base: Option<Base>, why: WhyNot) -> Result<(), ShadowError> {
+    fn left_out(
+        &mut self,
+        path: WorkspacePath,
+        base: Option<Base>,
+        why: NotStagedReason,
+    ) -> Result<(), ShadowError> {
         self.back.not_staged.push(NotStaged { path: path.clone(), why });
         match base {
-            Some(base) if why != WhyNot::Unreadable => self.removed(path, base).map(drop),
+            Some(base) if why != NotStagedReason::Unreadable => self.removed(path, base).map(drop),
             _ => Ok(()),
         }
     }
@@ -272,7 +284,7 @@ impl Reader<'_> {
         &mut self,
         path: &WorkspacePath,
         is_folder: bool,
-        inside: Inside,
+        inside: FolderContext,
     ) -> Result<bool, ShadowError> {
         if !(inside.is_ignored || self.is_ignored(path, is_folder)?) {
             return Ok(false);
@@ -286,7 +298,9 @@ impl Reader<'_> {
             self.back.ignored.push(path.clone());
             let is_said = self.ignored.says_of(path, is_folder).is_some();
             if !is_said && self.output.row(path, &self.below)?.is_some_and(|row| row.is_common) {
-                self.back.not_staged.push(NotStaged { path: path.clone(), why: WhyNot::BuildOutput });
+                self.back
+                    .not_staged
+                    .push(NotStaged { path: path.clone(), why: NotStagedReason::BuildOutput });
             }
         }
         Ok(true)

@@ -22,7 +22,7 @@ const SECOND: i64 = 1_000_000_000;
 const AGAINST_A_PROGRAM: Duration = Duration::from_secs(5);
 
 /// What a path is to become.
-enum Wanted<'a> {
+enum Target<'a> {
     Nothing,
     Folder,
     Link(&'a [u8]),
@@ -30,7 +30,7 @@ enum Wanted<'a> {
 }
 
 /// Writes into one view.
-pub(super) struct Show<'a> {
+pub(super) struct ViewWriter<'a> {
     root: BorrowedFd<'a>,
     /// No file that a command knows has a later time.
     after: Option<i64>,
@@ -40,7 +40,7 @@ pub(super) struct Show<'a> {
     deadline: Option<Instant>,
 }
 
-impl<'a> Show<'a> {
+impl<'a> ViewWriter<'a> {
     pub(super) fn new(root: BorrowedFd<'a>, after: Option<i64>) -> Self {
         Self { root, after, given: Cell::new(None), deadline: None }
     }
@@ -61,7 +61,7 @@ impl<'a> Show<'a> {
         known: &BTreeMap<WorkspacePath, Change>,
         target: &BTreeMap<WorkspacePath, Change>,
     ) -> Result<(), ShadowError> {
-        let mut steps: BTreeMap<&WorkspacePath, Wanted<'_>> = BTreeMap::new();
+        let mut steps: BTreeMap<&WorkspacePath, Target<'_>> = BTreeMap::new();
         for (path, change) in known.iter().filter(|(path, _)| !target.contains_key(*path)) {
             steps.insert(path, before(change)?);
         }
@@ -70,7 +70,7 @@ impl<'a> Show<'a> {
                 steps.insert(path, wanted(&change.kind));
             }
         }
-        let is_removal = |wanted: &Wanted<'_>| matches!(wanted, Wanted::Nothing);
+        let is_removal = |wanted: &Target<'_>| matches!(wanted, Target::Nothing);
         for (path, _) in steps.iter().rev().filter(|(_, wanted)| is_removal(wanted)) {
             self.remove(path)?;
         }
@@ -113,16 +113,16 @@ impl<'a> Show<'a> {
         remove_tree(at, name, self.deadline)
     }
 
-    fn make(&self, path: &WorkspacePath, wanted: &Wanted<'_>) -> Result<(), Errno> {
+    fn make(&self, path: &WorkspacePath, wanted: &Target<'_>) -> Result<(), Errno> {
         let Some((folder, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
         let folder = match self.folder(&folder) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => self.make_folders(&folder)?,
             opened => opened?,
         };
         match wanted {
-            Wanted::Nothing => self.remove_tree(folder.as_fd(), name),
-            Wanted::Folder => self.make_folder(folder.as_fd(), name).map(drop),
-            Wanted::Link(target) => {
+            Target::Nothing => self.remove_tree(folder.as_fd(), name),
+            Target::Folder => self.make_folder(folder.as_fd(), name).map(drop),
+            Target::Link(target) => {
                 self.remove_tree(folder.as_fd(), name)?;
                 rustix::fs::symlinkat(*target, &folder, name)?;
                 let made = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -131,7 +131,7 @@ impl<'a> Show<'a> {
                     rustix::fs::utimensat(&folder, name, &both(time), AtFlags::SYMLINK_NOFOLLOW)
                 })
             }
-            Wanted::File { content, executable } => self.write(folder.as_fd(), name, content, *executable),
+            Target::File { content, executable } => self.write(folder.as_fd(), name, content, *executable),
         }
     }
 
@@ -237,23 +237,23 @@ fn failed(path: &WorkspacePath, error: Errno) -> ShadowError {
     ShadowError::show(path, &error.into())
 }
 
-fn wanted(kind: &ChangeKind) -> Wanted<'_> {
+fn wanted(kind: &ChangeKind) -> Target<'_> {
     match kind {
-        ChangeKind::Write { content, executable, .. } => Wanted::File { content, executable: *executable },
-        ChangeKind::Link { target, .. } => Wanted::Link(target),
-        ChangeKind::CreateDirectory => Wanted::Folder,
-        ChangeKind::Delete => Wanted::Nothing,
+        ChangeKind::Write { content, executable, .. } => Target::File { content, executable: *executable },
+        ChangeKind::Link { target, .. } => Target::Link(target),
+        ChangeKind::CreateDirectory => Target::Folder,
+        ChangeKind::Delete => Target::Nothing,
     }
 }
 
 /// What was there before a change that is taken back.
-fn before(change: &Change) -> Result<Wanted<'_>, ShadowError> {
-    let Some(base) = &change.base else { return Ok(Wanted::Nothing) };
+fn before(change: &Change) -> Result<Target<'_>, ShadowError> {
+    let Some(base) = &change.base else { return Ok(Target::Nothing) };
     let content = change.base_content.as_deref();
     match (base.kind, content) {
-        (EntryKind::Directory, _) => Ok(Wanted::Folder),
-        (EntryKind::File, Some(content)) => Ok(Wanted::File { content, executable: base.is_executable() }),
-        (EntryKind::Symlink, Some(target)) => Ok(Wanted::Link(target)),
+        (EntryKind::Directory, _) => Ok(Target::Folder),
+        (EntryKind::File, Some(content)) => Ok(Target::File { content, executable: base.is_executable() }),
+        (EntryKind::Symlink, Some(target)) => Ok(Target::Link(target)),
         _ => Err(ShadowError::Show {
             path: change.path.clone(),
             message: "what was there before is not known; start another view".to_owned(),

@@ -17,13 +17,13 @@ use self::starting::end_process;
 use super::channel::Channel;
 use super::collect::{Collected, collect};
 use super::copied::{Listing, Original};
-use super::show::Show;
+use super::show::ViewWriter;
 use super::watch::Watch;
 use super::{init, mountinfo, outside, read, refused, since_now, until_now, watch, written};
 use crate::report::Listener;
 use crate::{
-    BuildRoom, Command, End, Limits, Network, Options, Output, Place, ReadBack, ReadRules, Refused,
-    ShadowError, Shown, Spent, Standing, Stream, Tier, layout,
+    BuildRoom, Command, End, Limits, Network, Options, Output, PathKind, ReadBack, ReadRules, Refused,
+    RootEntry, ShadowError, Shown, Spent, Stream, Tier, layout,
 };
 
 /// A copy-on-write view of a workspace, kept alive by the processes that were started for it.
@@ -44,7 +44,7 @@ pub struct View {
     workspace: PathBuf,
     /// The path at which commands see it.
     shown_at: PathBuf,
-    places: Vec<Place>,
+    places: Vec<RootEntry>,
     build: Option<BuildRoom>,
     /// The file system with everything that is written, except what is kept on a disk.
     written: OwnedFd,
@@ -135,11 +135,11 @@ impl View {
             // An overlay cannot be made over a folder with mounts in it, but the folder can be shown.
             let is_tool = options.home.as_deref().is_some_and(|home| path.starts_with(home));
             let is_open = is_tool && mountinfo::below(mounts, path).next().is_some();
-            if is_open { Standing::Nothing } else { found }
+            if is_open { PathKind::Nothing } else { found }
         })?;
         let listing = listing(&options, &places)?;
         let apart = apart(&options)?;
-        if let (init::Apart::Memory, Some(listing)) = (&apart, &listing) {
+        if let (init::Separation::Memory, Some(listing)) = (&apart, &listing) {
             // The copy does not count against what a command may write.
             options.limits.bytes = options.limits.bytes.saturating_add(listing.bytes);
             options.limits.files = options.limits.files.saturating_add(listing.files());
@@ -148,7 +148,7 @@ impl View {
             Shown::Build { room, .. } => Some(room.as_path()),
             _ => None,
         });
-        let whole = if let init::Apart::Disk(folder) = &apart { Some(folder.as_path()) } else { None };
+        let whole = if let init::Separation::Disk(folder) = &apart { Some(folder.as_path()) } else { None };
         for room in build.chain(whole) {
             std::fs::create_dir(room).map_err(|error| {
                 ShadowError::Refused(refused("mkdir", room.as_os_str().as_bytes(), error))
@@ -243,10 +243,10 @@ impl View {
     /// Writes what the steps below this one staged into the view. It counts as part of the tree below the view, so
     /// [`read_back`](Self::read_back) has to be given a tree that shows it too. Has to be called before anything
     /// else.
-    pub fn lay(&mut self, below: &ChangeSet) -> Result<(), ShadowError> {
+    pub fn show_below(&mut self, below: &ChangeSet) -> Result<(), ShadowError> {
         self.check_alive()?;
         let target = below.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
-        self.original.lay(&below.changes);
+        self.original.note_below(&below.changes);
         self.write(|show| show.change(&BTreeMap::new(), &target))
     }
 
@@ -354,7 +354,7 @@ impl View {
                 .map_err(|error| ShadowError::read(&path, &error))?;
             separate.insert(path, OwnedFd::from(upper));
         }
-        let from = read::From {
+        let from = read::ReadSource {
             upper: if self.tier.copies() {
                 read::folder(self.root.as_fd(), ".")?
             } else {
@@ -392,8 +392,8 @@ impl View {
         self.root.as_fd()
     }
 
-    fn write<T>(&mut self, write: impl FnOnce(&Show<'_>) -> T) -> T {
-        let show = Show::new(self.root.as_fd(), self.latest);
+    fn write<T>(&mut self, write: impl FnOnce(&ViewWriter<'_>) -> T) -> T {
+        let show = ViewWriter::new(self.root.as_fd(), self.latest);
         let show = if self.has_program { show.beside_a_program() } else { show };
         let written = write(&show);
         self.given = self.given.max(show.given());
@@ -430,7 +430,7 @@ impl Drop for View {
 }
 
 /// What a view begins with in a tier that copies.
-fn listing(options: &Options, places: &[Place]) -> Result<Option<Listing>, ShadowError> {
+fn listing(options: &Options, places: &[RootEntry]) -> Result<Option<Listing>, ShadowError> {
     if !options.tier.copies() {
         return Ok(None);
     }
@@ -444,11 +444,11 @@ fn listing(options: &Options, places: &[Place]) -> Result<Option<Listing>, Shado
 }
 
 /// How a view's workspace is kept apart.
-fn apart(options: &Options) -> Result<init::Apart, ShadowError> {
+fn apart(options: &Options) -> Result<init::Separation, ShadowError> {
     match (options.tier, &options.build) {
-        (Tier::Kernel, _) => Ok(init::Apart::Overlay),
-        (Tier::Copy, _) => Ok(init::Apart::Memory),
-        (Tier::Clone, Some(build)) => Ok(init::Apart::Disk(build.folder.join(written::CLONE))),
+        (Tier::Kernel, _) => Ok(init::Separation::Overlay),
+        (Tier::Copy, _) => Ok(init::Separation::Memory),
+        (Tier::Clone, Some(build)) => Ok(init::Separation::Disk(build.folder.join(written::CLONE))),
         (Tier::Clone, None) => Err(ShadowError::Workspace {
             path: options.workspace.clone(),
             reason: "there is no folder to clone it into, or its disk is almost full".to_owned(),
@@ -467,11 +467,11 @@ fn real_workspace(path: &Path) -> Result<PathBuf, ShadowError> {
     if real.is_dir() { Ok(real) } else { Err(refuse("it is not a folder".to_owned())) }
 }
 
-fn standing(path: &Path) -> Standing {
+fn standing(path: &Path) -> PathKind {
     match path.symlink_metadata() {
-        Ok(found) if found.is_symlink() => path.read_link().map_or(Standing::Nothing, Standing::Link),
-        Ok(found) if found.is_dir() => Standing::Folder,
-        Ok(found) if found.is_file() => Standing::File,
-        _ => Standing::Nothing,
+        Ok(found) if found.is_symlink() => path.read_link().map_or(PathKind::Nothing, PathKind::Link),
+        Ok(found) if found.is_dir() => PathKind::Folder,
+        Ok(found) if found.is_file() => PathKind::File,
+        _ => PathKind::Nothing,
     }
 }

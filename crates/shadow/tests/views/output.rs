@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process;
 
 use headstart_overlay_fs::Quota;
-use headstart_shadow::{Command, Options, ReadBack, ReadRules, View, WhyNot};
+use headstart_shadow::{Command, NotStagedReason, Options, ReadBack, ReadRules, View};
 
 use crate::place::{PATIENCE, Place, Test, lines, ok, path};
 
@@ -117,7 +117,10 @@ fn tracked_folders() {
     let told: Vec<_> = back.not_staged.iter().map(|left| (left.path.to_string(), left.why)).collect();
     assert_eq!(
         told,
-        [("app/dist".to_owned(), WhyNot::BuildOutput), ("build".to_owned(), WhyNot::BuildOutput)]
+        [
+            ("app/dist".to_owned(), NotStagedReason::BuildOutput),
+            ("build".to_owned(), NotStagedReason::BuildOutput)
+        ]
     );
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use headstart_overlay_fs::{CommitOutcome, Quota};
-use headstart_shadow::{ReadRules, ShadowError, WhyNot};
+use headstart_shadow::{NotStagedReason, ReadRules, ShadowError};
 
 use crate::place::{Place, Test, lines, ok, path};
 use crate::state::state;
@@ -130,15 +130,15 @@ fn what_cannot_be_staged_is_named() {
         "mkfifo fifo; echo s > setuid; chmod 6755 setuid; ln -s /etc/passwd out; ln -s ../.. up; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'",
     );
     let back = place.read_back(&mut view);
-    let named: Vec<(String, WhyNot)> =
+    let named: Vec<(String, NotStagedReason)> =
         back.not_staged.iter().map(|not| (not.path.to_string(), not.why)).collect();
-    let named: Vec<(&str, WhyNot)> = named.iter().map(|(path, why)| (path.as_str(), *why)).collect();
+    let named: Vec<(&str, NotStagedReason)> = named.iter().map(|(path, why)| (path.as_str(), *why)).collect();
     let expected = [
-        ("fifo", WhyNot::Fifo),
-        ("out", WhyNot::LinkLeadsOut),
-        ("setuid", WhyNot::SpecialBits),
-        ("socket", WhyNot::Socket),
-        ("up", WhyNot::LinkLeadsOut),
+        ("fifo", NotStagedReason::Fifo),
+        ("out", NotStagedReason::LinkLeadsOut),
+        ("setuid", NotStagedReason::SpecialBits),
+        ("socket", NotStagedReason::Socket),
+        ("up", NotStagedReason::LinkLeadsOut),
     ];
     assert_eq!(named, expected);
     let staged = lines(&back.changes);

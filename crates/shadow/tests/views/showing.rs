@@ -124,7 +124,7 @@ fn steps_lie_on_steps() {
         below.remove(&path("sub/c.txt")).await.unwrap();
     });
     let mut view = place.view();
-    view.lay(&below.change_set()).unwrap();
+    view.show_below(&below.change_set()).unwrap();
     assert_eq!(ok(&mut view, "cat a.txt new; ls sub"), "oneoneb.txt\n");
     ok(&mut view, "echo two > new; rm sub/b.txt; mkdir made");
     let rules = headstart_shadow::ReadRules::new(headstart_overlay_fs::Quota::default());
@@ -152,7 +152,7 @@ fn what_a_step_below_made_can_be_removed() {
         }
     });
     let mut view = place.view();
-    view.lay(&below.change_set()).unwrap();
+    view.show_below(&below.change_set()).unwrap();
     let rules = headstart_shadow::ReadRules::new(headstart_overlay_fs::Quota::default());
     assert_eq!(lines(&view.read_back(&*below, &rules).unwrap().changes), [""; 0]);
     ok(&mut view, "rm -r new made/one whole; printf alpha > a.txt");

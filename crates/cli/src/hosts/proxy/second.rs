@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::{ChangeSet, OsTree};
-use headstart_shadow::{Command, End, Ender, Network, ShadowError, Streams, View, WhyNot};
+use headstart_shadow::{Command, End, Ender, Network, NotStagedReason, ShadowError, Streams, View};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::Support;
 use headstart_workspace_path::WorkspacePath;
@@ -242,8 +242,10 @@ fn freeze(opened: &mut Opened, plan: &Plan, wished: &Receiver<Wish>) -> Result<F
     }
     view.stop_program().map_err(failed)?;
     let back = plan.views.read_back(view, &plan.tree, Vec::new())?;
-    let lost =
-        back.not_staged.iter().find(|left| !matches!(left.why, WhyNot::BuildOutput | WhyNot::SpecialBits));
+    let lost = back
+        .not_staged
+        .iter()
+        .find(|left| !matches!(left.why, NotStagedReason::BuildOutput | NotStagedReason::SpecialBits));
     let hindrance = if let Some(path) = back.changed_meanwhile.first() {
         Some(format!("{path} was changed on disk meanwhile"))
     } else if let Some(why) = back.git.then(|| of_repository(plan.views.read_repository(opened))).flatten() {

@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, Timespec, 
 use rustix::io::Errno;
 
 use super::list::{Listed, Listing};
-use super::{Original, Stopped, Was, content, file};
+use super::{CopiedState, Original, Stopped, content, file};
 use crate::os::{again, since_now, until_now};
 
 pub(super) fn fill(listing: &Listing, workspace: &File, root: BorrowedFd<'_>) -> Result<Original, Stopped> {
@@ -48,7 +48,7 @@ struct Fill<'a> {
     shares: bool,
     /// The folder that is being filled: its path, and handles in the workspace and in the view.
     folder: Option<(WorkspacePath, OwnedFd, OwnedFd)>,
-    entries: BTreeMap<WorkspacePath, Was>,
+    entries: BTreeMap<WorkspacePath, CopiedState>,
 }
 
 impl Fill<'_> {
@@ -69,12 +69,12 @@ impl Fill<'_> {
         let was = match kind(stat) {
             FileType::Directory => {
                 rustix::fs::mkdirat(to, name, Mode::RWXU)?;
-                Was::Folder
+                CopiedState::Folder
             }
             FileType::Symlink => match again(|| rustix::fs::readlinkat(from, name, Vec::new())) {
                 Ok(target) => {
                     rustix::fs::symlinkat(target.as_c_str(), to, name)?;
-                    Was::Link(target.into_bytes())
+                    CopiedState::Link(target.into_bytes())
                 }
                 Err(Errno::NOENT | Errno::INVAL) => return Ok(()),
                 Err(error) => return Err(error),
@@ -86,7 +86,7 @@ impl Fill<'_> {
                 Err(error) => return Err(error),
             },
         };
-        self.entries.insert(path.clone(), if *unread { Was::Unread } else { was });
+        self.entries.insert(path.clone(), if *unread { CopiedState::Unread } else { was });
         Ok(())
     }
 
@@ -97,20 +97,21 @@ impl Fill<'_> {
         to: BorrowedFd<'_>,
         name: &[u8],
         unread: bool,
-    ) -> Result<Was, Errno> {
+    ) -> Result<CopiedState, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut target = File::from(rustix::fs::openat(to, name, flags, Mode::RUSR | Mode::WUSR)?);
         if self.shares {
             rustix::fs::ioctl_ficlone(&target, &source)?;
         }
-        let mut was = Was::Unread;
+        let mut was = CopiedState::Unread;
         if !self.shares || !unread {
             let content = content(source, u64::MAX).map_err(|error| errno(&error))?;
             if !self.shares {
                 target.write_all(&content).map_err(|error| errno(&error))?;
             }
             let executable = stat.st_mode & 0o100 != 0;
-            was = Was::File { hash: ContentHash::of(&content), len: content.len() as u64, executable };
+            was =
+                CopiedState::File { hash: ContentHash::of(&content), len: content.len() as u64, executable };
         }
         rustix::fs::fchmod(&target, Mode::from_raw_mode(stat.st_mode & 0o777))?;
         rustix::fs::futimens(&target, &times(stat))?;

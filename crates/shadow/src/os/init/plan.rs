@@ -5,11 +5,11 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
 use crate::os::channel::Message;
-use crate::{Limits, Place, Shown};
+use crate::{Limits, RootEntry, Shown};
 
 /// How the workspace is kept apart from the one on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::os) enum Apart {
+pub(in crate::os) enum Separation {
     /// By an overlay over it. Tools and build output have overlays too.
     Overlay,
     /// By an empty folder in memory, which the caller fills. Tools are shown read-only, because there are no
@@ -22,22 +22,22 @@ pub(in crate::os) enum Apart {
 /// What the first process is to build.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    pub(super) apart: Apart,
+    pub(super) apart: Separation,
     pub(super) limits: Limits,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<RootEntry>,
 }
 
 /// The plan as fields of a message: how the workspace is kept apart, the limits, and for each place its path, a word
 /// for its kind, how many fields follow, and those fields.
-pub(in crate::os) fn encode(apart: &Apart, limits: &Limits, places: &[Place]) -> Vec<Vec<u8>> {
+pub(in crate::os) fn encode(apart: &Separation, limits: &Limits, places: &[RootEntry]) -> Vec<Vec<u8>> {
     let apart = match apart {
-        Apart::Overlay => &b"overlay"[..],
-        Apart::Memory => b"memory",
-        Apart::Disk(folder) => folder.as_os_str().as_bytes(),
+        Separation::Overlay => &b"overlay"[..],
+        Separation::Memory => b"memory",
+        Separation::Disk(folder) => folder.as_os_str().as_bytes(),
     };
     let mut fields = vec![b"plan".to_vec(), apart.to_vec()];
     fields.extend(numbers(limits).map(|number| number.to_string().into_bytes()));
-    for Place { at, shown } in places {
+    for RootEntry { at, shown } in places {
         let (word, more) = match shown {
             Shown::ReadOnly => ("read-only", Vec::new()),
             Shown::Link(target) => ("link", vec![target]),
@@ -69,9 +69,9 @@ impl Plan {
             return None;
         }
         let apart = match fields.next()?.as_slice() {
-            b"overlay" => Apart::Overlay,
-            b"memory" => Apart::Memory,
-            folder if folder.starts_with(b"/") => Apart::Disk(OsStr::from_bytes(folder).into()),
+            b"overlay" => Separation::Overlay,
+            b"memory" => Separation::Memory,
+            folder if folder.starts_with(b"/") => Separation::Disk(OsStr::from_bytes(folder).into()),
             _ => return None,
         };
         let mut number = || -> Option<u64> { std::str::from_utf8(fields.next()?).ok()?.parse().ok() };
@@ -104,7 +104,7 @@ impl Plan {
                 b"build" if !more.is_empty() => Shown::Build { room: more.remove(0), below: more },
                 _ => return None,
             };
-            places.push(Place { at: std::ffi::OsString::from_vec(at.clone()).into(), shown });
+            places.push(RootEntry { at: std::ffi::OsString::from_vec(at.clone()).into(), shown });
         }
         Some(Self { apart, limits, places })
     }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_plan_arrives_as_it_was_sent() {
-        let place = |at: &[u8], shown| Place { at: OsStr::from_bytes(at).into(), shown };
+        let place = |at: &[u8], shown| RootEntry { at: OsStr::from_bytes(at).into(), shown };
         let places = vec![
             place(b"/bin", Shown::Link("usr/bin".into())),
             place(b"/home/a:b,\\\n \xff", Shown::Workspace { folder: "/home/copy".into() }),
@@ -131,11 +131,14 @@ mod tests {
             place(b"/usr", Shown::ReadOnly),
         ];
         let limits = Limits { bytes: 1, files: 2, ..Limits::default() };
-        for apart in [Apart::Overlay, Apart::Memory, Apart::Disk("/state/view/workspace".into())] {
+        for apart in
+            [Separation::Overlay, Separation::Memory, Separation::Disk("/state/view/workspace".into())]
+        {
             let message = Message { fields: encode(&apart, &limits, &places), descriptors: Vec::new() };
             assert_eq!(Plan::decode(&message), Some(Plan { apart, limits, places: places.clone() }));
         }
-        let message = Message { fields: encode(&Apart::Overlay, &limits, &places), descriptors: Vec::new() };
+        let message =
+            Message { fields: encode(&Separation::Overlay, &limits, &places), descriptors: Vec::new() };
         for end in 0..message.fields.len() - 1 {
             let cut = Message { fields: message.fields[..end].to_vec(), descriptors: Vec::new() };
             assert!(Plan::decode(&cut).is_none_or(|plan| plan.places.len() < 8), "{end}");

@@ -17,10 +17,10 @@ use rustix::mount::{
 };
 
 use super::overlay::{folder, folder_in, make_folder, mounted, overlay};
-use super::plan::{Apart, Plan};
+use super::plan::{Plan, Separation};
 use crate::folders::MASKED;
 use crate::os::{mountinfo, refused, written};
-use crate::{Limits, Network, Place, Refusal, Shown};
+use crate::{Limits, Network, Refusal, RootEntry, Shown};
 
 /// What was built.
 pub(super) struct Built {
@@ -103,7 +103,7 @@ pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built
     let root = copy(&written, Path::new("root"), false)?;
     attach(&root, CWD, Path::new(BUILDING_SITE))?;
 
-    let mut site = Site { root, written, writable: Vec::new() };
+    let mut site = TreeBuilder { root, written, writable: Vec::new() };
     site.nothing()?;
     let mut view = None;
     for (number, (place, source)) in plan.places.iter().zip(sources).enumerate() {
@@ -116,7 +116,7 @@ pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built
     site.attach_at(&parts.processes, Path::new("/proc"))?;
     let covered = site.mask()?;
     site.resolver(network)?;
-    let Site { root, written, writable } = site;
+    let TreeBuilder { root, written, writable } = site;
     enter(&root)?;
     drop(root);
     no_more_user_namespaces()?;
@@ -128,21 +128,27 @@ pub(super) fn build(plan: &Plan, parts: Parts, network: Network) -> Result<Built
 }
 
 /// Opens the source of a place. `workspace` has its paths in the view and on the machine.
-fn source(place: &Place, workspace: Option<(&Path, &Path)>, apart: &Apart) -> Result<Source, Refusal> {
+fn source(
+    place: &RootEntry,
+    workspace: Option<(&Path, &Path)>,
+    apart: &Separation,
+) -> Result<Source, Refusal> {
     Ok(match (&place.shown, apart) {
-        (Shown::Workspace { .. }, Apart::Memory) => Source::Filled,
-        (Shown::Workspace { .. }, Apart::Disk(folder)) => Source::Given(copy(CWD, folder, false)?),
-        (Shown::Build { room, .. }, Apart::Memory | Apart::Disk(_)) => {
+        (Shown::Workspace { .. }, Separation::Memory) => Source::Filled,
+        (Shown::Workspace { .. }, Separation::Disk(folder)) => Source::Given(copy(CWD, folder, false)?),
+        (Shown::Build { room, .. }, Separation::Memory | Separation::Disk(_)) => {
             make_folder(&folder(room)?, Path::new(written::BUILD_UPPER))?;
             Source::Given(copy(CWD, &room.join(written::BUILD_UPPER), false)?)
         }
-        (Shown::Tool { .. }, Apart::Memory | Apart::Disk(_)) => Source::Closed(copy(CWD, &place.at, true)?),
+        (Shown::Tool { .. }, Separation::Memory | Separation::Disk(_)) => {
+            Source::Closed(copy(CWD, &place.at, true)?)
+        }
         (Shown::ReadOnly, _) => Source::Mount(copy(CWD, &place.at, true)?),
         (Shown::Shared, _) => Source::Given(copy(CWD, &place.at, false)?),
         (Shown::Copy, _) => Source::Copied(small_file(&place.at)),
-        (Shown::Tool { .. }, Apart::Overlay) => Source::Layer(folder(&place.at)?),
-        (Shown::Workspace { folder: on_disk }, Apart::Overlay) => Source::Layer(folder(on_disk)?),
-        (Shown::Build { room, below }, Apart::Overlay) => {
+        (Shown::Tool { .. }, Separation::Overlay) => Source::Layer(folder(&place.at)?),
+        (Shown::Workspace { folder: on_disk }, Separation::Overlay) => Source::Layer(folder(on_disk)?),
+        (Shown::Build { room, below }, Separation::Overlay) => {
             let room = folder(room)?;
             let mut layers = below.iter().map(|layer| folder(layer)).collect::<Result<Vec<_>, _>>()?;
             let path = workspace.and_then(|(at, on_disk)| Some((on_disk, place.at.strip_prefix(at).ok()?)));
@@ -198,16 +204,21 @@ fn relative(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-struct Site {
+struct TreeBuilder {
     root: OwnedFd,
     written: OwnedFd,
     writable: Vec<PathBuf>,
 }
 
-impl Site {
+impl TreeBuilder {
     /// Attaches a source at its place; returns the mount if one was made.
-    fn place(&mut self, number: usize, place: &Place, source: Source) -> Result<Option<OwnedFd>, Refusal> {
-        let Place { at, shown } = place;
+    fn place(
+        &mut self,
+        number: usize,
+        place: &RootEntry,
+        source: Source,
+    ) -> Result<Option<OwnedFd>, Refusal> {
+        let RootEntry { at, shown } = place;
         match (source, shown) {
             (Source::Mount(mount), _) => {
                 self.attach_at(&mount, at)?;

@@ -1,8 +1,8 @@
 //! Runs commands, one at a time, each until none of its processes is left; or one program, while other requests are
 //! served.
 
-mod beside;
-mod way;
+mod priority;
+mod resident;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -18,8 +18,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open};
 
-use self::beside::Beside;
-pub(super) use self::way::Way;
+pub(super) use self::priority::Priority;
+use self::resident::ResidentProgram;
 use super::network::without_route;
 use crate::Limits;
 use crate::os::again;
@@ -29,17 +29,17 @@ use crate::os::channel::{Channel, Message};
 const LOOK_EVERY: i64 = 100_000_000;
 
 /// Serves until the other side is gone. Then this process ends, and all others of the view with it.
-pub(super) fn serve(channel: &mut Channel, limits: Limits, mut way: Way) -> ExitCode {
-    let mut beside = Beside::default();
+pub(super) fn serve(channel: &mut Channel, limits: Limits, mut priority: Priority) -> ExitCode {
+    let mut resident = ResidentProgram::default();
     loop {
-        beside.watch_until_asked(channel.as_fd(), &limits, &mut way);
+        resident.watch_until_asked(channel.as_fd(), &limits, &mut priority);
         let Ok(Some(message)) = channel.receive() else { break };
         let answer = match message.kind() {
-            b"run" if beside.runs() => Some(failed("a program runs in this view; stop it first")),
-            b"run" => run(channel.as_fd(), message, &limits, &mut way),
-            b"start" => Some(beside.start(message)),
-            b"look" => Some(beside.look()),
-            b"stop" => Some(beside.stop()),
+            b"run" if resident.runs() => Some(failed("a program runs in this view; stop it first")),
+            b"run" => run(channel.as_fd(), message, &limits, &mut priority),
+            b"start" => Some(resident.start(message)),
+            b"look" => Some(resident.look()),
+            b"stop" => Some(resident.stop()),
             _ => Some(failed("no such request")),
         };
         let Some(answer) = answer else { break };
@@ -56,8 +56,13 @@ fn failed(why: &str) -> Vec<String> {
 }
 
 /// The answer to a request; `None` if the other side left meanwhile.
-fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits, way: &mut Way) -> Option<Vec<String>> {
-    way.give();
+fn run(
+    socket: BorrowedFd<'_>,
+    message: Message,
+    limits: &Limits,
+    priority: &mut Priority,
+) -> Option<Vec<String>> {
+    priority.give();
     let before = without_route();
     let child = match spawn(message, Input::None) {
         Ok(child) => child,
@@ -65,7 +70,7 @@ fn run(socket: BorrowedFd<'_>, message: Message, limits: &Limits, way: &mut Way)
     };
     let (processor_before, _) = spent_by_ended();
     let mut peak = 0;
-    let (how, number) = watch(socket, &child, limits, way, &mut peak)?;
+    let (how, number) = watch(socket, &child, limits, priority, &mut peak)?;
     end_all();
     let lost = without_route().saturating_sub(before);
     let (processor, largest) = spent_by_ended();
@@ -86,7 +91,7 @@ enum Input {
 /// program.
 fn spawn(message: Message, input: Input) -> Result<std::process::Child, String> {
     let child = command(message, input)?.spawn().map_err(|error| error.to_string())?;
-    Way::give_of(i32::try_from(child.id()).ok().and_then(Pid::from_raw));
+    Priority::give_of(i32::try_from(child.id()).ok().and_then(Pid::from_raw));
     Ok(child)
 }
 
@@ -120,7 +125,7 @@ fn watch(
     socket: BorrowedFd<'_>,
     child: &std::process::Child,
     limits: &Limits,
-    way: &mut Way,
+    priority: &mut Priority,
     peak: &mut u64,
 ) -> Option<(&'static str, i32)> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
@@ -142,7 +147,7 @@ fn watch(
         if 0 < ready {
             continue;
         }
-        way.give();
+        priority.give();
         if let Some(used) = usage() {
             *peak = used.1.max(*peak);
             if let Some(over) = over_by(used, limits) {

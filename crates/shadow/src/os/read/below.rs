@@ -38,7 +38,7 @@ impl Base {
     }
 }
 
-pub(super) struct Below<'a> {
+pub(super) struct LowerTree<'a> {
     tree: &'a dyn Tree,
     known: &'a BTreeMap<WorkspacePath, Change>,
     since: i64,
@@ -47,7 +47,7 @@ pub(super) struct Below<'a> {
     folders: HashMap<WorkspacePath, bool>,
 }
 
-impl<'a> Below<'a> {
+impl<'a> LowerTree<'a> {
     pub(super) fn new(
         tree: &'a dyn Tree,
         known: &'a BTreeMap<WorkspacePath, Change>,

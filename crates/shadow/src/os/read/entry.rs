@@ -10,8 +10,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::os::again;
-use crate::reading::{Entry, Look, classify};
-use crate::{ShadowError, WhyNot};
+use crate::reading::{Entry, EntryStat, classify};
+use crate::{NotStagedReason, ShadowError};
 
 const PREFIX: &str = "user.overlay.";
 
@@ -30,7 +30,7 @@ pub(super) enum Found {
     Folder { handle: OwnedFd, opaque: bool },
     File { content: Vec<u8>, executable: bool, special_bits: bool },
     Link { target: Vec<u8> },
-    Other(WhyNot),
+    Other(NotStagedReason),
 }
 
 /// Looks at a name in a folder; `None` if nothing is there. A file longer than `limit` is an error.
@@ -53,7 +53,7 @@ pub(super) fn look(
     let handle = match kind {
         FileType::Directory | FileType::RegularFile => match open(folder, name, kind) {
             Ok(handle) => Some(handle),
-            Err(Errno::ACCESS) => return Ok(Some(Found::Other(WhyNot::Unreadable))),
+            Err(Errno::ACCESS) => return Ok(Some(Found::Other(NotStagedReason::Unreadable))),
             Err(error) => return Err(failed(error)),
         },
         _ => None,
@@ -87,10 +87,10 @@ pub(super) fn look(
             Found::Link { target: target.into_bytes() }
         }
         (Entry::Whiteout, _) if layer == Layer::Overlay => Found::Whiteout,
-        (Entry::Fifo, _) => Found::Other(WhyNot::Fifo),
-        (Entry::Socket, _) => Found::Other(WhyNot::Socket),
+        (Entry::Fifo, _) => Found::Other(NotStagedReason::Fifo),
+        (Entry::Socket, _) => Found::Other(NotStagedReason::Socket),
         (Entry::Device | Entry::Whiteout | Entry::Directory { .. } | Entry::File { .. }, _) => {
-            Found::Other(WhyNot::Device)
+            Found::Other(NotStagedReason::Device)
         }
     }))
 }
@@ -101,8 +101,8 @@ fn open(folder: BorrowedFd<'_>, name: &[u8], kind: FileType) -> Result<OwnedFd, 
     again(|| rustix::fs::openat(folder, name, flags, Mode::empty()))
 }
 
-fn seen<'a>(stat: &Stat, attributes: &'a [&'a str], opaque: bool) -> Look<'a> {
-    Look {
+fn seen<'a>(stat: &Stat, attributes: &'a [&'a str], opaque: bool) -> EntryStat<'a> {
+    EntryStat {
         mode: stat.st_mode,
         device: stat.st_rdev,
         len: stat.st_size.cast_unsigned(),

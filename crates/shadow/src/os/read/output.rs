@@ -9,7 +9,7 @@ use headstart_overlay_fs::EntryKind;
 use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 
-use super::below::Below;
+use super::below::LowerTree;
 use super::tracked::Tracked;
 use crate::ShadowError;
 use crate::folders::{BUILD_FOLDERS, BuildFolder};
@@ -38,7 +38,7 @@ impl<'a> BuildOutput<'a> {
     pub(super) fn row(
         &mut self,
         path: &WorkspacePath,
-        base: &Below<'_>,
+        base: &LowerTree<'_>,
     ) -> Result<Option<&'static BuildFolder>, ShadowError> {
         let name = path.file_name().unwrap_or_default();
         let Some(row) = BUILD_FOLDERS.iter().find(|row| row.name.as_bytes() == name) else { return Ok(None) };
@@ -58,7 +58,7 @@ impl<'a> BuildOutput<'a> {
         &mut self,
         path: &WorkspacePath,
         row: &BuildFolder,
-        base: &Below<'_>,
+        base: &LowerTree<'_>,
     ) -> Result<bool, ShadowError> {
         if !self.is_told(path, row) || self.may_be_tracked(path) {
             return Ok(false);

@@ -13,9 +13,9 @@ use headstart_workspace_path::WorkspacePath;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
 use tempfile::TempDir;
 
-use super::{From, Original, folder, read};
+use super::{Original, ReadSource, folder, read};
 use crate::os::copied::Listing;
-use crate::{ReadBack, ReadRules, ShadowError, Tier, WhyNot};
+use crate::{NotStagedReason, ReadBack, ReadRules, ShadowError, Tier};
 
 /// An upper folder in memory, because it is filled with many files.
 fn upper() -> TempDir {
@@ -35,7 +35,7 @@ fn read_with(
     let base = MemoryTree::from_files(files.iter().copied()).unwrap();
     let view = TempDir::new().unwrap();
     let view = fs::File::open(view.path()).unwrap();
-    let from = From {
+    let from = ReadSource {
         upper: folder(fs::File::open(upper).unwrap().as_fd(), ".")?,
         original,
         separate: BTreeMap::new(),
@@ -84,7 +84,10 @@ fn in_a_copy_a_device_is_a_device() {
     let back = read();
     assert_eq!(kinds(&back), ["delete a"]);
     let named: Vec<_> = back.not_staged.iter().map(|row| (row.path.to_string(), row.why)).collect();
-    assert_eq!(named, [("a".to_owned(), WhyNot::Device), ("new".to_owned(), WhyNot::Device)]);
+    assert_eq!(
+        named,
+        [("a".to_owned(), NotStagedReason::Device), ("new".to_owned(), NotStagedReason::Device)]
+    );
 }
 
 #[test]
@@ -143,7 +146,11 @@ fn what_is_no_file_is_named_and_not_opened() {
     symlink("loop", upper.path().join("loop")).unwrap();
     let back = read_upper(upper.path(), &[("fifo", "was a file")], Quota::default()).unwrap();
     let named: Vec<_> = back.not_staged.iter().map(|not| (not.path.to_string(), not.why)).collect();
-    let expected = [("fifo", WhyNot::Fifo), ("out", WhyNot::LinkLeadsOut), ("socket", WhyNot::Socket)];
+    let expected = [
+        ("fifo", NotStagedReason::Fifo),
+        ("out", NotStagedReason::LinkLeadsOut),
+        ("socket", NotStagedReason::Socket),
+    ];
     assert_eq!(named, expected.map(|(path, why)| (path.to_owned(), why)));
     assert_eq!(kinds(&back), ["delete fifo", "link loop"]);
 }
@@ -156,7 +163,7 @@ fn special_bits_are_dropped_and_several_names_refused() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o7755)).unwrap();
     let back = read_upper(upper.path(), &[], Quota::default()).unwrap();
     assert!(matches!(back.changes.changes[0].kind, ChangeKind::Write { executable: true, .. }));
-    assert_eq!(back.not_staged[0].why, WhyNot::SpecialBits);
+    assert_eq!(back.not_staged[0].why, NotStagedReason::SpecialBits);
     fs::hard_link(&file, upper.path().join("other")).unwrap();
     let error = read_upper(upper.path(), &[], Quota::default()).unwrap_err().to_string();
     assert_eq!(

@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::os::channel::{Channel, Message};
 use crate::os::mountinfo::Mounts;
 use crate::os::{OUTER, OUTER_ON_NETWORK, again, init, refused};
-use crate::{Network, Options, Place, Refusal, ShadowError};
+use crate::{Network, Options, Refusal, RootEntry, ShadowError};
 
 const NO_ENTRY: &str = "its process ended at once; does `main` of the program call headstart_shadow::entry before anything else?";
 
@@ -103,8 +103,8 @@ impl Starting {
     pub(super) fn ready(
         &mut self,
         options: &Options,
-        apart: &init::Apart,
-        places: &[Place],
+        apart: &init::Separation,
+        places: &[RootEntry],
     ) -> Result<Message, ShadowError> {
         let channel = self.channel.as_mut().ok_or(ShadowError::Ended)?;
         let fields = init::encode(apart, &options.limits, places);

@@ -14,12 +14,12 @@ const SETTING: &str = "/proc/self/autogroup";
 
 /// If the kernel divides processors between sessions first (`sched_autogroup_enabled`), a niceness only counts within
 /// one. A view is a session of its own, so the session as a whole needs a niceness too.
-pub(in crate::os::init) struct Way {
+pub(in crate::os::init) struct Priority {
     /// Opened while the machine's `/proc` was still visible; `None` once the niceness is set, or if it cannot be.
     session: Option<File>,
 }
 
-impl Way {
+impl Priority {
     /// Opens the file for the session. A kernel without sessions has none.
     pub(in crate::os::init) fn open() -> Self {
         Self { session: OpenOptions::new().write(true).open(SETTING).ok() }

@@ -5,14 +5,14 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open};
 
-use super::{Input, LOOK_EVERY, Way, end_all, failed, how, over, spawn, usage};
+use super::{Input, LOOK_EVERY, Priority, end_all, failed, how, over, spawn, usage};
 use crate::Limits;
 use crate::os::again;
 use crate::os::channel::Message;
 
 /// The program that runs, and how the last one ended.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct ResidentProgram {
     running: Option<Running>,
     ended: Option<(&'static str, i32)>,
 }
@@ -22,7 +22,7 @@ struct Running {
     handle: Option<OwnedFd>,
 }
 
-impl Beside {
+impl ResidentProgram {
     pub(super) fn runs(&self) -> bool {
         self.running.is_some()
     }
@@ -72,10 +72,15 @@ impl Beside {
     }
 
     /// Watches the program until there is a request or the other side is gone. Returns at once if no program runs.
-    pub(super) fn watch_until_asked(&mut self, socket: BorrowedFd<'_>, limits: &Limits, way: &mut Way) {
+    pub(super) fn watch_until_asked(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        limits: &Limits,
+        priority: &mut Priority,
+    ) {
         let pause = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY };
         while let Some(Running { pid, handle }) = &self.running {
-            way.give();
+            priority.give();
             let mut waited = vec![PollFd::new(&socket, PollFlags::IN | PollFlags::RDHUP)];
             waited.extend(handle.as_ref().map(|handle| PollFd::new(handle, PollFlags::IN)));
             let Ok(ready) = again(|| poll(&mut waited, Some(&pause))) else { return };
