@@ -141,10 +141,11 @@ impl GitChange {
     /// ([`Workspace::commit_with`](headstart_overlay_fs::Workspace::commit_with)).
     pub fn beside(&self) -> String {
         #[derive(Serialize)]
-        struct Beside<'a> {
+        struct ParticipantText<'a> {
             change: &'a GitChange,
         }
-        serde_json::to_string(&Beside { change: self }).expect("works because no map in it has odd keys")
+        serde_json::to_string(&ParticipantText { change: self })
+            .expect("works because no map in it has odd keys")
     }
 
     /// A short description for people: `1 commit on main, tag v1`.
@@ -216,10 +217,10 @@ impl TryFrom<&str> for GitChange {
     /// Reads what [`beside`](Self::beside) gave.
     fn try_from(beside: &str) -> Result<Self, GitError> {
         #[derive(Deserialize)]
-        struct Beside {
+        struct ParticipantText {
             change: GitChange,
         }
-        let read: Result<Beside, _> = serde_json::from_str(beside);
+        let read: Result<ParticipantText, _> = serde_json::from_str(beside);
         read.map(|beside| beside.change)
             .map_err(|error| GitError::Damaged { message: error.to_string(), source: Some(error) })
     }

@@ -1,8 +1,8 @@
 //! Repositories on a real disk, through the system's git.
 
+mod apply_to_view;
 mod folder;
 mod index;
-mod lay;
 mod locks;
 mod objects;
 mod offer;

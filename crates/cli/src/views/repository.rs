@@ -80,11 +80,11 @@ impl Repository {
         let ready = self.ready()?;
         let told = |error: GitError| error.to_string();
         for change in &so_far.below {
-            ready.reader.lay(view, &ready.state, change).map_err(told)?;
+            ready.reader.apply_to_view(view, &ready.state, change).map_err(told)?;
         }
         (shown.before, shown.is_known) = (ready.reader.snapshot(view).map_err(told)?, true);
         if let Some(change) = &so_far.step {
-            ready.reader.lay(view, &ready.state, change).map_err(told)?;
+            ready.reader.apply_to_view(view, &ready.state, change).map_err(told)?;
         }
         Ok(())
     }

@@ -17,12 +17,12 @@ const DEEPEST: usize = 64;
 
 /// How much may still be read of one state of a repository.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct ReadBudget {
     files: u64,
     bytes: u64,
 }
 
-impl Room {
+impl ReadBudget {
     const FILES: u64 = 100_000;
     const BYTES: u64 = 1 << 30;
 
@@ -94,7 +94,7 @@ pub(super) fn open(path: &Path) -> Result<Dir, GitError> {
 pub(super) fn walk(
     git: &Dir,
     below: &str,
-    room: &mut Room,
+    room: &mut ReadBudget,
     enter: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Entry>, GitError> {
     let mut found = Vec::new();
@@ -106,7 +106,7 @@ pub(super) fn walk(
 fn walk_into(
     folder: &Dir,
     path: &str,
-    room: &mut Room,
+    room: &mut ReadBudget,
     enter: &dyn Fn(&str) -> bool,
     found: &mut Vec<Entry>,
     depth: usize,
@@ -149,7 +149,12 @@ fn walk_into(
 }
 
 /// The content of a file; `None` if it does not exist.
-pub(super) fn read(git: &Dir, path: &str, limit: u64, room: &mut Room) -> Result<Option<Vec<u8>>, GitError> {
+pub(super) fn read(
+    git: &Dir,
+    path: &str,
+    limit: u64,
+    room: &mut ReadBudget,
+) -> Result<Option<Vec<u8>>, GitError> {
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let mut folder = None;
     for part in above.split('/').filter(|part| !part.is_empty()) {

@@ -9,14 +9,14 @@ use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::folder;
-use super::program::{At, Git};
+use super::program::{Git, RepositoryPaths};
 use crate::{GitError, Index, IndexEntry, ObjectName, Staged};
 
 /// What is staged, by path; `None` for a path with an unfinished merge.
 pub(super) type Entries = BTreeMap<Vec<u8>, Option<Staged>>;
 
 /// All entries of an index.
-pub(super) fn entries(git: &Git, at: &At) -> Result<Entries, GitError> {
+pub(super) fn entries(git: &Git, at: &RepositoryPaths) -> Result<Entries, GitError> {
     let listed = git.ask(at, "ls-files", &["ls-files", "--stage", "-z"], b"")?;
     let mut entries = Entries::new();
     for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
@@ -60,7 +60,7 @@ pub(super) fn difference(old: &Entries, new: &Entries) -> Option<Vec<IndexEntry>
 /// uses; the change is one rename from it.
 pub(super) fn apply(
     git: &Git,
-    at: &At,
+    at: &RepositoryPaths,
     index: &Index,
     direction: Direction,
     draft: &str,
@@ -79,7 +79,7 @@ pub(super) fn apply(
 }
 
 /// Has git check the paths: it refuses those that lead into `.git` or out of the work tree.
-pub(super) fn check(git: &Git, at: &At, index: &Index) -> Result<(), GitError> {
+pub(super) fn check(git: &Git, at: &RepositoryPaths, index: &Index) -> Result<(), GitError> {
     let folder = folder::open(&at.folder)?;
     write_draft(git, at, &folder, index, Direction::Apply, DRAFT)?;
     let there = entries(git, &at.with_index(at.folder.join(DRAFT)))?;
@@ -98,7 +98,7 @@ pub(super) fn check(git: &Git, at: &At, index: &Index) -> Result<(), GitError> {
 /// Writes the new index under the name of a draft; `false` if there is nothing to change.
 fn write_draft(
     git: &Git,
-    at: &At,
+    at: &RepositoryPaths,
     folder: &Dir,
     index: &Index,
     direction: Direction,
@@ -137,7 +137,7 @@ fn write_draft(
     Ok(true)
 }
 
-fn add_line(input: &mut Vec<u8>, path: &[u8], to: Option<&Staged>, at: &At) {
+fn add_line(input: &mut Vec<u8>, path: &[u8], to: Option<&Staged>, at: &RepositoryPaths) {
     let none = Staged { mode: "0".to_owned(), object: at.format.none() };
     let to = to.unwrap_or(&none);
     input.extend_from_slice(format!("{} {}\t", to.mode, to.object).as_bytes());

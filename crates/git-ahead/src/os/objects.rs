@@ -9,9 +9,9 @@ use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use headstart_overlay_fs::ContentHash;
 
-use super::folder::{self, Kind, Room};
+use super::folder::{self, Kind, ReadBudget};
 use super::private;
-use super::program::{At, Git};
+use super::program::{Git, RepositoryPaths};
 use super::snapshot::LONGEST;
 use crate::{GitError, ObjectName, Objects};
 
@@ -24,7 +24,7 @@ pub(super) fn copy_new(view: &Dir, real: &Dir, to: &Dir, digits: usize) -> Resul
     let Ok(objects) = view.open_dir_nofollow("objects") else {
         return Err(folder::hostile("objects", "it is no folder"));
     };
-    let mut room = Room::new();
+    let mut room = ReadBudget::new();
     for entry in folder::walk(&objects, "", &mut room, &|path| path == "pack" || is_fan(path))? {
         let (Kind::File(_), path) = (entry.kind, format!("objects/{}", entry.path)) else { continue };
         if !is_object(&entry.path, digits) || real.symlink_metadata(&path).is_ok() {
@@ -62,7 +62,7 @@ fn is_fan(path: &str) -> bool {
 /// nothing.
 pub(super) fn pack(
     git: &Git,
-    at: &At,
+    at: &RepositoryPaths,
     wanted: &[ObjectName],
     excluded: &[ObjectName],
     (folder, name): (&Path, &str),
@@ -100,7 +100,12 @@ pub(super) fn pack(
 
 /// Adds a pack's objects to a repository, where no ref names them yet. Git computes the name of each, and refuses
 /// damaged ones.
-pub(super) fn bring(git: &Git, at: &At, state: &Path, objects: &Objects) -> Result<(), GitError> {
+pub(super) fn bring(
+    git: &Git,
+    at: &RepositoryPaths,
+    state: &Path,
+    objects: &Objects,
+) -> Result<(), GitError> {
     let pack = open_pack(state, objects)?;
     if objects.count < FEW {
         git.feed(at, "unpack-objects", &["unpack-objects", "-q", "--strict"], pack).map(drop)
@@ -111,7 +116,12 @@ pub(super) fn bring(git: &Git, at: &At, state: &Path, objects: &Objects) -> Resu
 
 /// As [`bring`], for a check: git adds them to a private repository, because adding an object that the user's
 /// repository already has would change the time of its file.
-pub(super) fn look_at(git: &Git, at: &At, state: &Path, objects: &Objects) -> Result<(), GitError> {
+pub(super) fn look_at(
+    git: &Git,
+    at: &RepositoryPaths,
+    state: &Path,
+    objects: &Objects,
+) -> Result<(), GitError> {
     git.feed(at, "index-pack", INDEX_PACK, open_pack(state, objects)?).map(drop)
 }
 
@@ -132,7 +142,7 @@ fn open_pack(state: &Path, objects: &Objects) -> Result<OwnedFd, GitError> {
 
 /// Checks that nothing is missing below these objects. Everything that the refs of the repository reach is known to
 /// be complete, so the time depends on how much is new, and not on the length of the history.
-pub(super) fn check_connected(git: &Git, at: &At, names: &[ObjectName]) -> Result<(), GitError> {
+pub(super) fn check_connected(git: &Git, at: &RepositoryPaths, names: &[ObjectName]) -> Result<(), GitError> {
     if names.is_empty() {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! Offers commits in another way if they cannot be accepted because a ref moved meanwhile.
 
-use super::program::At;
+use super::program::RepositoryPaths;
 use super::refs::{self, Transaction};
 use super::{Repository, Snapshot, folder, objects};
 use crate::{GitChange, GitError, ObjectName, RefChange, RefName};
@@ -45,7 +45,12 @@ impl Repository {
         Ok(Some(Offer { name, tip, merge }))
     }
 
-    fn check_merge(&self, at: &At, real: &At, tip: &ObjectName) -> Result<MergeCheck, GitError> {
+    fn check_merge(
+        &self,
+        at: &RepositoryPaths,
+        real: &RepositoryPaths,
+        tip: &ObjectName,
+    ) -> Result<MergeCheck, GitError> {
         if folder::open(&real.folder)?.exists("info/attributes") {
             return Ok(MergeCheck::Unknown);
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::Dir;
 
 use super::folder;
-use super::program::At;
+use super::program::RepositoryPaths;
 use crate::{GitError, ObjectFormat};
 
 /// The format of a repository.
@@ -19,7 +19,7 @@ pub(super) struct Layout {
 }
 
 /// Completes a folder with copied refs to a repository whose missing objects are in `behind`.
-pub(super) fn make(path: &Path, layout: Layout, behind: &Path) -> Result<At, GitError> {
+pub(super) fn make(path: &Path, layout: Layout, behind: &Path) -> Result<RepositoryPaths, GitError> {
     let git = folder::open(path)?;
     for name in ["objects", "objects/info", "objects/pack", "refs", "refs/heads", "work"] {
         if !git.exists(name) {
@@ -43,7 +43,7 @@ pub(super) fn make(path: &Path, layout: Layout, behind: &Path) -> Result<At, Git
     alternates.push(b'\n');
     write(&git, "objects/info/alternates", &alternates)?;
     let work_tree: PathBuf = path.join("work");
-    Ok(At::new(path.to_owned(), work_tree, layout.format))
+    Ok(RepositoryPaths::new(path.to_owned(), work_tree, layout.format))
 }
 
 /// The format of a repository, from its configuration. An extension that is not known is an error.

@@ -86,7 +86,7 @@ pub struct Setting {
 
 /// The repository that a git command works on.
 #[derive(Debug, Clone)]
-pub(super) struct At {
+pub(super) struct RepositoryPaths {
     /// Its `.git` folder, absolute.
     pub(super) folder: PathBuf,
     /// Its work tree.
@@ -98,7 +98,7 @@ pub(super) struct At {
 
 /// A git process that is asked line by line. Dropping it closes its input and waits for its end.
 #[derive(Debug)]
-pub(super) struct Talk {
+pub(super) struct LineSession {
     child: Child,
     command: &'static str,
     errors: File,
@@ -117,7 +117,7 @@ impl Git {
     }
 
     fn check_version(&self) -> Result<(), GitError> {
-        let at = At::new(PathBuf::from("/"), PathBuf::from("/"), ObjectFormat::Sha1);
+        let at = RepositoryPaths::new(PathBuf::from("/"), PathBuf::from("/"), ObjectFormat::Sha1);
         let told = self.ask(&at, "version", &["version"], b"")?;
         let told = String::from_utf8_lossy(&told);
         match version_in(&told) {
@@ -174,7 +174,7 @@ impl Git {
     /// Runs a command and returns its whole output.
     pub(super) fn ask(
         &self,
-        at: &At,
+        at: &RepositoryPaths,
         command: &'static str,
         arguments: &[&str],
         input: &[u8],
@@ -185,7 +185,7 @@ impl Git {
     /// As [`ask`](Self::ask); if git reports an error, its words are the inner error.
     pub(super) fn try_ask(
         &self,
-        at: &At,
+        at: &RepositoryPaths,
         command: &'static str,
         arguments: &[&str],
         input: &[u8],
@@ -198,7 +198,7 @@ impl Git {
     /// As [`ask`](Self::ask), with a file as the input.
     pub(super) fn feed(
         &self,
-        at: &At,
+        at: &RepositoryPaths,
         command: &'static str,
         arguments: &[&str],
         input: impl Into<Stdio>,
@@ -210,7 +210,7 @@ impl Git {
     /// As [`ask`](Self::ask), with a file as the output.
     pub(super) fn pour(
         &self,
-        at: &At,
+        at: &RepositoryPaths,
         command: &'static str,
         arguments: &[&str],
         input: &[u8],
@@ -223,19 +223,24 @@ impl Git {
     }
 
     /// Starts a git process that is asked line by line.
-    pub(super) fn talk(&self, at: &At, command: &'static str, arguments: &[&str]) -> Result<Talk, GitError> {
+    pub(super) fn line_session(
+        &self,
+        at: &RepositoryPaths,
+        command: &'static str,
+        arguments: &[&str],
+    ) -> Result<LineSession, GitError> {
         let failed = failed(command);
         let errors = tempfile::tempfile().map_err(&failed)?;
         let mut process = self.command(at, arguments);
         process.stdin(Stdio::piped()).stdout(Stdio::piped());
         process.stderr(errors.try_clone().map_err(&failed)?);
         let child = process.spawn().map_err(&failed)?;
-        Ok(Talk { child, command, errors, folder: at.folder.clone() })
+        Ok(LineSession { child, command, errors, folder: at.folder.clone() })
     }
 
     fn finish(
         &self,
-        at: &At,
+        at: &RepositoryPaths,
         command: &'static str,
         arguments: &[&str],
         input: Stdio,
@@ -271,7 +276,7 @@ impl Git {
         Ok(Err(if words.is_empty() { status.to_string() } else { words }))
     }
 
-    fn command(&self, at: &At, arguments: &[&str]) -> Command {
+    fn command(&self, at: &RepositoryPaths, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         let empty_tree = match at.format {
             ObjectFormat::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -304,7 +309,7 @@ impl Git {
     }
 }
 
-impl At {
+impl RepositoryPaths {
     pub(super) fn new(folder: PathBuf, work_tree: PathBuf, format: ObjectFormat) -> Self {
         Self { folder, work_tree, index: None, format }
     }
@@ -314,7 +319,7 @@ impl At {
     }
 }
 
-impl Talk {
+impl LineSession {
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -358,7 +363,7 @@ impl Talk {
     }
 }
 
-impl Drop for Talk {
+impl Drop for LineSession {
     fn drop(&mut self) {
         self.end();
     }

@@ -10,7 +10,7 @@ use headstart_overlay_fs::WorkspacePath;
 use super::folder;
 use super::index::{self, Entries};
 use super::objects;
-use super::program::{At, Git};
+use super::program::{Git, RepositoryPaths};
 use super::refs::{self, Refs, Value};
 use super::snapshot::Snapshot;
 use crate::{GitChange, GitError, Head, Index, ObjectName, RefChange, RefName};
@@ -38,9 +38,9 @@ pub struct Reader {
 struct Found<'a> {
     before: &'a Snapshot,
     after: &'a Snapshot,
-    base: At,
-    view: At,
-    real: At,
+    base: RepositoryPaths,
+    view: RepositoryPaths,
+    real: RepositoryPaths,
 }
 
 /// What git says about both states.
@@ -86,7 +86,7 @@ impl Reader {
         let found = Found {
             base: before.repository(&behind)?,
             view: after.repository(&behind)?,
-            real: At::new(git_folder, self.workspace.clone(), format),
+            real: RepositoryPaths::new(git_folder, self.workspace.clone(), format),
             before,
             after: &after,
         };
@@ -106,7 +106,7 @@ impl Reader {
     /// Each question is a git process of its own, and they run at the same time.
     fn list(&self, found: &Found<'_>) -> Result<Listed, GitError> {
         let git = &self.git;
-        let entries = |at: &At, snapshot: &Snapshot| {
+        let entries = |at: &RepositoryPaths, snapshot: &Snapshot| {
             if snapshot.index.is_some() { index::entries(git, at) } else { Ok(Entries::new()) }
         };
         let is_staged = found.before.index != found.after.index;
@@ -257,7 +257,7 @@ impl Reader {
 
     /// How many commits of a ref are new, and the first lines of the newest. A tag of something other than a commit
     /// has none.
-    fn subjects(&self, at: &At, change: &RefChange) -> Result<(u32, Vec<String>), GitError> {
+    fn subjects(&self, at: &RepositoryPaths, change: &RefChange) -> Result<(u32, Vec<String>), GitError> {
         let Some(new) = &change.new else { return Ok((0, Vec::new())) };
         let options =
             ["log", "-z", "--format=%s", "--no-show-signature", new.as_str(), "--not", "--all", "--"];
@@ -271,7 +271,7 @@ impl Reader {
     }
 
     /// The paths that the new commits change, and those that are staged differently.
-    fn paths(&self, at: &At, change: &GitChange) -> Result<Vec<WorkspacePath>, GitError> {
+    fn paths(&self, at: &RepositoryPaths, change: &GitChange) -> Result<Vec<WorkspacePath>, GitError> {
         let moved = change.refs.iter().filter_map(|change| change.new.as_ref());
         let mut options =
             vec!["log", "-z", "--format=", "--name-only", "--no-renames", "--no-show-signature"];

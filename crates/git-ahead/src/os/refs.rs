@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use headstart_overlay_fs::{Conflict, ConflictKind, Direction, WorkspacePath};
 
-use super::folder::{self, Room};
-use super::program::{At, Git, Talk};
+use super::folder::{self, ReadBudget};
+use super::program::{Git, LineSession, RepositoryPaths};
 use crate::{GitError, ObjectName, RefChange, RefName};
 
 /// The longest file of a ref that git writes, in bytes.
@@ -23,12 +23,12 @@ pub(super) enum Value {
 pub(super) type Refs = BTreeMap<String, Value>;
 
 /// All refs except `HEAD`. Git skips those that it cannot read.
-pub(super) fn all(git: &Git, at: &At) -> Result<Refs, GitError> {
+pub(super) fn all(git: &Git, at: &RepositoryPaths) -> Result<Refs, GitError> {
     list(git, at, &[])
 }
 
 /// All refs, and where `HEAD` is.
-pub(super) fn all_and_head(git: &Git, at: &At) -> Result<(Refs, Value), GitError> {
+pub(super) fn all_and_head(git: &Git, at: &RepositoryPaths) -> Result<(Refs, Value), GitError> {
     let mut refs = list(git, at, &["--include-root-refs"])?;
     // Git does not list `HEAD` if it is on a branch without commits.
     let head = refs.remove("HEAD").map_or_else(|| head(git, at), Ok)?;
@@ -36,7 +36,7 @@ pub(super) fn all_and_head(git: &Git, at: &At) -> Result<(Refs, Value), GitError
     Ok((refs, head))
 }
 
-fn list(git: &Git, at: &At, more: &[&str]) -> Result<Refs, GitError> {
+fn list(git: &Git, at: &RepositoryPaths, more: &[&str]) -> Result<Refs, GitError> {
     let options = [&["for-each-ref", "--format=%(objectname) %(refname) %(symref)"], more].concat();
     let listed = git.ask(at, "for-each-ref", &options, b"")?;
     let mut refs = Refs::new();
@@ -53,11 +53,11 @@ fn list(git: &Git, at: &At, more: &[&str]) -> Result<Refs, GitError> {
 }
 
 /// Where `HEAD` is: on a branch, which may have no commits yet, or detached at a commit.
-pub(super) fn head(git: &Git, at: &At) -> Result<Value, GitError> {
+pub(super) fn head(git: &Git, at: &RepositoryPaths) -> Result<Value, GitError> {
     branch_in_file(at).map_or_else(|| asked_head(git, at), |branch| Ok(Value::Ref(branch)))
 }
 
-fn asked_head(git: &Git, at: &At) -> Result<Value, GitError> {
+fn asked_head(git: &Git, at: &RepositoryPaths) -> Result<Value, GitError> {
     if let Ok(branch) = git.try_ask(at, "symbolic-ref", &["symbolic-ref", "-q", "HEAD"], b"")? {
         return Ok(Value::Ref(String::from_utf8_lossy(&branch).trim().to_owned()));
     }
@@ -67,9 +67,9 @@ fn asked_head(git: &Git, at: &At) -> Result<Value, GitError> {
 
 /// The branch that the file `HEAD` names; `None` if git has to be asked, because refs are kept in another format, or
 /// the branch names another ref.
-fn branch_in_file(at: &At) -> Option<String> {
+fn branch_in_file(at: &RepositoryPaths) -> Option<String> {
     let git = folder::open(&at.folder).ok()?;
-    let read = |path: &str| folder::read(&git, path, MOST_OF_REF, &mut Room::new()).ok();
+    let read = |path: &str| folder::read(&git, path, MOST_OF_REF, &mut ReadBudget::new()).ok();
     let text = read("HEAD")??;
     let name = str::from_utf8(&text).ok()?.strip_prefix("ref: ")?.strip_suffix('\n')?;
     let name = RefName::parse(name).ok().filter(|name| name.as_str().starts_with("refs/heads/"))?;
@@ -80,7 +80,7 @@ fn branch_in_file(at: &At) -> Option<String> {
 /// What the refs of a change name now.
 pub(super) fn current(
     git: &Git,
-    at: &At,
+    at: &RepositoryPaths,
     changes: &[RefChange],
 ) -> Result<Vec<Option<ObjectName>>, GitError> {
     let refs = all(git, at)?;
@@ -124,14 +124,14 @@ pub(super) fn conflict(name: &str) -> Conflict {
 /// A transaction that git has prepared: the refs are locked and had their old values. Dropping it releases the locks.
 #[derive(Debug)]
 pub(super) struct Transaction {
-    talk: Talk,
+    line_session: LineSession,
 }
 
 impl Transaction {
     /// Prepares a transaction. The error has git's words, and then nothing is locked.
     pub(super) fn prepare(
         git: &Git,
-        at: &At,
+        at: &RepositoryPaths,
         changes: &[&RefChange],
         direction: Direction,
     ) -> Result<Self, GitError> {
@@ -143,7 +143,7 @@ impl Transaction {
             // The list of stashes is a reflog, so the ref needs one.
             options.push("--create-reflog");
         }
-        let mut talk = git.talk(at, "update-ref", &options)?;
+        let mut line_session = git.line_session(at, "update-ref", &options)?;
         let none = at.format.none();
         let mut words = String::from("start\n");
         for change in changes {
@@ -156,21 +156,21 @@ impl Transaction {
             };
         }
         words.push_str("prepare\n");
-        let answer = talk.say(words.as_bytes(), 2)?;
+        let answer = line_session.say(words.as_bytes(), 2)?;
         if answer != ["start: ok", "prepare: ok"] {
             let message = format!("it answered {answer:?}");
             return Err(GitError::Git { command: "update-ref".to_owned(), message, source: None });
         }
-        Ok(Self { talk })
+        Ok(Self { line_session })
     }
 
     pub(super) fn process(&self) -> u32 {
-        self.talk.id()
+        self.line_session.id()
     }
 
     pub(super) fn commit(mut self) -> Result<(), GitError> {
-        let answer = self.talk.say(b"commit\n", 1)?;
-        self.talk.end();
+        let answer = self.line_session.say(b"commit\n", 1)?;
+        self.line_session.end();
         if answer == ["commit: ok"] {
             return Ok(());
         }
@@ -191,7 +191,11 @@ mod tests {
         let git = Git::find("/usr/local/bin:/usr/bin:/bin".as_ref()).unwrap();
         for (format, from_file) in [("files", [true, true, true, false, false]), ("reftable", [false; 5])] {
             let folder = tempfile::tempdir().unwrap();
-            let at = At::new(folder.path().join(".git"), folder.path().to_owned(), ObjectFormat::Sha1);
+            let at = RepositoryPaths::new(
+                folder.path().join(".git"),
+                folder.path().to_owned(),
+                ObjectFormat::Sha1,
+            );
             let ask = |words: &[&str]| {
                 let said = git.ask(&at, "test", words, b"").unwrap();
                 String::from_utf8(said).unwrap().trim().to_owned()

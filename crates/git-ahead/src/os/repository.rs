@@ -6,10 +6,10 @@ use headstart_overlay_fs::{Direction, Finish, NotPrepared, Participant, Prepared
 use tracing::debug;
 
 use super::locks::{self, Lock};
-use super::program::{At, Git};
+use super::program::{Git, RepositoryPaths};
 use super::read::both;
 use super::refs::{self, Transaction, Value};
-use super::settle::{self, Note};
+use super::settle::{self, JournalNote};
 use super::steps::reach;
 use super::{folder, index, objects};
 use crate::{GitChange, GitError, Head, ObjectName, RefChange};
@@ -30,11 +30,11 @@ pub struct Repository {
 }
 
 /// A prepared change: git has locked the refs, and this process the index.
-struct Ready {
+struct PreparedChange {
     git: Git,
-    at: At,
+    at: RepositoryPaths,
     folder: Dir,
-    note: Note,
+    note: JournalNote,
     text: String,
     direction: Direction,
     transaction: Option<Transaction>,
@@ -48,7 +48,7 @@ impl Repository {
         Self { git, workspace: workspace.to_owned(), state: state.to_owned() }
     }
 
-    pub(super) fn at(&self, change: &GitChange) -> Result<At, GitError> {
+    pub(super) fn at(&self, change: &GitChange) -> Result<RepositoryPaths, GitError> {
         let workspace = Dir::open_ambient_dir(&self.workspace, ambient_authority())
             .map_err(|source| GitError::Io { path: self.workspace.display().to_string(), source })?;
         if folder::open_git(&workspace)?.is_none() {
@@ -56,11 +56,11 @@ impl Repository {
                 reason: "the workspace has no repository any more".to_owned(),
             });
         }
-        Ok(At::new(self.workspace.join(".git"), self.workspace.clone(), change.format))
+        Ok(RepositoryPaths::new(self.workspace.join(".git"), self.workspace.clone(), change.format))
     }
 
-    fn ready(&self, text: &str, direction: Direction) -> Result<Ready, NotPrepared> {
-        let Note { change, .. } = Note::parse(text).map_err(error)?;
+    fn ready(&self, text: &str, direction: Direction) -> Result<PreparedChange, NotPrepared> {
+        let JournalNote { change, .. } = JournalNote::parse(text).map_err(error)?;
         if let Some(why) = change.boundary() {
             return Err(error(GitError::Unsupported { reason: why }));
         }
@@ -78,13 +78,19 @@ impl Repository {
     }
 
     /// Locks what the change touches.
-    fn locked(&self, at: At, change: GitChange, direction: Direction) -> Result<Ready, NotPrepared> {
+    fn locked(
+        &self,
+        at: RepositoryPaths,
+        change: GitChange,
+        direction: Direction,
+    ) -> Result<PreparedChange, NotPrepared> {
         let git = self.git.clone();
         let folder = folder::open(&at.folder).map_err(error)?;
         let (locks, of_index, draft) = (Vec::new(), Vec::new(), String::new());
-        let note = Note { change, process: None, locks, draft };
+        let note = JournalNote { change, process: None, locks, draft };
         let text = String::new();
-        let mut ready = Ready { git, at, folder, note, text, direction, transaction: None, of_index };
+        let mut ready =
+            PreparedChange { git, at, folder, note, text, direction, transaction: None, of_index };
         ready.draft_lock().map_err(error)?;
         ready.prepare()?;
         ready.check_head()?;
@@ -93,12 +99,12 @@ impl Repository {
     }
 
     /// Adds the objects, which no ref names yet.
-    pub(super) fn bring(&self, at: &At, change: &GitChange) -> Result<(), GitError> {
+    pub(super) fn bring(&self, at: &RepositoryPaths, change: &GitChange) -> Result<(), GitError> {
         self.unpack(at, change)?;
         objects::check_connected(&self.git, at, &Self::brought(change))
     }
 
-    fn unpack(&self, at: &At, change: &GitChange) -> Result<(), GitError> {
+    fn unpack(&self, at: &RepositoryPaths, change: &GitChange) -> Result<(), GitError> {
         if let Some(objects) = &change.objects {
             reach("objects")?;
             objects::bring(&self.git, at, &self.state, objects)?;
@@ -123,19 +129,19 @@ impl Participant for Repository {
     }
 
     fn finish(&self, note: &str, direction: Direction) -> Result<Finish, TreeError> {
-        let note = Note::parse(note)?;
+        let note = JournalNote::parse(note)?;
         let finish = settle::finish(&self.git, &self.at(&note.change)?, &note, direction)?;
         debug!(?direction, ?finish, "a repository ended a commit that was interrupted");
         Ok(finish)
     }
 
     fn release(&self, note: &str) -> Result<(), TreeError> {
-        let note = Note::parse(note)?;
+        let note = JournalNote::parse(note)?;
         Ok(settle::release(&self.at(&note.change)?, &note)?)
     }
 }
 
-impl Ready {
+impl PreparedChange {
     /// Makes the file that becomes the lock of the index once the journal knows it.
     fn draft_lock(&mut self) -> Result<(), GitError> {
         if !self.note.has_index() {
@@ -206,7 +212,7 @@ impl Ready {
     }
 }
 
-impl Prepared for Ready {
+impl Prepared for PreparedChange {
     fn note(&self) -> &str {
         &self.text
     }
@@ -244,7 +250,7 @@ impl Prepared for Ready {
     }
 }
 
-impl Drop for Ready {
+impl Drop for PreparedChange {
     /// Releases a change that was not committed: git unlocks the refs, and this process the index.
     fn drop(&mut self) {
         drop(self.transaction.take());

@@ -5,7 +5,7 @@ use headstart_overlay_fs::{Direction, Finish, Process};
 use serde::{Deserialize, Serialize};
 
 use super::locks::{self, Lock};
-use super::program::{At, Git};
+use super::program::{Git, RepositoryPaths};
 use super::refs::{self, Transaction};
 use super::steps::reach;
 use super::{folder, index};
@@ -17,7 +17,7 @@ const LOOKS: u32 = 1_000;
 /// What the journal of a commit keeps about the repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Note {
+pub(super) struct JournalNote {
     pub(super) change: GitChange,
     /// The git process that had prepared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub(super) struct Note {
     pub(super) draft: String,
 }
 
-impl Note {
+impl JournalNote {
     pub(super) fn parse(text: &str) -> Result<Self, GitError> {
         serde_json::from_str(text)
             .map_err(|error| GitError::Damaged { message: error.to_string(), source: Some(error) })
@@ -48,7 +48,7 @@ impl Note {
 
 /// Releases what a dead process had locked. First waits for its git process, which may be releasing its locks at this
 /// moment.
-pub(super) fn release(at: &At, note: &Note) -> Result<(), GitError> {
+pub(super) fn release(at: &RepositoryPaths, note: &JournalNote) -> Result<(), GitError> {
     wait_for_end(note)?;
     let folder = folder::open(&at.folder)?;
     locks::remove(&folder, &note.locks)?;
@@ -57,7 +57,12 @@ pub(super) fn release(at: &At, note: &Note) -> Result<(), GitError> {
 
 /// Moves the refs that were not moved yet, then writes the index. If one of them has another value now, those that
 /// were moved go back, and nothing is left of the change.
-pub(super) fn finish(git: &Git, at: &At, note: &Note, direction: Direction) -> Result<Finish, GitError> {
+pub(super) fn finish(
+    git: &Git,
+    at: &RepositoryPaths,
+    note: &JournalNote,
+    direction: Direction,
+) -> Result<Finish, GitError> {
     wait_for_end(note)?;
     let folder = folder::open(&at.folder)?;
     // The index stays locked until it is written.
@@ -92,8 +97,8 @@ pub(super) fn finish(git: &Git, at: &At, note: &Note, direction: Direction) -> R
 /// Writes the index, whose lock this process has, and releases the lock.
 pub(super) fn write_index(
     git: &Git,
-    at: &At,
-    note: &Note,
+    at: &RepositoryPaths,
+    note: &JournalNote,
     direction: Direction,
     folder: &Dir,
     lock: &[Lock],
@@ -115,7 +120,7 @@ fn other(direction: Direction) -> Direction {
     }
 }
 
-pub(super) fn remove_draft(folder: &Dir, note: &Note) -> Result<(), GitError> {
+pub(super) fn remove_draft(folder: &Dir, note: &JournalNote) -> Result<(), GitError> {
     if note.draft.is_empty() {
         return Ok(());
     }
@@ -130,7 +135,7 @@ pub(super) fn remove_draft(folder: &Dir, note: &Note) -> Result<(), GitError> {
     Ok(())
 }
 
-fn wait_for_end(note: &Note) -> Result<(), GitError> {
+fn wait_for_end(note: &JournalNote) -> Result<(), GitError> {
     let Some(process) = &note.process else { return Ok(()) };
     for _ in 0..LOOKS {
         if !process.is_alive() {

@@ -8,9 +8,9 @@ use cap_std::fs::Dir;
 use headstart_overlay_fs::ContentHash;
 use tempfile::TempDir;
 
-use super::folder::{self, Kind, Room};
+use super::folder::{self, Kind, ReadBudget};
 use super::private::{self, Layout};
-use super::program::At;
+use super::program::RepositoryPaths;
 use crate::GitError;
 
 /// The longest file that is copied, in bytes.
@@ -48,7 +48,7 @@ pub(super) struct Stamp {
 
 /// What a file in `.git` is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum FileClass {
     /// Refs, `HEAD`, the index.
     State,
     /// Reflogs.
@@ -79,8 +79,9 @@ impl Snapshot {
         let found = workspace.symlink_metadata(".git");
         let Some(git) = folder::open_git(&workspace)? else { return Ok(false) };
         let mut newest = found.map_or(i64::MAX, |found| folder::changed(&found));
-        for entry in folder::walk(&git, "", &mut Room::new(), &|path| class(path) != Class::Object)? {
-            if !matches!(class(&entry.path), Class::Object | Class::Note) {
+        for entry in folder::walk(&git, "", &mut ReadBudget::new(), &|path| class(path) != FileClass::Object)?
+        {
+            if !matches!(class(&entry.path), FileClass::Object | FileClass::Note) {
                 newest = newest.max(entry.changed);
             }
         }
@@ -91,20 +92,20 @@ impl Snapshot {
         let io = |source| GitError::Io { path: home.display().to_string(), source };
         let folder = tempfile::Builder::new().prefix("git-").tempdir_in(home).map_err(io)?;
         let to = folder::open(folder.path())?;
-        let mut room = Room::new();
+        let mut room = ReadBudget::new();
         let (mut loose, mut logs, mut others) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         let (mut index, mut layout) = (None, Layout::default());
-        for entry in folder::walk(git, "", &mut room, &|path| class(path) != Class::Object)? {
+        for entry in folder::walk(git, "", &mut room, &|path| class(path) != FileClass::Object)? {
             let path = entry.path;
             let class = class(&path);
             let Kind::File(len) = entry.kind else {
-                if class == Class::State {
+                if class == FileClass::State {
                     to.create_dir(&path).map_err(folder::io_error(&path))?;
                 }
                 continue;
             };
             match class {
-                Class::State => {
+                FileClass::State => {
                     // Git may be replacing it at this moment, so it counts as if it appeared later.
                     let Some(bytes) = folder::read(git, &path, LONGEST, &mut room)? else { continue };
                     if path == "index" {
@@ -115,11 +116,11 @@ impl Snapshot {
                     }
                     private::write(&to, &path, &bytes)?;
                 }
-                Class::Log => {
+                FileClass::Log => {
                     let content = folder::read(git, &path, LONGEST, &mut room)?;
                     logs.insert(path, content.unwrap_or_default());
                 }
-                Class::Other => {
+                FileClass::Other => {
                     let content =
                         if len <= HASHED { folder::read(git, &path, HASHED, &mut room)? } else { None };
                     if path == "config" {
@@ -128,7 +129,7 @@ impl Snapshot {
                     let content = content.as_deref().map(ContentHash::of);
                     others.insert(path, Stamp { len, content });
                 }
-                Class::Object | Class::Note => {}
+                FileClass::Object | FileClass::Note => {}
             }
         }
         for path in ["objects/info/alternates", "objects/info/http-alternates"] {
@@ -141,7 +142,7 @@ impl Snapshot {
     }
 
     /// Makes it a repository, with the objects in another folder.
-    pub(super) fn repository(&self, objects: &Path) -> Result<At, GitError> {
+    pub(super) fn repository(&self, objects: &Path) -> Result<RepositoryPaths, GitError> {
         private::make(self.folder.path(), self.layout, objects)
     }
 
@@ -150,19 +151,19 @@ impl Snapshot {
     }
 }
 
-pub(super) fn class(path: &str) -> Class {
+pub(super) fn class(path: &str) -> FileClass {
     let first = path.split('/').next().unwrap_or(path);
     match first {
-        "refs" | "reftable" => Class::State,
-        "objects" => Class::Object,
+        "refs" | "reftable" => FileClass::State,
+        "objects" => FileClass::Object,
         // Made by `git gc` for servers that offer plain files; no local git reads it.
-        "info" if path == "info/refs" => Class::Note,
-        "logs" => Class::Log,
-        _ if path != first => Class::Other,
-        "HEAD" | "packed-refs" | "shallow" | "index" => Class::State,
-        _ if first.starts_with("sharedindex.") => Class::State,
+        "info" if path == "info/refs" => FileClass::Note,
+        "logs" => FileClass::Log,
+        _ if path != first => FileClass::Other,
+        "HEAD" | "packed-refs" | "shallow" | "index" => FileClass::State,
+        _ if first.starts_with("sharedindex.") => FileClass::State,
         "COMMIT_EDITMSG" | "ORIG_HEAD" | "FETCH_HEAD" | "MERGE_MSG" | "SQUASH_MSG" | "AUTO_MERGE"
-        | "MERGE_RR" | "TAG_EDITMSG" | "NOTES_EDITMSG" | "gc.log" | "gc.pid" => Class::Note,
-        _ => Class::Other,
+        | "MERGE_RR" | "TAG_EDITMSG" | "NOTES_EDITMSG" | "gc.log" | "gc.pid" => FileClass::Note,
+        _ => FileClass::Other,
     }
 }

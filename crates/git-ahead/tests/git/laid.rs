@@ -22,7 +22,7 @@ impl World {
         self.start_view();
         let view = || File::open(self.view()).unwrap();
         for change in below {
-            self.reader().lay(view(), &self.state(), change).unwrap();
+            self.reader().apply_to_view(view(), &self.state(), change).unwrap();
         }
         let before = self.reader().snapshot(view()).unwrap();
         git_in(&self.view(), &["fsck", "--strict", "--no-dangling", "--no-progress"]);
@@ -96,7 +96,7 @@ fn what_was_done_in_a_view_is_done_in_the_next() {
         world.start_view();
         let view = || File::open(world.view()).unwrap();
         let before = world.snapshot();
-        world.reader().lay(view(), &world.state(), &first).unwrap();
+        world.reader().apply_to_view(view(), &world.state(), &first).unwrap();
         let again =
             world.reader().read(before.as_ref(), view(), &world.state(), "again.pack").unwrap().unwrap();
         assert!(again.is_same(&first), "{script}: {again:?}\n{first:?}");
@@ -114,7 +114,7 @@ fn what_its_user_moved_meanwhile_is_not_laid_over() {
     world.git(&["commit", "-q", "--allow-empty", "-m", "theirs"]);
     world.start_view();
     let before = fs::read(world.view().join(".git/refs/heads/main")).unwrap();
-    let refused = world.reader().lay(File::open(world.view()).unwrap(), &world.state(), &first);
+    let refused = world.reader().apply_to_view(File::open(world.view()).unwrap(), &world.state(), &first);
     assert!(refused.is_err());
     assert_eq!(fs::read(world.view().join(".git/refs/heads/main")).unwrap(), before);
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use cap_std::fs::Dir;
 
-use super::folder::{self, Kind, Room};
-use super::program::At;
+use super::folder::{self, Kind, ReadBudget};
+use super::program::RepositoryPaths;
 use super::read::Reader;
 use super::refs::Transaction;
-use super::snapshot::{Class, LONGEST, Snapshot, class};
+use super::snapshot::{FileClass, LONGEST, Snapshot, class};
 use super::{index, objects, private};
 use crate::{GitChange, GitError, RefChange};
 use headstart_overlay_fs::Direction;
@@ -24,7 +24,7 @@ impl Reader {
     ///
     /// Git does this in a private copy, so that it runs nothing that the repository names. What differs afterwards is
     /// written into the view.
-    pub fn lay(&self, view: impl AsFd, state: &Path, change: &GitChange) -> Result<(), GitError> {
+    pub fn apply_to_view(&self, view: impl AsFd, state: &Path, change: &GitChange) -> Result<(), GitError> {
         if let Some(reason) = change.boundary() {
             return Err(GitError::Unsupported { reason });
         }
@@ -49,7 +49,7 @@ impl Reader {
     }
 
     /// The state of a view's repository before the first command runs in it, once the earlier work that it is to show
-    /// has been [applied](Self::lay); `None` if there is no repository.
+    /// has been [applied](Self::apply_to_view); `None` if there is no repository.
     pub fn snapshot(&self, view: impl AsFd) -> Result<Option<Snapshot>, GitError> {
         open(view)?.map(|view| self.snapshot_of(&view)).transpose()
     }
@@ -68,13 +68,13 @@ fn open(view: impl AsFd) -> Result<Option<Dir>, GitError> {
 }
 
 /// Makes the state of the view's repository that of the copy.
-fn write_back(copy: &Snapshot, at: &At, view: &Dir) -> Result<(), GitError> {
+fn write_back(copy: &Snapshot, at: &RepositoryPaths, view: &Dir) -> Result<(), GitError> {
     let from = folder::open(&at.folder)?;
-    let mut room = Room::new();
+    let mut room = ReadBudget::new();
     let is_shown = |path: &str| {
         let is_object = path.starts_with("objects/") && !path.starts_with("objects/info");
         let is_stashes = path == "logs/refs/stash" && !copy.layout.is_reftable;
-        class(path) == Class::State || is_object || is_stashes
+        class(path) == FileClass::State || is_object || is_stashes
     };
     let enter = |path: &str| path == "objects" || path == "logs" || path == "logs/refs" || is_shown(path);
     let there = folder::walk(&from, "", &mut room, &enter)?;
@@ -85,7 +85,7 @@ fn write_back(copy: &Snapshot, at: &At, view: &Dir) -> Result<(), GitError> {
             put(view, path, &new.unwrap_or_default())?;
         }
     }
-    let is_state = |path: &str| class(path) == Class::State;
+    let is_state = |path: &str| class(path) == FileClass::State;
     for entry in folder::walk(view, "", &mut room, &is_state)? {
         let is_gone = entry.kind != Kind::Folder && !there.iter().any(|other| other.path == entry.path);
         if is_gone && is_state(&entry.path) {
