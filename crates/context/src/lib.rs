@@ -66,7 +66,7 @@
 //! - **A conversation is shortened rarely, and by much** (`src/window.rs`). Each change of what was sent loses the
 //!   provider's prefix cache, so nothing is dropped turn by turn: at the limit so much is removed that the next time
 //!   is far away. The size of a request is the provider's last count, plus bytes for what is new since
-//!   (`forked_query::Gauge`). A turn that reaches the limit ends there (`Limit::Window`); the conversation takes in
+//!   (`forked_query::TokenEstimate`). A turn that reaches the limit ends there (`Limit::Window`); the conversation takes in
 //!   what it has done, is shortened as a whole, and the turn goes on from there. The summary is part of the user's
 //!   message that follows it, because some servers refuse two messages of the user in a row.
 //! - **What a prompt mentions is sent beside it** (`src/mentions`), in the same way as rules: behind the user's

@@ -3,7 +3,7 @@
 mod outputs;
 mod summary;
 
-use headstart_forked_query::{Gauge, Message, ModelRequest, Role};
+use headstart_forked_query::{Message, ModelRequest, Role, TokenEstimate};
 
 use self::outputs::{cut_old, shorten};
 pub use self::summary::{SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising};
@@ -12,7 +12,7 @@ pub use self::summary::{SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising};
 ///
 /// ```
 /// use headstart_context::{Plan, Window};
-/// use headstart_forked_query::{Gauge, Message, ModelRequest, Role};
+/// use headstart_forked_query::{TokenEstimate, Message, ModelRequest, Role};
 ///
 /// let said = |role, words: usize| Message::text(role, "word ".repeat(words));
 /// let talk = (0..20).flat_map(|_| [said(Role::User, 100), said(Role::Model, 100)]).collect();
@@ -21,7 +21,7 @@ pub use self::summary::{SUMMARY_PROMPT, SUMMARY_TOKENS, Summarising};
 ///     thinking: true, response_schema: None, max_output_tokens: None,
 /// };
 /// let window = Window { tokens: 6_000, ..Window::default() };
-/// let Plan::Summarise(plan) = window.plan(&request, &[], Gauge::default()) else { panic!("it is longer than 85 %") };
+/// let Plan::Summarise(plan) = window.plan(&request, &[], TokenEstimate::default()) else { panic!("it is longer than 85 %") };
 /// // The model is asked for the summary (`plan.messages()`); its words take the place of all but the last turns.
 /// let shorter = plan.with("We talked.");
 /// assert_eq!(shorter.len(), 8);
@@ -74,7 +74,7 @@ impl Window {
     /// What is removed is removed at once and far below the limit, so that the provider's prefix cache is rarely
     /// lost. The system instruction, the tools, the user's last text and the last answer with its results always
     /// stay.
-    pub fn plan(&self, request: &ModelRequest, next: &[Message], gauge: Gauge) -> Plan {
+    pub fn plan(&self, request: &ModelRequest, next: &[Message], gauge: TokenEstimate) -> Plan {
         let count = Counting { request, next, gauge };
         let history = &request.messages;
         if count.tokens(history) <= self.most() {
@@ -89,7 +89,7 @@ impl Window {
 
     /// The summary that will probably be needed before the next request of a conversation, because it has more than
     /// nine tenths of the limit, and removing old outputs would not be enough.
-    pub fn plan_ahead(&self, request: &ModelRequest, gauge: Gauge) -> Option<Summarising> {
+    pub fn plan_ahead(&self, request: &ModelRequest, gauge: TokenEstimate) -> Option<Summarising> {
         let count = Counting { request, next: &[], gauge };
         let history = &request.messages;
         if count.tokens(history) <= share(self.most(), 90) {
@@ -106,7 +106,7 @@ impl Window {
     }
 
     /// The plan if the user wants a summary, however long the conversation is.
-    pub fn plan_summary(&self, request: &ModelRequest, gauge: Gauge) -> Plan {
+    pub fn plan_summary(&self, request: &ModelRequest, gauge: TokenEstimate) -> Plan {
         let count = Counting { request, next: &[], gauge };
         self.summarising(&count).map_or(Plan::Keep, Plan::Summarise)
     }
@@ -173,7 +173,7 @@ impl Window {
 struct Counting<'a> {
     request: &'a ModelRequest,
     next: &'a [Message],
-    gauge: Gauge,
+    gauge: TokenEstimate,
 }
 
 impl Counting<'_> {

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::gauge::length;
+use crate::token_estimate::length;
 use crate::{CacheSafeParams, Model, ModelRequest};
 
 /// The model that every background task uses: suggestions, speculations, and the suggestions after them.

@@ -66,7 +66,6 @@ mod cache_safe;
 mod cache_slots;
 mod cause;
 mod cut;
-mod gauge;
 mod history;
 pub mod json;
 mod message;
@@ -77,12 +76,12 @@ mod query;
 mod suggest;
 #[cfg(test)]
 mod testing;
+mod token_estimate;
 
 pub use background::{BackgroundModel, ForkLimits, ProviderRelation};
 pub use cache_safe::CacheSafeParams;
 pub use cache_slots::CacheSlots;
 pub use cause::Cause;
-pub use gauge::Gauge;
 pub use history::{HistoryError, parse_history};
 pub use message::{Image, ImageType, Message, Opaque, Part, Role, ToolCall, ToolOutcome, ToolResult};
 pub use model::with_yields;
@@ -94,3 +93,4 @@ pub use suggest::{
     Generated, Guards, SEVERAL, Suppressed, SuppressionReason, TurnEnd, asks_for_several,
     generate_candidates, generate_pipelined_suggestion, generate_suggestion, question, suggestion_in,
 };
+pub use token_estimate::TokenEstimate;

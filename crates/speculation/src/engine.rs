@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex};
 
-use headstart_forked_query::{BackgroundModel, CONTENT, Gauge, Model, ModelRequest, ToolSchema};
+use headstart_forked_query::{BackgroundModel, CONTENT, Model, ModelRequest, TokenEstimate, ToolSchema};
 use headstart_overlay_fs::{Conflict, Overlay, Workspace};
 use headstart_tool_gate::Gate;
 use headstart_toolbox::Toolbox;
@@ -182,7 +182,7 @@ impl Turn {
     }
 
     /// What is known of the tokens of its requests; `None` where [`Limits::window`] sets no limit, or nothing was answered.
-    pub fn gauge(&self) -> Option<Gauge> {
+    pub fn gauge(&self) -> Option<TokenEstimate> {
         lock(&self.progress).gauge
     }
 

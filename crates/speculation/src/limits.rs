@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use headstart_forked_query::{Gauge, ModelRequest, Money, Price};
+use headstart_forked_query::{ModelRequest, Money, Price, TokenEstimate};
 use headstart_overlay_fs::Quota;
 use headstart_toolbox::Limits as ToolLimits;
 
@@ -72,12 +72,12 @@ pub struct RequestLimit {
     /// The most that a request may come to.
     pub tokens: u64,
     /// What is known of the conversation's tokens before the run.
-    pub gauge: Gauge,
+    pub gauge: TokenEstimate,
 }
 
 impl RequestLimit {
     /// Whether a request is longer, by what its run has learned since.
-    pub(crate) fn is_passed(self, request: &ModelRequest, learned: Option<Gauge>) -> bool {
+    pub(crate) fn is_passed(self, request: &ModelRequest, learned: Option<TokenEstimate>) -> bool {
         self.tokens < learned.unwrap_or(self.gauge).tokens(request)
     }
 }
@@ -93,7 +93,7 @@ impl Limits {
             tokens: self.task.tokens.min(self.tokens.saturating_sub(spent.spent_tokens())),
             cost: self.cost.map(price),
             // Nothing is known of its tokens yet.
-            window: self.window.map(|window| RequestLimit { gauge: Gauge::default(), ..window }),
+            window: self.window.map(|window| RequestLimit { gauge: TokenEstimate::default(), ..window }),
             time: Duration::from_secs(self.task.seconds.into()),
             ..*self
         }

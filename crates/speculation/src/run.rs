@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use headstart_forked_query::{
-    CONTENT, FinishReason, Gauge, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part,
-    SuppressionReason, ToolCall, Usage, with_yields,
+    CONTENT, FinishReason, Model, ModelError, ModelEvent, ModelRequest, Opaque, Part, SuppressionReason,
+    TokenEstimate, ToolCall, Usage, with_yields,
 };
 use headstart_git_ahead::GitChange;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub(crate) struct Progress {
     pub(crate) transcript: Transcript,
     pub(crate) cost: Cost,
     /// What is known of the tokens of its requests, where there is a limit of them and one was answered.
-    pub(crate) gauge: Option<Gauge>,
+    pub(crate) gauge: Option<TokenEstimate>,
     /// Why nothing comes next, once that is known.
     pub(crate) no_next: Option<SuppressionReason>,
     /// When commands in views saw the workspace.

@@ -2,7 +2,7 @@
 
 use headstart_context::{Plan, Summarising, Window};
 use headstart_forked_query::{
-    CacheSafeParams, Gauge, Message, ModelError, ModelRequest, QueryAnswer, QueryError, Role,
+    CacheSafeParams, Message, ModelError, ModelRequest, QueryAnswer, QueryError, Role, TokenEstimate,
 };
 use headstart_speculation::{Cost, Ending, Limit, RequestLimit, Transcript};
 
@@ -14,7 +14,7 @@ use crate::view::{Refused, TurnEvent};
 pub(super) struct Shortening {
     /// What its model sees at once, as far as that is known: from the options, or from a provider that refused a request.
     window: Option<Window>,
-    gauge: Gauge,
+    gauge: TokenEstimate,
     /// What of the turn that runs is part of the conversation already, as it was.
     absorbed: Vec<Message>,
     /// Whether the session is to be told that the conversation is a shorter one.
@@ -32,10 +32,16 @@ pub(super) struct Compacting {
 
 impl Shortening {
     pub(super) fn new(window: Option<Window>) -> Self {
-        Self { window, gauge: Gauge::default(), absorbed: Vec::new(), is_unkept: false, was_refused: false }
+        Self {
+            window,
+            gauge: TokenEstimate::default(),
+            absorbed: Vec::new(),
+            is_unkept: false,
+            was_refused: false,
+        }
     }
 
-    pub(super) fn learn(&mut self, gauge: Option<Gauge>) {
+    pub(super) fn learn(&mut self, gauge: Option<TokenEstimate>) {
         self.gauge = gauge.unwrap_or(self.gauge);
     }
 
@@ -51,7 +57,7 @@ impl Shortening {
         self.gauge.tokens(request)
     }
 
-    pub(super) fn gauge(&self) -> Gauge {
+    pub(super) fn gauge(&self) -> TokenEstimate {
         self.gauge
     }
 

@@ -6,8 +6,8 @@ use headstart_budget::Unwritten;
 use headstart_budget::policy::Habits;
 use headstart_followup_state::{RequestId, Suggestions};
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Gauge, Generated, Guards, Model, ModelRequest, QueryAnswer, QueryError,
-    Suppressed, SuppressionReason, ToolCall,
+    BackgroundModel, CacheSafeParams, Generated, Guards, Model, ModelRequest, QueryAnswer, QueryError,
+    Suppressed, SuppressionReason, TokenEstimate, ToolCall,
 };
 use headstart_speculation::{
     Acceptance, Answers, Beside, Consent, Cost, Ending, Event, Finished, Limits, News, Prepared, Speculation,
@@ -141,7 +141,7 @@ pub(crate) enum Report {
         ending: Ending,
         transcript: Transcript,
         cost: Cost,
-        gauge: Option<Gauge>,
+        gauge: Option<TokenEstimate>,
     },
     SummedUp {
         answer: Result<QueryAnswer, QueryError>,

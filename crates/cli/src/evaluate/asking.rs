@@ -1,8 +1,8 @@
 use std::time::Instant;
 
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Gauge, Generated, Guards, Message, ModelError, Part, Suppressed,
-    SuppressionReason, ToolSchema, Usage, generate_candidates,
+    BackgroundModel, CacheSafeParams, Generated, Guards, Message, ModelError, Part, Suppressed,
+    SuppressionReason, TokenEstimate, ToolSchema, Usage, generate_candidates,
 };
 use headstart_providers::Scrubber;
 
@@ -70,7 +70,7 @@ impl Question {
         if !background.shares_cache(&self.params) {
             request.tools.clear();
         }
-        let input_tokens = Gauge::default().tokens(&request) + QUESTION;
+        let input_tokens = TokenEstimate::default().tokens(&request) + QUESTION;
         // What a provider charges most for is what goes into its cache.
         Usage { input_tokens, cache_creation_tokens: input_tokens, output_tokens: ANSWER, ..Usage::default() }
     }

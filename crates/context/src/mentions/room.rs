@@ -1,4 +1,4 @@
-use headstart_forked_query::{CacheSafeParams, Gauge, ModelRequest};
+use headstart_forked_query::{CacheSafeParams, ModelRequest, TokenEstimate};
 
 use crate::Window;
 
@@ -11,7 +11,7 @@ const MOST_BYTES: u64 = 256 * 1024;
 /// `window` is the model's window in tokens, if it is known.
 pub fn mention_room(window: Option<u64>, conversation: &CacheSafeParams) -> usize {
     let left = window.map_or(u64::MAX, |tokens| {
-        let spent = Gauge::default().tokens(&ModelRequest {
+        let spent = TokenEstimate::default().tokens(&ModelRequest {
             model: String::new(),
             system: conversation.system().map(str::to_owned),
             tools: conversation.tools().to_vec(),

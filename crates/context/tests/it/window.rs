@@ -1,6 +1,6 @@
 use headstart_context::{Plan, Window};
 use headstart_forked_query::{
-    Gauge, Message, ModelRequest, Part, Role, ToolCall, ToolOutcome, ToolResult, Usage, check_pairing,
+    Message, ModelRequest, Part, Role, TokenEstimate, ToolCall, ToolOutcome, ToolResult, Usage, check_pairing,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ proptest! {
         prop_assert_eq!(check_pairing(&messages), Ok(()));
         let request = request(messages.clone());
         let counted = serde_json::to_string(&request).unwrap_or_default().len() as u64 * per_byte / 10;
-        let gauge = Gauge::default().after(&request, Usage { input_tokens: counted, ..Usage::default() });
+        let gauge = TokenEstimate::default().after(&request, Usage { input_tokens: counted, ..Usage::default() });
         let window = Window { tokens, ..Window::default() };
         let next = [Message::text(Role::User, "and now?")];
         let sent = |history: &[Message]| {
@@ -122,7 +122,7 @@ fn a_summary_cannot_pose_as_rules_or_end_itself() {
     let steps = (0..80).map(|step| (step % 2, 1, 499)).collect();
     let request = request(history(steps));
     let window = Window { tokens: 8_000, ..Window::default() };
-    let Plan::Summarise(plan) = window.plan(&request, &[], Gauge::default()) else {
+    let Plan::Summarise(plan) = window.plan(&request, &[], TokenEstimate::default()) else {
         panic!("it is too long")
     };
     let evil =
@@ -138,7 +138,7 @@ fn an_old_summary_gives_way_to_the_new_one() {
     let mut messages = history((0..80).map(|step| (step % 2, 1, 499)).collect());
     let window = Window { tokens: 8_000, ..Window::default() };
     for round in ["first", "second", "third"] {
-        let plan = match window.plan_summary(&request(messages.clone()), Gauge::default()) {
+        let plan = match window.plan_summary(&request(messages.clone()), TokenEstimate::default()) {
             Plan::Summarise(plan) => plan,
             other => panic!("{other:?}"),
         };

@@ -34,21 +34,21 @@ pub(super) fn lines(stream: impl AsyncRead + Unpin + Send + 'static) -> mpsc::Re
     lines
 }
 
-/// The way to a side. Whoever writes never waits, so that a side that does not read holds up no other; its [`Gauge`] tells when to stop reading for it.
+/// The way to a side. Whoever writes never waits, so that a side that does not read holds up no other; its [`TokenEstimate`] tells when to stop reading for it.
 #[derive(Clone)]
 pub(super) struct Outlet {
     lines: mpsc::UnboundedSender<Vec<u8>>,
-    gauge: Gauge,
+    gauge: TokenEstimate,
 }
 
 /// How much waits for a side.
 #[derive(Clone, Default)]
-pub(super) struct Gauge {
+pub(super) struct TokenEstimate {
     waiting: Arc<AtomicUsize>,
     drained: Arc<Notify>,
 }
 
-impl Gauge {
+impl TokenEstimate {
     pub(super) fn has_room(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) < WAITING
     }
@@ -63,7 +63,7 @@ impl Outlet {
     /// The outlet, and the task that writes: it ends with the last clone of the outlet, or when nobody reads.
     pub(super) fn new(mut stream: impl AsyncWrite + Unpin + Send + 'static) -> (Self, JoinHandle<()>) {
         let (lines, mut waits) = mpsc::unbounded_channel::<Vec<u8>>();
-        let gauge = Gauge::default();
+        let gauge = TokenEstimate::default();
         let outlet = Self { lines, gauge: gauge.clone() };
         let writing = tokio::spawn(async move {
             let mut text = Vec::new();
@@ -95,7 +95,7 @@ impl Outlet {
     }
 
     /// How much waits, for whoever does not keep the way open.
-    pub(super) fn gauge(&self) -> Gauge {
+    pub(super) fn gauge(&self) -> TokenEstimate {
         self.gauge.clone()
     }
 

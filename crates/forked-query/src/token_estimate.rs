@@ -6,25 +6,25 @@ use crate::{Message, ModelRequest, Usage};
 /// request, and from the bytes that are new since.
 ///
 /// ```
-/// use headstart_forked_query::{Gauge, Message, ModelRequest, Role, Usage};
+/// use headstart_forked_query::{TokenEstimate, Message, ModelRequest, Role, Usage};
 ///
 /// let mut request = ModelRequest {
 ///     model: "m".into(), system: None, tools: vec![], messages: vec![Message::text(Role::User, "hello")],
 ///     thinking: false, response_schema: None, max_output_tokens: None,
 /// };
 /// let counted = Usage { input_tokens: 1_000, ..Usage::default() };
-/// let gauge = Gauge::default().after(&request, counted);
-/// assert_eq!(gauge.tokens(&request), 1_000);
+/// let estimate = TokenEstimate::default().after(&request, counted);
+/// assert_eq!(estimate.tokens(&request), 1_000);
 /// request.messages.push(Message::text(Role::User, "x".repeat(3_500)));
-/// assert!((2_000..2_050).contains(&gauge.tokens(&request)));
+/// assert!((2_000..2_050).contains(&estimate.tokens(&request)));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Gauge {
+pub struct TokenEstimate {
     /// The bytes and the tokens of the last request that the provider counted.
     last: Option<(u64, u64)>,
 }
 
-impl Gauge {
+impl TokenEstimate {
     /// The estimate after a request, with the provider's count for it. If there is no count, nothing changes.
     #[must_use]
     pub fn after(self, request: &ModelRequest, usage: Usage) -> Self {
@@ -88,9 +88,9 @@ mod tests {
     fn an_image_counts_as_one_however_large_its_file_is() {
         let image = crate::Image { media_type: crate::ImageType::Png, data: "AAAA".repeat(500_000).into() };
         let mut request = request();
-        let before = Gauge::default().tokens(&request);
+        let before = TokenEstimate::default().tokens(&request);
         request.messages.push(Message { role: Role::User, parts: vec![crate::Part::Image(image)] });
-        let more = Gauge::default().tokens(&request) - before;
+        let more = TokenEstimate::default().tokens(&request) - before;
         assert!((1_600..1_700).contains(&more), "{more}");
     }
 
@@ -98,10 +98,11 @@ mod tests {
     fn a_shorter_request_has_its_share_and_silence_changes_nothing() {
         let mut long = request();
         long.messages.push(Message::text(Role::User, "x".repeat(10_000)));
-        let gauge = Gauge::default().after(&long, Usage { input_tokens: 10_000, ..Usage::default() });
-        let short = gauge.tokens(&request());
+        let estimate =
+            TokenEstimate::default().after(&long, Usage { input_tokens: 10_000, ..Usage::default() });
+        let short = estimate.tokens(&request());
         assert!((1..2_000).contains(&short), "{short}");
-        assert_eq!(gauge.after(&request(), Usage::default()), gauge);
-        assert!(Gauge::default().tokens(&long) < 4_000);
+        assert_eq!(estimate.after(&request(), Usage::default()), estimate);
+        assert!(TokenEstimate::default().tokens(&long) < 4_000);
     }
 }
