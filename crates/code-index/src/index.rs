@@ -3,7 +3,7 @@
 use headstart_overlay_fs::WorkspacePath;
 
 use crate::fields::Field;
-use crate::{Catalogue, ContentFields, Meaning, Near, Symbol};
+use crate::{Catalogue, ContentFields, NearChunk, Symbol, TextVector};
 
 /// Why an index could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +101,7 @@ pub trait Snapshot {
 
     /// The chunks whose vectors, made by the same model, are closest, the closest first. By default there are no
     /// vectors.
-    fn nearest(&self, _to: &Meaning, _most: usize) -> Result<Vec<Near>, IndexError> {
+    fn nearest(&self, _to: &TextVector, _most: usize) -> Result<Vec<NearChunk>, IndexError> {
         Ok(Vec::new())
     }
 }

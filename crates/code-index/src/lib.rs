@@ -92,18 +92,20 @@ pub use memory::MemoryIndex;
 pub use ports::{Embedder, ModelFailure, Reach, Reranker, is_for_judges, order_of, passage};
 pub use query::Query;
 pub use score::{FieldWeight, Weights};
-pub use search::{Budget, Hit, Recent, Why, names_definition, needs_translation, search, search_files};
+pub use search::{
+    Budget, Hit, MatchReason, Recent, names_definition, needs_translation, search, search_files,
+};
 #[cfg(feature = "static-embeddings")]
 pub use static_vectors::{StaticVectors, TableError};
 #[cfg(feature = "sqlite")]
 pub use store::{
-    Applied, Entry, Opened, Stamp, Store, StoreLimits, StoreSnapshot, StoreStatus, VectorStatus,
+    Applied, Entry, OpenedStore, Stamp, Store, StoreLimits, StoreSnapshot, StoreStatus, VectorStatus,
     WithoutVectors,
 };
 pub use symbol::{Symbol, SymbolKind};
 pub use token::{tokens, whole};
 #[cfg(feature = "sqlite")]
 pub use update::{Progress, Step, Updated, update, update_paths};
-pub use vector::{Meaning, NEAREST, Near, Vector, nearest};
+pub use vector::{NEAREST, NearChunk, TextVector, Vector, nearest};
 pub use view::{Staged, View};
-pub use walk::{DEFAULT_IGNORED, Files, IGNORE_FILE, is_rule_file, project_files};
+pub use walk::{DEFAULT_IGNORED, IGNORE_FILE, ProjectFiles, is_rule_file, project_files};

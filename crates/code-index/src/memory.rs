@@ -22,7 +22,7 @@ pub struct MemoryIndex {
     chunk_lists: Vec<Vec<ChunkPosting>>,
     file_lists: Vec<Vec<FilePosting>>,
     /// By the number of a file. Each file has a content of its own here.
-    held: Vec<Option<Held>>,
+    held: Vec<Option<IndexedFile>>,
     /// By the whole name: the file, and the index of the symbol in it.
     names: HashMap<String, Vec<(u32, u32)>>,
     history: HashMap<WorkspacePath, Field>,
@@ -30,7 +30,7 @@ pub struct MemoryIndex {
 
 /// What has to be known of a file to remove it.
 #[derive(Debug, Clone)]
-struct Held {
+struct IndexedFile {
     content: Arc<ContentFields>,
     chunk_terms: Vec<u32>,
     file_terms: Vec<u32>,
@@ -138,7 +138,7 @@ impl MemoryIndex {
         let lengths = fields.map(|field| field.len);
         let digest = content.digest;
         self.catalogue.add_file(file, FileEntry { path, digest, content: file, lengths });
-        self.held.push(Some(Held { content, chunk_terms, file_terms }));
+        self.held.push(Some(IndexedFile { content, chunk_terms, file_terms }));
     }
 
     /// Counts each term in each of the fields.

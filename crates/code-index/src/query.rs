@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use headstart_overlay_fs::WorkspacePath;
 
 use crate::token::{identifiers, is_cjk, tokens};
-use crate::{Near, whole};
+use crate::{NearChunk, whole};
 
 /// Only this many bytes of a query are read.
 const LONGEST: usize = 8_000;
@@ -64,7 +64,7 @@ pub struct Query {
     /// Only files with this extension are searched.
     pub(crate) ending: Option<String>,
     /// Chunks of the lowest layer whose vectors are close to the query's, the closest first.
-    pub(crate) nearest: Vec<Near>,
+    pub(crate) nearest: Vec<NearChunk>,
 }
 
 impl Query {
@@ -89,7 +89,7 @@ impl Query {
     /// Adds the chunks of a view's lowest index whose meaning is closest, the closest first. They change the order of
     /// files that were found by words, and add a few files. A query for a definition ignores them.
     #[must_use]
-    pub fn with_nearest(mut self, nearest: Vec<Near>) -> Self {
+    pub fn with_nearest(mut self, nearest: Vec<NearChunk>) -> Self {
         self.nearest = nearest;
         self
     }

@@ -1,8 +1,8 @@
 //! Finds the places that match a query best.
 
-mod deliver;
 mod foreign;
 mod fuse;
+mod hits;
 mod rank;
 
 use headstart_overlay_fs::{ContentHash, WorkspacePath};
@@ -29,7 +29,7 @@ impl Default for Budget {
 
 /// Why a place was found: one term.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Why {
+pub struct MatchReason {
     /// The term as it is in the index: in lower case, and stemmed.
     pub term: String,
     /// The field in which it counts most.
@@ -50,7 +50,7 @@ pub struct Hit {
     /// The definition that begins there, or that encloses it.
     pub symbol: Option<String>,
     /// The terms, the most important first.
-    pub why: Vec<Why>,
+    pub why: Vec<MatchReason>,
     /// The digest of the file when it was indexed: if its content has another digest now, the lines may not be right
     /// any more.
     pub digest: ContentHash,
@@ -71,7 +71,7 @@ pub fn search(
 ) -> Result<Vec<Hit>, IndexError> {
     let ranking = Ranking::of(view, query, weights)?;
     let files = ranking.files(query, budget, recent)?;
-    deliver::deliver(&ranking, &files, query, budget)
+    hits::hits_of(&ranking, &files, query, budget)
 }
 
 /// Whether the query names something that is defined in the view. Then it says exactly what it means, and neither

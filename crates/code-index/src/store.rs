@@ -64,7 +64,7 @@ struct Reader {
 }
 
 /// A database that was opened.
-pub struct Opened {
+pub struct OpenedStore {
     /// The index.
     pub store: Store,
     /// Why it begins empty although there was an index, in words for the user.
@@ -96,7 +96,7 @@ pub struct Stamp {
 impl Store {
     /// Opens the database at `path`, or makes an empty one and its folder. A database that is damaged or was made by
     /// another version is moved aside.
-    pub fn open(path: &Path, limits: StoreLimits) -> Result<Opened, IndexError> {
+    pub fn open(path: &Path, limits: StoreLimits) -> Result<OpenedStore, IndexError> {
         open::open(path, limits)
     }
 

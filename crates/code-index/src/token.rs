@@ -88,7 +88,7 @@ struct Splitter {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum CharClass {
     Lower,
     Upper,
     Digit,
@@ -125,15 +125,18 @@ impl Splitter {
         let mut parts = 0;
         let mut signs = word.char_indices().peekable();
         let mut start = 0;
-        let mut before = Sort::Underscore;
+        let mut before = CharClass::Underscore;
         while let Some((at, sign)) = signs.next() {
             let sort = sort(sign);
             let next = signs.peek().map(|(_, next)| self::sort(*next));
             // `HTTPServer` is HTTP and Server: the last capital belongs to what follows.
-            let ends_capitals = before == Sort::Upper && sort == Sort::Upper && next == Some(Sort::Lower);
+            let ends_capitals =
+                before == CharClass::Upper && sort == CharClass::Upper && next == Some(CharClass::Lower);
             let ends = match (before, sort) {
-                (Sort::Underscore, _) | (_, Sort::Underscore) | (Sort::Lower, Sort::Upper) => true,
-                (Sort::Digit, now) | (now, Sort::Digit) => now != Sort::Digit,
+                (CharClass::Underscore, _)
+                | (_, CharClass::Underscore)
+                | (CharClass::Lower, CharClass::Upper) => true,
+                (CharClass::Digit, now) | (now, CharClass::Digit) => now != CharClass::Digit,
                 _ => ends_capitals,
             };
             if ends {
@@ -171,15 +174,15 @@ impl Splitter {
     }
 }
 
-fn sort(sign: char) -> Sort {
+fn sort(sign: char) -> CharClass {
     match sign {
-        'a'..='z' => Sort::Lower,
-        'A'..='Z' => Sort::Upper,
-        '0'..='9' => Sort::Digit,
-        '_' => Sort::Underscore,
-        _ if sign.is_uppercase() => Sort::Upper,
-        _ if sign.is_numeric() => Sort::Digit,
-        _ => Sort::Lower,
+        'a'..='z' => CharClass::Lower,
+        'A'..='Z' => CharClass::Upper,
+        '0'..='9' => CharClass::Digit,
+        '_' => CharClass::Underscore,
+        _ if sign.is_uppercase() => CharClass::Upper,
+        _ if sign.is_numeric() => CharClass::Digit,
+        _ => CharClass::Lower,
     }
 }
 

@@ -81,7 +81,7 @@ fn of_products(product: i32, one: i32, other: i32) -> f32 {
 
 /// The vector of a text, with the model that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Meaning {
+pub struct TextVector {
     /// [`Embedder::id`](crate::Embedder::id).
     pub model: String,
     /// The vector.
@@ -90,7 +90,7 @@ pub struct Meaning {
 
 /// A chunk whose vector is close to another one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Near {
+pub struct NearChunk {
     /// The chunk's number in the catalogue.
     pub chunk: u32,
     /// [`Vector::similarity`].
@@ -101,11 +101,11 @@ pub struct Near {
 pub const NEAREST: usize = 200;
 
 /// The `most` closest, the closest first; equally close ones by their numbers.
-pub fn nearest(all: impl IntoIterator<Item = Near>, most: usize) -> Vec<Near> {
-    let order = |one: &Near, other: &Near| {
+pub fn nearest(all: impl IntoIterator<Item = NearChunk>, most: usize) -> Vec<NearChunk> {
+    let order = |one: &NearChunk, other: &NearChunk| {
         other.similarity.total_cmp(&one.similarity).then(one.chunk.cmp(&other.chunk))
     };
-    let mut best: Vec<Near> = Vec::with_capacity(2 * most);
+    let mut best: Vec<NearChunk> = Vec::with_capacity(2 * most);
     for near in all {
         best.push(near);
         if best.len() == 2 * most {
@@ -155,7 +155,7 @@ mod tests {
     fn the_closest_come_first() {
         let all = (0..1_000).map(|chunk| {
             let similarity = f32::from(u16::try_from(chunk * 7 % 100).unwrap_or(0)) / 100.0;
-            Near { chunk, similarity }
+            NearChunk { chunk, similarity }
         });
         let found = nearest(all, 12);
         assert_eq!(found.len(), 12);

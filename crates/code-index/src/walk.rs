@@ -34,7 +34,7 @@ Pipfile.lock\nGemfile.lock\ncomposer.lock\ngo.sum\nflake.lock\nmix.lock\npubspec
 
 /// The files of a project, sorted by path.
 #[derive(Debug, Clone, Default)]
-pub struct Files {
+pub struct ProjectFiles {
     /// The path and fingerprint of each.
     pub files: Vec<(WorkspacePath, Fingerprint)>,
     /// The folders that were searched, for a caller that watches them for new files.
@@ -54,7 +54,7 @@ const ASKED_AFTER: usize = 256;
 pub async fn project_files(
     tree: &dyn Tree,
     closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
-) -> Result<Files, TreeError> {
+) -> Result<ProjectFiles, TreeError> {
     walk(tree, closes, &mut |_| ControlFlow::Continue(())).await
 }
 
@@ -64,9 +64,9 @@ pub(crate) async fn walk(
     tree: &dyn Tree,
     closes: &(dyn Fn(&WorkspacePath) -> bool + Sync),
     keep_going: &mut (dyn FnMut(u64) -> ControlFlow<()> + Send),
-) -> Result<Files, TreeError> {
+) -> Result<ProjectFiles, TreeError> {
     let project = ProjectRules::of(tree, closes).await;
-    let mut found = Files { is_whole: true, ..Files::default() };
+    let mut found = ProjectFiles { is_whole: true, ..ProjectFiles::default() };
     let mut unreadable = 0;
     let mut open = vec![(WorkspacePath::root(), IgnoreRules::default())];
     'folders: while let Some((folder, above)) = open.pop() {

@@ -12,7 +12,8 @@ mod edits;
 use std::path::{Path, PathBuf};
 
 use headstart_code_index::{
-    Budget, Entry, MemoryIndex, Near, Query, Recent, Snapshot as _, Store, StoreLimits, View, Weights, search,
+    Budget, Entry, MemoryIndex, NearChunk, Query, Recent, Snapshot as _, Store, StoreLimits, View, Weights,
+    search,
 };
 use rusqlite::{Connection, StatementStatus};
 
@@ -161,7 +162,7 @@ fn vectors_that_count_as_much_as_words_bury_a_definition() {
         let words = found(&view, &query(), &[]);
         assert_eq!(words[0], "net/retry.rs", "{text}");
         assert_ne!(equal(&words)[0], "net/retry.rs", "{text}: what uses it has taken its place");
-        let nearest = near.map(|name| Near { chunk: chunk(name), similarity: 0.9 }).to_vec();
+        let nearest = near.map(|name| NearChunk { chunk: chunk(name), similarity: 0.9 }).to_vec();
         assert_eq!(found(&view, &query().with_nearest(nearest), &[]), words, "{text}: vectors have no say");
     }
     assert!(Weights::default().vectors < 1.0, "and elsewhere less than words");

@@ -18,8 +18,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use headstart_code_index::{
-    Budget, Embedder as _, Entry, Meaning, MemoryIndex, Near, Query, Snapshot as _, Staged, StaticVectors,
-    Store, StoreLimits, Vector, View, Weights, WithoutVectors, passage, search,
+    Budget, Embedder as _, Entry, MemoryIndex, NearChunk, Query, Snapshot as _, Staged, StaticVectors, Store,
+    StoreLimits, TextVector, Vector, View, Weights, WithoutVectors, passage, search,
 };
 
 use self::edits::{content, path};
@@ -63,9 +63,9 @@ fn embed(store: &Store, of: impl Fn(&str) -> Option<Vector>) -> Vec<String> {
 
 fn nearest(store: &Store, model: &str, numbers: &[f32]) -> Vec<(String, f32)> {
     let snapshot = store.snapshot().unwrap();
-    let meaning = Meaning { model: model.to_owned(), vector: vector(numbers).unwrap() };
+    let meaning = TextVector { model: model.to_owned(), vector: vector(numbers).unwrap() };
     let found = snapshot.nearest(&meaning, 10).unwrap();
-    let name = |near: &Near| snapshot.catalogue().files_of_chunk(near.chunk).next().unwrap().to_string();
+    let name = |near: &NearChunk| snapshot.catalogue().files_of_chunk(near.chunk).next().unwrap().to_string();
     found.iter().map(|near| (name(near), (near.similarity * 100.0).round() / 100.0)).collect()
 }
 
@@ -153,7 +153,7 @@ fn damaged_vectors_are_left_out() {
 
 /// The files that a query finds, with these chunks as the closest ones of the lowest layer.
 fn found(view: &View<'_>, text: &str, near: &[u32]) -> Vec<String> {
-    let near = near.iter().map(|chunk| Near { chunk: *chunk, similarity: 0.9 }).collect();
+    let near = near.iter().map(|chunk| NearChunk { chunk: *chunk, similarity: 0.9 }).collect();
     let query = Query::parse(text, |path| view.has(path)).with_nearest(near);
     let hits = search(view, &query, Budget::default(), &[], &Weights::default()).unwrap();
     assert!(hits.is_sorted_by(|one, other| one.score >= other.score), "{hits:?}");
@@ -263,7 +263,7 @@ fn as_many_vectors_as_there_may_be_are_compared_in_some_milliseconds() {
         let made: Vec<_> = wanted.into_iter().map(|content| (content, vec![vector(&numbers())])).collect();
         store.put_vectors(MODEL, &made).unwrap();
     }
-    let meaning = Meaning { model: MODEL.to_owned(), vector: vector(&[0.5; 384]).unwrap() };
+    let meaning = TextVector { model: MODEL.to_owned(), vector: vector(&[0.5; 384]).unwrap() };
     let snapshot = store.snapshot().unwrap();
     snapshot.nearest(&meaning, 200).unwrap();
     let start = Instant::now();

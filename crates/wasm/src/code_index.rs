@@ -5,7 +5,7 @@ mod staged_tree;
 
 use std::sync::Arc;
 
-use headstart_code_index::{Budget, Hit, Symbol, SymbolKind, Why};
+use headstart_code_index::{Budget, Hit, MatchReason, Symbol, SymbolKind};
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{ChangeSet, Overlay, Quota, Tree, WorkspacePath};
 use headstart_tool_gate::GateContext;
@@ -196,7 +196,7 @@ impl Searched {
 impl<'a> HitFields<'a> {
     fn of(hit: &'a Hit) -> Self {
         let Hit { path, lines, score, symbol, why, .. } = hit;
-        let why = why.iter().map(|Why { term, field, part }| WhyFields { term, field, part: *part });
+        let why = why.iter().map(|MatchReason { term, field, part }| WhyFields { term, field, part: *part });
         Self { path, lines: *lines, score: *score, symbol: symbol.as_deref(), why: why.collect() }
     }
 }

@@ -160,7 +160,7 @@ async fn judged(index: &Index, args: &Search, models: &IndexModels, hits: Vec<Hi
 }
 
 fn line(hit: &Hit) -> Line<'_> {
-    let reason = |why: &'_ headstart_code_index::Why| (why.field, why.part);
+    let reason = |why: &'_ headstart_code_index::MatchReason| (why.field, why.part);
     let why = hit.why.iter().map(|why| {
         let (field, part) = reason(why);
         Reason { term: &why.term, field, part }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use headstart_code_index::{
-    Embedder, Meaning, ModelFailure, Reach, Reranker, StaticVectors, Vector, order_of,
+    Embedder, ModelFailure, Reach, Reranker, StaticVectors, TextVector, Vector, order_of,
 };
 
 use headstart_toolbox::Served;
@@ -43,7 +43,7 @@ pub(crate) struct IndexModels {
 #[derive(Default)]
 pub(super) struct State {
     /// Queries whose vectors were asked for, the newest first.
-    meanings: VecDeque<(String, Meaning)>,
+    meanings: VecDeque<(String, TextVector)>,
     embedding: Standing,
     ranking: Standing,
     pub(super) translating: Standing,
@@ -115,7 +115,7 @@ impl IndexModels {
     }
 
     /// A query as a vector; `None` where there is none in time, which its user is told once.
-    pub(crate) async fn meaning(&self, text: &str, most: Reach) -> Option<Meaning> {
+    pub(crate) async fn meaning(&self, text: &str, most: Reach) -> Option<TextVector> {
         let embedder = self.embedder.as_ref().filter(|_| self.serve(most).embeds)?;
         let text = beginning(text);
         let known = self.lock().meanings.iter().find(|(known, _)| known == text).cloned();
@@ -141,7 +141,7 @@ impl IndexModels {
         });
         match vector {
             Ok(vector) => {
-                let meaning = Meaning { model: embedder.id().to_owned(), vector: vector? };
+                let meaning = TextVector { model: embedder.id().to_owned(), vector: vector? };
                 let mut state = self.lock();
                 state.meanings.truncate(MOST_KEPT - 1);
                 state.meanings.push_front((text.to_owned(), meaning.clone()));

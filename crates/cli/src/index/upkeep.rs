@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use headstart_code_index::{Meaning, MemoryIndex, Reach};
+use headstart_code_index::{MemoryIndex, Reach, TextVector};
 use headstart_overlay_fs::{OsTree, Tree, Workspace, WorkspacePath};
 use headstart_tool_gate::GateContext;
 use headstart_toolbox::{IndexMoment, IndexWork, ProjectIndex, Served};
@@ -127,7 +127,7 @@ impl ProjectIndex for Upkeep {
         self.models.serve(most)
     }
 
-    async fn meaning(&self, text: &str, most: Reach) -> Option<Meaning> {
+    async fn meaning(&self, text: &str, most: Reach) -> Option<TextVector> {
         self.models.meaning(text, most).await
     }
 

@@ -1,5 +1,5 @@
 use headstart_code_index::{
-    Budget, Meaning, NEAREST, Near, Query, Snapshot, StaticVectors, Vector, View, Weights, nearest,
+    Budget, NEAREST, NearChunk, Query, Snapshot, StaticVectors, TextVector, Vector, View, Weights, nearest,
     search_files,
 };
 use headstart_overlay_fs::WorkspacePath;
@@ -72,10 +72,10 @@ impl<'a> Embedded<'a> {
         Ok(Self { corpus, table, chunks })
     }
 
-    fn nearest(&self, text: &str) -> Vec<Near> {
+    fn nearest(&self, text: &str) -> Vec<NearChunk> {
         let Ok(Some(vector)) = Vector::of(&self.table.vector(text)) else { return Vec::new() };
-        let meaning = Meaning { model: String::new(), vector };
-        let of = |(chunk, vector): &(u32, Vector)| Near {
+        let meaning = TextVector { model: String::new(), vector };
+        let of = |(chunk, vector): &(u32, Vector)| NearChunk {
             chunk: *chunk,
             similarity: meaning.vector.similarity(vector),
         };

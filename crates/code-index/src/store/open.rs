@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{Opened, Reader, Store, StoreLimits};
+use super::{OpenedStore, Reader, Store, StoreLimits};
 use crate::{Catalogue, IndexError};
 
 /// The version of the database. It is raised by every change of the tables, of the tokens or of how a file is cut.
@@ -50,9 +50,9 @@ CREATE VIRTUAL TABLE chunk_term USING fts5vocab ('chunk_fts', 'instance');
 CREATE VIRTUAL TABLE file_term USING fts5vocab ('file_fts', 'instance');
 ";
 
-pub(super) fn open(path: &Path, limits: StoreLimits) -> Result<Opened, IndexError> {
+pub(super) fn open(path: &Path, limits: StoreLimits) -> Result<OpenedStore, IndexError> {
     match try_open(path, limits) {
-        Ok(store) => Ok(Opened { store, told: None }),
+        Ok(store) => Ok(OpenedStore { store, told: None }),
         Err(Refused::Version(version)) => {
             anew(path, limits, &format!("was made by another version ({version})"))
         }
@@ -67,13 +67,13 @@ enum Refused {
     Failed(IndexError),
 }
 
-fn anew(path: &Path, limits: StoreLimits, why: &str) -> Result<Opened, IndexError> {
+fn anew(path: &Path, limits: StoreLimits, why: &str) -> Result<OpenedStore, IndexError> {
     let aside = with_ending(path, ".aside");
     move_away(path, &aside).map_err(|source| IndexError::File { path: path.to_owned(), source })?;
     let told =
         format!("the index in {} {why}; it is made anew, the old one is {}", path.display(), aside.display());
     match try_open(path, limits) {
-        Ok(store) => Ok(Opened { store, told: Some(told) }),
+        Ok(store) => Ok(OpenedStore { store, told: Some(told) }),
         Err(Refused::Failed(error)) => Err(error),
         Err(Refused::Version(_)) => Err(IndexError::Poisoned),
     }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use super::{Reader, Stamp, Store, StoreStatus, encode};
 use crate::catalogue::FileEntry;
 use crate::fields::Field;
-use crate::{Catalogue, ChunkPosting, FilePosting, IndexError, Meaning, Near, Snapshot, Symbol};
+use crate::{Catalogue, ChunkPosting, FilePosting, IndexError, NearChunk, Snapshot, Symbol, TextVector};
 
 /// The number of bits of a chunk's row that number it within its content.
 pub(super) const CHUNK_BITS: u32 = 12;
@@ -216,7 +216,7 @@ impl Snapshot for StoreSnapshot<'_> {
         history(connection, path).map_err(|source| self.store.failed(source))
     }
 
-    fn nearest(&self, to: &Meaning, most: usize) -> Result<Vec<Near>, IndexError> {
+    fn nearest(&self, to: &TextVector, most: usize) -> Result<Vec<NearChunk>, IndexError> {
         self.closest(to, most)
     }
 }

@@ -4,7 +4,7 @@ use headstart_overlay_fs::{ContentHash, WorkspacePath};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{Store, StoreSnapshot};
-use crate::vector::{Meaning, Near, Vector, nearest};
+use crate::vector::{NearChunk, TextVector, Vector, nearest};
 use crate::{IndexError, Snapshot as _};
 
 /// The most chunks with vectors, because each query is compared with all of them.
@@ -164,7 +164,7 @@ impl StoreSnapshot<'_> {
     }
 
     /// Compares with every vector, which takes some milliseconds for the most vectors there may be.
-    pub(super) fn closest(&self, to: &Meaning, most: usize) -> Result<Vec<Near>, IndexError> {
+    pub(super) fn closest(&self, to: &TextVector, most: usize) -> Result<Vec<NearChunk>, IndexError> {
         let catalogue = self.catalogue();
         let length = to.vector.dimensions();
         let mut all = Vec::new();
@@ -177,9 +177,10 @@ impl StoreSnapshot<'_> {
             // Vectors of another length are not of this model.
             if rows.len() == length * entry.chunks.len() {
                 let of = entry.chunks.clone().zip(rows.chunks_exact(length));
-                all.extend(
-                    of.map(|(chunk, bytes)| Near { chunk, similarity: to.vector.similarity_to_bytes(bytes) }),
-                );
+                all.extend(of.map(|(chunk, bytes)| NearChunk {
+                    chunk,
+                    similarity: to.vector.similarity_to_bytes(bytes),
+                }));
             }
             Ok(())
         })?;

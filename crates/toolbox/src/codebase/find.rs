@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use headstart_code_index::{
-    Budget, Hit, IndexError, Meaning, NEAREST, Query, Reach, View, Weights, is_for_judges, names_definition,
-    needs_translation, search,
+    Budget, Hit, IndexError, NEAREST, Query, Reach, TextVector, View, Weights, is_for_judges,
+    names_definition, needs_translation, search,
 };
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree as _, WorkspacePath};
@@ -150,7 +150,7 @@ impl Tool for Codebase {
 /// Which models are asked about a query, and the answer of one of them.
 #[derive(Default)]
 struct Asks {
-    meaning: Option<Meaning>,
+    meaning: Option<TextVector>,
     ranks: bool,
     /// Whether the query is in another language than the code.
     is_foreign: bool,

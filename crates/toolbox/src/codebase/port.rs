@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use headstart_code_index::{Meaning, Reach, Snapshot};
+use headstart_code_index::{Reach, Snapshot, TextVector};
 use headstart_overlay_fs::{Tree, WorkspacePath};
 
 /// The index of a workspace's own files, as a host keeps it: built and updated in the background.
@@ -31,7 +31,7 @@ pub trait ProjectIndex: Send + Sync {
 
     /// The vector of a text, for [`Snapshot::nearest`]; `None` if no model makes one in time, which the host tells
     /// its user.
-    async fn meaning(&self, _text: &str, _most: Reach) -> Option<Meaning> {
+    async fn meaning(&self, _text: &str, _most: Reach) -> Option<TextVector> {
         None
     }
 

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::rank::{Ranked, Ranking, field_name};
-use super::{Budget, Hit, Why};
+use super::{Budget, Hit, MatchReason};
 use crate::fields::symbol_of;
 use crate::{IndexError, Query, Symbol};
 
@@ -12,7 +12,7 @@ const SIMILAR: &str = "similar";
 
 /// Makes hits of ranked files: first one place of each file, then further places of the best files. Neighbouring
 /// chunks become one place.
-pub(super) fn deliver(
+pub(super) fn hits_of(
     ranking: &Ranking<'_>,
     files: &[Ranked],
     query: &Query,
@@ -118,8 +118,8 @@ fn further(ranking: &Ranking<'_>, files: &[Ranked], budget: Budget) -> Vec<(usiz
 /// What each term adds to the documents that are shown.
 struct Reasons<'a> {
     query: &'a Query,
-    chunks: HashMap<(u32, u32), Vec<Why>>,
-    files: HashMap<(u32, u32), Vec<Why>>,
+    chunks: HashMap<(u32, u32), Vec<MatchReason>>,
+    files: HashMap<(u32, u32), Vec<MatchReason>>,
 }
 
 impl<'a> Reasons<'a> {
@@ -140,18 +140,18 @@ impl<'a> Reasons<'a> {
                 if let Some(list) = known.get_mut(&(part.layer, part.document)) {
                     let term = query.terms.get(part.term as usize).map(|(term, _)| term.clone());
                     let field = field_name(of_file, part.field);
-                    list.push(Why { term: term.unwrap_or_default(), field, part: part.score });
+                    list.push(MatchReason { term: term.unwrap_or_default(), field, part: part.score });
                 }
             }
         }
         reasons
     }
 
-    fn of_place(&self, file: &Ranked, chunk: Option<u32>) -> Vec<Why> {
+    fn of_place(&self, file: &Ranked, chunk: Option<u32>) -> Vec<MatchReason> {
         let layer = u32::try_from(file.layer).unwrap_or(u32::MAX);
         let of_chunk = chunk.and_then(|chunk| self.chunks.get(&(layer, chunk)));
         let of_file = self.files.get(&(layer, file.file));
-        let mut why: Vec<Why> = of_chunk.into_iter().chain(of_file).flatten().cloned().collect();
+        let mut why: Vec<MatchReason> = of_chunk.into_iter().chain(of_file).flatten().cloned().collect();
         let place = |term: &str| self.query.terms().position(|known| known == term);
         why.sort_unstable_by(|one, other| {
             let terms = || place(&one.term).cmp(&place(&other.term));
@@ -160,7 +160,7 @@ impl<'a> Reasons<'a> {
         why.truncate(MOST_WHY);
         if file.near {
             // This comes last, because vectors move a place without saying by how much.
-            why.push(Why { term: SIMILAR.to_owned(), field: "vectors", part: 0.0 });
+            why.push(MatchReason { term: SIMILAR.to_owned(), field: "vectors", part: 0.0 });
         }
         why
     }
