@@ -59,7 +59,7 @@ impl DenyRules {
         let mut compiled = Self::default();
         for rule in rules {
             let (glob, anchor) = translate(&rule.0)?;
-            let glob = Glob::new(&glob).map_err(|error| GateError::deny_rule(&rule.0, error.to_string()))?;
+            let glob = Glob::new(&glob).map_err(|error| GateError::deny_glob(&rule.0, error))?;
             compiled.globs.push(glob);
             compiled.anchors.push(anchor);
             compiled.rules.push(rule);
@@ -143,10 +143,19 @@ fn translate(pattern: &str) -> Result<(String, WorkspacePath), GateError> {
 
 #[cfg(test)]
 mod tests {
+    use headstart_workspace_path::GlobError;
+
     use super::*;
 
     fn path(text: &str) -> WorkspacePath {
         WorkspacePath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_error_of_the_glob_is_below_that_of_the_rule() {
+        let error = DenyRules::from_patterns(["keys/[z-a]"]).unwrap_err();
+        let below = std::error::Error::source(&error).and_then(|below| below.downcast_ref::<GlobError>());
+        assert_eq!(below, Some(&GlobError::EmptyRange), "{error:?}");
     }
 
     #[test]

@@ -1,3 +1,5 @@
+use headstart_workspace_path::GlobError;
+
 #[cfg(feature = "shell")]
 use crate::PolicyOrigin;
 
@@ -12,6 +14,8 @@ pub enum GateError {
         pattern: String,
         /// What is wrong with it.
         why: String,
+        /// Why it is not a valid glob, if that is the reason.
+        source: Option<GlobError>,
     },
     /// A policy is not enforceable, or one of its examples comes out differently.
     #[cfg(feature = "shell")]
@@ -52,6 +56,10 @@ pub enum GateError {
 
 impl GateError {
     pub(crate) fn deny_rule(pattern: &str, why: impl Into<String>) -> Self {
-        Self::DenyRule { pattern: pattern.to_owned(), why: why.into() }
+        Self::DenyRule { pattern: pattern.to_owned(), why: why.into(), source: None }
+    }
+
+    pub(crate) fn deny_glob(pattern: &str, error: GlobError) -> Self {
+        Self::DenyRule { pattern: pattern.to_owned(), why: error.to_string(), source: Some(error) }
     }
 }
