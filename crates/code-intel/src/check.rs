@@ -6,6 +6,7 @@ mod pyright;
 mod ruff;
 mod tsc;
 
+use headstart_forked_query::Cause;
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,8 @@ pub struct CheckError {
     pub format: CheckFormat,
     /// What is wrong with it.
     pub message: String,
+    /// The parser's error.
+    pub source: Cause,
 }
 
 impl CheckFormat {
@@ -62,7 +65,11 @@ impl CheckFormat {
             Self::Ruff => ruff::read(stdout, &places),
             Self::GoVet => go_vet::read(stderr, &places),
         }
-        .map_err(|error| CheckError { format: self, message: error.to_string() })?;
+        .map_err(|error| CheckError {
+            format: self,
+            message: error.to_string(),
+            source: error.into(),
+        })?;
         for diagnostic in &mut diagnostics {
             diagnostic.message = message_of(&diagnostic.message);
         }

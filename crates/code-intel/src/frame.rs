@@ -1,5 +1,7 @@
 //! The framing of the protocol: `Content-Length`, an empty line, JSON. Turns bytes into messages.
 
+use headstart_forked_query::Cause;
+
 /// The most bytes of one message.
 const MESSAGE_BYTES: usize = 32 << 20;
 /// The most bytes of the header lines before a message.
@@ -28,6 +30,8 @@ pub enum FrameError {
     Json {
         /// What is wrong with it.
         message: String,
+        /// The parser's error.
+        source: Cause,
     },
 }
 
@@ -73,8 +77,8 @@ impl Decoder {
         };
         self.body = Some(length);
         let Some(body) = self.bytes.get(self.start..self.start + length) else { return Ok(None) };
-        let message =
-            serde_json::from_slice(body).map_err(|error| FrameError::Json { message: error.to_string() });
+        let message = serde_json::from_slice(body)
+            .map_err(|error| FrameError::Json { message: error.to_string(), source: error.into() });
         self.start += length;
         self.body = None;
         message.map(Some)
@@ -142,6 +146,15 @@ mod tests {
             }
         }
         (messages, None)
+    }
+
+    #[test]
+    fn the_error_of_the_parser_is_below_that_of_the_frame() {
+        let (_, error) = decode(b"Content-Length: 3\r\n\r\n{]}", 200);
+        let error = error.unwrap();
+        let below =
+            std::error::Error::source(&error).and_then(|below| below.downcast_ref::<serde_json::Error>());
+        assert!(below.is_some_and(serde_json::Error::is_syntax), "{error:?}");
     }
 
     #[test]

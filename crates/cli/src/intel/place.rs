@@ -64,6 +64,7 @@ impl Spawn for Servers {
         let root = self.shared.workspace().to_str().map(str::to_owned);
         let root = root.ok_or_else(|| SpawnError::NoView {
             why: "the path of the workspace is not UTF-8, and servers take no other".to_owned(),
+            source: None,
         })?;
         Ok(Box::new(ServerView { shared: Arc::clone(&self.shared), root, open: Arc::default() }))
     }
@@ -112,7 +113,7 @@ impl ServerView {
     ) -> Result<T, SpawnError> {
         let (shared, open) = (Arc::clone(&self.shared), Arc::clone(&self.open));
         let done = tokio::task::spawn_blocking(move || work(&shared, &mut lock(&open))).await;
-        done.unwrap_or_else(|error| Err(SpawnError::Failed { message: error.to_string() }))
+        done.unwrap_or_else(|error| Err(SpawnError::of(error)))
     }
 }
 
@@ -165,7 +166,10 @@ impl LanguageView for ServerView {
                 Ok((pipes, number))
             })
             .await?;
-        let pipe = |error: std::io::Error| SpawnError::Failed { message: format!("a pipe to it: {error}") };
+        let pipe = |error: std::io::Error| SpawnError::Failed {
+            message: format!("a pipe to it: {error}"),
+            source: Some(error.into()),
+        };
         let stdin = Sender::from_owned_fd(pipes.stdin.into()).map_err(pipe)?;
         let stdout = Receiver::from_owned_fd(pipes.stdout.into()).map_err(pipe)?;
         let stderr = Receiver::from_owned_fd(pipes.stderr.into()).map_err(pipe)?;
@@ -179,7 +183,10 @@ impl LanguageView for ServerView {
 
     async fn resident(&mut self) -> Option<u64> {
         let looked = self.beside(|_, place| {
-            let open = place.open.as_mut().ok_or(SpawnError::NoView { why: "it has ended".to_owned() })?;
+            let open = place
+                .open
+                .as_mut()
+                .ok_or(SpawnError::NoView { why: "it has ended".to_owned(), source: None })?;
             let running = open.view.running().map_err(failed)?;
             open.measure();
             Ok(running.resident)
@@ -244,22 +251,24 @@ impl Shared {
             made.show(self, &place.shown)?;
             place.open = Some(made);
         }
-        place.open.as_mut().ok_or_else(|| SpawnError::Failed { message: "the view has ended".to_owned() })
+        place
+            .open
+            .as_mut()
+            .ok_or_else(|| SpawnError::Failed { message: "the view has ended".to_owned(), source: None })
     }
 
     fn make(&self, program: &Path) -> Result<Open, SpawnError> {
-        let no_view = |why: String| SpawnError::NoView { why };
         let mut options: Options = self.views.options().clone();
         options.show.extend(self.programs.package(program));
         if let Some(memory) = self.memory {
             options.limits.memory = memory.saturating_mul(AT_ONCE) / 100;
         }
         // Looked at first: what changes while the view is made is found to have changed.
-        let disk = Disk::look(&options.workspace).map_err(|error| no_view(error.to_string()))?;
+        let disk = Disk::look(&options.workspace).map_err(SpawnError::no_view_of)?;
         let (view, kept) = self
             .views
             .start("servers", &options, &self.deny, BuildOutput::OnDisk)
-            .map_err(|error| no_view(error.to_string()))?;
+            .map_err(SpawnError::no_view_of)?;
         let mut open = Open { view, kept, measured_next: Instant::now(), disk, since: BTreeMap::new() };
         open.hide(self)?;
         Ok(open)
@@ -295,10 +304,7 @@ impl Open {
 
     /// Takes out what rules close; new files among them come to be while a server runs.
     fn hide(&mut self, shared: &Shared) -> Result<(), SpawnError> {
-        let closed = shared
-            .views
-            .closed(&shared.deny)
-            .map_err(|error| SpawnError::Failed { message: error.to_string() })?;
+        let closed = shared.views.closed(&shared.deny).map_err(SpawnError::of)?;
         self.view.hide(&closed).map_err(failed)
     }
 
@@ -317,8 +323,7 @@ impl Open {
 
     fn refresh(&mut self, shared: &Shared, shown: &ChangeSet) -> Result<Vec<WorkspacePath>, SpawnError> {
         self.hide(shared)?;
-        let changed =
-            self.disk.changed().map_err(|error| SpawnError::Failed { message: error.to_string() })?;
+        let changed = self.disk.changed().map_err(SpawnError::of)?;
         let changed: Vec<_> = changed.into_iter().filter(|path| !shared.is_closed(path)).collect();
         if !changed.is_empty() {
             for path in &changed {
@@ -330,9 +335,8 @@ impl Open {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` is given")]
 fn failed(error: ShadowError) -> SpawnError {
-    SpawnError::Failed { message: error.to_string() }
+    SpawnError::of(error)
 }
 
 fn lock(place: &Mutex<Place>) -> MutexGuard<'_, Place> {

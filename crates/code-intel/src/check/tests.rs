@@ -8,6 +8,13 @@ fn read(format: CheckFormat, stdout: &str, stderr: &str) -> String {
 }
 
 #[test]
+fn the_error_of_the_parser_is_below_that_of_the_check() {
+    let error = CheckFormat::Ruff.read("[{", "", ROOT, &WorkspacePath::root()).unwrap_err();
+    let below = std::error::Error::source(&error).and_then(|below| below.downcast_ref::<serde_json::Error>());
+    assert!(below.is_some_and(serde_json::Error::is_eof), "{error:?}");
+}
+
+#[test]
 fn cargo() {
     insta::assert_snapshot!(read(
         CheckFormat::Cargo,

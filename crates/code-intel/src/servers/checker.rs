@@ -143,7 +143,7 @@ impl Checker {
         if let Some(detail) = view.why_ended().await {
             self.view = None;
             self.before = None;
-            return Err(IntelError::Protocol { server, detail });
+            return Err(IntelError::Protocol { server, detail, source: None });
         }
         let read = check.format.read(&stdout, &stderr, &root, &self.key.folder);
         read.map_err(|error| IntelError::Check { server, error })

@@ -1,3 +1,4 @@
+use headstart_forked_query::Cause;
 use headstart_overlay_fs::TreeError;
 use headstart_workspace_path::WorkspacePath;
 
@@ -70,6 +71,8 @@ pub enum IntelError {
         server: String,
         /// What it did.
         detail: String,
+        /// What could not be read of what it sent, if that was the reason.
+        source: Option<Cause>,
     },
     /// The server used more memory than it may.
     #[error("{server} was ended: it took {mebibytes} MiB, more than the limit of {limit} MiB")]

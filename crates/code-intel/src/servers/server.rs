@@ -256,7 +256,7 @@ impl Server {
             Err(IntelError::Loading { server, .. }) if late => {
                 let detail =
                     format!("it did not introduce itself within {} s", self.settings.start.as_secs());
-                Err(IntelError::Protocol { server, detail })
+                Err(IntelError::Protocol { server, detail, source: None })
             }
             outcome => outcome,
         }

@@ -207,13 +207,15 @@ impl Session {
         match broken {
             Broken::Ended => {
                 if let Some(detail) = self.view.why_ended().await {
-                    return IntelError::Protocol { server, detail };
+                    return IntelError::Protocol { server, detail, source: None };
                 }
                 self.connection.hear_out(self.host.sleep(LAST_WORDS)).await;
                 IntelError::Ended { server, detail: self.connection.complaint() }
             }
-            Broken::Frame(error) => IntelError::Protocol { server, detail: error.to_string() },
-            Broken::Flood(what) => IntelError::Protocol { server, detail: what.to_owned() },
+            Broken::Frame(error) => {
+                IntelError::Protocol { server, detail: error.to_string(), source: Some(error.into()) }
+            }
+            Broken::Flood(what) => IntelError::Protocol { server, detail: what.to_owned(), source: None },
         }
     }
 

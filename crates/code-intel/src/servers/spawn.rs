@@ -1,11 +1,13 @@
 //! The port for running programs.
 
-use async_trait::async_trait;
-use futures::io::{AsyncRead, AsyncWrite};
-use headstart_overlay_fs::ChangeSet;
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use futures::io::{AsyncRead, AsyncWrite};
+use headstart_forked_query::Cause;
+use headstart_overlay_fs::ChangeSet;
 use headstart_workspace_path::WorkspacePath;
 
 /// A program and how it starts.
@@ -54,13 +56,29 @@ pub enum SpawnError {
     NoView {
         /// What is missing.
         why: String,
+        /// The underlying error, if there is one.
+        source: Option<Cause>,
     },
     /// Another error.
     #[error("{message}")]
     Failed {
         /// What it is, and what to do.
         message: String,
+        /// The underlying error, if there is one.
+        source: Option<Cause>,
     },
+}
+
+impl SpawnError {
+    /// There is no view because of this error, whose own words are told.
+    pub fn no_view_of(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::NoView { why: error.to_string(), source: Some(error.into()) }
+    }
+
+    /// Another error, whose own words are told.
+    pub fn of(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Failed { message: error.to_string(), source: Some(error.into()) }
+    }
 }
 
 /// Makes language views, which show the project at its own path with staged files in it.

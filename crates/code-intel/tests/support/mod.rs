@@ -173,7 +173,7 @@ impl LanguageView for Copy {
         for name in all.into_iter().filter(|name| was.get(*name) != self.base.get(*name)) {
             changed.push(path(name));
             let file = self.root.join(name);
-            let failed = |error: std::io::Error| SpawnError::Failed { message: error.to_string() };
+            let failed = |error: std::io::Error| SpawnError::of(error);
             match self.base.get(name) {
                 _ if self.shown.contains_key(&path(name)) => {}
                 Some(text) => fs::write(&file, text).map_err(failed)?,
@@ -191,7 +191,7 @@ impl LanguageView for Copy {
         let folder = program.folder.as_str().unwrap_or_default();
         command.args(&program.args).envs(&program.environment).current_dir(self.root.join(folder));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        let failed = |error: std::io::Error| SpawnError::Failed { message: error.to_string() };
+        let failed = |error: std::io::Error| SpawnError::of(error);
         let mut child = command.spawn().map_err(failed)?;
         let group = i32::try_from(child.id()).unwrap();
         self.groups.push(group);

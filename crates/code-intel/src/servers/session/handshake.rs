@@ -43,6 +43,7 @@ impl Session {
                 "it refused to start: {}",
                 error["message"].as_str().unwrap_or("no reason given")
             ),
+            source: None,
         })?;
         self.starting = None;
         self.capabilities = answer["capabilities"].clone();
