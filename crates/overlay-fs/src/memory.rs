@@ -214,7 +214,7 @@ impl State {
             ChangeKind::Delete => self.remove(&change.path),
             ChangeKind::CreateDirectory => self.put(&change.path, NodeKind::Directory),
             ChangeKind::Link { target, .. } => {
-                self.put(&change.path, NodeKind::Link { target: target.clone() })
+                self.put(&change.path, NodeKind::Link { target: target.clone() });
             }
             ChangeKind::Write { content, executable, .. } => {
                 let now = match self.what(&change.path) {
