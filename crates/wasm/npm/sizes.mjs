@@ -3,17 +3,20 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
-/** KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. */
+/**
+ * KiB. The goal is what we want to reach; more than the limit, which lies just above today's figure, is an error. Why the goal of both parts is not
+ * met, docs/benchmarks.md says.
+ */
 const BUDGETS = {
-  "to begin a conversation": { goal: 480, limit: 452 },
-  "both parts": { goal: 860, limit: 1222 },
-  "whole module": { limit: 1188 },
+  "to begin a conversation": { goal: 480, limit: 457 },
+  "both parts": { goal: 860, limit: 1237 },
+  "whole module": { limit: 1199 },
   "grammar and its parser": {},
-  "everything else": { limit: 978 },
-  core: { limit: 779 },
-  gate: { limit: 492 },
+  "everything else": { limit: 988 },
+  core: { limit: 791 },
+  gate: { limit: 491 },
   controller: { goal: 30, limit: 30 },
-  "code index": { limit: 258 },
+  "code index": { limit: 260 },
   "the index, over core": { goal: 60, limit: 39 },
 };
 
