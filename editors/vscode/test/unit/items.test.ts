@@ -4,6 +4,8 @@ import * as headstart from "headstart";
 import type { ContextItem, ViewCall } from "headstart";
 import { fileLines } from "../../src/session/ahead.js";
 import { callItem } from "../../src/session/items.js";
+import { StagedDocuments } from "../../src/staged.js";
+import { type Uri, known, ran } from "./vscode.js";
 
 await headstart.init();
 
@@ -22,12 +24,34 @@ test("what a call found is listed, what it names itself is where it opens, and a
   assert.deepEqual([ran.detail, ran.state, ran.rows], ["exit code 2", "done", undefined]);
 });
 
-test("a file that was moved is one line, which says from where, and its diff has what it was there", async () => {
-  const tree = new headstart.MemoryTree({ "old/name.md": "one\n" });
-  const overlay = new headstart.Overlay(tree);
+/** A file that was moved and edited, and one that is new. */
+async function moved(): Promise<headstart.ChangeSet> {
+  const overlay = new headstart.Overlay(new headstart.MemoryTree({ "old/name.md": "one\n" }));
   await overlay.rename("old/name.md", "new.md");
   await overlay.write("new.md", "one\ntwo\n");
-  const changes = overlay.changeSet();
-  assert.deepEqual(fileLines(changes.summary(), "id"), [{ path: "new.md", from: "old/name.md", change: "rename", added: 1, removed: 0, staged: "id" }]);
-  assert.equal(Buffer.from(changes.sides("new.md").before ?? []).toString(), "one\n");
+  await overlay.write("other.md", "other\n");
+  return overlay.changeSet();
+}
+
+test("a file that was moved is one line, which says from where", async () => {
+  const [line, other, ...none] = fileLines((await moved()).summary(), "id");
+  assert.deepEqual(line, { path: "new.md", from: "old/name.md", change: "rename", added: 1, removed: 0, staged: "id" });
+  assert.deepEqual([other?.path, none], ["other.md", []]);
+});
+
+test("its diff says from where and has what it was there, by itself and among others", async () => {
+  const changes = await moved();
+  const staged = new StagedDocuments(() => changes);
+  const sides = (uris: unknown[]) => (uris as Uri[]).map((uri) => [uri.path, staged.provideTextDocumentContent(uri as never)]);
+  const BOTH = [["/old/name.md", "one\n"], ["/new.md", "one\ntwo\n"]];
+  await staged.open("id", "new.md");
+  const [, before, after, title] = ran.pop() ?? [];
+  assert.equal(title, "old/name.md → new.md (staged by headstart)");
+  assert.deepEqual(sides([before, after]), BOTH);
+  known.push("vscode.changes");
+  await staged.open("id");
+  const [command, , rows] = ran.pop() ?? [];
+  assert.equal(command, "vscode.changes");
+  assert.deepEqual(sides((rows as unknown[][])[0]?.slice(1) ?? []), BOTH);
+  staged.dispose();
 });

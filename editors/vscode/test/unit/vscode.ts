@@ -1,4 +1,4 @@
-/** As much of `vscode` as the tests of the models need, with the parts that newer hosts have. */
+/** As much of `vscode` as the tests of the models and of staged documents need, with the parts that newer hosts have. */
 
 export class LanguageModelTextPart {
   constructor(readonly value: string) {}
@@ -46,7 +46,36 @@ export const lm = {
 /** What the settings say; a test sets it. */
 export const configuration: Record<string, { globalValue?: unknown; workspaceValue?: unknown; workspaceFolderValue?: unknown }> = {};
 
+const nothing = () => ({ dispose: () => {} });
+
+export class Uri {
+  private constructor(readonly scheme: string, readonly path: string, readonly query: string) {}
+  static from({ scheme, path, query }: { scheme: string; path: string; query: string }): Uri {
+    return new Uri(scheme, path, query);
+  }
+}
+export class ThemeColor {}
+export class Range {}
+export class EventEmitter {
+  readonly event = nothing;
+  fire(): void {}
+  dispose(): void {}
+}
+
+export const window = { createTextEditorDecorationType: nothing, onDidChangeVisibleTextEditors: nothing, visibleTextEditors: [] };
+
+/** What the host was told to do, and what else it can; a test empties and sets them. */
+export const ran: unknown[][] = [];
+export const known: string[] = [];
+
+export const commands = {
+  executeCommand: (...command: unknown[]) => Promise.resolve(void ran.push(command)),
+  getCommands: () => Promise.resolve(known),
+};
+
 export const workspace = {
+  onDidChangeTextDocument: nothing,
+  textDocuments: [],
   getConfiguration: () => ({
     get: (name: string, otherwise: unknown) => {
       const { globalValue, workspaceValue, workspaceFolderValue } = configuration[name] ?? {};
