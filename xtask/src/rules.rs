@@ -1,5 +1,6 @@
 //! What the repository promises of itself, as checks: a broken rule is a failed test, not a reviewer's remark.
 
+mod broken;
 mod circles;
 mod dependencies;
 mod layout;
@@ -8,48 +9,11 @@ mod rows;
 mod tests_of;
 mod text;
 
-use std::fmt;
 use std::path::Path;
 
+pub(crate) use broken::RuleError;
 pub(crate) use dependencies::PURE_CRATES;
 pub(crate) use rows::write as write_rows;
-
-/// Why the rules could not be checked, or which of them are broken.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub(crate) enum RuleError {
-    #[error("cargo metadata: {0}")]
-    Metadata(#[from] cargo_metadata::Error),
-    #[error("{0}")]
-    Walk(#[from] ignore::Error),
-    #[error("{path}: {source}")]
-    Read { path: String, source: std::io::Error },
-    #[error("{path}: {source}")]
-    Parse { path: String, source: syn::Error },
-    #[error("{} broken rule(s):\n{}", .0.len(), lines(.0))]
-    Broken(Vec<Broken>),
-}
-
-/// One rule that does not hold, and where.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Broken {
-    /// The file or package, relative to the repository.
-    place: String,
-    /// What is wrong and what to do.
-    what: String,
-}
-
-impl Broken {
-    fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { place: place.into(), what: what.into() }
-    }
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.what)
-    }
-}
 
 /// Checks every rule; the error lists all that are broken.
 pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
@@ -65,11 +29,6 @@ pub(crate) fn run(repository: &Path) -> Result<(), RuleError> {
         eprintln!("rules: {warning}");
     }
     if broken.is_empty() { Ok(()) } else { Err(RuleError::Broken(broken)) }
-}
-
-fn lines(broken: &[Broken]) -> String {
-    let lines: Vec<String> = broken.iter().map(|broken| format!("  {broken}")).collect();
-    lines.join("\n")
 }
 
 #[cfg(test)]

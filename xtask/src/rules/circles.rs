@@ -7,9 +7,9 @@ mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::broken::{Broken, RuleError};
 use super::dependencies::Package;
 use super::text::File;
-use super::{Broken, RuleError};
 
 const MOST_FILES: usize = 3;
 

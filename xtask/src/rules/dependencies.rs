@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::MetadataCommand;
 
-use super::{Broken, RuleError};
+use super::broken::{Broken, RuleError};
 
 /// The folders of the crates that use no clock, file, thread, environment or socket, in the table's order.
 pub(crate) const PURE_CRATES: [&str; 15] = [

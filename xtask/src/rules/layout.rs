@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::broken::{Broken, RuleError};
 use super::dependencies::{PURE_CRATES, Package};
-use super::{Broken, RuleError};
 
 const PURE_LINTS: &str = "../../lints/pure.clippy.toml";
 

@@ -1,6 +1,6 @@
 //! Tests that a page names are there.
 
-use super::Broken;
+use super::broken::Broken;
 use super::tests_of::functions;
 use super::text::File;
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use super::broken::{Broken, RuleError};
 use super::tests_of::{MARK, functions};
 use super::text::{self, File};
-use super::{Broken, RuleError};
 
 /// The pages with a table of rows: number, what, tests, what is otherwise.
 pub(super) const PAGES: [&str; 2] = ["docs/agent-rows.md", "docs/code-index-rows.md"];

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 
-use super::{Broken, RuleError};
+use super::broken::{Broken, RuleError};
 
 const README_LINES: usize = 140;
 const COMFORTABLE_LINES: usize = 300;

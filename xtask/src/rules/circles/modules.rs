@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use syn::{Attribute, Expr, ExprLit, Item, ItemMod, ItemUse, Lit, Meta};
 
 use super::paths::{Path, leaves};
-use crate::rules::RuleError;
+use crate::rules::broken::RuleError;
 
 /// A module with what it names; one module of a file is the file's own, others stand in it.
 pub(super) struct Module {

@@ -9,7 +9,7 @@ use syn::{Attribute, ImplItemFn, Item, ItemUse, Macro, Meta, Visibility};
 use super::Arrows;
 use super::modules::{self, Module, is_test};
 use super::paths::{Place, leaves, resolve};
-use crate::rules::RuleError;
+use crate::rules::broken::RuleError;
 use crate::rules::text::File;
 
 /// The arrows between the files in the `src` of a package. That a module is declared or handed on is no arrow: whoever

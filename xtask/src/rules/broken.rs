@@ -1,0 +1,43 @@
+use std::fmt;
+
+/// Why the rules could not be checked, or which of them are broken.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum RuleError {
+    #[error("cargo metadata: {0}")]
+    Metadata(#[from] cargo_metadata::Error),
+    #[error("{0}")]
+    Walk(#[from] ignore::Error),
+    #[error("{path}: {source}")]
+    Read { path: String, source: std::io::Error },
+    #[error("{path}: {source}")]
+    Parse { path: String, source: syn::Error },
+    #[error("{} broken rule(s):\n{}", .0.len(), lines(.0))]
+    Broken(Vec<Broken>),
+}
+
+/// One rule that does not hold, and where.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// The file or package, relative to the repository.
+    pub(super) place: String,
+    /// What is wrong and what to do.
+    pub(super) what: String,
+}
+
+impl Broken {
+    pub(super) fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { place: place.into(), what: what.into() }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+fn lines(broken: &[Broken]) -> String {
+    let lines: Vec<String> = broken.iter().map(|broken| format!("  {broken}")).collect();
+    lines.join("\n")
+}
