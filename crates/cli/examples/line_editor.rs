@@ -152,16 +152,16 @@ impl Demo {
             | Action::ReadNewest
             | Action::Resized(_) => {}
             Action::Submit(text) => self.submit(&text)?,
-            Action::Tab if self.editor.ghost().is_none() => {
+            Action::Tab | Action::TakeGhost if self.editor.ghost().is_none() => {
                 if let Some(text) = self.editor.send() {
                     self.submit(&text)?;
                 }
             }
-            action @ (Action::Tab | Action::InsertGhost) => {
+            action @ (Action::Tab | Action::TakeGhost | Action::InsertGhost) => {
                 let rest = self.editor.ghost().map_or("", |ghost| &ghost.rest);
                 let text = [self.editor.text(), rest].concat();
                 self.editor.replace(&text);
-                let name = if action == Action::Tab { "Tab" } else { "Right" };
+                let name = if action == Action::InsertGhost { "Right" } else { "Tab" };
                 self.screen.print_above(&format!("accepted with {name}"), Style::Dim)?;
             }
             Action::Interrupt | Action::EndOfInput => return Ok(false),

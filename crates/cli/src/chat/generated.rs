@@ -55,12 +55,13 @@ fn rule(line: &str) -> Option<Rule> {
     if pattern.starts_with("[attr]") {
         return None;
     }
-    let says = words.filter_map(|word| match (word.strip_prefix(ATTRIBUTE), word.strip_prefix(['-', '!'])) {
-        (Some("" | "=true"), _) => Some(true),
-        (Some("=false"), _) | (_, Some(ATTRIBUTE)) => Some(false),
-        _ => None,
-    });
-    let is_generated = says.last()?;
+    let mut says =
+        words.rev().filter_map(|word| match (word.strip_prefix(ATTRIBUTE), word.strip_prefix(['-', '!'])) {
+            (Some("" | "=true"), _) => Some(true),
+            (Some("=false"), _) | (_, Some(ATTRIBUTE)) => Some(false),
+            _ => None,
+        });
+    let is_generated = says.next()?;
     let mut builder = GitignoreBuilder::new("");
     builder.add_line(None, pattern).ok()?;
     Some((builder.build().ok()?, is_generated))

@@ -34,7 +34,7 @@ fn change_row(change: &ChangeSummary) -> (&'static str, String) {
     };
     let mut rest = one_line(&change.path.to_string()) + end;
     if let Some(from) = &change.from {
-        rest += &format!(" from {}", one_line(&from.to_string()));
+        rest.extend([" from ", &one_line(&from.to_string())]);
     }
     let signs = [('+', change.added), ('-', change.removed)].into_iter().filter(|(_, lines)| 0 < *lines);
     let counts: Vec<_> = if change.binary {
@@ -43,7 +43,7 @@ fn change_row(change: &ChangeSummary) -> (&'static str, String) {
         signs.map(|(sign, lines)| format!("{sign}{lines}")).collect()
     };
     if !counts.is_empty() {
-        rest += &format!("  {}", counts.join(" "));
+        rest.extend(["  ", &counts.join(" ")]);
     }
     (verb, rest)
 }
