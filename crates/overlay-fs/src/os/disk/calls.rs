@@ -166,7 +166,7 @@ pub(in crate::os) fn read_link(at: Location<'_>) -> Result<Vec<u8>> {
 pub(in crate::os) fn create(at: Location<'_>, mode: u32, content: &[u8]) -> Result<OwnedFd> {
     before("create", at.name)?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(mode))?;
+    let file = rustix::fs::openat(at.folder, at.name, flags, Mode::from_raw_mode(in_width_of(mode)))?;
     done!(RecordedCall::MakeFile { at: slot(at)?, inode: look_at(&file)?.inode, mode: look_at(&file)?.mode });
     if !content.is_empty() {
         append(&file, at.name, content)?;
@@ -228,7 +228,7 @@ pub(in crate::os) fn make_link(at: Location<'_>, target: &OsStr) -> Result<()> {
 
 pub(in crate::os) fn make_folder(at: Location<'_>, mode: u32) -> Result<()> {
     before("make folder", at.name)?;
-    rustix::fs::mkdirat(at.folder, at.name, Mode::from_raw_mode(mode))?;
+    rustix::fs::mkdirat(at.folder, at.name, Mode::from_raw_mode(in_width_of(mode)))?;
     done!({
         let new = found(&rustix::fs::statat(at.folder, at.name, AtFlags::SYMLINK_NOFOLLOW)?);
         RecordedCall::MakeFolder { at: slot(at)?, inode: new.inode, mode: new.mode }
@@ -269,7 +269,7 @@ pub(in crate::os) fn remove_file_if_there(at: Location<'_>) -> Result<()> {
 
 pub(in crate::os) fn set_mode(file: impl AsFd, mode: u32) -> Result<()> {
     before("set mode", OsStr::new(""))?;
-    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(in_width_of(mode)))?;
     done!(RecordedCall::SetMode { inode: look_at(&file)?.inode, mode });
     Ok(())
 }
@@ -458,13 +458,9 @@ pub(in crate::os) fn kind_of(found: FileType) -> EntryKind {
     }
 }
 
-/// How many names a file has; each system has a number of its own width for it.
-#[cfg_attr(
-    all(target_os = "linux", target_arch = "x86_64"),
-    expect(clippy::useless_conversion, reason = "it is as wide as ours on this system alone")
-)]
-fn links(stat: &rustix::fs::Stat) -> u64 {
-    u64::from(stat.st_nlink)
+/// A number in the width that it has on the other side: systems differ in that of modes, devices and counts of names.
+fn in_width_of<A, B: TryFrom<A> + Default>(number: A) -> B {
+    B::try_from(number).unwrap_or_default()
 }
 
 fn found(stat: &rustix::fs::Stat) -> Stat {
@@ -473,11 +469,11 @@ fn found(stat: &rustix::fs::Stat) -> Stat {
     Stat {
         kind,
         inode: stat.st_ino,
-        device: stat.st_dev,
+        device: in_width_of(stat.st_dev),
         len,
-        mode: stat.st_mode & 0o7777,
+        mode: in_width_of(stat.st_mode & 0o7777),
         owner: (stat.st_uid, stat.st_gid),
-        links: links(stat),
+        links: in_width_of(stat.st_nlink),
         modified: (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0)),
         changed: (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(0)),
     }
