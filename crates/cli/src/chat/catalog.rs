@@ -104,7 +104,8 @@ pub(super) fn help(columns: usize) -> String {
     let room = columns.saturating_sub(indent).max(LEAST_WORDS);
     let mut text = String::new();
     for entry in &COMMANDS {
-        let mut rows = textwrap::wrap(entry.words, room).into_iter();
+        let whole_words = textwrap::Options::new(room).word_splitter(textwrap::WordSplitter::NoHyphenation);
+        let mut rows = textwrap::wrap(entry.words, whole_words).into_iter();
         let usage = entry.usage();
         let first = if is_wide { rows.next().unwrap_or_default() } else { Cow::default() };
         // A text takes all that is written to it.
@@ -162,6 +163,8 @@ mod tests {
         }
         assert!(help(80).contains("/suggest [off|on]           ask now for what could come next; off: no\n"));
         assert!(help(80).contains("\n                            suggestions in this chat\n"));
+        // A mode is a word that is typed, and stays whole.
+        assert!(help(80).contains("default,\n                            auto-edit, yolo\n"));
         assert!(help(40).contains("/quit\n    leave (also Ctrl-D)\n"));
     }
 
