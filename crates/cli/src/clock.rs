@@ -7,9 +7,13 @@ pub(crate) fn unix_ms() -> u64 {
 }
 
 /// Whatever is changed from now on shows this time or a later one, in nanoseconds since the Unix epoch: by the clock with which the system stamps
-/// files, which is some milliseconds behind.
+/// files. On Linux that is some milliseconds behind the exact one.
 pub(crate) fn since_now_ns() -> i64 {
-    nanoseconds(rustix::time::ClockId::RealtimeCoarse)
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::RealtimeCoarse;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Realtime;
+    nanoseconds(clock)
 }
 
 /// Whatever was changed until now shows this time or an earlier one: some files are stamped by the exact clock.

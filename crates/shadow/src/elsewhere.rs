@@ -2,6 +2,7 @@
 //! started.
 
 use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -113,6 +114,11 @@ impl View {
 
     /// The process ID of its first process.
     pub fn process(&self) -> u32 {
+        match *self {}
+    }
+
+    /// The root of the workspace as commands see it.
+    pub fn root(&self) -> BorrowedFd<'_> {
         match *self {}
     }
 

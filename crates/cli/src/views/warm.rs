@@ -174,7 +174,7 @@ impl Warm {
         }
         File::create_new(new.path().join(LOCK)).map_err(failed)?;
         // The overlay was volatile: what is not on the medium yet would be half a layer after a loss of power.
-        rustix::fs::syncfs(File::open(new.path()).map_err(failed)?).map_err(|error| failed(error.into()))?;
+        write_out(new.path()).map_err(failed)?;
         let random =
             new.path().file_name().unwrap_or_default().to_string_lossy().replacen(".new-", "layer-", 1);
         let bytes = bytes_below(new.path());
@@ -350,3 +350,15 @@ fn numbers(found: &Metadata) -> [i64; 4] {
 fn nanoseconds(seconds: i64, more: i64) -> i64 {
     seconds.saturating_mul(SECOND).saturating_add(more)
 }
+/// Writes what is in a folder to the medium, with all else of its file system. Only Linux can write out one file system.
+fn write_out(folder: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(File::open(folder)?)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        File::open(folder)?;
+        rustix::fs::sync();
+    }
+    Ok(())
+}
+

@@ -199,12 +199,12 @@ fn model_of_codex(command: &str) -> Server {
 /// What came of a command in Codex: what the model was told, or the question.
 fn in_codex(session: &Session, command: &str) -> Result<String, String> {
     let model = model_of_codex(command);
-    let (folder, url) = (session.workspace(), &model.base_url);
+    let (folder, url) = (session.workspace().display().to_string(), &model.base_url);
     session.write(
         "home/.codex/config.toml",
         format!(
             "model = \"gpt-6.1-sol\"\nmodel_provider = \"here\"\n[model_providers.here]\nname = \"here\"\nbase_url = \"{url}\"\n\
-             wire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n[projects.{folder:?}]\ntrust_level = \"trusted\"\n",
+             wire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n[projects.\"{folder}\"]\ntrust_level = \"trusted\"\n",
         ),
     );
     let mut codex = Command::new(installed("node/bin/node"));
