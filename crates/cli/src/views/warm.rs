@@ -361,4 +361,3 @@ fn write_out(folder: &Path) -> io::Result<()> {
     }
     Ok(())
 }
-
