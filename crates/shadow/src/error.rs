@@ -1,4 +1,4 @@
-#[cfg(feature = "os")]
+#[cfg(all(feature = "os", target_os = "linux"))]
 use std::io;
 use std::path::PathBuf;
 
@@ -90,7 +90,7 @@ pub enum ShadowError {
     },
 }
 
-#[cfg(feature = "os")]
+#[cfg(all(feature = "os", target_os = "linux"))]
 impl ShadowError {
     /// The system did not start the command.
     pub(crate) fn command(error: &io::Error) -> Self {
@@ -123,7 +123,7 @@ impl ShadowError {
     }
 }
 
-#[cfg(all(test, feature = "os"))]
+#[cfg(all(test, feature = "os", target_os = "linux"))]
 mod tests {
     use std::error::Error;
 
