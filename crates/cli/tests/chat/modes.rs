@@ -223,6 +223,11 @@ fn why_plan_mode_suggests_nothing_is_said_once_in_the_row_of_the_work_ahead() {
     for (prompt, answer, rows) in [("first", "One.", 1), ("second", "Two.", 0), ("third", "Three.", 0)] {
         chat.send(&format!("{prompt}\r"));
         chat.wait_for(answer);
+        if rows == 0 {
+            chat.wait_until_gone(ROW);
+        } else {
+            chat.wait_for(ROW);
+        }
         chat.settle();
         assert_eq!(chat.count(ROW), rows, "{prompt}: {}", chat.contents());
     }

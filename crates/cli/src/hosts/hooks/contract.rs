@@ -136,7 +136,9 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
             matcher: Some("Bash"),
             time_limit: Some(("timeout", 10)),
             versioned: false,
-            remark: Some("Codex runs it only once you have trusted it: it asks at its next start, and /hooks there lists it."),
+            remark: Some(
+                "Codex runs it only once you have trusted it: it asks at its next start, and /hooks there lists it.",
+            ),
         },
     },
     Contract {
