@@ -1,4 +1,4 @@
-//! What the files say about background work: the switch, what it may cost, what is kept about it.
+//! What the files say about background work: whether it is done, what it may cost, and what the ledger keeps about it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) enum Keep {
     /// Tokens, times, outcomes.
     #[default]
     Figures,
-    /// The texts of suggestions and speculations, too.
+    /// The texts of suggestions and speculations as well.
     Prompts,
 }
 
@@ -43,7 +43,7 @@ enum Span {
     Day,
 }
 
-/// Fields of earlier versions.
+/// Fields that earlier versions had and that no longer exist.
 const GONE: [&str; 2] = ["show_from", "run_from"];
 
 const FIELDS: [(&str, Field); 15] = [
@@ -64,7 +64,7 @@ const FIELDS: [(&str, Field); 15] = [
     ("day_seconds", Field::Seconds(Span::Day)),
 ];
 
-/// Takes over what the user's own file says.
+/// Applies what the user's own file says.
 pub(super) fn apply_users(policy: &mut Policy, table: &BudgetTable, source: &Source) -> Result<(), CliError> {
     for (name, field, value) in budget(table, source)? {
         field.set(policy, value.value).map_err(|problem| source.refuse(value.line, &name, problem))?;
@@ -72,7 +72,7 @@ pub(super) fn apply_users(policy: &mut Policy, table: &BudgetTable, source: &Sou
     Ok(())
 }
 
-/// Takes over what the project's file says, as far as it makes background work more cautious.
+/// Applies what the project's file says, as far as it makes background work more cautious.
 pub(super) fn apply_projects(
     policy: &mut Policy,
     table: &BudgetTable,
@@ -89,7 +89,7 @@ pub(super) fn apply_projects(
     Ok(())
 }
 
-/// A mode by its name.
+/// Reads a mode from its name.
 pub(crate) fn parse_mode(name: &str) -> Result<Mode, String> {
     Ok(match name {
         "off" => Mode::Off,
@@ -99,7 +99,7 @@ pub(crate) fn parse_mode(name: &str) -> Result<Mode, String> {
     })
 }
 
-/// A mode as [`parse_mode`] reads it.
+/// The name of a mode, as [`parse_mode`] reads it.
 pub(crate) fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Off => "off",
@@ -165,7 +165,7 @@ impl Field {
             Self::Share => 1.0,
             _ => 1e9,
         };
-        // A thousand million tokens are no cap any more, so nothing is lost at the upper end.
+        // More than a thousand million tokens would not limit anything, so refusing larger numbers takes nothing away.
         if !(0.0..=most).contains(&value) {
             return Err(format!("must be a number from 0 to {most}"));
         }
@@ -205,5 +205,5 @@ impl Span {
     }
 }
 
-/// The table of a file, as it stands there.
+/// The table as it is written in a file.
 pub(super) type BudgetTable = BTreeMap<String, Spanned<f64>>;

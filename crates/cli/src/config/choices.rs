@@ -1,4 +1,4 @@
-//! The choices that a field has, by their names.
+//! Reads the fields whose value is one of a few names.
 
 use headstart_agent::AfterDecline;
 use headstart_speculation::AtBoundary;
@@ -7,14 +7,14 @@ use headstart_tool_gate::{AheadWrites, ApprovalMode};
 /// What the Tab key does with a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum TabKey {
-    /// Takes it, and the work behind it.
+    /// Tab takes the suggestion and the work that ran ahead for it.
     #[default]
     Take,
-    /// Puts it into the prompt; pressed again, it takes what stands there.
+    /// Tab puts the suggestion into the prompt; a second Tab takes it with its work.
     Insert,
 }
 
-/// An approval mode by its name.
+/// Reads an approval mode from its name.
 pub(crate) fn parse_mode(name: &str) -> Result<ApprovalMode, String> {
     Ok(match name {
         "default" => ApprovalMode::Default,
@@ -26,7 +26,7 @@ pub(crate) fn parse_mode(name: &str) -> Result<ApprovalMode, String> {
     })
 }
 
-/// What becomes of work that stopped at a boundary, by its name.
+/// Reads from its name what happens to work that stopped at a boundary.
 pub(super) fn parse_at_boundary(name: &str) -> Result<AtBoundary, String> {
     Ok(match name {
         "commit" => AtBoundary::Commit,
@@ -35,7 +35,7 @@ pub(super) fn parse_at_boundary(name: &str) -> Result<AtBoundary, String> {
     })
 }
 
-/// What becomes of a turn whose user has said no to a call, by its name.
+/// Reads from its name what happens to a turn whose user has declined a call.
 pub(super) fn parse_after_decline(name: &str) -> Result<AfterDecline, String> {
     Ok(match name {
         "continue" => AfterDecline::Continue,
@@ -48,7 +48,7 @@ pub(super) fn parse_after_decline(name: &str) -> Result<AfterDecline, String> {
     })
 }
 
-/// What becomes of edits of work ahead, by its name.
+/// Reads from its name what happens to edits of work ahead.
 pub(super) fn parse_ahead_writes(name: &str) -> Result<AheadWrites, String> {
     Ok(match name {
         "ask" => AheadWrites::Ask,
@@ -62,7 +62,7 @@ pub(super) fn parse_ahead_writes(name: &str) -> Result<AheadWrites, String> {
     })
 }
 
-/// What the Tab key does, by its name.
+/// Reads from its name what the Tab key does.
 pub(super) fn parse_tab(name: &str) -> Result<TabKey, String> {
     Ok(match name {
         "take" => TabKey::Take,
@@ -71,7 +71,7 @@ pub(super) fn parse_tab(name: &str) -> Result<TabKey, String> {
     })
 }
 
-/// The address of a server.
+/// Checks the address of a server.
 pub(crate) fn parse_base_url(url: &str) -> Result<String, String> {
     let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let plain = !url.contains(|c: char| c.is_whitespace() || c.is_control());

@@ -1,4 +1,5 @@
-//! How one model is asked, where that differs from what its provider's name says: the rest of `[models."NAME"]`.
+//! How one model is asked, where this differs from what its provider's name implies: the other fields of
+//! `[models."NAME"]`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,26 +13,26 @@ use super::source::Source;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
 
-/// What the user says of how one model is asked. What is not said is as the provider has it.
+/// What the user says about how one model is asked. A field that is not set follows the provider.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Dialect {
-    /// The header of the key.
+    /// The header that carries the key.
     pub(crate) key_header: Option<KeyHeader>,
-    /// Headers that are added, by name.
+    /// Additional headers, by name.
     pub(crate) headers: BTreeMap<String, HeaderText>,
-    /// How the limit of an answer is called, in chat completions.
+    /// The name of the field that limits an answer, in chat completions.
     pub(crate) output_limit: Option<OutputLimit>,
     /// The name of the cache, in chat completions and Responses.
     pub(crate) prompt_cache_key: Option<String>,
     /// How many tokens the model can see at once.
     pub(crate) context_tokens: Option<u32>,
-    /// Whether it takes images.
+    /// Whether the model accepts images.
     pub(crate) images: Option<bool>,
-    /// Whether it is given tools, and how.
+    /// Whether the model is given tools, and how.
     pub(crate) tools: Option<ToolSupport>,
-    /// Whether and how much it thinks in the user's own turns.
+    /// Whether and how much the model thinks in the user's own turns.
     pub(crate) thinking: Option<Thinking>,
-    /// How much it takes upon itself there, in the provider's word.
+    /// How much effort the model makes in the user's own turns, in the provider's own word.
     pub(crate) effort: Option<String>,
 }
 
@@ -40,16 +41,16 @@ pub(crate) struct Dialect {
 pub(crate) enum Thinking {
     Off,
     On,
-    /// At most so many tokens.
+    /// At most this many tokens.
     Tokens(u32),
 }
 
-/// The value of a header. It may be a secret, so it is not printed.
+/// The value of a header. It is not printed, because it may be a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum HeaderText {
-    /// As it is sent.
+    /// The value as it is sent.
     Plain(String),
-    /// It is in this variable of the environment, and not in a file.
+    /// The variable of the environment that holds the value, so that the value is not in a file.
     Variable(String),
 }
 
@@ -62,14 +63,14 @@ impl std::fmt::Debug for HeaderText {
     }
 }
 
-/// So long a name of a cache is no name any more.
+/// The most characters that the name of a cache may have.
 const LONGEST_CACHE_KEY: usize = 64;
 
-/// Less than this holds no tools, and more than this no model.
+/// The allowed windows in tokens. A smaller window has no room for tools, and no model has a larger one.
 const CONTEXT: Range<u32> = 1_024..100_000_001;
 
 impl Dialect {
-    /// What a file says of a model of this name.
+    /// Reads what a file says about the model of this name.
     pub(super) fn of_user(model: &str, fields: &ModelFields, source: &Source) -> Result<Self, CliError> {
         let reader = Reader { model, provider: provider(model), source };
         let mut headers = BTreeMap::new();
@@ -126,7 +127,7 @@ impl Dialect {
     }
 }
 
-/// Of which provider a model is, where its name says so: the name of a model of Ollama's may have a colon, too.
+/// The provider of a model, if its name contains one. The name of an Ollama model may contain a colon too.
 fn provider(model: &str) -> Option<Provider> {
     model.parse().ok().and_then(|spec: ModelSpec| spec.provider())
 }
@@ -154,7 +155,7 @@ impl Reader<'_> {
         parse(value.get_ref()).map(Some).map_err(|problem| self.refuse(field, &value.span(), problem))
     }
 
-    /// A field that means something to models of these providers only.
+    /// Reads a field that only has a meaning for models of these providers.
     fn only<V>(
         &self,
         field: &str,
@@ -196,11 +197,11 @@ impl Reader<'_> {
     }
 }
 
-/// What a request cannot do without, as it is.
+/// Headers whose values a request sets itself, because it does not work with others.
 const OWN_HEADERS: [&str; 6] =
     ["accept", "connection", "content-length", "content-type", "host", "transfer-encoding"];
 
-/// `bearer`, or the name of the header that holds the key alone.
+/// Reads `bearer`, or the name of the header that holds nothing but the key.
 fn parse_key_header(name: &str) -> Result<KeyHeader, String> {
     Ok(match name.to_ascii_lowercase().as_str() {
         "bearer" => KeyHeader::Bearer,
@@ -229,7 +230,7 @@ fn parse_tools(name: &str) -> Result<ToolSupport, String> {
     })
 }
 
-/// `true`, `false` or how many tokens at most.
+/// Reads `true`, `false`, or the largest number of tokens.
 fn parse_thinking(value: &toml::Value) -> Result<Thinking, String> {
     const TOKENS: Range<i64> = 1_024..1_000_001;
     match value {

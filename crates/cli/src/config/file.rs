@@ -27,7 +27,7 @@ use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 use crate::terminal::{DiffForm, Markdown, ThemeChoice};
 
-/// A configuration file as it stands, with the places of its fields.
+/// A configuration file as it is written, with the positions of its fields.
 pub(super) struct File {
     source: Source,
     fields: Fields,
@@ -108,7 +108,7 @@ struct LimitFields {
     command_seconds: Option<Spanned<u32>>,
 }
 
-/// The file at `path`; `None` where there is none.
+/// Reads the file at `path`; `None` if there is no file.
 pub(super) fn read(path: &Path) -> Result<Option<File>, CliError> {
     let Some(source) = Source::read(path)? else { return Ok(None) };
     let fields = source.fields()?;
@@ -153,7 +153,7 @@ impl File {
         self.fields.policy.iter().map(|policy| policy.get_ref().clone())
     }
 
-    /// The error of a policy of this file, or of none that has a place.
+    /// The error about a policy of this file, or about the file as a whole if the error belongs to no single policy.
     pub(super) fn refuse_policy(&self, error: &GateError) -> CliError {
         let GateError::Policy { index, field, problem, .. } = error else {
             return self.source.refuse(1, "policy", error);
@@ -206,7 +206,7 @@ impl File {
         self.source.parsed("diff", self.fields.diff.as_ref(), DiffForm::parse)
     }
 
-    /// Whether the prompt has the modes of vi.
+    /// Whether the prompt is edited with the modes of vi.
     pub(super) fn vi(&self) -> Result<Option<Placed<bool>>, CliError> {
         self.source.parsed("editing", self.fields.editing.as_ref(), |name| match name {
             "emacs" => Ok(false),
@@ -294,7 +294,7 @@ impl File {
         &self.fields.models
     }
 
-    /// Where earlier versions had what models cost.
+    /// The table in which earlier versions kept the prices of models.
     pub(super) fn old_prices(&self) -> &BTreeMap<String, Spanned<toml::Value>> {
         &self.fields.prices
     }
@@ -353,7 +353,8 @@ impl File {
     }
 }
 
-/// The gate's own rules say what a pattern is; it refuses those that would take back what another file denies.
+/// Reads a pattern. The gate decides what a pattern is, and it refuses patterns that would take back what another file
+/// denies.
 fn parse_deny_rule(pattern: &str) -> Result<DenyRule, GateError> {
     DenyRules::from_patterns([pattern])?;
     Ok(DenyRule(pattern.to_owned()))

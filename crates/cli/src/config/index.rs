@@ -7,35 +7,35 @@ use super::choices::parse_base_url;
 use super::source::Source;
 use crate::error::CliError;
 
-/// What `[code-index]` says of the index of a project.
+/// What `[code-index]` says about the index of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexConfig {
-    /// Whether there is one.
+    /// Whether there is an index.
     pub(crate) enabled: bool,
-    /// Whether past commits are a part of it.
+    /// Whether past commits are part of the index.
     pub(crate) history: bool,
-    /// Whether the user's model is asked for English words where a query is in a language that the code is not in.
+    /// Whether the user's model is asked for English words if a query is in another language than the code.
     pub(crate) translate: bool,
-    /// How large its database may get.
+    /// How large the database of the index may get, in bytes.
     pub(crate) max_bytes: u64,
-    /// The model that makes vectors of its chunks; by default there is none.
+    /// The model that makes vectors of the index's chunks; by default there is none.
     pub(crate) embeddings: Option<Embeddings>,
-    /// The model that judges what was found; by default there is none.
+    /// The model that ranks what was found; by default there is none.
     pub(crate) rerank: Option<Rerank>,
 }
 
 /// A model that makes vectors of texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Embeddings {
-    /// `openai:NAME`, or any server that has OpenAI's interface, where it is.
+    /// `openai:NAME`, or any server with OpenAI's interface at `url`.
     OpenAi { name: String, url: Option<String> },
     /// `ollama:NAME`.
     Ollama { name: String, url: Option<String> },
-    /// `static:FILE`, a table.
+    /// `static:FILE`, a table of vectors.
     Static(PathBuf),
 }
 
-/// A model that judges passages, of a server with `/rerank`.
+/// A model that ranks passages, on a server with `/rerank`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rerank {
     pub(crate) name: String,
@@ -55,7 +55,7 @@ impl Default for IndexConfig {
     }
 }
 
-/// The table as it is written.
+/// The table as it is written in a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct IndexTable {
@@ -71,7 +71,8 @@ pub(super) struct IndexTable {
 
 const LEAST_BYTES: u64 = 1 << 20;
 
-/// Takes over what a file says; a project's can only have less indexed than its user, and sends its text nowhere.
+/// Applies what a file says. A project's file can only have less indexed than its user wants, and cannot send its text
+/// anywhere.
 pub(super) fn apply(
     index: &mut IndexConfig,
     table: &IndexTable,
@@ -161,7 +162,7 @@ fn rerank(source: &Source, table: &IndexTable) -> Result<Option<Rerank>, CliErro
     Ok(Some(Rerank { name: value.get_ref().clone(), url }))
 }
 
-/// An address alone says nothing.
+/// Refuses an address without a model, because an address alone has no effect.
 fn no_model_at(source: &Source, url: Option<&Spanned<String>>, model: &str) -> Result<(), CliError> {
     let Some(url) = url else { return Ok(()) };
     let problem = format!("needs code-index.{model}, the model that is asked there");

@@ -12,20 +12,20 @@ use super::shadow::{bytes, scaled};
 use super::source::Source;
 use crate::error::CliError;
 
-/// Which language servers run for a conversation, and what they may take.
+/// Which language servers run for a conversation, and what they may use.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct IntelConfig {
-    /// What finds errors; `None`: servers, where the machine is large enough for them.
+    /// What finds errors; `None` means servers, if the machine is large enough for them.
     pub(crate) mode: Option<IntelMode>,
-    /// How long an edit waits for the errors that it brought.
+    /// How long an edit waits for the errors that it caused.
     pub(crate) after_edit: Duration,
     /// How many servers run at the same time.
     pub(crate) servers: usize,
-    /// Of one server.
+    /// The memory that one server may use.
     pub(crate) memory: Share,
-    /// A server that was asked nothing for so long ends.
+    /// A server that has not been asked anything for this long is ended.
     pub(crate) idle: Duration,
-    /// Whether servers start with a conversation and not with the first edit.
+    /// Whether servers start with a conversation instead of with the first edit.
     pub(crate) in_session: bool,
     /// The servers that are known.
     pub(crate) adapters: Vec<Adapter>,
@@ -36,7 +36,7 @@ pub(crate) struct IntelConfig {
 pub(crate) enum IntelMode {
     /// Nothing.
     Off,
-    /// Compilers and checkers, run anew for each question.
+    /// Compilers and checkers, which run again for each question.
     Check,
     /// Language servers.
     #[default]
@@ -46,7 +46,7 @@ pub(crate) enum IntelMode {
 /// An amount of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Share {
-    /// Of the machine's.
+    /// A percentage of the machine's memory.
     Percent(u64),
     Bytes(u64),
 }
@@ -99,7 +99,7 @@ impl IntelMode {
 }
 
 impl Share {
-    /// `None`: a share of an unknown amount.
+    /// The amount in bytes; `None` for a share of an unknown amount.
     pub(crate) fn bytes(self, of: Option<u64>) -> Option<u64> {
         match self {
             Self::Percent(percent) => Some((of? / 100).saturating_mul(percent)),
@@ -120,7 +120,7 @@ impl Share {
     }
 }
 
-/// What a file says, read.
+/// What a file says, after it was read.
 #[derive(Default)]
 struct Said {
     mode: Option<(Option<IntelMode>, usize)>,
@@ -131,7 +131,7 @@ struct Said {
     in_session: Option<(bool, usize)>,
 }
 
-/// Takes over what the user's own file says.
+/// Applies what the user's own file says.
 pub(super) fn apply_users(
     intel: &mut IntelConfig,
     table: &IntelTable,
@@ -150,7 +150,7 @@ pub(super) fn apply_users(
     leave_out(intel, table, source)
 }
 
-/// Takes over what the project's file says, as far as it has less done.
+/// Applies what the project's file says, as far as it has less done.
 pub(super) fn apply_projects(
     intel: &mut IntelConfig,
     table: &IntelTable,
@@ -251,7 +251,7 @@ fn text<T>(
     }
 }
 
-/// `800ms`, `15m`; `0` is no time.
+/// Reads `800ms` or `15m`; `0` means no time at all.
 fn time(text: &str) -> Result<Duration, String> {
     let bad = || format!("{text:?} is no length of time; write it as 800ms, 2s or 15m");
     if text == "0" {
@@ -261,7 +261,7 @@ fn time(text: &str) -> Result<Duration, String> {
     millis.map(Duration::from_millis).ok_or_else(bad)
 }
 
-/// A server of the user's own, before those that are known, or other fields of one of these.
+/// Adds a server of the user's own before the known ones, or changes fields of a known one.
 fn add(
     adapters: &mut Vec<Adapter>,
     name: &str,
@@ -283,7 +283,7 @@ fn add(
         if field == "name" {
             return Err(refused("the name stands in the title of the table".to_owned()));
         }
-        // As all fields of the file are written; other programs write these with a hyphen.
+        // All fields of the file are written with an underscore, but other programs write these with a hyphen.
         fields[field.replace('_', "-")] = value;
     }
     fields["name"] = name.into();

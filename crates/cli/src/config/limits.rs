@@ -49,7 +49,7 @@ impl LimitField {
         }
     }
 
-    /// Sets the limit; a value that its type cannot hold means its largest.
+    /// Sets the limit. A value that is too large for its type sets the largest possible one.
     pub(super) fn set(self, limits: &mut Limits, value: u64) {
         match self {
             Self::Turns => limits.turns = u32::try_from(value).unwrap_or(u32::MAX),

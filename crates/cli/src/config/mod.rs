@@ -1,8 +1,9 @@
-//! What the user, the project, the environment and the command line say, laid over each other in that order.
+//! The configuration: what the user's file, the project's file, the environment and the command line say, each
+//! overriding the one before it.
 //!
-//! A project's file comes with a repository that may be hostile, so it can only make things stricter: it adds
-//! deny rules and policies that stop, lowers the approval mode and the limits, turns background work off, and may choose another model
-//! of the provider that the user has chosen. A line that would do more is an error.
+//! A project's file comes with a repository that may be hostile, so it can only make things stricter: it adds deny
+//! rules and policies that stop, lowers the approval mode and the limits, turns background work off, and may choose
+//! another model of the provider that the user has chosen. A line that would do more is an error.
 
 mod budget;
 mod choices;
@@ -68,9 +69,9 @@ pub(crate) struct Flags {
     pub(crate) mode: Option<ApprovalMode>,
     /// How many times faster a recording is played.
     pub(crate) speed: Option<f64>,
-    /// How long Gemini keeps the beginning of a conversation by name.
+    /// For how long Gemini caches the beginning of a conversation under a name.
     pub(crate) cache_seconds: Option<u32>,
-    /// Whether a chat is lines to be read aloud.
+    /// Whether the chat is shown as lines for a screen reader.
     pub(crate) screen_reader: bool,
 }
 
@@ -82,49 +83,49 @@ pub(crate) struct Config {
     pub(crate) model: Option<ModelSpec>,
     /// The model of every background task; `None`: the same as `model`.
     pub(crate) fast_model: Option<ModelSpec>,
-    /// Where `model` is reached, and `fast_model` if it is of the same provider.
+    /// The address of `model`'s server, which also serves `fast_model` if it has the same provider.
     pub(crate) base_url: Option<String>,
     pub(crate) mode: ApprovalMode,
     /// The rules of all files together.
     pub(crate) deny: Vec<DenyRule>,
-    /// Whether files that hold a secret by their name are closed.
+    /// Whether files are denied whose names suggest that they hold a secret.
     pub(crate) deny_defaults: bool,
     /// The policies of all files together.
     pub(crate) policies: Policies,
-    /// What all files say of tools.
+    /// What all files say about single tools.
     pub(crate) tool_policies: ToolPolicies,
-    /// Servers of tools, and tools behind addresses.
+    /// Tool servers, and tools behind addresses.
     pub(crate) tools_of_others: ToolsOfOthers,
     /// Whether the project's rules are read.
     pub(crate) rules: bool,
-    /// Whether conversations are kept, to be gone on with.
+    /// Whether conversations are kept so that they can be resumed.
     pub(crate) sessions: bool,
     pub(crate) suggestions: bool,
     pub(crate) speculation: bool,
-    /// What an accept does with work that stopped at a call which needs consent.
+    /// What accepting a suggestion does with work that stopped at a call that needs consent.
     pub(crate) at_boundary: AtBoundary,
-    /// What becomes of edits of work ahead in a mode that asks before them.
+    /// What happens to edits of work ahead in a mode that asks before edits.
     pub(crate) ahead_writes: AheadWrites,
-    /// What becomes of a turn whose user has said no to a call.
+    /// What happens to a turn whose user has declined a call.
     pub(crate) after_decline: AfterDecline,
     /// What the Tab key does with a suggestion.
     pub(crate) tab: TabKey,
     /// What a chat looks like in a terminal.
     pub(crate) screen: Screen,
-    /// How many suggestions are asked for at a time.
+    /// How many suggestions are requested at a time.
     pub(crate) candidates: usize,
     /// How many of them run ahead at the same time.
     pub(crate) parallel: usize,
-    /// How many entries of the conversation a model of its own for background work gets.
+    /// How many entries of the conversation are sent to a separate model for background work.
     pub(crate) fork_entries: usize,
-    /// From how many hundredths of what its model sees at once on a conversation is made shorter.
+    /// How full the model's window must be, in percent, before a conversation is compacted.
     pub(crate) compact_at: usize,
     pub(crate) limits: Limits,
     /// Whether background work is done, and what it may cost.
     pub(crate) background: Policy,
-    /// What the user says of single models.
+    /// What the user says about single models.
     pub(crate) per_model: PerModel,
-    /// What is kept about background work.
+    /// What the ledger keeps about background work.
     pub(crate) ledger: Keep,
     /// What is indexed of a project.
     pub(crate) index: IndexConfig,
@@ -147,7 +148,7 @@ impl Config {
         config.under(nearest).with_switches(environment)
     }
 
-    /// What the gate goes by in this workspace.
+    /// The context from which the gate decides in this workspace.
     pub(crate) fn gate_context(&self, workspace: String) -> Result<GateContext, CliError> {
         let deny = DenyRules::new(self.deny.iter().cloned())
             .map_err(|error| CliError::Unavailable(error.to_string()))?;
@@ -164,7 +165,7 @@ impl Config {
         })
     }
 
-    /// The defaults and the user's file.
+    /// The defaults, overridden by the user's file.
     fn of_user(environment: &Environment) -> Result<Self, CliError> {
         let mut config = Self::default();
         let Some(path) = user_file(environment) else { return Ok(config) };
@@ -242,12 +243,12 @@ impl Config {
         Ok(self)
     }
 
-    /// The model of background work, as the user names it; nothing where there is none.
+    /// The name of the model for background work, as the user writes it; empty if there is no model.
     pub(crate) fn background_model(&self) -> String {
         self.fast_model.as_ref().or(self.model.as_ref()).map(ToString::to_string).unwrap_or_default()
     }
 
-    /// The model of the conversation, as the user names it; nothing where there is none.
+    /// The name of the conversation's model, as the user writes it; empty if there is no model.
     pub(crate) fn main_model(&self) -> String {
         self.model.as_ref().map(ToString::to_string).unwrap_or_default()
     }
@@ -293,7 +294,7 @@ impl Default for Config {
 }
 
 impl Flags {
-    /// What no flag says, the environment may.
+    /// Fills in from the environment what no flag has set.
     pub(crate) fn or_environment(mut self, environment: &Environment) -> Result<Self, CliError> {
         self.model = match self.model {
             Some(spec) => Some(spec),
@@ -315,7 +316,7 @@ impl Flags {
     }
 }
 
-/// The user's own file, where there is a place for it.
+/// The path of the user's own file, if there is a folder for it.
 pub(crate) fn user_file(environment: &Environment) -> Option<PathBuf> {
     Some(environment.xdg("XDG_CONFIG_HOME", ".config")?.join("config.toml"))
 }
@@ -329,7 +330,7 @@ fn variable<T, E: std::fmt::Display>(
     environment.text(name)?.map(|value| parse(value).map_err(refused)).transpose()
 }
 
-/// A recording named in a file lies beside that file.
+/// Resolves a recording that a file names relative to the folder of that file.
 fn beside(folder: &Path, spec: ModelSpec) -> ModelSpec {
     match spec {
         ModelSpec::Replay(file) => ModelSpec::Replay(folder.join(file)),

@@ -1,4 +1,4 @@
-//! What the user's own file says of one model: `[models."NAME"]`.
+//! What the user's own file says about one model: `[models."NAME"]`.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,19 @@ use super::dialect::Dialect;
 use super::source::Source;
 use crate::error::CliError;
 
-/// What the user says of one model.
+/// What the user says about one model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ModelSettings {
-    /// Whether its tokens cost nothing; `None`: as its address tells.
+    /// Whether the model's tokens cost nothing; `None` means that its address decides.
     pub(crate) free: Option<bool>,
-    /// What they cost, for a million.
+    /// The price of a million tokens.
     pub(crate) price: Option<Price>,
-    /// How it is asked.
+    /// How the model is asked.
     pub(crate) dialect: Dialect,
 }
 
-/// The settings by the name of the model: the whole one (`openai:NAME`) or what follows the provider.
+/// The settings by the name of the model, which is either the whole one (`openai:NAME`) or the part behind the
+/// provider.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PerModel(BTreeMap<String, ModelSettings>);
 
@@ -32,7 +33,7 @@ impl PerModel {
         self.0.get(model).or_else(|| self.0.get(plain?)).cloned().unwrap_or_default()
     }
 
-    /// The models that are named with their provider.
+    /// The models whose settings name their provider too.
     #[cfg(feature = "acp")]
     pub(crate) fn specs(&self) -> impl Iterator<Item = String> {
         self.0.keys().filter(|name| name.contains(':')).cloned()
@@ -44,7 +45,7 @@ impl PerModel {
     }
 }
 
-/// A table of a file, as it stands there.
+/// The table as it is written in a file.
 pub(super) type ModelTable = BTreeMap<String, Spanned<ModelFields>>;
 
 #[derive(Debug, Default, Deserialize)]
@@ -63,7 +64,7 @@ pub(super) struct ModelFields {
     pub(super) images: Option<bool>,
 }
 
-/// What a model costs, for a million tokens.
+/// The price of a million tokens of a model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriceFields {
@@ -74,7 +75,7 @@ struct PriceFields {
     output: Spanned<f64>,
 }
 
-/// What the user's file says of models.
+/// Reads what the user's file says about models.
 pub(super) fn of_user(table: &ModelTable, source: &Source) -> Result<PerModel, CliError> {
     let settings = |(name, fields): (&String, &Spanned<ModelFields>)| {
         let ModelFields { free, prices, .. } = fields.get_ref();
@@ -93,14 +94,15 @@ pub(super) fn of_user(table: &ModelTable, source: &Source) -> Result<PerModel, C
     table.iter().map(settings).collect::<Result<_, _>>().map(PerModel)
 }
 
-/// A project has no say: what a model costs decides what is spent, and a header could send a key elsewhere.
+/// Refuses such a table in a project's file, because prices decide what is spent, and a header could send a key
+/// elsewhere.
 pub(super) fn refuse_projects(table: &ModelTable, source: &Source) -> Result<(), CliError> {
     let Some((name, fields)) = table.first_key_value() else { return Ok(()) };
     let problem = "a project cannot say what models cost or how they are asked; set it in your own file";
     Err(source.refuse(source.line(&fields.span()), &format!("models.{name:?}"), problem))
 }
 
-/// Earlier versions had the prices in a table of their own.
+/// Refuses the separate table in which earlier versions kept prices.
 pub(super) fn refuse_old_prices(
     prices: &BTreeMap<String, Spanned<toml::Value>>,
     source: &Source,

@@ -1,4 +1,5 @@
-//! What models cost: the user's own word, then whether they run on this machine, then the table that comes with the program.
+//! What models cost. The user's own prices come first, then whether a model runs on this machine, then the table that
+//! is built into the program.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ struct Table {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Service {
-    /// Where they are asked.
+    /// The hosts at which the models are asked.
     hosts: Vec<String>,
     /// The day on which the prices were read.
     #[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads the table, and its test"))]
@@ -49,13 +50,13 @@ impl Config {
             .with_free(self.free_models())
     }
 
-    /// The models in use whose tokens cost nothing.
+    /// The models in use whose tokens are free.
     pub(crate) fn free_models(&self) -> Vec<String> {
         let in_use = [&self.model, &self.fast_model].into_iter().flatten();
         in_use.filter(|spec| self.is_free(spec)).map(ToString::to_string).collect()
     }
 
-    /// What is known of prices: those that the user gives, and those in the table of the models in use.
+    /// The known prices: those that the user gives, and those of the models in use from the built-in table.
     pub(crate) fn prices(&self) -> Prices {
         let users = self.per_model.prices();
         let in_use = [&self.model, &self.fast_model].into_iter().flatten();
@@ -65,8 +66,8 @@ impl Config {
         users.with(listed)
     }
 
-    /// Whether the tokens of this model cost nothing. A model that runs on this machine does not, unless the user says what it
-    /// costs: a gateway to models elsewhere may run here.
+    /// Whether the tokens of this model are free. Those of a model on this machine are, unless the user gives a price
+    /// for it: a gateway to models elsewhere may run here.
     pub(crate) fn is_free(&self, spec: &ModelSpec) -> bool {
         let settings = self.per_model.get(&spec.to_string());
         if let Some(free) = settings.free {
@@ -83,7 +84,7 @@ impl Config {
         }
     }
 
-    /// Whether the background work is done on this machine, for nothing.
+    /// Whether the background work is done on this machine for free.
     pub(crate) fn works_here(&self) -> bool {
         let spec = self.fast_model.as_ref().or(self.model.as_ref());
         spec.is_some_and(|spec| {
@@ -91,13 +92,14 @@ impl Config {
         })
     }
 
-    /// Host and port of the conversation's model, where it is asked on this machine.
+    /// Host and port of the conversation's model, if its server runs on this machine.
     pub(crate) fn server_here(&self) -> Option<(String, u16)> {
         let url = self.address(self.model.as_ref()?).filter(is_this_machine)?;
         Some((url.host_str()?.trim_matches(['[', ']']).to_owned(), url.port_or_known_default()?))
     }
 
-    /// The price in the table of a model at its provider's own address: another server under the same name may charge otherwise.
+    /// The price from the table, only for a model at its provider's own address, because another server may charge a
+    /// different price for a model of the same name.
     fn listed(&self, spec: &ModelSpec) -> Option<Price> {
         let ModelSpec::Remote { name, .. } = spec else { return None };
         let url = self.address(spec)?;
@@ -107,7 +109,7 @@ impl Config {
         service.models.get(name).or_else(|| service.models.get(undated(name)))?.price()
     }
 
-    /// Where a model is asked.
+    /// The address at which a model is asked.
     fn address(&self, spec: &ModelSpec) -> Option<Url> {
         let main = self.model.as_ref()?;
         models::address(spec, main, self.base_url.as_deref()).and_then(|url| url.parse().ok())
@@ -128,7 +130,7 @@ impl Row {
     }
 }
 
-/// Loopback: nobody charges for what runs there.
+/// Whether an address is the loopback interface, where nobody charges for what runs.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -138,7 +140,7 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// The name without the date of its version (`-20250929`, `-2025-09-29`) or `-latest`.
+/// The name without the date of its version (`-20250929`, `-2025-09-29`) and without `-latest`.
 fn undated(name: &str) -> &str {
     let digits = |text: &str, number: usize| text.len() == number && text.bytes().all(|b| b.is_ascii_digit());
     if let Some(name) = name.strip_suffix("-latest") {
@@ -228,7 +230,7 @@ mod tests {
             let config = config(model, base_url);
             assert_eq!(config.is_free(config.model.as_ref().unwrap()), expected, "{model} {base_url:?}");
         }
-        // The address is that of the main model's server: a model of another provider is not asked there.
+        // The address belongs to the main model's server, so a model of another provider is not asked there.
         let both = Config {
             fast_model: Some("anthropic:m".parse().unwrap()),
             ..config("openai:m", Some("http://localhost:1"))

@@ -9,10 +9,10 @@ use super::{Config, Flags, budget, index, intel, per_model, screen, shadow, tool
 use crate::error::CliError;
 use crate::model_spec::ModelSpec;
 
-/// Lays the project's file over the user's configuration, as far as a project may.
+/// Applies the project's file to the user's configuration, as far as a project may change it.
 ///
-/// `nearest` is what flags and environment say: where they decide, the project's word does not count and so is
-/// not judged.
+/// `nearest` is what flags and environment say. A field that they set is not checked in the project's file, because the
+/// project's value is not used.
 pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result<(), CliError> {
     let Some(file) = file::read(path)? else { return Ok(()) };
     let source = file.source();
@@ -99,7 +99,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     Ok(())
 }
 
-/// Less may be done ahead, and less kept of it.
+/// Applies the fields about background work. A project may only have less done ahead, and less kept about it.
 fn apply_background(config: &mut Config, file: &File) -> Result<(), CliError> {
     if let Some(mode) = file.background()? {
         if config.background.mode < mode.value {
@@ -162,7 +162,7 @@ fn lowered_mode(
     Err(source.refuse(mode.line, "mode", problem))
 }
 
-/// Higher means that more runs without a question.
+/// The rank of a mode. A higher rank means that more runs without a question.
 fn rank(mode: ApprovalMode) -> u8 {
     match mode {
         ApprovalMode::Plan | ApprovalMode::Chat => 0,

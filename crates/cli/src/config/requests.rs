@@ -2,13 +2,14 @@ use std::time::Duration;
 
 use headstart_providers::{Priority, RetryPolicy, Timeouts};
 
-/// How a provider is asked.
+/// How requests to a provider are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Requests {
     pub(crate) timeouts: Timeouts,
-    /// At most so many further tries of a request that fails for a moment; `None`: as many as suit its priority.
+    /// How often a request that fails for a moment is tried again at most; `None` means as often as its priority
+    /// allows.
     pub(crate) retries: Option<u32>,
-    /// How long Gemini keeps the beginning of a conversation by name; zero: it does not.
+    /// For how long Gemini caches the beginning of a conversation under a name; zero means not at all.
     pub(crate) cache_lifetime: Duration,
 }
 
@@ -19,7 +20,7 @@ impl Requests {
     }
 }
 
-/// A setting of the requests that a configuration file can make.
+/// A setting of requests that a configuration file can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestField {
     Retries,
@@ -43,7 +44,7 @@ impl RequestField {
         }
     }
 
-    /// The least that makes sense: without a retry work can go on, without time it cannot.
+    /// The smallest allowed value: zero retries are possible, but no request succeeds without time.
     pub(super) const fn least(self) -> u32 {
         match self {
             Self::Retries | Self::CacheSeconds => 0,

@@ -1,4 +1,4 @@
-//! What a chat looks like in a terminal: for its user alone to say.
+//! What a chat looks like in a terminal. Only its user decides this.
 
 use toml::Spanned;
 
@@ -14,36 +14,36 @@ pub(crate) struct Screen {
     pub(crate) markdown: Markdown,
     /// Which colours there are.
     pub(crate) theme: ThemeChoice,
-    /// How diffs are told.
+    /// How diffs are laid out.
     pub(crate) diff: DiffForm,
-    /// Whether the terminal is told when a question waits or a long turn has ended.
+    /// Whether the terminal is notified when a question waits or a long turn has ended.
     pub(crate) notify: bool,
-    /// Whether the terminal's title says what goes on.
+    /// Whether the terminal's title shows what is going on.
     pub(crate) title: bool,
-    /// Whether the chat is lines to be read aloud; by what it was chosen.
+    /// What made the chat lines for a screen reader; `None` if it is not.
     pub(crate) read_aloud: Option<String>,
-    /// What the last row says, the most important first.
+    /// The parts of the last row, the most important one first.
     pub(crate) status: Vec<StatusPart>,
-    /// Whether the prompt has the modes of vi.
+    /// Whether the prompt is edited with the modes of vi.
     pub(crate) vi: bool,
     /// What keys do in the prompt.
     pub(crate) keys: KeyMap,
 }
 
-/// What the last row can say.
+/// A part of the last row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatusPart {
-    /// How much runs without a question.
+    /// The approval mode: how much runs without a question.
     Mode,
-    /// Who answers.
+    /// The model that answers.
     Model,
-    /// Where the repository stands.
+    /// The branch of the repository.
     Branch,
-    /// How much of what the model sees at once is taken.
+    /// How much of the model's window is used.
     Context,
     /// What the conversation has cost.
     Cost,
-    /// How long its user did not have to wait.
+    /// How much waiting work ahead has saved the user.
     Saved,
 }
 
@@ -83,7 +83,7 @@ impl Default for Screen {
 }
 
 impl Screen {
-    /// Takes over what the user's own file says.
+    /// Applies what the user's own file says.
     pub(super) fn apply_users(&mut self, file: &File) -> Result<(), CliError> {
         if let Some(status) = file.status() {
             let parse = |name: &Spanned<String>| {
@@ -110,7 +110,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Takes over what the environment says.
+    /// Applies what the environment says.
     pub(super) fn apply_variable(&mut self, environment: &Environment) -> Result<(), CliError> {
         const VARIABLE: &str = "HEADSTART_SCREEN_READER";
         if let Some(is_on) = environment.switch(VARIABLE)? {
@@ -137,7 +137,7 @@ fn keys(file: &File) -> Result<KeyMap, CliError> {
     })
 }
 
-/// What a screen looks like and what keys do is for its user to say.
+/// Refuses settings of the screen and of keys in a project's file, because only the user decides about them.
 pub(super) fn refuse_projects(file: &File) -> Result<(), CliError> {
     let problem = "a project cannot say what your screen looks like; set it in your own file";
     let placed = [

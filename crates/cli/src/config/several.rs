@@ -7,13 +7,13 @@ use super::Config;
 /// A setting that is a number: how many suggestions there are at a time, and how much of a conversation a model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SeveralField {
-    /// How many are asked for.
+    /// How many suggestions are requested at a time.
     Candidates,
-    /// How many of them run ahead.
+    /// How many suggestions run ahead at the same time.
     Parallel,
-    /// How many entries of the conversation a model of its own for background work gets.
+    /// How many entries of the conversation are sent to a separate model for background work.
     ForkEntries,
-    /// From how many hundredths of the model's window on a conversation is made shorter.
+    /// How full the model's window must be, in percent, before a conversation is compacted.
     CompactAt,
 }
 
@@ -37,12 +37,12 @@ impl SeveralField {
         }
     }
 
-    /// What it may be.
+    /// The allowed values.
     pub(super) const fn range(self) -> RangeInclusive<usize> {
         match self {
             Self::Candidates | Self::Parallel => 1..=MAX_CANDIDATES,
             Self::ForkEntries => 4..=10_000,
-            // The rest is for the answer; and of less nothing would be left.
+            // Above the range no room would be left for the answer, and below it nothing of the conversation.
             Self::CompactAt => 40..=95,
         }
     }

@@ -17,49 +17,51 @@ use crate::error::CliError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shadow {
     pub(crate) enabled: bool,
-    /// The best way to keep a view apart that is tried.
+    /// The best way of isolating a view that is tried.
     pub(crate) tier: Tier,
-    /// Of one command.
+    /// How long one command may run.
     pub(crate) time: Duration,
-    /// How many views are held at the same time.
+    /// How many views may exist at the same time.
     pub(crate) views: usize,
     pub(crate) memory: u64,
     pub(crate) processes: u64,
     pub(crate) bytes: u64,
     pub(crate) files: u64,
-    /// What edits come to that were made since a command ran.
+    /// What happens to work whose commands ran before the user's last edits.
     pub(crate) fresh: Freshness,
     /// Further folders that a view shows.
     pub(crate) show: Vec<PathBuf>,
-    /// Further folders of tools: what is written there is forgotten.
+    /// Further folders of tools. What is written there is discarded.
     pub(crate) tools: Vec<PathBuf>,
     /// Further folders of build output.
     pub(crate) build: Vec<WorkspacePath>,
-    /// Bytes of build output on the disk, of all views of a workspace together.
+    /// The most bytes of build output on the disk, for all views of a workspace together.
     pub(crate) build_bytes: u64,
-    /// Command lines that may build, in idle time after an accept, what all views of the workspace begin with.
+    /// Command lines that may run in idle time after an accept, to build the output with which all views of the
+    /// workspace begin.
     pub(crate) warm: Vec<String>,
     /// What completed work is checked with.
     pub(crate) check: CheckSetting,
-    /// The program, with its arguments, that reaches views on another machine; empty: they are on this one.
+    /// The program, with its arguments, that reaches views on another machine. It is empty if views are on this
+    /// machine.
     pub(crate) remote: Vec<String>,
-    /// Bytes of copies of workspaces of other machines, all of them together.
+    /// The most bytes for copies of other machines' workspaces, all of them together.
     pub(crate) copy_bytes: u64,
-    /// Processors on which commands run.
+    /// The number of processors on which commands run.
     pub(crate) cpus: u64,
-    /// Whether `shadow run --network` asks nobody. Work ahead has no network in any case.
+    /// Whether `shadow run --network` runs without a question. Work ahead has no network in any case.
     pub(crate) allows_network: bool,
 }
 
 /// What completed work is checked with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum CheckSetting {
-    /// What the project's files and the programs at hand tell.
+    /// The check is found from the project's files and the installed programs.
     #[default]
     Found,
-    /// Nothing.
+    /// Nothing is checked.
     Off,
-    /// This line.
+    /// This command line is the check.
     Line(String),
 }
 
@@ -147,7 +149,7 @@ const LIMITS: [Limit; 9] = [
     Limit { name: "cpus", of: |shadow| shadow.cpus, set: |shadow, value| shadow.cpus = value },
 ];
 
-/// Takes over what the user's own file says.
+/// Applies what the user's own file says.
 pub(super) fn apply_users(shadow: &mut Shadow, table: &ShadowTable, source: &Source) -> Result<(), CliError> {
     shadow.enabled = table.enabled.as_ref().map_or(shadow.enabled, |enabled| *enabled.get_ref());
     for (limit, value, _) in limits(table, source)? {
@@ -184,7 +186,7 @@ pub(super) fn apply_users(shadow: &mut Shadow, table: &ShadowTable, source: &Sou
     Ok(())
 }
 
-/// Takes over what the project's file says, as far as it does less.
+/// Applies what the project's file says, as far as it has less done.
 pub(super) fn apply_projects(
     shadow: &mut Shadow,
     table: &ShadowTable,
@@ -286,7 +288,7 @@ fn fresh(table: &ShadowTable, source: &Source) -> Result<Option<(Freshness, usiz
     }
 }
 
-/// Whether `shadow run --network` asks nobody.
+/// Whether `shadow run --network` runs without a question.
 fn network(table: &ShadowTable, source: &Source) -> Result<Option<(bool, usize)>, CliError> {
     let Some(network) = &table.network else { return Ok(None) };
     let line = source.line(&network.span());
@@ -320,13 +322,13 @@ fn build_folder(source: &Source, folder: &Spanned<String>) -> Result<WorkspacePa
     Ok(path)
 }
 
-/// `120s`, `2m` or `1h`.
+/// Reads `120s`, `2m` or `1h` as seconds.
 fn seconds(text: &str) -> Result<u64, String> {
     let bad = || format!("{text:?} is no length of time; write it as 120s, 2m or 1h");
     scaled(text, &[("s", 1), ("m", 60), ("h", 3_600)]).ok_or_else(bad)
 }
 
-/// `512MiB`, `4GiB`.
+/// Reads `512MiB` or `4GiB` as bytes.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let bad = || format!("{text:?} is no number of bytes; write it as 512MiB or 4GiB");
     scaled(text, &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)]).ok_or_else(bad)
@@ -338,7 +340,7 @@ pub(super) fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(*scale)
 }
 
-/// What the environment says: on, off, or with a worse way to keep views apart than this system may have.
+/// Applies what the environment says: it turns views on or off, or chooses a weaker isolation than this system offers.
 pub(super) fn apply_variable(shadow: &mut Shadow, environment: &Environment) -> Result<(), CliError> {
     const VARIABLE: &str = "HEADSTART_SHADOW";
     let worse = [Tier::Clone, Tier::Copy];
@@ -347,7 +349,8 @@ pub(super) fn apply_variable(shadow: &mut Shadow, environment: &Environment) -> 
         shadow.tier = tier;
         return Ok(());
     }
-    // As for the other switches, a project's word to do less holds against no user who says otherwise for this run.
+    // The environment is the user's word for this run, so it overrides a project that turns views off, as for other
+    // switches.
     shadow.enabled = environment.switch(VARIABLE)?.unwrap_or(shadow.enabled);
     Ok(())
 }

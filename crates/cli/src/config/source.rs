@@ -1,4 +1,4 @@
-//! The text of a configuration file, and where in it something stands.
+//! The text of a configuration file, and the positions of its fields.
 
 use std::fs;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use crate::error::CliError;
 
-/// A configuration file is small; a larger one is a mistake or an attack.
+/// The most bytes of a configuration file. Such files are small; a larger one is a mistake or an attack.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// A configuration file as text.
@@ -19,19 +19,19 @@ pub(super) struct Source {
     text: String,
 }
 
-/// A value and the line it stands on.
+/// A value and the line on which it is written.
 pub(super) struct Placed<T> {
     pub(super) value: T,
     pub(super) line: usize,
 }
 
 impl Source {
-    /// The text of the file at `path`; `None` where there is none.
+    /// Reads the file at `path`; `None` if there is no file.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, CliError> {
         Ok(read_text(path)?.map(|text| Self { path: path.to_owned(), text }))
     }
 
-    /// Its fields, as `T` has them.
+    /// The fields of the file as a `T`.
     pub(super) fn fields<T: DeserializeOwned>(&self) -> Result<T, CliError> {
         toml::from_str(&self.text).map_err(|error| CliError::Configuration {
             file: self.path.clone(),
@@ -44,17 +44,17 @@ impl Source {
         &self.path
     }
 
-    /// The folder that it is in: where the files are that it names.
+    /// The folder of this file, against which the files that it names are resolved.
     pub(super) fn folder(&self) -> Option<&Path> {
         self.path.parent()
     }
 
-    /// The error that a field of this file deserves.
+    /// The error about a field of this file.
     pub(super) fn refuse(&self, line: usize, field: &str, problem: impl std::fmt::Display) -> CliError {
         CliError::Configuration { file: self.path.clone(), line, message: format!("{field}: {problem}") }
     }
 
-    /// The value of a field, read.
+    /// Reads the value of a field with the given function.
     pub(super) fn parsed<T, E: std::fmt::Display>(
         &self,
         field: &str,
@@ -72,13 +72,14 @@ impl Source {
     }
 }
 
-/// A repository could put a FIFO, a device or a gigabyte where a file is expected.
+/// Reads a file with care, because a repository could put a FIFO, a device or a gigabyte in its place.
 fn read_text(path: &Path) -> Result<Option<String>, CliError> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return match dangling_link(path) {
-                // Its rules are somewhere, and would silently be gone.
+                // This is an error because the rules are in a file somewhere else, and ignoring the link would silently
+                // drop them.
                 Some(link) => {
                     let message =
                         format!("{} is a link that leads nowhere; mend or remove it", link.display());
@@ -104,7 +105,7 @@ fn read_text(path: &Path) -> Result<Option<String>, CliError> {
     String::from_utf8(bytes).map(Some).map_err(|_| refused("is not UTF-8"))
 }
 
-/// The link because of which there is nothing at `path`: the file itself, or a folder above it.
+/// The dangling link because of which there is nothing at `path`: the file itself, or a folder above it.
 fn dangling_link(path: &Path) -> Option<&Path> {
     let there = path.ancestors().find(|path| path.symlink_metadata().is_ok())?;
     fs::metadata(there).is_err().then_some(there)
@@ -114,7 +115,7 @@ fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
-/// The parser's words, and the line they are about, which names the field.
+/// The parser's message, with the line that it is about, because the line names the field.
 fn describe(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().trim_end().replace('\n', ", ");
     let line = error.span().and_then(|span| text.lines().nth(line_of(text, span.start) - 1));

@@ -11,7 +11,7 @@ use headstart_providers::{KeyHeader, Priority, RetryPolicy, Timeouts};
 use super::*;
 use crate::terminal::{DiffForm, Markdown, Theme, ThemeChoice};
 
-/// Loads with a user's file, a project's file and variables; errors with their folders cut off.
+/// Loads with a user's file, a project's file and variables. Errors are returned without the paths of their folders.
 struct Case {
     folder: tempfile::TempDir,
     variables: Vec<(&'static str, &'static str)>,
@@ -144,7 +144,7 @@ fn background_work_is_off_as_soon_as_a_file_says_so_and_the_user_has_the_last_wo
     assert!(!case.load().unwrap().speculation && !case.load().unwrap().suggestions);
     assert!(case.variable("HEADSTART_SPECULATE", "on").load().unwrap().speculation);
     assert!(!Case::new("", "").variable("HEADSTART_SUGGEST", "off").load().unwrap().suggestions);
-    // So are the project's rules.
+    // The project's rules can be turned off in the same way.
     assert!(Case::new("", "").load().unwrap().rules);
     assert!(!Case::new("rules = false", "rules = true").load().unwrap().rules);
     assert!(!Case::new("", "rules = false").load().unwrap().rules);
@@ -302,7 +302,7 @@ fn background_work_has_one_switch_a_budget_and_prices() {
     assert_eq!((price.cached, price.output), (Money::new(1.5).unwrap(), Money::new(6.0).unwrap()));
     assert_eq!(Case::new("", "").load().unwrap().background.mode, Mode::Auto);
 
-    // The project may do less, and the user has the last word.
+    // The project may have less done, and what the user sets for one run comes last.
     let case =
         Case::new(user, "background = 'off'\nledger = 'figures'\n[budget]\npatience = 3\nday_money = 1");
     let config = case.load().unwrap();
@@ -459,7 +459,7 @@ fn what_is_said_of_a_model_is_known_by_its_name() {
     assert_eq!(dialect.headers["x-team"], HeaderText::Plain("blue".into()));
     assert_eq!(dialect.headers["X-Gate"], HeaderText::Variable("GATE".into()));
     assert!(!format!("{dialect:?}").contains("blue\"}") && format!("{dialect:?}").contains("***"));
-    // By the name alone, whoever serves it; and not another one.
+    // A name without a provider fits the model on any server, and no other model.
     assert_eq!(models.get("ollama:llama3.3:70b").dialect.context_tokens, Some(65_536));
     assert_eq!(models.get("anthropic:c").dialect.key_header, Some(KeyHeader::Bearer));
     assert_eq!(models.get("openai:other").dialect, Dialect::default());
@@ -525,7 +525,7 @@ fn a_mistake_in_what_is_said_of_a_model_is_named() {
     }
 }
 
-/// A repository must not send the key, or what is said, through a header or to an address of its own.
+/// A repository must not send the key or the conversation through a header or to an address of its own choice.
 #[test]
 fn a_project_has_no_say_in_how_a_model_is_asked() {
     for line in [

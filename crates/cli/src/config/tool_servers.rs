@@ -1,4 +1,4 @@
-//! What the files say of tools of others: `[mcp.NAME]` and `[http_tool.NAME]`.
+//! What the files say about tools of other programs: `[mcp.NAME]` and `[http_tool.NAME]`.
 
 #![cfg_attr(
     not(feature = "mcp"),
@@ -20,12 +20,12 @@ use crate::declarations::declarations;
 use crate::error::CliError;
 use crate::secrets;
 
-/// How long a server may take where nothing is said.
+/// How many seconds a server may take if the file does not say.
 const TIMEOUT: u32 = 20;
-/// The most that can be said: an hour.
+/// The longest time that a file can set: an hour.
 const MAX_TIMEOUT: u32 = 3600;
 
-/// The tools of others that the files name.
+/// The tools of other programs that the files name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ToolsOfOthers {
     pub(crate) servers: Vec<ServerSetting>,
@@ -37,29 +37,29 @@ pub(crate) struct ToolsOfOthers {
 pub(crate) struct ServerSetting {
     pub(crate) name: String,
     pub(crate) origin: PolicyOrigin,
-    /// The file that names it.
+    /// The file that names this server.
     pub(crate) file: PathBuf,
     pub(crate) reach: Reach,
     pub(crate) env: BTreeMap<String, EnvValue>,
-    /// The variable that holds its token.
+    /// The variable that holds the server's token.
     pub(crate) bearer: Option<String>,
-    /// How its user logs in to it, where they say more than the server does.
+    /// How the user logs in to the server, if the file says more about it than the server does.
     pub(crate) oauth: OAuthSetting,
     pub(crate) trust: TrustSetting,
-    /// Whether work ahead may ask it over a network.
+    /// Whether work ahead may call the server over a network.
     pub(crate) trust_network: bool,
     pub(crate) timeout: Duration,
 }
 
-/// A login to a server.
+/// How a user logs in to a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct OAuthSetting {
-    /// As whom headstart was registered by hand.
+    /// The client id under which headstart was registered by hand.
     pub(crate) client_id: Option<String>,
-    /// The variable that holds that client's secret.
+    /// The variable that holds the secret of that client.
     pub(crate) client_secret: Option<String>,
-    /// What the login is to permit.
+    /// The permissions that the login requests.
     pub(crate) scopes: Vec<String>,
 }
 
@@ -70,15 +70,15 @@ pub(crate) enum Reach {
     Url(String),
 }
 
-/// A variable of a server.
+/// The value of a variable in a server's environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EnvValue {
-    /// That of headstart's own environment.
+    /// The value of this variable in headstart's own environment.
     Variable(String),
     Literal(String),
 }
 
-/// What is made of a server's word.
+/// How far a server's own statements about its tools are believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum TrustSetting {
     #[default]
@@ -92,7 +92,7 @@ pub(crate) enum TrustSetting {
 pub(crate) struct HttpToolSetting {
     pub(crate) name: String,
     pub(crate) origin: PolicyOrigin,
-    /// The file that names it.
+    /// The file that names this tool.
     pub(crate) file: PathBuf,
     pub(crate) url: String,
     pub(crate) description: String,
@@ -100,7 +100,7 @@ pub(crate) struct HttpToolSetting {
     pub(crate) timeout: Duration,
 }
 
-/// The tables as they stand.
+/// The tables as they are written in a file.
 pub(super) type Tables = BTreeMap<String, Spanned<toml::Value>>;
 
 #[derive(Debug, Default, Deserialize)]
@@ -142,7 +142,7 @@ impl TrustSetting {
     }
 }
 
-/// Takes over what a file says. Of two of one name the user's counts.
+/// Applies what a file says. If both files use a name, the user's one counts.
 pub(super) fn apply(
     all: &mut ToolsOfOthers,
     servers: &Tables,
@@ -257,7 +257,7 @@ fn server(
     })
 }
 
-/// How its user logs in. The error names the field.
+/// Checks how the user logs in to the server. The error names the field.
 fn oauth(said: OAuthSetting) -> Result<OAuthSetting, (&'static str, String)> {
     if said.client_id.as_deref().is_some_and(|id| id.trim().is_empty() || is_secret(id)) {
         return Err((
@@ -285,7 +285,7 @@ fn oauth(said: OAuthSetting) -> Result<OAuthSetting, (&'static str, String)> {
     Ok(OAuthSetting { client_secret, ..said })
 }
 
-/// Where a server is. The error names the field.
+/// Checks how a server is reached. The error names the field.
 fn reach(command: Option<Vec<String>>, url: Option<String>) -> Result<Reach, (&'static str, String)> {
     match (command, url) {
         (Some(command), None) => {
@@ -388,7 +388,7 @@ pub(super) fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// `env:NAME`, or a text that is no secret.
+/// Reads `env:NAME`, or a text that is not a secret.
 fn env_value(key: &str, value: &str) -> Result<EnvValue, String> {
     let is_name = |name: &str| {
         !name.is_empty()

@@ -1,4 +1,4 @@
-//! What the files say of tools: `[tools]`.
+//! What the files say about tools: `[tools]`.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::source::Source;
 use crate::declarations::declarations;
 use crate::error::CliError;
 
-/// The table as it stands.
+/// The table as it is written in a file.
 pub(super) type ToolsTable = BTreeMap<String, Spanned<toml::Value>>;
 
-/// The user's table.
+/// Checks the user's table.
 pub(super) fn of_user(
     table: &ToolsTable,
     source: &Source,
@@ -21,7 +21,7 @@ pub(super) fn of_user(
     checked(read(table, source)?, ToolTable::default(), others).map_err(|error| refuse(table, source, &error))
 }
 
-/// Both tables.
+/// Checks both tables together.
 pub(super) fn with_projects(
     users: &ToolPolicies,
     table: &ToolsTable,
@@ -32,7 +32,7 @@ pub(super) fn with_projects(
     checked(of_user, read(table, source)?, others).map_err(|error| refuse(table, source, &error))
 }
 
-/// `others`: the names of tools that the files themselves name.
+/// Checks both tables. `others` contains the names of tools that the files themselves define.
 fn checked(user: ToolTable, project: ToolTable, others: &[&str]) -> Result<ToolPolicies, ToolPolicyError> {
     let declared = declarations();
     let known: Vec<_> = declared.iter().map(|tool| &*tool.name).chain(others.iter().copied()).collect();

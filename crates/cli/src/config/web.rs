@@ -1,4 +1,4 @@
-//! What the user's file says of the web: `[web]`.
+//! What the user's file says about the web: `[web]`.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -8,21 +8,21 @@ use super::source::Source;
 use super::tool_servers::is_this_machine;
 use crate::error::CliError;
 
-/// How the web is reached.
+/// How pages on the web are fetched and searched.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct WebConfig {
-    /// Whether pages are fetched that are not encrypted.
+    /// Whether pages without encryption are fetched.
     pub(crate) http: bool,
     pub(crate) search: Option<SearchSetting>,
 }
 
-/// A service that searches.
+/// A search service.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SearchSetting {
     pub(crate) url: String,
     /// The variable that holds the key.
     pub(crate) key_env: Option<String>,
-    /// The header that the key goes in, as it is; by default it is a bearer's.
+    /// The header that holds nothing but the key; by default the key is sent as a bearer token.
     pub(crate) key_header: Option<String>,
     pub(crate) body: Option<serde_json::Value>,
     pub(crate) results: String,
@@ -31,7 +31,7 @@ pub(crate) struct SearchSetting {
     pub(crate) text: String,
 }
 
-/// The table as it is written.
+/// The table as it is written in a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WebTable {
@@ -52,14 +52,14 @@ struct SearchTable {
     text: Option<Spanned<String>>,
 }
 
-/// Takes over what the user's file says.
+/// Applies what the user's file says.
 pub(super) fn apply_users(web: &mut WebConfig, table: &WebTable, source: &Source) -> Result<(), CliError> {
     web.http = table.http.as_ref().is_some_and(|http| *http.get_ref());
     web.search = table.search.as_ref().map(|search| setting(search.get_ref(), source)).transpose()?;
     Ok(())
 }
 
-/// A project says nothing of this: what is asked of the web leaves the machine.
+/// Refuses these fields in a project's file, because queries to the web leave the machine.
 pub(super) fn refuse_projects(table: &WebTable, source: &Source) -> Result<(), CliError> {
     let http = table.http.as_ref().map(|http| ("web.http", http.span()));
     let search = table.search.as_ref().map(|search| ("web.search", search.span()));

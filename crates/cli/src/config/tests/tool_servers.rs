@@ -1,6 +1,6 @@
 use super::*;
 
-/// A token of a known shape, which stands in no file of ours.
+/// A token of a known shape. It is put together here so that no file of the project contains it.
 fn token() -> String {
     format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))
 }
