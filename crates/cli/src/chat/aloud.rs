@@ -1,15 +1,16 @@
-//! A chat as lines for somebody who listens, or who reads on a slow line: nothing that stands is drawn again, and each line says first whose it is.
+//! A chat as lines for a screen reader or a slow connection. Nothing that was printed is drawn again, and each line
+//! begins with a word for who says it.
 
 use super::show::Line;
 use crate::error::CliError;
 use crate::output::{print, printable};
 use crate::terminal::{Consent, Diff, LineEditor, LiveRow, Spoken};
 
-/// What was said last of what a screen would show all the time.
+/// The last announcement of each thing that a screen would show all the time.
 #[derive(Default)]
 pub(crate) struct Aloud {
     answer: Spoken,
-    /// Whether a line of the answer was said.
+    /// Whether a line of the current answer was printed.
     answers: bool,
     suggestion: String,
     question: String,
@@ -18,7 +19,7 @@ pub(crate) struct Aloud {
 }
 
 impl Aloud {
-    /// A remark.
+    /// Prints a remark.
     pub(super) fn say(text: &str) -> Result<(), CliError> {
         print(&(printable(text.trim_start_matches('\n')) + "\n"))
     }
@@ -27,7 +28,7 @@ impl Aloud {
         diff.spoken(room, hint).iter().try_for_each(|line| Self::say(line))
     }
 
-    /// Lines about a call: the first with its name, those below as they are.
+    /// Prints lines about a call: the first one with the call's name, those below it unchanged.
     pub(super) fn say_of_turn(lines: &[Line]) -> Result<(), CliError> {
         for (line, _) in lines {
             if line.starts_with(' ') {
@@ -62,7 +63,8 @@ impl Aloud {
         Ok(())
     }
 
-    /// Says what is new of what a screen would show: a question, calls that begin, how far the work ahead is, a suggestion.
+    /// Announces what has changed in what a screen would show: a question, calls that begin, the stage of the work
+    /// ahead, a suggestion.
     pub(super) fn draw(
         &mut self,
         editor: &LineEditor,
@@ -79,7 +81,7 @@ impl Aloud {
         let question = question.map(Consent::spoken).unwrap_or_default();
         if question != self.question {
             if !question.is_empty() {
-                // One beep, for whoever looks elsewhere.
+                // One beep calls a user who is looking elsewhere.
                 print("\x07")?;
                 Self::say(&format!("question: {question}"))?;
             }
@@ -106,13 +108,13 @@ impl Aloud {
     }
 }
 
-/// How far something is, without the figures that change all the time.
+/// The stage in a status, without the figures that change all the time.
 fn stage(status: &str) -> String {
     let head = status.split([';', '·', ':']).next().unwrap_or_default();
     head.chars().filter(|c| !c.is_ascii_digit()).collect::<String>().trim().to_owned()
 }
 
-/// Our signs as words.
+/// The line with words in place of the signs that the screen uses.
 fn in_words(line: &str) -> String {
     let words = [("✓ ", "done: "), ("✗ ", "failed: "), ("– ", "not run: "), ("! ", ""), ("● ", "runs ")];
     let known = words.iter().find_map(|(sign, word)| Some((line.strip_prefix(sign)?, word)));

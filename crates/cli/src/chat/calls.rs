@@ -1,4 +1,4 @@
-//! A call on the screen: one line with how far it is, and below it what its command prints, in short.
+//! Calls on the screen. Each has one line that shows its stage, and below it a short form of what its command prints.
 
 use std::time::Duration;
 
@@ -13,25 +13,26 @@ use crate::conversation::words::{call_title_of, counted, subject};
 use crate::output::shortened;
 use crate::terminal::{LiveRow, Style};
 
-/// A call that took less is told without its time.
+/// Calls that took less are shown without their time.
 const LEAST_TOLD: Duration = Duration::from_secs(2);
-/// Of a command that runs so many rows of its output are shown.
+/// The rows of its output that a running command shows.
 const RUNNING_ROWS: usize = 4;
-/// So many names of files that were read one after the other are told.
+/// The most file names that are listed when several files were read in a row.
 const MOST_NAMES: usize = 3;
-/// A command of more lines is told by its first one.
+/// A command with more lines than this is shown by its first line only.
 const MOST_COMMAND_LINES: usize = 3;
-/// Lines of an output that stay, from its beginning and its end.
+/// The lines of an output that are kept, from its beginning and from its end.
 const DONE_LINES: (usize, usize) = (2, 3);
 const FAILED_LINES: (usize, usize) = (2, 8);
 const OWN_LINES: (usize, usize) = (20, 60);
 
-/// Whether it is one of the calls that are told together: files that were read.
+/// Whether the call reads a file. Several such calls in a row are shown on one line.
 pub(super) fn is_read(call: &ToolCall) -> bool {
     Declaration::built_in(&call.name) == Some(&built_in::READ_FILE)
 }
 
-/// The lines of a call that has ended; `written` is what an edit of the user's turn changed, `hint` says how to see what is left out.
+/// The lines of a call that has ended. `written` is what an edit of the user's turn changed; `hint` says how to see
+/// what is left out.
 pub(super) fn ended(item: &CallItem, written: Option<&ChangeSet>, hint: &str) -> Vec<Line> {
     let said = Said::of(item, hint);
     let mut detail: Vec<String> = written.map(counts).into_iter().collect();
@@ -57,7 +58,7 @@ pub(super) fn ended(item: &CallItem, written: Option<&ChangeSet>, hint: &str) ->
     lines
 }
 
-/// Of a command that has many lines, those after the first: they are not told with it.
+/// The lines of a long command behind its first one. They are not shown with the call.
 pub(super) fn folded_lines(call: &ToolCall) -> Vec<&str> {
     let command = call.args.get("command").and_then(|command| command.as_str());
     let lines = command.filter(|_| Declaration::is_shell(&call.name)).map(|command| command.trim().lines());
@@ -69,7 +70,7 @@ fn first_line_of(call: &ToolCall) -> String {
     call_title_of(call).lines().next().unwrap_or_default().to_owned()
 }
 
-/// The line for files that were read one after the other.
+/// The line for several files that were read in a row.
 pub(super) fn reads(calls: &[&ToolCall]) -> Line {
     let mut names: Vec<String> = Vec::new();
     for call in calls {
@@ -84,7 +85,7 @@ pub(super) fn reads(calls: &[&ToolCall]) -> Line {
     (format!("✓ read {}{more}", names.join(", ")), Style::Accent)
 }
 
-/// The rows of a call that has not ended, and for how long it has run.
+/// The rows of a call that has not ended. `ran` is how long it has run.
 pub(super) fn open(item: &CallItem, ran: Option<Duration>) -> Vec<LiveRow> {
     let mark = match item.stage {
         CallStage::Calling => "●",
@@ -94,7 +95,7 @@ pub(super) fn open(item: &CallItem, ran: Option<Duration>) -> Vec<LiveRow> {
     running_rows(format!("{mark} {}", first_line_of(&item.call)), ran, item.printed.as_deref())
 }
 
-/// The rows of something that runs, and the end of what it prints.
+/// The rows of something that runs, with the end of what it prints.
 pub(super) fn running_rows(text: String, ran: Option<Duration>, printed: Option<&str>) -> Vec<LiveRow> {
     let time = ran.filter(|ran| Duration::from_secs(1) <= *ran).map(seconds);
     let end = time.map(|time| format!("  {time}")).unwrap_or_default();
@@ -109,7 +110,8 @@ pub(super) fn running_rows(text: String, ran: Option<Duration>, printed: Option<
     rows
 }
 
-/// The lines of a command of the user's own that has ended: more of what it printed, for that is what they want to see.
+/// The lines of a command of the user's own that has ended. More of its output is shown than for a call, because the
+/// output is what the user wanted to see.
 pub(super) fn own_ended(line: &str, took: Duration, ended: &Result<String, String>, hint: &str) -> Vec<Line> {
     let output = match ended {
         Ok(output) => Ended::of(output, OWN_LINES, OWN_LINES, hint),
@@ -139,10 +141,10 @@ fn seconds(time: Duration) -> String {
     }
 }
 
-/// What there is to say of a result.
+/// What is shown of a result.
 struct Said {
     failed: bool,
-    /// How a command ended, where not as it should; what a search found; what a sub-task came to.
+    /// How a command ended if it did not end well, what a search found, or what a sub-task achieved.
     end: Option<String>,
     rows: Vec<Line>,
 }
@@ -151,7 +153,7 @@ impl Said {
     fn of(item: &CallItem, hint: &str) -> Self {
         let failed = item.stage == CallStage::Errored;
         match &item.outcome {
-            // Whoever declined it knows.
+            // There is nothing to say, because the user has declined or stopped the call and knows it.
             _ if matches!(item.stage, CallStage::Canceled | CallStage::Boundary) => {
                 Self { failed: false, end: None, rows: Vec::new() }
             }
@@ -163,7 +165,7 @@ impl Said {
                 Self::of_command(output.as_str().unwrap_or_default(), hint)
             }
             Some(ToolOutcome::Output(output)) if task_title(&item.call).is_some() => {
-                // What its calls came to is the last line.
+                // The last line sums up the sub-task's calls.
                 let last = output.as_str().and_then(|text| text.lines().last()).unwrap_or_default();
                 let came_to = last.trim_start_matches('[').trim_end_matches(']');
                 Self { failed, end: Some(shortened(came_to, 200)), rows: Vec::new() }
@@ -183,15 +185,16 @@ impl Said {
     }
 }
 
-/// How a command ended, and what it printed, in short.
+/// How a command ended, and a short form of what it printed.
 struct Ended {
-    /// Where not as it should.
+    /// `None` if the command ended well.
     end: Option<String>,
     lines: Vec<String>,
 }
 
 impl Ended {
-    /// A command's result ends with notes in square brackets. So many lines stay, of one that is done and of one that failed.
+    /// Reads a command's result, which ends with notes in square brackets. `done` and `failed` are the lines that are
+    /// kept of a command that succeeded and of one that failed.
     fn of(output: &str, done: (usize, usize), failed: (usize, usize), hint: &str) -> Self {
         let mut lines = printed_lines(output);
         let mut end = None;
@@ -212,7 +215,7 @@ impl Ended {
     }
 }
 
-/// How much a search found, by the lines of its output: a note of its own stands in square brackets.
+/// How much a search found, counted from the lines of its output. The search tool's own notes are in square brackets.
 fn found(tool: &str, output: &str) -> Option<String> {
     let is_note = |line: &&str| line.starts_with('[') && line.ends_with(']');
     let is_cut = output.lines().any(|line| is_note(&line) && line.starts_with("[stopped "));
@@ -222,7 +225,7 @@ fn found(tool: &str, output: &str) -> Option<String> {
     match tool {
         "glob" => Some(format!("{}{more}", counted(lines.len(), "file"))),
         "grep" => {
-            // A match is `PATH:LINE:TEXT`; where lines around it are shown, they stand below their path.
+            // A match is `PATH:LINE:TEXT`. If lines around it are shown, they are below their path.
             let mut files: Vec<&str> = Vec::new();
             for line in &lines {
                 let mut parts = line.splitn(3, ':');
@@ -241,7 +244,8 @@ fn found(tool: &str, output: &str) -> Option<String> {
     }
 }
 
-/// The lines of an output as a terminal would have left them: of one that was drawn over, the last state; without a program's colours.
+/// The lines of an output as a terminal would have left them: only the last state of a line that was overwritten,
+/// without colours.
 fn printed_lines(output: &str) -> Vec<String> {
     let line = |line: &str| {
         let line = line.trim_end_matches('\r');
@@ -250,7 +254,7 @@ fn printed_lines(output: &str) -> Vec<String> {
     output.trim_end().lines().map(line).collect()
 }
 
-/// Without the codes that choose colours and nothing else; what is harmful of the rest is shown.
+/// Removes the codes that choose colours. Harmful codes among the others are made visible.
 fn without_colours(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line;

@@ -1,4 +1,5 @@
-//! The row above the prompt that says how far the work ahead is. It never tells the prompt, which may not show yet.
+//! The row above the prompt that shows the stage of the work ahead. It never contains the prompt of that work, which
+//! may not be shown yet.
 
 use std::time::Duration;
 
@@ -11,12 +12,12 @@ use unicode_width::UnicodeWidthStr;
 use crate::conversation::words::{counted, counts};
 use crate::output::{call_title, limit_name, shortened};
 
-/// So much of a call, a command or an error is told.
+/// The most characters of a call, a command or an error that are shown.
 const MOST_CHARS: usize = 80;
 
-/// A row for the status above the prompt. Where it has not so many columns, its last parts are left out.
+/// The row above the prompt. Its last parts are left out if it would be wider than `columns`.
 ///
-/// `ran` is for how long the command has run that runs now, `key` the one that shows what is staged.
+/// `ran` is how long the current command has run; `key` is the key that shows what is staged.
 pub(super) fn row(ahead: &Ahead, columns: usize, ran: Option<Duration>, key: Option<&str>) -> String {
     let mut parts = step(&ahead.progress, ahead.finished.as_deref(), ran);
     let word = if ahead.above_runs { "working" } else { "ready" };
@@ -33,7 +34,7 @@ pub(super) fn row(ahead: &Ahead, columns: usize, ran: Option<Duration>, key: Opt
     parts.join(" · ")
 }
 
-/// The row for one step; `finished` is there once the work has ended.
+/// The parts of the row for one step. `finished` is set once the work has ended.
 fn step(progress: &WorkProgress, finished: Option<&Finished>, ran: Option<Duration>) -> Vec<String> {
     let mut parts = Vec::new();
     let files = (!progress.staged.is_empty()).then(|| counts(&progress.staged));
@@ -88,7 +89,7 @@ fn is_command(call: &ToolCall) -> bool {
     Declaration::is_shell(&call.name)
 }
 
-/// A command as it is; another call with its tool.
+/// A command as it is, or another call with the name of its tool.
 fn told(call: &ToolCall) -> String {
     let command = call.args.get("command").and_then(|command| command.as_str());
     let text = command.filter(|_| is_command(call)).map_or_else(|| call_title(call), str::to_owned);

@@ -1,15 +1,15 @@
-//! The commands of a chat, for whoever types one: help, completion, and the nearest name.
+//! The commands of a chat, as they are needed for the help, for completion, and to find the nearest name.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// A command, and what to know of it in a row of 80 columns.
+/// A command with its description, which fits a row of 80 columns.
 pub(super) struct Entry {
     pub(super) name: &'static str,
-    /// What follows the name; empty where nothing does.
+    /// What follows the name; empty if the command has no argument.
     pub(super) argument: &'static str,
     pub(super) words: &'static str,
-    /// What the argument can be, where that is one of a few words.
+    /// The possible arguments, if they are a few fixed words.
     pub(super) choices: &'static [&'static str],
 }
 
@@ -17,7 +17,7 @@ const fn entry(name: &'static str, argument: &'static str, words: &'static str) 
     Entry { name, argument, words, choices: &[] }
 }
 
-/// All of them, in the order of the help.
+/// All commands, in the order of the help.
 pub(super) const COMMANDS: [Entry; 23] = [
     entry("help", "", "the commands and keys"),
     entry("diff", "", "what the work ahead would change"),
@@ -70,7 +70,7 @@ pub(super) const COMMANDS: [Entry; 23] = [
     entry("quit", "", "leave (also Ctrl-D)"),
 ];
 
-/// The words of a command have so many columns at least.
+/// The least columns for the description of a command.
 const LEAST_WORDS: usize = 16;
 
 /// What `/help` prints below the commands.
@@ -90,13 +90,14 @@ Ctrl-C and Esc interrupt a turn, and what was to follow is in the prompt again; 
 `headstart keys` lists all keys; [keys] in your configuration changes them.";
 
 impl Entry {
-    /// How it is typed.
+    /// The command as it is typed.
     pub(super) fn usage(&self) -> String {
         format!("/{} {}", self.name, self.argument).trim_end().to_owned()
     }
 }
 
-/// What `/help` prints on a terminal of so many columns: what has no room beside a command stands below its own words.
+/// What `/help` prints on a terminal with this many columns. If a description does not fit beside its command, it
+/// continues below.
 pub(super) fn help(columns: usize) -> String {
     let width = COMMANDS.iter().map(|entry| entry.usage().len()).max().unwrap_or(0);
     let is_wide = 2 * width <= columns;
@@ -108,7 +109,7 @@ pub(super) fn help(columns: usize) -> String {
         let mut rows = textwrap::wrap(entry.words, whole_words).into_iter();
         let usage = entry.usage();
         let first = if is_wide { rows.next().unwrap_or_default() } else { Cow::default() };
-        // A text takes all that is written to it.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(text, "{}", format!("{usage:width$}  {first}").trim_end());
         for row in rows {
             let _ = writeln!(text, "{:indent$}{row}", "");
@@ -121,12 +122,12 @@ pub(super) fn help(columns: usize) -> String {
     text
 }
 
-/// The command of this name.
+/// Finds the command of this name.
 pub(super) fn find(name: &str) -> Option<&'static Entry> {
     COMMANDS.iter().find(|entry| entry.name == name)
 }
 
-/// The command whose name is the most like this one, where one is.
+/// The command with the most similar name, if one is similar enough.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     const ALIKE: f64 = 0.7;
     let likeness = |entry: &Entry| strsim::jaro(name, entry.name);
@@ -163,7 +164,7 @@ mod tests {
         }
         assert!(help(80).contains("/suggest [off|on]           ask now for what could come next; off: no\n"));
         assert!(help(80).contains("\n                            suggestions in this chat\n"));
-        // A mode is a word that is typed, and stays whole.
+        // The name of a mode must not be broken, because it is typed as one word.
         assert!(help(80).contains("default,\n                            auto-edit, yolo\n"));
         assert!(help(40).contains("/quit\n    leave (also Ctrl-D)\n"));
     }

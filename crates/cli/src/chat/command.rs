@@ -10,79 +10,80 @@ use crate::conversation::mode_name;
 use crate::error::CliError;
 use crate::terminal::Style;
 
-/// What lists the keys, as the whole of a prompt.
+/// The whole of a prompt that lists the keys.
 pub(super) const KEYS: &str = "?";
 
-/// What a line that begins with a slash asks for.
+/// What a line with a slash at its beginning asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Help,
     Clear,
-    /// Sums up what was said.
+    /// Compacts the conversation into a summary.
     Compact,
     Diff,
-    /// Calls the conversation so.
+    /// Sets the title of the conversation.
     Title(String),
-    /// Without a mode: which it is.
+    /// Changes the mode; without an argument, shows the current one.
     Mode(Option<ApprovalMode>),
     /// Has the plan carried out in default mode.
     Go,
-    /// Without a name: which it is.
+    /// Changes the model; without a name, shows the current one.
     Model(Option<String>),
     Copy(Copied),
     Cost,
     Stats,
     /// Takes back what the last turn changed.
     Undo,
-    /// Without a mode: how it stands.
+    /// Changes whether there is background work; without an argument, shows how it is set.
     Background(Option<Mode>),
-    /// One more start for this parts.
+    /// Allows one more start of background work in this session.
     More,
-    /// Lists what runs without a question in this session; with a number: takes that back.
+    /// Lists what runs without a question in this session; with a number, revokes that entry.
     Permissions(Option<usize>),
     /// Sends the last prompt once more.
     Retry,
-    /// How the tool servers stand.
+    /// Shows the state of the tool servers.
     Servers,
-    /// Starts them anew, and takes on what tools they have now.
+    /// Restarts the tool servers, and offers the tools that they have then.
     ReloadServers,
-    /// Logs its user in to one, or out of it.
+    /// Logs the user in to a tool server, or out of it.
     LogIn(String),
     LogOut(String),
-    /// Has a server write a prompt, with the arguments that are written behind its name.
+    /// Has a server write a prompt, with the arguments that follow its name.
     ServerPrompt {
         server: String,
         name: String,
         written: String,
     },
-    /// Lists the tools, and what becomes of their calls.
+    /// Lists the tools, and what happens to their calls.
     Tools,
-    /// What the model is told, and how full that is.
+    /// Shows what the model is told, and how full its window is.
     Context,
-    /// Asks for a suggestion now; or says whether there are any from now on.
+    /// Asks for a suggestion now, or turns suggestions on or off.
     Suggest(Option<bool>),
-    /// Without a name: which there are.
+    /// Changes the colours; without a name, lists the themes.
     Theme(Option<String>),
-    /// Writes the prompt elsewhere.
+    /// Opens an editor for the prompt.
     Editor,
-    /// Another conversation.
+    /// Leaves for another conversation.
     Resume,
     Quit,
 }
 
-/// Where nobody knows how wide a row may be.
+/// The columns of a row if its width is unknown.
 const WIDE: usize = 120;
 
-/// Where there are none, by the configuration or by the command.
+/// The remark if suggestions are off, by the configuration or by the command.
 pub(super) const SUGGESTIONS_ARE_OFF: &str = "suggestions are off; /suggest on turns them on for this chat";
 
-/// Whether a line behind its slash can be a command, as far as it is typed: a path is none, and a second slash begins a prompt with one.
+/// Whether a line, without its slash, can be a command as far as it is typed. A path is not one, and a second slash
+/// begins a prompt that starts with a slash.
 pub(super) fn may_be_command(line: &str) -> bool {
     let first = line.split_whitespace().next().unwrap_or_default();
     !first.contains(['/', '.'])
 }
 
-/// The command in a line; `None` for a prompt. An error says what there is.
+/// Reads the command in a line; `None` for a prompt. An error lists what is possible.
 pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
     let mut words = line.strip_prefix('/').filter(|line| may_be_command(line))?.split_whitespace();
     let (name, argument) = (words.next().unwrap_or_default(), words.next());
@@ -163,12 +164,12 @@ pub(super) fn parse(line: &str) -> Option<Result<Command, String>> {
     Some(command)
 }
 
-/// What goes into the clipboard.
+/// What is copied into the clipboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Copied {
-    /// The last answer is the first.
+    /// An answer, counted from the last one, which is 1.
     Answer(usize),
-    /// The last code.
+    /// The last block of code.
     Code,
 }
 
@@ -227,12 +228,12 @@ impl Chat {
         }
     }
 
-    /// Says why a command does nothing now.
+    /// Says that a command has no effect while a turn runs.
     pub(super) fn say_busy(&mut self, command: &str) -> Result<(), CliError> {
         self.face.say(&format!("{command}: a turn is running; Ctrl-C interrupts it"), Style::Removed)
     }
 
-    /// The next of the modes that ask, or write nothing: never the one that asks for nothing.
+    /// Changes to the next of the modes that ask, or write nothing. The mode that never asks is left out.
     pub(super) fn next_mode(&mut self) -> Result<(), CliError> {
         self.change_mode(match self.settings.mode {
             ApprovalMode::Default => ApprovalMode::AutoEdit,
@@ -261,7 +262,7 @@ impl Chat {
         self.face.say(&format!("the mode is {name} from now on{work}"), Style::Dim)
     }
 
-    /// The plan is what the model said last, so the prompt only points at it.
+    /// Has the plan carried out. The plan is the last thing the model said, so the prompt only refers to it.
     fn go(&mut self) -> Result<(), CliError> {
         if self.settings.mode != ApprovalMode::Plan {
             let mode = mode_name(self.settings.mode);
@@ -275,7 +276,7 @@ impl Chat {
             return self.face.say("there is no plan yet", Style::Removed);
         }
         self.change_mode(ApprovalMode::Default)?;
-        // It is idle: it was so a moment ago.
+        // The agent was idle a moment ago, so it accepts the prompt.
         let _ = self.agent.submit("Carry out your plan.");
         Ok(())
     }
@@ -286,7 +287,7 @@ impl Chat {
             Err(_) => return self.say_busy("/retry"),
             Ok(()) => {}
         }
-        // What is sent again is not in the prompt as well.
+        // The prompt that is sent again must not be in the editor as well.
         let view = self.agent.view();
         if let Some(Item::Prompt { text }) = view.items.last().map(|item| &**item)
             && *text == self.editor.whole_text()
@@ -371,7 +372,7 @@ mod tests {
         assert!(parse("/mcp login").is_some_and(|said| said.is_err()));
         assert!(parse("/mcp login a b").is_some_and(|said| said.is_err()));
         assert_eq!(parse("/tools"), Some(Ok(Command::Tools)));
-        // A server called as a command is, shadows none.
+        // A server that has the name of a command does not hide that command.
         let of = |server: &str, name: &str, written: &str| {
             let (server, name, written) = (server.to_owned(), name.to_owned(), written.to_owned());
             Some(Ok(Command::ServerPrompt { server, name, written }))

@@ -1,4 +1,4 @@
-//! What could be meant by a `/` or an `@` that is being typed.
+//! Completes a `/` or an `@` that is being typed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::terminal::{Choice, Popup};
 use crate::tool_servers::{ListedPrompt, ListedResource};
 use crate::workspace::unignored;
 
-/// So many files are known by their names.
+/// The most files whose names are known.
 const MOST_FILES: usize = 200_000;
-/// So many of what could be meant are listed.
+/// The most choices that are listed.
 const MOST_CHOICES: usize = 100;
 
-/// So many threads look at them, each at so many of them at least.
+/// The most threads that search the names, and the least names for each of them.
 const MOST_THREADS: usize = 8;
 const LEAST_PART: usize = 10_000;
 
-/// What is in the list of keys, by the names of their actions.
+/// The entries of the list of keys, by the names of their actions.
 const KEYS: [(&str, &str); 6] = [
     ("take", "takes the suggestion and what ran ahead for it"),
     ("right", "puts it into the prompt"),
@@ -37,21 +37,21 @@ const KEYS: [(&str, &str); 6] = [
     ("next_mode", "the next mode: default, auto-edit, plan"),
 ];
 
-/// The names behind an `@`.
+/// The names that can follow an `@`.
 #[derive(Default)]
 pub(super) struct Names {
-    /// By the last look.
+    /// The result of the last search of the workspace.
     found: Found,
-    /// A look that is under way.
+    /// A search of the workspace that is running.
     look: Option<JoinHandle<Found>>,
-    /// What servers list, by the last look, and a look that is under way.
+    /// What the servers listed last, and a request to them that is running.
     offered: (Vec<ListedResource>, Vec<ListedPrompt>),
     asking: Option<JoinHandle<(Vec<ListedResource>, Vec<ListedPrompt>)>>,
-    /// Whether the list is open: it is looked once for each.
+    /// Whether the list is open. The workspace is searched once each time it opens.
     is_open: bool,
 }
 
-/// What may be mentioned.
+/// What can be mentioned.
 #[derive(Default)]
 struct Found {
     /// Files and folders of the workspace.
@@ -61,7 +61,7 @@ struct Found {
 }
 
 impl Names {
-    /// Ends when a look that was under way has ended.
+    /// Ends when a running search or request has ended.
     pub(super) async fn news(&mut self) {
         tokio::select! {
             found = ended(&mut self.look) => self.found = found.unwrap_or_default(),
@@ -70,7 +70,7 @@ impl Names {
     }
 }
 
-/// Waits for a look; for ever where there is none.
+/// Waits for a search. Never ends if there is none.
 async fn ended<T>(look: &mut Option<JoinHandle<T>>) -> Option<T> {
     let Some(looking) = look else { return std::future::pending().await };
     let found = looking.await.ok();
@@ -79,20 +79,21 @@ async fn ended<T>(look: &mut Option<JoinHandle<T>>) -> Option<T> {
 }
 
 impl Chat {
-    /// Shows what could be meant by what is typed now.
+    /// Shows the completions of what is typed now.
     pub(super) fn complete(&mut self) {
         let popup = self.popup();
         self.editor.set_popup(popup);
     }
 
-    /// The same with names that have come; who has moved the mark already chooses from what they see.
+    /// Shows completions with names that have just arrived, unless the user has moved the mark: they are then choosing
+    /// from the list that they see.
     pub(super) fn complete_with_news(&mut self) {
         if self.names.is_open && !self.editor.popup().is_some_and(Popup::is_moved) {
             self.complete();
         }
     }
 
-    /// The user closed the list: it stays closed until they type on.
+    /// Notes that the user closed the list. It stays closed until they type on.
     pub(super) fn close_popup(&mut self) {
         self.names.is_open = false;
     }
@@ -130,7 +131,7 @@ impl Chat {
                     ..Choice::default()
                 };
                 let fitting: Vec<_> = choices.iter().filter(|word| word.starts_with(argument)).collect();
-                // What stands there already needs no list.
+                // An argument that is already typed in full needs no list.
                 let is_there = fitting == [&argument];
                 Popup::new(name.len() + 2, fitting.into_iter().map(|word| choice(word)).collect())
                     .filter(|_| !is_there)
@@ -138,7 +139,7 @@ impl Chat {
         }
     }
 
-    /// The keys that whoever has just begun looks for. None of them is chosen: Tab empties the prompt again.
+    /// The keys that a new user looks for. None of them is marked, so that Tab empties the prompt again.
     fn keys(&self) -> Vec<Choice> {
         let keys = &self.settings.screen.keys;
         let of_action = |(action, words): (&str, &str)| {
@@ -158,7 +159,7 @@ impl Chat {
             .collect()
     }
 
-    /// Looks what there is, beside what goes on.
+    /// Searches the workspace in the background.
     fn look_for_names(&mut self) {
         if self.names.look.is_some() {
             return;
@@ -173,7 +174,8 @@ impl Chat {
         }));
     }
 
-    /// Asks the servers what they list, likewise. Each is asked once, unless it says that this has changed.
+    /// Asks the servers in the background what they list. They are asked once, until they say that their lists have
+    /// changed.
     fn ask_servers(&mut self) {
         if self.names.asking.is_none() && self.parts.server_tools.has_servers() {
             let servers = Arc::clone(&self.parts.server_tools);
@@ -181,7 +183,8 @@ impl Chat {
         }
     }
 
-    /// The servers are others than those that were asked: a list that is open learns of what they have.
+    /// Forgets what the servers listed, because they are other servers now. If the list is open, they are asked at
+    /// once.
     pub(super) fn servers_changed(&mut self) {
         self.names.asking = None;
         self.names.offered = <_>::default();
@@ -217,7 +220,7 @@ impl Chat {
         let found = best_paths(word, &self.names.found.paths);
         let of_path = |path: &String| {
             let mention = mention_of_path(path)?;
-            // Behind a folder its files may follow.
+            // No space follows a folder, because a file in it may be typed next.
             let end = if path.ends_with('/') && !mention.ends_with('"') { "" } else { " " };
             let text = format!("{mention}{end}");
             Some(Choice { label: mention, text, ..Choice::default() })
@@ -227,7 +230,7 @@ impl Chat {
     }
 }
 
-/// The commands whose name may be meant by the beginning of a line, and behind them the prompts of servers.
+/// The commands that begin with what is typed, followed by the prompts of servers.
 fn commands(typed: &str, prompts: &[ListedPrompt]) -> Vec<Choice> {
     let all = catalog::COMMANDS.iter().map(|entry| {
         let is_whole = entry.argument.is_empty();
@@ -244,7 +247,7 @@ fn commands(typed: &str, prompts: &[ListedPrompt]) -> Vec<Choice> {
     best(typed, all.chain(prompts))
 }
 
-/// What fits what is typed, the best first; all of it, in its order, where nothing is typed.
+/// The entries that fit what is typed, the best first. If nothing is typed, these are all entries in their order.
 pub(super) fn best<N: AsRef<str>, T>(typed: &str, all: impl IntoIterator<Item = (N, T)>) -> Vec<T> {
     if typed.is_empty() {
         return all.into_iter().take(MOST_CHOICES).map(|(_, choice)| choice).collect();
@@ -261,7 +264,7 @@ pub(super) fn best<N: AsRef<str>, T>(typed: &str, all: impl IntoIterator<Item = 
         let (name, others) = (name.as_ref(), others.as_ref());
         other.cmp(one).then(name.len().cmp(&others.len())).then(name.cmp(others))
     };
-    // A letter alone fits nearly all of 200,000 paths: only those that are listed are put in order.
+    // A single letter fits nearly all of 200,000 paths, so only those that are listed are sorted.
     if MOST_CHOICES < fitting.len() {
         fitting.select_nth_unstable_by(MOST_CHOICES, by_fit);
         fitting.truncate(MOST_CHOICES);
@@ -270,7 +273,8 @@ pub(super) fn best<N: AsRef<str>, T>(typed: &str, all: impl IntoIterator<Item = 
     fitting.into_iter().map(|(_, _, choice)| choice).collect()
 }
 
-/// The same of very many paths, on as many cores as there are: a key is to be seen at once, and all of 200,000 paths may hold its letter.
+/// Like [`best`], for very many paths on all cores: the result of a key press has to be visible at once, even if all
+/// 200,000 paths contain its letter.
 fn best_paths<'a>(typed: &str, paths: &'a [String]) -> Vec<&'a String> {
     let of = |paths: &'a [String]| best(typed, paths.iter().map(|path| (path, path)));
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
@@ -285,7 +289,7 @@ fn best_paths<'a>(typed: &str, paths: &'a [String]) -> Vec<&'a String> {
     best(typed, found.into_iter().map(|path| (path, path)))
 }
 
-/// The files and folders of a workspace that may be mentioned, those near its root first; folders end with a slash.
+/// The files and folders of a workspace that can be mentioned, those near its root first. Folders end with a slash.
 fn paths(workspace: &Path, gate: &GateContext, most: usize) -> Vec<String> {
     let mut found = Vec::new();
     for entry in unignored(workspace).flatten().take(most) {
@@ -330,7 +334,7 @@ mod tests {
         let gate = GateContext::default();
         let all = paths(folder.path(), &gate, MOST_FILES);
         assert_eq!((all.len(), all[0].as_str()), (FILES + 1, "many/"));
-        // The workspace itself is one of what is looked at.
+        // The workspace itself counts as one of the searched entries.
         assert_eq!(paths(folder.path(), &gate, 1_000).len(), 999);
         let fitting = best_paths("0999", &all);
         assert_eq!(fitting, best("0999", all.iter().map(|path| (path, path))), "on one core or on several");

@@ -1,4 +1,4 @@
-//! What the model is told, and the smaller commands about the screen.
+//! `/context` shows what the model is told; the smaller commands about the screen are here too.
 
 use headstart_agent::WindowUse;
 use headstart_budget::policy::Mode;
@@ -10,11 +10,11 @@ use crate::conversation::mode_name;
 use crate::error::CliError;
 use crate::terminal::{Style, Theme, ThemeChoice};
 
-/// So many bytes are a token, about: what is not counted by a provider is told with this.
+/// About how many bytes make a token. Used for what no provider has counted.
 const BYTES_PER_TOKEN: u64 = 4;
 
 impl Chat {
-    /// What the model is told with each prompt, and how much of what it sees at once that takes.
+    /// Shows what the model is told with each prompt, and how much of its window that takes.
     pub(super) fn show_context(&mut self) -> Result<(), CliError> {
         let WindowUse { tokens, window } = self.agent.window_use();
         let full = match window {
@@ -53,7 +53,7 @@ impl Chat {
         self.face.say(&rows.join("\n"), Style::Plain)
     }
 
-    /// Asks now for what could come next, and says why where nothing can come of that.
+    /// Asks for a suggestion now, or says why there cannot be one.
     pub(super) fn suggest_now(&mut self) -> Result<(), CliError> {
         let view = self.agent.view();
         let why_not = match self.agent.may_suggest() {
@@ -69,7 +69,7 @@ impl Chat {
         self.face.say(&why_not, Style::Dim)
     }
 
-    /// Whether there are suggestions in this chat from now on.
+    /// Turns suggestions on or off for the rest of this chat.
     pub(super) fn show_suggestions(&mut self, are_shown: bool) -> Result<(), CliError> {
         if !self.face.has_person() {
             return self.face.say("there are suggestions for whoever has a terminal alone", Style::Dim);

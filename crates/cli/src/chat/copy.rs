@@ -1,4 +1,4 @@
-//! `/copy`: an answer, or the code in it, in the clipboard.
+//! `/copy` puts an answer, or the code in it, into the clipboard.
 
 use std::io::Write as _;
 
@@ -11,11 +11,11 @@ use super::command::Copied;
 use crate::error::CliError;
 use crate::terminal::{Known, Style};
 
-/// A longer text is not taken by every terminal, in bytes.
+/// The most bytes that every terminal accepts for the clipboard.
 const MOST_BYTES: usize = 74_000;
 
 impl Chat {
-    /// Puts it into the clipboard where the terminal is known to do that, else into a file.
+    /// Puts the text into the clipboard if the terminal is known to support that, otherwise into a file.
     pub(super) fn copy(&mut self, which: Copied) -> Result<(), CliError> {
         let Some(text) = wanted(&self.agent.view(), which) else {
             return self.face.say("there is nothing like that to copy yet", Style::Dim);
@@ -39,7 +39,7 @@ impl Chat {
         }
     }
 
-    /// Only their user can read the file.
+    /// Writes the text to a file that only its user can read.
     fn write_copy(&self, text: &str) -> std::io::Result<String> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("headstart-copy-").suffix(".md");
@@ -67,7 +67,7 @@ fn wanted(view: &View, which: Copied) -> Option<String> {
     }
 }
 
-/// The last block of code of an answer, as it was written.
+/// The last block of code in an answer, as the model wrote it.
 fn last_code(answer: &str) -> Option<String> {
     use pulldown_cmark::{Event, Parser, Tag, TagEnd};
     let mut last = None;

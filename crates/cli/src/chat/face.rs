@@ -15,15 +15,16 @@ use crate::terminal::{
     StatusLine, Style, TerminalGuard, Theme, View, render, sanitize,
 };
 
-/// Where the chat shows what happens: a terminal with a prompt at the bottom, or lines for whoever reads a pipe.
+/// Where the chat shows what happens: a terminal with a prompt at the bottom, lines for a pipe, or lines for a screen
+/// reader.
 pub(crate) enum Face {
     Terminal(Box<Terminal>),
     Lines {
         output: Output,
-        /// Whether the answer's line has no end yet.
+        /// Whether the line of the answer has not ended yet.
         open: bool,
     },
-    /// Lines for a person.
+    /// Lines for a person who uses a screen reader.
     Aloud(Aloud),
 }
 
@@ -35,13 +36,13 @@ struct Finished<'a> {
     ending: &'a Ending,
 }
 
-/// A terminal in our mode. The screen goes before the guard, so that it can clean up.
+/// A terminal that is set up for the chat. The screen is dropped before the guard, so that it can clean up.
 pub(crate) struct Terminal {
     screen: Screen<Stdout>,
     palette: Palette,
     guard: TerminalGuard,
     markdown: Markdown,
-    /// What is read on a screen of its own.
+    /// A text that is open on a separate screen.
     reader: Option<Reader>,
 }
 
@@ -64,7 +65,7 @@ impl Face {
         self.send(ASKS_BACKGROUND)
     }
 
-    /// From now on there are these colours, where there are any; what is printed already keeps its own.
+    /// Changes the colours, if there are any. What is printed already keeps its own.
     pub(super) fn set_theme(&mut self, theme: Theme) {
         let Self::Terminal(terminal) = self else { return };
         if terminal.palette.is_plain() {
@@ -77,7 +78,7 @@ impl Face {
         }
     }
 
-    /// Lines that are read aloud to the person at the terminal.
+    /// Lines for a screen reader.
     pub(crate) fn aloud() -> Self {
         Self::Aloud(Aloud::default())
     }
@@ -87,7 +88,7 @@ impl Face {
         matches!(self, Self::Terminal(_) | Self::Aloud(_))
     }
 
-    /// Whether a prompt is drawn, with keys.
+    /// Whether a prompt is drawn and keys are read one by one.
     pub(crate) fn has_keys(&self) -> bool {
         matches!(self, Self::Terminal(_))
     }
@@ -100,7 +101,7 @@ impl Face {
         matches!(self, Self::Lines { output, .. } if output.is_json())
     }
 
-    /// How many rows the terminal has; a pipe has any number.
+    /// How many rows the terminal has. A pipe has no limit.
     pub(super) fn rows(&self) -> usize {
         match self {
             Self::Terminal(terminal) => usize::from(terminal.screen.size().rows),
@@ -108,7 +109,7 @@ impl Face {
         }
     }
 
-    /// The answers go to standard output, everything else to standard error.
+    /// Lines for a pipe: answers go to standard output, everything else to standard error.
     pub(crate) fn lines(output: Output) -> Self {
         Self::Lines { output, open: false }
     }
@@ -121,7 +122,7 @@ impl Face {
         }
     }
 
-    /// A remark to the person.
+    /// Shows a remark.
     pub(super) fn say(&mut self, text: &str, style: Style) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => terminal.screen.print_above(text, style).map_err(CliError::Output),
@@ -134,7 +135,7 @@ impl Face {
         }
     }
 
-    /// What the user said, where they cannot see it yet.
+    /// Shows what the user sent, if they cannot see it yet.
     pub(super) fn say_prompt(&mut self, text: &str) -> Result<(), CliError> {
         match self {
             Self::Terminal(_) => self.say(&format!("\n> {text}"), Style::Strong),
@@ -143,7 +144,7 @@ impl Face {
         }
     }
 
-    /// A diff, for somebody who reads it on a terminal.
+    /// Shows a diff to a person at a terminal.
     pub(super) fn say_diff(&mut self, diff: &Diff, room: usize, hint: &str) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => {
@@ -154,7 +155,7 @@ impl Face {
         }
     }
 
-    /// Lines about what a turn does. Whoever reads JSON has the events.
+    /// Shows lines about what a turn does. With JSON nothing is shown, because the events are written.
     pub(super) fn say_of_turn(&mut self, lines: &[Line]) -> Result<(), CliError> {
         if self.is_json() {
             return Ok(());
@@ -165,7 +166,7 @@ impl Face {
         lines.iter().try_for_each(|(line, style)| self.say(line, *style))
     }
 
-    /// More words of an answer.
+    /// Shows more of an answer.
     pub(super) fn stream(&mut self, text: &str) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => terminal.screen.stream_above(text).map_err(CliError::Output),
@@ -178,7 +179,7 @@ impl Face {
         }
     }
 
-    /// Writes down what a turn told, for whoever reads JSON.
+    /// Writes an event of a turn, with JSON.
     pub(super) fn write_event(&self, event: &TurnEvent) -> Result<(), CliError> {
         match event {
             _ if !self.is_json() => Ok(()),
@@ -211,7 +212,7 @@ impl Face {
         Ok(usize::from(terminal.screen.size().columns))
     }
 
-    /// Gives the terminal to somebody else while `run` lasts.
+    /// Gives the terminal to another program while `run` lasts.
     pub(super) fn lend<T>(&mut self, run: impl FnOnce() -> T) -> Result<Option<T>, CliError> {
         let Self::Terminal(terminal) = self else { return Ok(None) };
         terminal.screen.clear().map_err(CliError::Output)?;
@@ -221,14 +222,14 @@ impl Face {
         Ok(Some(done))
     }
 
-    /// Shows a text on a screen of its own until its reader leaves it. Nothing else is to be shown meanwhile.
+    /// Shows a text on a separate screen until its reader leaves it. Nothing else must be shown meanwhile.
     pub(super) fn read(&mut self, title: &str, passages: Vec<Passage>, at_end: bool) -> Result<(), CliError> {
         let Self::Terminal(terminal) = self else { return Ok(()) };
         let (size, palette) = (terminal.screen.size(), terminal.palette);
         terminal.open(Reader::new(title, passages, terminal.markdown, (size, palette), at_end))
     }
 
-    /// The same where it would take more than half the screen, from its start.
+    /// Shows a text on a separate screen, from its start, if it would take more than half of the screen.
     pub(super) fn read_if_long(&mut self, title: &str, passages: Vec<Passage>) -> Result<(), CliError> {
         let Self::Terminal(terminal) = self else { return Ok(()) };
         let (size, palette) = (terminal.screen.size(), terminal.palette);
@@ -236,12 +237,12 @@ impl Face {
         if reader.height() <= usize::from(size.rows / 2) { Ok(()) } else { terminal.open(reader) }
     }
 
-    /// Whether somebody reads.
+    /// Whether a text is open on a separate screen.
     pub(super) fn reads(&self) -> bool {
         matches!(self, Self::Terminal(terminal) if terminal.reader.is_some())
     }
 
-    /// A key of whoever reads.
+    /// Handles a key while a text is open on a separate screen.
     pub(super) fn on_key_of_reader(&mut self, event: &Event) -> Result<(), CliError> {
         let Self::Terminal(terminal) = self else { return Ok(()) };
         if terminal.reader.as_mut().is_some_and(|reader| reader.handle(event)) {
@@ -251,7 +252,7 @@ impl Face {
         Ok(())
     }
 
-    /// Draws what is read.
+    /// Draws the text on the separate screen.
     pub(super) fn draw_reader(&mut self) -> Result<(), CliError> {
         let Self::Terminal(terminal) = self else { return Ok(()) };
         let Some(reader) = &mut terminal.reader else { return Ok(()) };
@@ -259,7 +260,7 @@ impl Face {
         terminal.screen.draw_page(&reader.screen()).map_err(CliError::Output)
     }
 
-    /// Scrolls away what is on the screen.
+    /// Scrolls the content of the screen away.
     pub(super) fn scroll_away(&mut self) -> Result<(), CliError> {
         match self {
             Self::Terminal(terminal) => terminal.screen.scroll_away().map_err(CliError::Output),

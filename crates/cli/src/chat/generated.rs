@@ -1,4 +1,5 @@
-//! Which files a project says a program has written, in the `.gitattributes` that code hosts go by: `*.pb.go linguist-generated`.
+//! Which files a program has generated, according to the project's `.gitattributes`. The attribute is the one that code
+//! hosts use: `*.pb.go linguist-generated`.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +8,27 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 const FILE: &str = ".gitattributes";
 const ATTRIBUTE: &str = "linguist-generated";
-/// A longer file is not read.
+/// The most bytes of a `.gitattributes` file. Longer files are not read.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Reads what the workspace says of its files.
+/// Reads the attributes of a workspace's files.
 pub(super) struct Generated<R> {
     read: R,
-    /// By the name of their file, each of which is read once.
+    /// The rules by the name of their file. Each file is read once.
     known: BTreeMap<String, Vec<Rule>>,
 }
 
-/// A pattern, and whether what it fits is generated.
+/// A pattern, and whether files that match it are generated.
 type Rule = (Gitignore, bool);
 
 impl<R: Fn(&WorkspacePath) -> Option<Vec<u8>>> Generated<R> {
-    /// `read` gives what is at a path of the workspace.
+    /// `read` returns the content of a path in the workspace.
     pub(super) fn new(read: R) -> Self {
         Self { read, known: BTreeMap::new() }
     }
 
-    /// Whether this file is. The last line that fits counts, and a file nearer to it before one further up.
+    /// Whether this file is generated. The last matching line counts, and a `.gitattributes` file nearer to it takes
+    /// precedence over one further up.
     pub(super) fn is(&mut self, path: &str) -> bool {
         let folders = path.match_indices('/').map(|(at, _)| at + 1).rev().chain([0]);
         let mut said = folders.filter_map(|start| {
@@ -48,7 +50,7 @@ impl<R: Fn(&WorkspacePath) -> Option<Vec<u8>>> Generated<R> {
     }
 }
 
-/// A line, if it says something of the attribute. Git has no patterns that begin with `!` here.
+/// Reads a line, if it is about the attribute. Git has no patterns that begin with `!` in these files.
 fn rule(line: &str) -> Option<Rule> {
     let mut words = line.split_whitespace();
     let pattern = words.next().filter(|pattern| !pattern.starts_with(['#', '!', '"']))?;

@@ -6,16 +6,16 @@ use crate::error::CliError;
 use crate::output::{one_line, shortened};
 use crate::terminal::Style;
 
-/// What a chat was good for.
+/// What a chat has done for its user.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) turns: u32,
-    /// How long the work took that was done ahead and taken.
+    /// How long the accepted work had taken when it ran ahead.
     pub(super) ahead: Duration,
 }
 
 impl Chat {
-    /// Tells whoever leaves what there was, and which work ahead they leave behind.
+    /// Tells a user who leaves what the chat did, and which work ahead they leave behind.
     pub(super) fn say_goodbye(&mut self) -> Result<(), CliError> {
         if !self.face.has_person() || self.tally.turns == 0 {
             return Ok(());

@@ -9,11 +9,12 @@ use crate::conversation::costs::amount;
 use crate::error::CliError;
 use crate::terminal::Style;
 
-/// Why nothing is suggested, in the row of the work ahead: each reason once, and then only where its user asks for it.
+/// Why nothing is suggested, in the row of the work ahead. Each reason is shown once, and later only if the user asks
+/// for it.
 #[derive(Debug, Default)]
 pub(super) struct HeldBack {
     told: BTreeSet<String>,
-    /// The reason of this moment and its row, where it has one.
+    /// The current reason, and its row if it has one.
     now: Option<(String, Option<String>)>,
 }
 
@@ -22,7 +23,7 @@ impl HeldBack {
         self.now.as_ref().and_then(|(_, row)| row.clone())
     }
 
-    /// Its user has changed what holds it back.
+    /// Removes the row, because the user has changed what held suggestions back.
     pub(super) fn over(&mut self) {
         if let Some((_, row)) = &mut self.now {
             *row = None;
@@ -31,7 +32,8 @@ impl HeldBack {
 }
 
 impl Chat {
-    /// Says why no suggestion comes, and what to type, to whoever has no row for it; silence looks like a defect.
+    /// Says why no suggestion comes, and what to type, if there is no row that shows it. Silence would look like a
+    /// defect.
     pub(super) fn say_hold(&mut self, hold: SkipReason) -> Result<(), CliError> {
         if self.face.has_keys() {
             return Ok(());
@@ -40,12 +42,12 @@ impl Chat {
         self.face.say(&row, Style::Dim)
     }
 
-    /// Learns why there is no suggestion.
+    /// Notes why there is no suggestion.
     pub(super) fn note_held_back(&mut self, view: &View) {
         let is_idle = view.phase == Phase::Idle && !view.is_asking && view.suggestion.is_none();
         let code = view.unsuggested.as_deref().filter(|_| is_idle && self.face.has_keys());
         let known = self.held_back.now.as_ref().map(|(known, _)| known.as_str());
-        // To ask why is told as a change, so it is asked once for each reason.
+        // Asking for the reason is itself reported as a change, so it is asked once for each reason.
         if code == known {
             return;
         }
@@ -62,7 +64,7 @@ impl Chat {
         match self.agent.may_suggest() {
             _ if code == "plan_mode" => Some(row("plan mode", "/mode changes it")),
             Err(hold) if hold.code() == code => Some(self.row_of(hold)),
-            // The conversation has just begun, or the model had nothing to suggest.
+            // The conversation has just begun, or the model had no suggestion.
             _ => None,
         }
     }
@@ -71,7 +73,7 @@ impl Chat {
         self.agent.metering(|metering| line(hold, metering.policy(), metering.experience()))
     }
 
-    /// What is left to work ahead in this session, in words.
+    /// What work ahead may still use in this session, in words.
     pub(super) fn what_is_left(&self) -> String {
         self.agent.metering(|metering| match metering.room(clock::unix_ms()) {
             Some(room) => format!(
@@ -84,7 +86,7 @@ impl Chat {
         })
     }
 
-    /// The user lets this session lose one more start.
+    /// Allows this session one more start.
     pub(super) fn grant(&mut self) -> Result<(), CliError> {
         self.held_back.over();
         let nothing = if self.agent.grant() { "" } else { "there is nothing to add: " };
@@ -96,7 +98,7 @@ fn row(why: &str, command: &str) -> String {
     format!("ahead – held back · {why} · {command}")
 }
 
-/// The one line of at most 80 columns in the place of a suggestion.
+/// The line in the place of a suggestion, of at most 80 columns.
 fn line(hold: SkipReason, policy: &Policy, experience: &Experience) -> String {
     match hold {
         SkipReason::Allowance { day_limits: false, .. } => {
@@ -129,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// A session that lost this much, and in which two of nine suggestions were taken.
+    /// A session that has lost this much, with two accepted suggestions of nine.
     fn experience(input: Option<f64>, lost: u64) -> Experience {
         let money = |units| Money::new(units).unwrap();
         let price = |input| ("m".to_owned(), Price::new(money(input), money(input), money(input)));

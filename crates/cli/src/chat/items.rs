@@ -1,4 +1,4 @@
-//! What a conversation tells, in lines from top to bottom.
+//! Shows the items of a conversation as lines from top to bottom.
 
 use std::time::{Duration, Instant};
 
@@ -20,39 +20,40 @@ use crate::exit::ExitStatus;
 use crate::output::one_line;
 use crate::terminal::{Diff, DiffForm, LiveRow, Passage, Style};
 
-/// So many lines of an edit are shown at most when it is made.
+/// The most lines that are shown of an edit when it is made.
 const MOST_DIFF_LINES: usize = 30;
 
-/// How much is shown of the conversation.
+/// How much of the conversation is shown.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says of another thing whether it was shown")]
 pub(super) struct Shown {
-    /// So many items stand above the frame.
+    /// How many items are above the frame.
     items: usize,
-    /// And so many bytes of the next one, an answer.
+    /// How many bytes are above the frame of the next item, if it is an answer.
     answer: usize,
-    /// Whether a line tells that the next one, a call, has begun, and what it did in a view: for whoever reads a pipe.
+    /// Whether lines tell that the next item, a call, has begun, and what it did in a view. Only a pipe gets these
+    /// lines.
     begun: bool,
     view: bool,
     /// Whether the user has seen, and agreed to, what is written next.
     pub(super) diff: bool,
-    /// The id of the call of which they saw what it changes.
+    /// The id of the call whose changes the user has seen.
     pub(super) judged: Option<String>,
     /// Whether work runs ahead, or has run.
     runs_ahead: bool,
-    /// Whether the user was told once that it goes when they type something else.
+    /// Whether the user has been told once that this work is lost when they type something else.
     drop_is_told: bool,
 }
 
 impl Shown {
-    /// The first items need not be shown.
+    /// Marks the first items as shown.
     pub(super) fn skip(&mut self, items: usize) {
         self.items = items;
     }
 }
 
 impl Chat {
-    /// Shows what is new: first what was told, then the question that came after it.
+    /// Shows what is new: first the items, then the question that came after them.
     pub(super) fn on_update(&mut self, update: &Update) -> Result<(), CliError> {
         for event in &update.events {
             self.face.write_event(event)?;
@@ -83,7 +84,7 @@ impl Chat {
         self.on_question(update.view.question.as_ref())
     }
 
-    /// Tells somebody who types another prompt, the first time, that the work for the suggestion is gone.
+    /// Says once, when the user types another prompt, that the work for the suggestion is lost.
     fn say_dropped(&mut self, view: &View) -> Result<(), CliError> {
         let is_typing = view.phase == Phase::Idle && !self.editor.text().trim().is_empty();
         if !is_typing || !self.face.has_keys() || std::mem::replace(&mut self.shown.drop_is_told, true) {
@@ -92,12 +93,13 @@ impl Chat {
         self.face.say("what ran ahead is dropped: it was for the suggestion", Style::Dim)
     }
 
-    /// Says which of the project's rules the model goes by from here on.
+    /// Says which of the project's rules the model follows from now on.
     fn say_rules(&mut self) -> Result<(), CliError> {
         self.parts.rules_notices().iter().try_for_each(|notice| self.face.say(notice, Style::Dim))
     }
 
-    /// Whoever stopped a turn decides anew about what was to follow: it is in the prompt again, before what is typed there.
+    /// Puts a draft into the prompt, before what is typed there. A user who stopped a turn decides again about what was
+    /// to follow.
     fn on_draft(&mut self, draft: Draft) -> Result<(), CliError> {
         let typed = self.editor.whole_text();
         let typed = Some(&*typed).filter(|text| !text.is_empty());
@@ -108,7 +110,7 @@ impl Chat {
         self.say_typed()
     }
 
-    /// Tells somebody who cannot see it what stands in the prompt.
+    /// Announces what is in the prompt to a user who cannot see it.
     pub(super) fn say_typed(&mut self) -> Result<(), CliError> {
         if !self.face.is_aloud() {
             return Ok(());
@@ -120,8 +122,8 @@ impl Chat {
         )
     }
 
-    /// Shows the items that are whole and not shown yet, in order, and what there is of an answer. What stands behind a call that has not ended waits
-    /// for it.
+    /// Shows the items that are complete and not shown yet, in order, and the finished part of an answer. Items behind
+    /// a call that has not ended wait for it.
     pub(super) fn show_items(&mut self, view: &View) -> Result<(), CliError> {
         self.note_running(view);
         while let Some(item) = view.items.get(self.shown.items) {
@@ -188,13 +190,13 @@ impl Chat {
         Ok(())
     }
 
-    /// Shows a call that has ended, and the reads behind it with it; gives how many items that are. None while it has not, or while its result or
-    /// another read may follow.
+    /// Shows a call that has ended, together with the reads behind it, and returns how many items these are. Returns 0
+    /// as long as the call has not ended, or as long as its result or another read may follow.
     fn show_calls(&mut self, view: &View, call: &CallItem) -> Result<usize, CliError> {
         if !call.stage.is_end() || self.awaits_result(view, call) {
             return Ok(0);
         }
-        // The turn that goes on with it tells it.
+        // The turn that continues with this call shows it.
         if call.stage == CallStage::Boundary {
             return Ok(1);
         }
@@ -227,10 +229,11 @@ impl Chat {
         Ok(reads.len())
     }
 
-    /// Whether the result of the next call is still to be told: that it has ended is told before, and what stands below its line is of the result.
+    /// Whether the result of the next call is still to come. The end of a call is reported before its result, and the
+    /// rows below its line are part of the result.
     fn awaits_result(&self, view: &View, call: &CallItem) -> bool {
         let has_one = matches!(call.stage, CallStage::Done | CallStage::Errored);
-        // What follows the calls of an answer says that nothing more comes for them.
+        // If something else follows the calls of an answer, no more results come for them.
         let mut behind = view.items.iter().skip(self.shown.items + 1);
         has_one
             && call.outcome.is_none()
@@ -238,7 +241,7 @@ impl Chat {
             && behind.all(|item| matches!(**item, Item::Call(_)))
     }
 
-    /// Tells whoever reads a pipe of a call: that it begins, and what came of it. Gives how many items are told with it.
+    /// Shows a call on a pipe: that it begins, and what its result is. Returns how many items are shown with it.
     fn tell_call(&mut self, view: &View, call: &CallItem) -> Result<usize, CliError> {
         let has_begun = call.stage == CallStage::Calling || call.stage.is_end();
         if has_begun && !std::mem::replace(&mut self.shown.begun, true) {
@@ -255,7 +258,7 @@ impl Chat {
         let Some(outcome) = call.outcome.as_ref().filter(|_| call.stage.is_end()) else {
             return Ok(usize::from(call.stage.is_end()));
         };
-        // Why it was declined is said before what the model reads of it.
+        // The reason why the call was declined is shown before what the model reads about it.
         let next = view.items.get(self.shown.items + 1).map(AsRef::as_ref);
         let declined = next.filter(|next| matches!(next, Item::Declined(_)));
         if let Some(declined) = declined {
@@ -265,27 +268,28 @@ impl Chat {
         Ok(1 + usize::from(declined.is_some()))
     }
 
-    /// What is said behind lines that are left out: the key that shows all of them, where there are keys.
+    /// What is said behind lines that are left out: the key that shows all of them, if there are keys.
     pub(super) fn fold_hint(&self) -> String {
         let key = self.settings.screen.keys.hint("read_all").filter(|_| self.face.has_keys());
         key.map(|key| format!(" ({key})")).unwrap_or_default()
     }
 
-    /// What was written, without the lines of files that the project calls generated. What somebody is asked about keeps them: the project must not
-    /// hide from them what would be written.
+    /// What was written, without the lines of files that the project calls generated. A diff in a question keeps them,
+    /// because the project must not hide from the user what would be written.
     fn without_generated(&self, diff: Diff) -> Diff {
         let mut generated = Generated::new(|path: &WorkspacePath| self.parts.read(path));
         diff.with_generated(|path| generated.is(path))
     }
 
-    /// What the item that is shown now has changed, for whoever reads the conversation later; `is_named`: the item names the file.
+    /// Keeps what the current item has changed, so that it can be read with the conversation later. `is_named` says
+    /// that the item names the file.
     fn keep_diff(&mut self, written: &ChangeSet, is_named: bool) {
         let patch = written.diff();
         let passages = vec![Passage::Diff(self.diff(&patch))];
         self.beside.keep(Kept { items: self.shown.items + 1, passages, bytes: patch.len(), is_named });
     }
 
-    /// Keeps since when the calls run that are at work.
+    /// Notes the start of each call that runs.
     fn note_running(&mut self, view: &View) {
         let command = view.ahead.as_ref().and_then(|ahead| ahead.progress.command.as_ref());
         self.ahead_command = command.map(|command| match self.ahead_command.take() {
@@ -321,7 +325,7 @@ impl Chat {
         rows
     }
 
-    /// Ends when a call that runs has run for another second.
+    /// Ends when a running call has run for another second.
     pub(super) fn next_second(&self) -> impl Future<Output = ()> + use<> {
         let own = self.own_began();
         let ahead = self.ahead_command.as_ref().map(|(_, began)| *began).filter(|_| self.face.has_keys());
@@ -338,7 +342,7 @@ impl Chat {
         }
     }
 
-    /// A call in full, an edit as what it changes, and why it needs consent. Tells whether it was shown as that.
+    /// Shows a call in full, an edit as its diff, and why it needs consent. Returns whether it was shown as a diff.
     pub(super) fn say_judged(&mut self, judged: &JudgedCall) -> Result<bool, CliError> {
         let changes = judged.changes.as_ref().filter(|_| self.face.has_person());
         match changes {
@@ -349,7 +353,7 @@ impl Chat {
         Ok(changes.is_some())
     }
 
-    /// The work ahead is the user's now.
+    /// Shows that the work ahead was applied to the user's workspace.
     fn show_applied(&mut self, applied: &Applied) -> Result<(), CliError> {
         let Applied { changes, merged, git, stale, saved, ending, .. } = applied;
         if !changes.is_empty() || git.is_some() {
@@ -382,11 +386,11 @@ impl Chat {
             self.face.say(&told, Style::Dim)?;
         }
         let why = match ending {
-            // What only the run ahead could find out, the question that follows does not say.
+            // The question that follows does not contain what only the run ahead could find out.
             Ending::Boundary { verdict } if is_of_the_run(verdict.reason) => {
                 format!("ahead it stopped there: {}", verdict.detail)
             }
-            // That question, or what is told of the end of the turn, says it.
+            // The question, or the remark about the end of the turn, says the reason.
             Ending::Boundary { .. } | Ending::Completed | Ending::Exhausted { limit: Limit::Output } => {
                 return Ok(());
             }
@@ -405,7 +409,7 @@ impl Chat {
                 Some(format!("{} is not allowed any more: {}", judged.call.name, judged.verdict.detail))
             }
             NotTaken::Discarded => Some("it stopped at a call that needs your consent".to_owned()),
-            // The end of the turn has said it.
+            // The end of the turn has said the reason.
             _ => None,
         };
         if let Some(why) = why {
@@ -415,7 +419,7 @@ impl Chat {
         self.face.say(&format!("nothing of the work ahead was applied{then}"), Style::Dim)
     }
 
-    /// Says what happened beside the turns, each once.
+    /// Shows what happened outside the turns, each notice once.
     pub(super) fn say_notices(&mut self) -> Result<(), CliError> {
         self.parts.notices().iter().try_for_each(|notice| self.face.say(notice, Style::Dim))
     }
@@ -425,7 +429,7 @@ impl Chat {
             self.face.say(&text, Style::Removed)?;
         }
         self.say_notices()?;
-        // Somebody who reads the screen has seen it; a script goes by the exit code.
+        // A person has seen the ending on the screen; a script reads the exit code.
         if !self.face.has_person() {
             self.last = if *ending == Ending::Completed { ExitStatus::Done } else { ExitStatus::Failed };
         }
@@ -437,12 +441,12 @@ impl Chat {
     }
 }
 
-/// Whether more may come of what goes on.
+/// Whether the current phase may bring more items.
 fn is_at_work(view: &View) -> bool {
     view.phase != Phase::Idle && view.phase != Phase::Ended
 }
 
-/// The reads that are done from an item on.
+/// The finished reads from this item on.
 fn reads_from(view: &View, from: usize) -> Vec<&ToolCall> {
     let items = view.items.get(from..).unwrap_or_default().iter();
     let reads = items.map_while(|item| match &**item {
@@ -452,7 +456,7 @@ fn reads_from(view: &View, from: usize) -> Vec<&ToolCall> {
     reads.collect()
 }
 
-/// Whether a call stopped for what it did, or could not do, where it ran.
+/// Whether a call stopped because of what it did, or could not do, where it ran.
 fn is_of_the_run(reason: Reason) -> bool {
     matches!(
         reason,

@@ -4,11 +4,11 @@ use super::Chat;
 use crate::error::CliError;
 use crate::terminal::Style;
 
-/// So many turns of a conversation that is gone on with are shown.
+/// How many turns of a resumed conversation are shown.
 const SHOWN_TURNS: usize = 2;
 
 impl Chat {
-    /// Shows the end of a conversation that is gone on with.
+    /// Shows the end of a resumed conversation.
     pub(super) fn say_restored(&mut self) -> Result<(), CliError> {
         let view = self.agent.view();
         if !self.face.has_person() {
@@ -34,14 +34,14 @@ impl Chat {
         Ok(())
     }
 
-    /// How to go on with this conversation later.
+    /// How to resume this conversation later.
     pub(super) fn how_to_resume(&self) -> Option<String> {
         let is_kept = self.is_kept && 0 < self.tally.turns;
         is_kept.then(|| format!("headstart chat --resume {} goes on with it", self.id))
     }
 }
 
-/// How many turns stand before the last ones, and at which item these begin.
+/// How many turns come before the last ones, and the item at which the last ones begin.
 fn end_of(view: &View) -> (usize, usize) {
     let prompts = view.items.iter().enumerate().filter(|(_, item)| matches!(***item, Item::Prompt { .. }));
     let places: Vec<_> = prompts.map(|(place, _)| place).collect();

@@ -1,4 +1,4 @@
-//! The terminal in the hands of somebody else: an editor of the user's, or the shell.
+//! Lends the terminal to an editor of the user's, or to the shell.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -11,17 +11,17 @@ use crate::error::CliError;
 use crate::signals::Signals;
 use crate::terminal::{Input, Style};
 
-/// Who is to have it.
+/// The program that gets the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lent {
     /// An editor, for the prompt.
     ToEditor,
-    /// The shell, until it says go on.
+    /// The shell, until it continues the chat.
     ToShell,
 }
 
 impl Chat {
-    /// Lends the terminal, and goes on where it was. What goes on beside it goes on.
+    /// Lends the terminal and continues afterwards. Background tasks keep running meanwhile.
     pub(super) fn lend(
         &mut self,
         to: Lent,
@@ -35,7 +35,7 @@ impl Chat {
             }
             Lent::ToEditor => {
                 let edited = self.edit_elsewhere(input);
-                // Whoever pressed Ctrl-C in the editor meant the editor.
+                // A Ctrl-C in the editor was meant for the editor.
                 signals.forget_interrupts();
                 match edited? {
                     Ok(text) if text != self.editor.whole_text() => {
@@ -57,7 +57,7 @@ impl Chat {
         input.pause(|| tokio::task::block_in_place(|| face.lend(run)))
     }
 
-    /// What an editor makes of the prompt; the error says why nothing.
+    /// The prompt after the user has edited it. The inner error says why there is none.
     fn edit_elsewhere(&mut self, input: &mut Input) -> Result<Result<String, String>, CliError> {
         let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| self.models.variable(name));
         let Some(editor) = editor else {
@@ -82,7 +82,7 @@ impl Chat {
     }
 }
 
-/// A file for the prompt that only its user can read.
+/// Writes the prompt to a file that only its user can read.
 fn with_text(text: &str) -> io::Result<tempfile::NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix("headstart-prompt-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
@@ -90,12 +90,12 @@ fn with_text(text: &str) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// Runs the editor as git does: what the variable holds is a command with its arguments.
+/// Runs the editor as git does: the variable contains a command with its arguments.
 fn run(editor: &str, path: &Path) -> io::Result<std::process::ExitStatus> {
     Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg(editor).arg(path).status()
 }
 
-/// Without what editors add: a mark at the beginning, a line feed at the end.
+/// The text without what editors add: a byte order mark at the beginning, a line feed at the end.
 fn cleaned(text: &str) -> &str {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))

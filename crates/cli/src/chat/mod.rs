@@ -1,7 +1,7 @@
 //! `headstart chat`: a conversation in a terminal, with the next prompt suggested and run ahead.
 //!
-//! The rules of the conversation are those of `headstart_agent`. Here is one loop that waits for whatever comes first: a key, a signal, or
-//! something new to show.
+//! The rules of the conversation are those of `headstart_agent`. This module contains the loop that waits for whatever
+//! comes first: a key, a signal, or something new to show.
 
 mod aloud;
 mod calls;
@@ -64,13 +64,13 @@ pub(crate) use picker::{Picked, pick};
 use question::Question;
 use waiting::RetryWaits;
 
-/// What is told to stop has stopped long before.
+/// How long closing may take. Work that is told to stop normally has stopped long before.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// A Tab so soon after the one that put the suggestion into the prompt may be the same key, held.
+/// A Tab so soon after the one that put the suggestion into the prompt may be the same key, held down.
 const SECOND_TAB: Duration = Duration::from_millis(400);
-/// In a terminal of fewer columns no row says how far the work ahead is: there is no room for more than its first words.
+/// In a terminal with fewer columns no row shows the work ahead, because only its first words would fit.
 const LEAST_CARD: usize = 20;
-/// Two Ctrl-C at an empty prompt within this leave.
+/// Two Ctrl-C at an empty prompt within this time leave the chat.
 const SECOND_INTERRUPT: Duration = Duration::from_secs(2);
 
 /// A conversation, and the terminal or pipe on which its user has it.
@@ -83,53 +83,53 @@ pub(crate) struct Chat {
     face: Face,
     editor: LineEditor,
     names: completion::Names,
-    /// When a key put the suggestion into the prompt.
+    /// When a key last put the suggestion into the prompt.
     inserted_at: Option<Instant>,
     /// When Ctrl-C was pressed at an empty prompt, if nothing was pressed since.
     interrupted_at: Option<Instant>,
     question: Option<Question>,
     shown: Shown,
-    /// What was shown that is no item of the conversation.
+    /// What was shown without being an item of the conversation.
     beside: reader::Beside,
-    /// Since when the calls run that are at work, by their places in the conversation.
+    /// When each running call began, by its place in the conversation.
     running: BTreeMap<usize, Instant>,
-    /// The command of the work ahead that runs, by its call's id, and since when.
+    /// The id of the call whose command the work ahead runs, and when it began.
     ahead_command: Option<(String, Instant)>,
-    /// A command of the user's own that runs.
+    /// A running command of the user's own.
     own: Option<own_command::OwnCommand>,
-    /// Tool servers that are started anew.
+    /// A restart of the tool servers.
     reloading: Option<JoinHandle<()>>,
     /// The prompts that wait for the first start of the servers.
     waiting: server_tools::Waiting,
-    /// A login to a tool server that is under way.
+    /// A login to a tool server that has not ended.
     login: Option<server_login::UnderWay>,
-    /// A prompt that a server was asked for.
+    /// A prompt that was requested from a server.
     prompting: Option<server_tools::AskedPrompt>,
     written: Arc<Written>,
-    /// The draft that was put into the prompt last.
+    /// The draft that was last put into the prompt.
     drafted: Option<Draft>,
     last: ExitStatus,
     over: bool,
-    /// Whether its user leaves for another conversation.
+    /// Whether the user leaves for another conversation.
     resumes: bool,
     models: ModelChoice,
     holds: RetryWaits,
     works_here: WorksHere,
     opening: Opening,
-    /// A prompt to begin with, until one is sent.
+    /// A prompt that is offered at the beginning, until one is sent.
     first: Option<String>,
-    /// What is wrong with the files of earlier chats, until it is told.
+    /// What is wrong with the files of earlier chats, until it has been said.
     trouble: String,
     id: String,
-    /// Whether it can be gone on with later.
+    /// Whether this chat can be resumed later.
     is_kept: bool,
     tally: goodbye::Tally,
     status: status::Status,
     notices: notices::Notices,
     held_back: held_back::HeldBack,
-    /// The calls of one answer about which their user may be asked, in their order.
+    /// The calls of one answer about which the user may be asked, in order.
     series: Vec<String>,
-    /// Who is to have the terminal next.
+    /// The program that gets the terminal next.
     lends: Option<Lent>,
 }
 
@@ -139,12 +139,12 @@ pub(crate) struct Left {
     pub(crate) status: ExitStatus,
     /// Whether its user wants to choose another conversation.
     pub(crate) resumes: bool,
-    /// The one that was left, where it can be gone on with.
+    /// The id of the conversation, if it can be resumed.
     pub(crate) id: Option<String>,
 }
 
 impl Chat {
-    /// Begins the conversation on the runtime around it.
+    /// Starts the conversation on the current runtime.
     pub(crate) fn new(
         parts: Parts,
         settings: Settings,
@@ -155,7 +155,7 @@ impl Chat {
     ) -> Self {
         let prompts = std::mem::take(&mut kept.prompts);
         let shown_to = ShownTo {
-            // Without a terminal nobody could press a key for a suggestion.
+            // Without a terminal nobody can press a key for a suggestion.
             suggestions: face.has_person(),
             questions: face.has_person(),
             events: face.is_json(),
@@ -211,15 +211,15 @@ impl Chat {
         }
     }
 
-    /// Talks until the user leaves. Whatever ends the chat, nothing that it began is left at work.
+    /// Runs the chat until the user leaves. Whatever ends it, nothing that it started is left running.
     pub(crate) async fn run(mut self, input: &mut Input) -> Result<Left, CliError> {
         let ended = self.talk(input).await.and_then(|()| self.say_goodbye());
-        // A terminal that is gone needs no progress.
+        // The terminal may be gone, and then no progress has to be ended.
         let _ = self.end_progress();
-        // A process that never ends must not keep the chat from ending.
+        // A process that never ends must not prevent the chat from ending.
         let ends = async {
             self.agent.close().await;
-            // What the work left in the state goes with the driver.
+            // When the driver ends, what the work left in the state folder is removed.
             let _ = (&mut self.driver).await;
             self.status.close().await;
             self.end_servers().await;
@@ -259,14 +259,14 @@ impl Chat {
             }
             let view = self.agent.view();
             self.draw(&view)?;
-            // A pipe is read line by line, each when the one before is done.
+            // A pipe is read line by line, each line when the turn before it has ended.
             let listens = !input_ended && (self.face.has_person() || view.phase == Phase::Idle);
             let joins = view.phase == Phase::Accepting;
             let second = self.next_second();
             tokio::select! {
                 biased;
                 signal = signals.next() => {
-                    // Where the terminal makes the signal of Ctrl-C, it is the key.
+                    // If the terminal turns Ctrl-C into a signal, the signal is handled like the key.
                     if self.face.is_aloud() && signal.is_interrupt() && self.stop()? {
                         continue;
                     }
@@ -280,7 +280,7 @@ impl Chat {
                     }
                     None => input_ended = true,
                 },
-                // What is new waits for whoever reads.
+                // Updates wait while a text is open on the separate screen.
                 Some(update) = self.updates.next(), if !self.face.reads() => self.on_update(&update)?,
                 () = second => {}
                 () = self.names.news() => self.complete_with_news(),
@@ -300,7 +300,7 @@ impl Chat {
         self.catch_up()
     }
 
-    /// Shows what is new by now: the next key is pressed by somebody who sees it.
+    /// Shows all updates so far, so that the user sees them before they press the next key.
     fn catch_up(&mut self) -> Result<(), CliError> {
         while !self.face.reads()
             && let Some(Some(update)) = self.updates.next().now_or_never()
@@ -310,7 +310,7 @@ impl Chat {
         Ok(())
     }
 
-    /// Draws the prompt, with of the suggestion what goes with it, or the question in its place.
+    /// Draws the prompt, with the rest of the suggestion that continues what is typed, or the question in its place.
     fn draw(&mut self, view: &View) -> Result<(), CliError> {
         self.tell_terminal(view)?;
         if self.face.reads() {
@@ -318,7 +318,7 @@ impl Chat {
         }
         let columns = self.face.columns()?;
         let status = match view.phase {
-            // The keys of the question are other ones.
+            // Other keys count while a question is shown.
             _ if self.question.is_some() => None,
             Phase::Idle if self.waiting.has_prompts() => {
                 Some("waiting for the tool servers to start (Ctrl-C interrupts)".to_owned())
@@ -393,7 +393,7 @@ impl Chat {
         if self.question.is_some() {
             return self.on_key_of_question(&event);
         }
-        // What is typed stays.
+        // What is typed stays in the prompt.
         if self.editor.is_interrupt(&event) && self.stop()? {
             return Ok(());
         }
@@ -402,7 +402,7 @@ impl Chat {
             self.interrupted_at = None;
         }
         match action {
-            // The next frame asks for the terminal's size itself.
+            // The next frame asks for the size of the terminal itself.
             Action::None | Action::Resized(_) => {}
             Action::Inserted => self.on_edited(Edit::Typed),
             Action::Edited => self.on_edited(Edit::Changed),
@@ -431,7 +431,7 @@ impl Chat {
         Ok(())
     }
 
-    /// Ctrl-C at an empty prompt: the second of two leaves.
+    /// Handles Ctrl-C at an empty prompt: the second of two leaves the chat.
     fn on_second_interrupt(&mut self) -> Result<(), CliError> {
         let before = self.interrupted_at.replace(Instant::now());
         if before.is_some_and(|at| at.elapsed() < SECOND_INTERRUPT) {
@@ -441,7 +441,7 @@ impl Chat {
         self.face.say("Ctrl-C again, Ctrl-D or /quit leaves.", Style::Dim)
     }
 
-    /// The prompt that was sent last, and waits, is in the prompt again.
+    /// Takes the last queued prompt back into the editor.
     fn edit_queued(&mut self) {
         if let Some(text) = self.agent.take_back_queued() {
             self.editor.replace(&text);
@@ -449,8 +449,8 @@ impl Chat {
         }
     }
 
-    /// A line of somebody who listens: an answer to the question that stands, a prompt, a Tab that takes the suggestion, or nothing, which sends what
-    /// waits in the prompt.
+    /// Handles a line of a user with a screen reader: an answer to the question, a prompt, a Tab that takes the
+    /// suggestion, or an empty line, which sends what waits in the prompt.
     fn on_line(&mut self, line: &str) -> Result<(), CliError> {
         if self.question.is_some() {
             return self.on_line_of_question(line);
@@ -469,21 +469,21 @@ impl Chat {
         }
     }
 
-    /// Ends what goes on: a command of the user's own, else the turn. Tells whether there was something.
+    /// Ends a command of the user's own, else the turn. Returns whether there was something to end.
     fn stop(&mut self) -> Result<bool, CliError> {
         Ok(self.end_own()? || self.take_back_waiting() || self.agent.interrupt().is_ok())
     }
 
     fn on_edited(&mut self, edit: Edit) {
         let edit = if self.editor.is_recalled() { Edit::Recalled } else { edit };
-        // Who looks at the keys says nothing to the model, and what was suggested stays.
+        // The list of keys is not for the model, so the suggestion stays.
         if self.editor.text() != command::KEYS {
             self.agent.edited(&self.editor.whole_text(), edit);
         }
         self.complete();
     }
 
-    /// Takes the suggestion and the work behind it; for whoever prefers that, first only puts it into the prompt.
+    /// Takes the suggestion and its work. If the user prefers that, the first Tab only puts it into the prompt.
     fn on_tab(&mut self) {
         let Some(suggestion) = self.agent.view().suggestion.clone() else { return self.insert_first() };
         if self.settings.tab == TabKey::Insert {
@@ -491,7 +491,7 @@ impl Chat {
                 self.insert_suggestion();
                 return;
             }
-            // A key that is held is no second one.
+            // A key that is held down does not count as a second press.
             if self.inserted_at.is_some_and(|at| at.elapsed() < SECOND_TAB) {
                 return;
             }
@@ -499,12 +499,12 @@ impl Chat {
         self.take_suggestion();
     }
 
-    /// Takes the suggestion and the work behind it.
+    /// Takes the suggestion and the work that ran ahead for it.
     fn take_suggestion(&mut self) {
         let Some(suggestion) = self.agent.view().suggestion.clone() else { return };
         if self.agent.take(&suggestion.text).is_ok() {
             self.editor.replace(&suggestion.text);
-            // The prompt is empty then, and what was taken is among those that can be called back.
+            // This empties the prompt and adds the suggestion to the history.
             self.editor.send();
         }
     }
@@ -517,7 +517,7 @@ impl Chat {
         self.agent.edited(&suggestion.text, Edit::Changed);
     }
 
-    /// Puts the prompt to begin with into the empty line, to be changed.
+    /// Puts the offered first prompt into the empty line, so that it can be edited.
     fn insert_first(&mut self) {
         if let Some(first) = self.first.as_ref().filter(|_| self.editor.text().is_empty()) {
             self.editor.replace(first);
@@ -530,7 +530,7 @@ impl Chat {
             self.agent.edited("", Edit::Changed);
             return self.run_own(line, is_told);
         }
-        // Two slashes begin a prompt with one.
+        // Two slashes begin a prompt that starts with a slash.
         let escaped = text.trim_start().strip_prefix('/').filter(|rest| rest.starts_with('/'));
         let command = match text.trim() {
             _ if escaped.is_some() => None,
@@ -539,7 +539,7 @@ impl Chat {
         };
         let text = escaped.unwrap_or(text);
         if let Some(command) = command {
-            // The prompt is empty again, and what was suggested stays.
+            // The prompt is empty again, and the suggestion stays.
             self.agent.edited("", Edit::Changed);
             return match command {
                 Ok(command) => self.on_command(&command),
@@ -556,7 +556,7 @@ impl Chat {
     fn submit(&mut self, text: &str) -> Result<(), CliError> {
         self.first = None;
         match self.agent.submit(text) {
-            // Whoever has keys sees it above the prompt until its turn begins.
+            // With keys, the prompt is shown above the editor until its turn begins.
             Ok(Submitted::Queued) if !self.face.has_keys() => {
                 self.face.say(&format!("next: {text}"), Style::Dim)
             }
@@ -565,7 +565,7 @@ impl Chat {
     }
 }
 
-/// The prompts that wait, in their order, each in one row.
+/// The queued prompts in order, each as one row.
 fn queued_rows(view: &View) -> Vec<LiveRow> {
     let row = |text: &String| LiveRow {
         text: format!("next: {}", one_line(text)),

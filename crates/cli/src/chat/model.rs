@@ -4,7 +4,7 @@ use crate::error::CliError;
 use crate::terminal::Style;
 
 impl Chat {
-    /// Says which model answers, or has another one answer from now on.
+    /// Shows which model answers, or changes it from now on.
     pub(super) fn on_model(&mut self, name: Option<&str>) -> Result<(), CliError> {
         let Some(name) = name else {
             let now = self.settings.main_model();

@@ -1,4 +1,4 @@
-//! What the terminal around a chat is told: its title, how far the turn is, and that its user is wanted.
+//! What the chat sends to the terminal besides text: its title, the progress of the turn, and notifications.
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +9,20 @@ use crate::config::Screen;
 use crate::error::CliError;
 use crate::terminal::{Known, sanitize};
 
-/// Whoever looks elsewhere is called after a turn that took longer.
+/// A user whose terminal has no focus is notified after a turn that took longer.
 const LONG: Duration = Duration::from_secs(10);
-/// Where nobody knows where they look, only after one that took longer than this.
+/// If the terminal does not report its focus, the user is notified after a turn that took longer than this.
 const VERY_LONG: Duration = Duration::from_secs(30);
 
-/// What is told, and what was told last.
+/// Which of these the terminal is sent, and the state that it was sent last.
 #[derive(Debug)]
 pub(super) struct Notices {
     known: Known,
     notify: bool,
     title: bool,
-    /// The folder's name: no word of a model's is ever told.
+    /// The name of the folder. Nothing that a model wrote is ever sent this way.
     folder: String,
-    /// Whether the terminal has the focus, where it says so.
+    /// Whether the terminal has the focus, if it reports that.
     has_focus: Option<bool>,
     last: Stage,
     began: Instant,
@@ -55,7 +55,7 @@ impl Notices {
         self.has_focus = Some(has_focus);
     }
 
-    /// The codes for what is another now.
+    /// The codes for what has changed.
     fn codes(&mut self, stage: Stage, now: Instant) -> String {
         let last = std::mem::replace(&mut self.last, stage);
         if last == stage && self.is_titled {
@@ -73,7 +73,7 @@ impl Notices {
             };
             codes += &self.known.title(&format!("headstart: {}{word}", self.folder));
         }
-        // A terminal whose title was never set to "working" has no progress to end.
+        // No progress has to be ended in a terminal whose title was never set to "working".
         if self.is_titled || stage != Stage::Idle {
             codes += self.known.progress(match stage {
                 Stage::Idle => 0,
@@ -100,7 +100,7 @@ impl Notices {
 }
 
 impl Chat {
-    /// Tells the terminal what is new.
+    /// Sends the terminal the codes for what has changed.
     pub(super) fn tell_terminal(&mut self, view: &View) -> Result<(), CliError> {
         if !self.face.has_keys() {
             return Ok(());
@@ -116,7 +116,7 @@ impl Chat {
         }
     }
 
-    /// What was begun there is taken back. The title is the guard's to take back.
+    /// Ends the progress that the terminal shows. The guard restores the title.
     pub(super) fn end_progress(&mut self) -> Result<(), CliError> {
         if self.notices.last == Stage::Idle {
             return Ok(());

@@ -8,28 +8,28 @@ use crate::terminal::Style;
 /// What a chat begins with.
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
-    /// What the person is told first.
+    /// What the user is told first.
     pub(crate) told: String,
     /// A prompt that is sent as if it had been typed.
     pub(crate) sent: Option<String>,
-    /// A prompt to begin with: Enter sends it while nothing else is typed.
+    /// A prompt that is offered at the beginning: Enter sends it while nothing else is typed.
     pub(crate) first: String,
 }
 
 impl Opening {
-    /// Sends a prompt.
+    /// Begins by sending a prompt.
     pub(crate) fn with(prompt: String) -> Self {
         Self { sent: Some(prompt), ..Self::default() }
     }
 }
 
 impl Chat {
-    /// The same chat, which begins so.
+    /// The same chat with another beginning.
     pub(crate) fn opening_with(self, opening: Opening) -> Self {
         Self { opening, ..self }
     }
 
-    /// What is talked to and where, and how to find out more.
+    /// Says which model is used and where, and how to find out more.
     pub(super) fn say_welcome(&mut self, mode: &str) -> Result<(), CliError> {
         let model = &self.parts.model_name;
         if self.face.is_aloud() {
@@ -49,7 +49,7 @@ impl Chat {
         if !told.is_empty() {
             self.face.say(&told, Style::Plain)?;
         }
-        // Whoever writes to a pipe has no prompt in which it could stand.
+        // Only a person can edit an offered prompt; a pipe has no editor.
         if self.face.is_aloud() && sent.is_none() && !first.is_empty() {
             self.editor.replace(&first);
             self.say_typed()?;

@@ -1,4 +1,5 @@
-//! A command that the user runs themselves, as `!cargo test`: nobody judges it, and the model is told of it with the next prompt.
+//! Commands that the user runs themselves, such as `!cargo test`. They run without a question, and the model is told
+//! about them with the next prompt.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,23 +17,23 @@ use crate::error::CliError;
 use crate::output::shortened;
 use crate::terminal::{LiveRow, Style};
 
-/// It may take this long.
+/// How long a command may run.
 const TIME: Duration = Duration::from_secs(60 * 60);
-/// So much of its output the model is told.
+/// The most characters of its output that the model is told.
 const TOLD_CHARS: usize = 8_000;
 
-/// One that runs. Dropped, it ends with all that it started.
+/// A running command. Dropping it ends the command and everything that it started.
 pub(super) struct OwnCommand {
     line: String,
     began: Instant,
     printed: String,
     news: mpsc::UnboundedReceiver<News>,
-    /// Whether the model is told of it.
+    /// Whether the model is told about the command.
     is_told: bool,
     _work: JoinSet<()>,
 }
 
-/// What is new of it.
+/// News about a running command.
 pub(super) enum News {
     Printed(String),
     Ended(Result<String, String>),
@@ -42,12 +43,13 @@ struct Prints(mpsc::UnboundedSender<News>);
 
 impl PartialOutput for Prints {
     fn printed(&self, end: &str) {
-        // Whoever ended it does not listen any more.
+        // The receiver is gone if the command was ended, so nobody needs this.
         let _ = self.0.send(News::Printed(end.to_owned()));
     }
 }
 
-/// The command in a line that begins with `!`, and whether the model is told of it: not with a second one.
+/// The command in a line that begins with `!`, and whether the model is told about it. A second `!` keeps it from the
+/// model.
 pub(super) fn parse(line: &str) -> Option<(&str, bool)> {
     let rest = line.trim().strip_prefix('!')?;
     Some(match rest.strip_prefix('!') {
@@ -56,7 +58,7 @@ pub(super) fn parse(line: &str) -> Option<(&str, bool)> {
     })
 }
 
-/// What is new of the command that runs; never, where none does.
+/// Waits for news about the running command. Never ends if none runs.
 pub(super) async fn news(own: &mut Option<OwnCommand>) -> News {
     match own {
         Some(own) => match own.news.recv().await {
@@ -143,7 +145,7 @@ impl Chat {
         }
     }
 
-    /// Ctrl-C ends it. Tells whether there was one.
+    /// Ends the command, on Ctrl-C. Returns whether there was one.
     pub(super) fn end_own(&mut self) -> Result<bool, CliError> {
         let Some(own) = self.own.take() else { return Ok(false) };
         self.face.say(&format!("– ! {}  interrupted", own.line), Style::Dim)?;
@@ -154,14 +156,14 @@ impl Chat {
         Ok(true)
     }
 
-    /// Its rows, and for how long it has run.
+    /// The rows of the running command, with how long it has run.
     pub(super) fn own_rows(&self) -> Vec<LiveRow> {
         let Some(own) = &self.own else { return Vec::new() };
         let title = format!("● ! {}", own.line.lines().next().unwrap_or_default());
         calls::running_rows(title, Some(own.began.elapsed()), Some(&own.printed))
     }
 
-    /// Since when it runs.
+    /// When the running command began.
     pub(super) fn own_began(&self) -> Option<Instant> {
         self.own.as_ref().map(|own| own.began)
     }

@@ -1,4 +1,5 @@
-//! A path that is pasted, as a terminal does with a file that is dropped on it: a file of the workspace is mentioned.
+//! Pasted paths. A terminal pastes the path of a file that is dropped on it; if the file is in the workspace, the path
+//! becomes a mention.
 
 use std::path::Path;
 
@@ -8,13 +9,13 @@ use headstart_overlay_fs::WorkspacePath;
 
 use super::Chat;
 
-/// A longer text is no path.
+/// The most bytes of a path. A longer text is not one.
 const MOST_BYTES: usize = 4_096;
 
 impl Chat {
-    /// The same event; a paste that is the path of a file which may be mentioned is its mention.
+    /// The event, with a mention in place of a pasted path of a file that may be mentioned.
     pub(super) fn with_mention(&self, event: Event) -> Event {
-        // Behind a `!` or a `/` a path is wanted as it is.
+        // Behind a `!` or a `/` the path itself is needed.
         let is_prompt = !self.editor.text().starts_with(['!', '/']);
         let Event::Paste(text) = &event else { return event };
         let found = path_of(text).filter(|_| is_prompt).and_then(|path| self.mention_of(&path));
@@ -30,7 +31,8 @@ impl Chat {
     }
 }
 
-/// The absolute path in a text of one line, as terminals write it: in quotes, with backslashes, or as an address.
+/// The absolute path in a text of one line, in the forms that terminals write: in quotes, with backslashes, or as a
+/// URL.
 fn path_of(text: &str) -> Option<String> {
     let text = text.trim();
     if text.len() > MOST_BYTES || text.contains(char::is_control) {
@@ -45,7 +47,7 @@ fn path_of(text: &str) -> Option<String> {
     Path::new(&path).is_absolute().then_some(path)
 }
 
-/// Without the backslash before each character that a shell would read.
+/// The text without the backslashes that escape characters for a shell.
 fn unescaped(text: &str) -> String {
     let mut path = String::with_capacity(text.len());
     let mut letters = text.chars();
@@ -56,7 +58,7 @@ fn unescaped(text: &str) -> String {
     path
 }
 
-/// The path of an address, whose bytes may be written as `%20`.
+/// The path in a URL, with bytes such as `%20` decoded.
 fn decoded(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut parts = path.split('%');

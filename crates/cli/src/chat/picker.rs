@@ -1,4 +1,4 @@
-//! Which conversation is to go on: a list to choose from.
+//! The list from which the user chooses a conversation to resume.
 
 use std::collections::BTreeSet;
 
@@ -14,18 +14,18 @@ use crate::output::{age, one_line, shortened};
 use crate::sessions::{Sessions, age_ms};
 use crate::terminal::{Action, Choice, Input, InputEvent, LineEditor, Popup, StatusLine, Style};
 
-/// So many columns of a row are not the title's.
+/// The columns of a row besides the title.
 const OTHER_COLUMNS: usize = 40;
 const LEAST_TITLE: usize = 12;
 
-/// What came of the list.
+/// What the user chose from the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Picked {
-    /// The conversation of this id.
+    /// The conversation with this id.
     Session(String),
-    /// There is none to choose from.
+    /// There are no conversations to choose from.
     NoneThere,
-    /// The user chose none.
+    /// The user left the list without choosing.
     Nothing,
 }
 
@@ -37,7 +37,8 @@ struct Row {
     words: String,
 }
 
-/// Lets the user choose one of the conversations of a workspace: typing narrows the list, Enter takes the marked one, Esc none.
+/// Lets the user choose one of the conversations of a workspace. Typing narrows the list, Enter takes the marked one,
+/// Esc takes none.
 pub(crate) async fn pick(
     face: &mut Face,
     input: &mut Input,
@@ -52,7 +53,7 @@ pub(crate) async fn pick(
     loop {
         let columns = face.columns()?;
         let typed = editor.text().to_owned();
-        // A mark that was moved stays where it is until something else is typed.
+        // A mark that the user has moved stays where it is until something else is typed.
         if editor.popup().is_none() {
             editor.set_popup(Popup::new(0, choices(&rows, &typed, columns)));
         }
@@ -80,7 +81,7 @@ pub(crate) async fn pick(
 }
 
 impl Row {
-    /// Of a session that can be read.
+    /// The row of a session; `None` if the session cannot be read.
     fn of(listed: &ListedSession, sessions: &Sessions) -> Option<Self> {
         let session = listed.session.as_ref().ok()?;
         let turns = session.prompts.len();
@@ -96,7 +97,7 @@ impl Row {
     }
 }
 
-/// What fits what is typed, in rows of so many columns.
+/// The rows that fit what is typed, for a terminal with this many columns.
 fn choices(rows: &[Row], typed: &str, columns: usize) -> Vec<Choice> {
     let room = columns.saturating_sub(OTHER_COLUMNS).max(LEAST_TITLE);
     let choice = |row: &Row| Choice {
@@ -108,7 +109,7 @@ fn choices(rows: &[Row], typed: &str, columns: usize) -> Vec<Choice> {
     best(typed, rows.iter().map(|row| (&row.title, choice(row))))
 }
 
-/// How many files its edits were about.
+/// How many files the session's edits changed.
 fn files_of(session: &Session) -> usize {
     let edited = session.items().iter().filter_map(|item| {
         let Item::Call(call) = item else { return None };

@@ -12,23 +12,23 @@ use crate::offered::{Commits, Way};
 use crate::output::one_line;
 use crate::terminal::{Action, Answer, Consent, LineEditor, Passage, Style};
 
-/// Above the line in which a user says why not.
+/// Shown above the line in which a user writes why they decline.
 pub(super) const WHY_NOT: &str = "why not? Enter tells the model, Esc goes back to the question";
 
-/// What the user is asked, in place of the prompt.
+/// A question that is shown in place of the prompt.
 pub(super) struct Question {
     pub(super) id: QuestionId,
     pub(super) about: Arc<Subject>,
     pub(super) consent: Consent,
-    /// What they have said of the first files, where it is about several.
+    /// The answers for the first files, if the question is about several.
     pub(super) choices: Vec<Choice>,
-    /// What is asked about a call: `run this?`, and which of several it is.
+    /// The question about a call: `run this?`, and which of several calls it is.
     pub(super) asks: String,
-    /// What a yes for the rest of the session would let run.
+    /// What runs without a question for the rest of the session if the user agrees to that.
     pub(super) always: Option<String>,
-    /// Why not, while they write it.
+    /// The editor for the reason, while the user writes why they decline.
     pub(super) why: Option<LineEditor>,
-    /// Commits that can be kept, and where.
+    /// Commits that can be kept, and where they are kept.
     pub(super) commits: Option<(Commits, Way)>,
 }
 
@@ -43,7 +43,7 @@ impl Question {
 }
 
 impl Chat {
-    /// Shows a question that was not shown yet, and takes one away that does not stand any more.
+    /// Shows a new question, and removes one that is no longer open.
     pub(super) fn on_question(&mut self, asked: Option<&Asked>) -> Result<(), CliError> {
         if self.question.as_ref().map(|question| question.id) == asked.map(|asked| asked.id) {
             return Ok(());
@@ -84,7 +84,7 @@ impl Chat {
             Subject::Commits { work, conflicts, git } => {
                 self.ask_about_commits(question, work, conflicts, git.as_ref())?
             }
-            // A question of a kind that this program does not know is one to which it says no.
+            // The answer to a kind of question that this program does not know is no.
             _ => {
                 self.reply(*id, Reply::No);
                 return Ok(());
@@ -93,14 +93,15 @@ impl Chat {
         Ok(())
     }
 
-    /// A call that takes more than half the screen is read from its first line: on the screen the question stands below its last one.
+    /// Opens a call that takes more than half of the screen on a separate screen, from its first line. On the main
+    /// screen the question is below its last line, so the first ones would have scrolled away.
     fn read_if_long(&mut self, judged: &JudgedCall) -> Result<(), CliError> {
         let call = Passage::Text(show::whole_call(&judged.call), Style::Strong);
         let why = Passage::Text(format!("  {}", judged.verdict.detail), Style::Dim);
         self.face.read_if_long("what is asked about", vec![call, why])
     }
 
-    /// Ctrl-C says no to the call and interrupts the turn.
+    /// Handles a key while a question is shown. Ctrl-C declines the call and interrupts the turn.
     pub(super) fn on_key_of_question(&mut self, event: &Event) -> Result<(), CliError> {
         let Some(question) = &mut self.question else { return Ok(()) };
         if question.why.is_some() && !is_interrupt(event) {
@@ -115,7 +116,7 @@ impl Chat {
         }
     }
 
-    /// A line of somebody who answers with a word.
+    /// Handles an answer that is typed as a line.
     pub(super) fn on_line_of_question(&mut self, line: &str) -> Result<(), CliError> {
         let Some(question) = &mut self.question else { return Ok(()) };
         if question.why.is_some() {
@@ -133,7 +134,7 @@ impl Chat {
         self.face.say(&format!("No answer. The question stands: {again}"), Style::Plain)
     }
 
-    /// Back from the line in which they say why not.
+    /// Returns from the line for the reason to the question.
     fn ask_again(&mut self) {
         if let Some(question) = &mut self.question {
             question.why = None;
@@ -166,7 +167,7 @@ impl Chat {
                 };
                 self.face.say(&told, Style::Dim)?;
                 if interrupts {
-                    // The question goes with its turn.
+                    // Interrupting the turn ends its question too.
                     let _ = self.agent.interrupt();
                 } else {
                     self.reply(question.id, reply);
@@ -190,7 +191,7 @@ impl Chat {
         }
     }
 
-    /// The user writes why they say no. Esc leads back to the question.
+    /// Handles a key while the user writes why they decline. Esc leads back to the question.
     fn on_key_of_why(&mut self, event: &Event) -> Result<(), CliError> {
         let Some(question) = &mut self.question else { return Ok(()) };
         let Some(why) = &mut question.why else { return Ok(()) };
@@ -211,7 +212,7 @@ impl Chat {
         Ok(())
     }
 
-    /// Which of the calls of an answer that do more than read this is, where there are several.
+    /// The place of a call among those of its answer that do more than read, if there are several.
     fn place_of(&mut self, id: &str) -> Option<(usize, usize)> {
         if !self.series.iter().any(|known| known == id) {
             let view = self.agent.view();
@@ -230,19 +231,19 @@ impl Chat {
         (1 < self.series.len()).then_some((place + 1, self.series.len()))
     }
 
-    /// Answers. A question that does not stand any more is no question any more.
+    /// Sends the answer. It has no effect if the question is no longer open.
     pub(super) fn reply(&self, question: QuestionId, reply: Reply) {
         let _ = self.agent.answer(question, reply);
     }
 
-    /// The work is dropped; its prompt is in the line again, before what was to follow.
+    /// Drops the work. Its prompt is put into the editor again, before a prompt that was to follow.
     pub(super) fn decline(&mut self, question: QuestionId) -> Result<(), CliError> {
         self.face.say("  no: nothing was written, and what ran ahead is dropped", Style::Dim)?;
         self.reply(question, Reply::No);
         Ok(())
     }
 
-    /// The prompt of the work runs anew.
+    /// Runs the prompt of the work again.
     pub(super) fn run_anew(&mut self, question: QuestionId) -> Result<(), CliError> {
         self.face.say("  again", Style::Dim)?;
         self.reply(question, Reply::Anew);
@@ -250,7 +251,7 @@ impl Chat {
     }
 }
 
-/// ` (1 of 3)`, where there are several.
+/// ` (1 of 3)` if there are several, else nothing.
 pub(super) fn of_several(place: Option<(usize, usize)>) -> String {
     place.map(|(place, of)| format!(" ({place} of {of})")).unwrap_or_default()
 }
@@ -259,7 +260,7 @@ fn about_call(asks: &str, always: Option<String>) -> Consent {
     Consent::about_call(asks, always, Instant::now())
 }
 
-/// Whether it is Ctrl-C.
+/// Whether the event is Ctrl-C.
 pub(super) fn is_interrupt(event: &Event) -> bool {
     matches!(event, Event::Key(key) if key.kind != KeyEventKind::Release
         && key.code == KeyCode::Char('c')

@@ -1,4 +1,4 @@
-//! What was said and done, whole, on a screen of its own.
+//! The conversation and single results in full, on a separate screen.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::terminal::{Passage, Style};
 
 impl Chat {
-    /// Opens the whole conversation, at its end.
+    /// Opens the whole conversation at its end.
     pub(super) fn read_conversation(&mut self) -> Result<(), CliError> {
         let passages = passages(&self.agent.view(), &self.beside);
         if passages.is_empty() {
@@ -21,7 +21,7 @@ impl Chat {
         self.face.read("conversation", passages, true)
     }
 
-    /// Opens what the work ahead would change, else the last call that printed something, whole.
+    /// Opens what the work ahead would change, or else the whole output of the last call that printed something.
     pub(super) fn read_newest(&mut self) -> Result<(), CliError> {
         let staged = self.agent.staged().map(|changes| changes.diff()).filter(|diff| !diff.is_empty());
         if let Some(diff) = staged {
@@ -47,31 +47,32 @@ impl Chat {
     }
 }
 
-/// So many places of one result are listed.
+/// The most places of one result that are listed.
 const MOST_PLACES: usize = 12;
 
-/// So much of what is no item of the conversation is kept to be read, in bytes.
+/// The most bytes that are kept of what is no item of the conversation.
 const MOST_BESIDE: usize = 4 * 1024 * 1024;
 
-/// What was shown that is no item of the conversation: what edits changed, and what commands of the user's own printed.
+/// What was shown without being an item of the conversation: what edits changed, and what commands of the user's own
+/// printed.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
     all: VecDeque<Kept>,
 }
 
-/// Something that was shown behind so many items.
+/// Something that was shown behind this many items.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) items: usize,
     pub(super) passages: Vec<Passage>,
-    /// How large it is.
+    /// The size in bytes.
     pub(super) bytes: usize,
-    /// Whether the item before it names the file that it changes.
+    /// Whether the item before it names the file that was changed.
     pub(super) is_named: bool,
 }
 
 impl Beside {
-    /// Keeps it; the oldest go where there is no room for it.
+    /// Keeps an entry. The oldest ones are dropped to make room for it.
     pub(super) fn keep(&mut self, kept: Kept) {
         self.all.push_back(kept);
         while MOST_BESIDE < self.all.iter().map(|kept| kept.bytes).sum() && 1 < self.all.len() {
@@ -79,7 +80,7 @@ impl Beside {
         }
     }
 
-    /// What stands behind so many items.
+    /// The passages that were shown behind this many items.
     fn behind(&self, items: usize) -> impl Iterator<Item = Passage> + '_ {
         let here = self.all.iter().filter(move |kept| kept.items == items);
         here.flat_map(|kept| {
@@ -91,7 +92,7 @@ impl Beside {
     }
 }
 
-/// A command of the user's own with all that it printed.
+/// A command of the user's own with all of its output.
 pub(super) fn of_own(line: &str, printed: &str) -> Vec<Passage> {
     let rows: Vec<_> = printed.trim_end().lines().map(|line| format!("  {line}")).collect();
     vec![Passage::Text(format!("! {line}"), Style::Accent), Passage::Text(rows.join("\n"), Style::Plain)]
@@ -126,7 +127,7 @@ fn passages(view: &View, beside: &Beside) -> Vec<Passage> {
     passages
 }
 
-/// A call with all that it gave.
+/// A call with its whole result.
 fn of_call(call: &CallItem) -> Vec<Passage> {
     let title = calls::ended(call, None, "").into_iter().next();
     let title = title.map(|(line, style)| Passage::Text(line, style));
@@ -137,13 +138,13 @@ fn of_call(call: &CallItem) -> Vec<Passage> {
     title.into_iter().chain(rest_of_command(call)).chain(places(call)).chain(output).collect()
 }
 
-/// The lines of a command of which only the first is told with the call.
+/// The lines of a command behind the first one, which alone is shown with the call.
 fn rest_of_command(call: &CallItem) -> Option<Passage> {
     let lines: Vec<_> = calls::folded_lines(&call.call).iter().map(|line| format!("    {line}")).collect();
     (!lines.is_empty()).then(|| Passage::Text(lines.join("\n"), Style::Accent))
 }
 
-/// Where the things of a result are, if there is more to say than the call's own argument does.
+/// The places in a result, if they say more than the call's own argument.
 fn places(call: &CallItem) -> Option<Passage> {
     let place = |uri: &ItemUri| match uri {
         ItemUri::File { path, lines: Some((first, last)) } if first != last => {

@@ -8,16 +8,16 @@ use super::Chat;
 use crate::error::CliError;
 use crate::terminal::Style;
 
-/// A login to a tool server that its user has asked for.
+/// A login to a tool server that the user has started.
 pub(super) struct UnderWay {
     server: String,
     news: mpsc::Receiver<News>,
     task: JoinHandle<()>,
 }
 
-/// What becomes of it.
+/// The progress of a login.
 pub(super) enum News {
-    /// Its user has to know this, and then to log in.
+    /// The user has to read these lines, and then to log in.
     Begun(Vec<String>),
     Over(Result<String, String>),
 }
@@ -28,7 +28,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// Waits for what becomes of a login; for ever where there is none.
+/// Waits for news of a login. Never ends if there is none.
 pub(super) async fn news(login: &mut Option<UnderWay>) -> News {
     let Some(login) = login else { return std::future::pending().await };
     match login.news.recv().await {
@@ -38,7 +38,7 @@ pub(super) async fn news(login: &mut Option<UnderWay>) -> News {
 }
 
 impl Chat {
-    /// Begins a login; one that is under way ends.
+    /// Begins a login. One that has not ended is dropped.
     pub(super) fn log_in(&mut self, server: &str) -> Result<(), CliError> {
         if !self.face.has_person() {
             let why = format!(
@@ -62,7 +62,7 @@ impl Chat {
         self.face.say(&format!("asking {server} where to log in"), Style::Dim)
     }
 
-    /// Ends a login, and one that is under way.
+    /// Logs the user out. A login to the same server that has not ended is dropped.
     pub(super) fn log_out(&mut self, server: &str) -> Result<(), CliError> {
         if self.login.as_ref().is_some_and(|login| login.server == server) {
             self.login = None;
@@ -74,7 +74,7 @@ impl Chat {
         }
     }
 
-    /// There is news of a login.
+    /// Handles news of a login.
     pub(super) fn on_login(&mut self, news: News) -> Result<(), CliError> {
         match news {
             News::Begun(lines) => self.face.say(&lines.join("\n"), Style::Plain),

@@ -10,31 +10,32 @@ use crate::error::CliError;
 use crate::terminal::Style;
 use crate::tool_rows::tool_lines;
 
-/// Waits until the tool servers are there again; for ever where they are not started anew.
+/// Waits until the tool servers have restarted. Never ends if they are not restarting.
 pub(super) async fn reloaded(reloading: &mut Option<JoinHandle<()>>) {
     match reloading {
-        // A start that broke off leaves the servers that there are.
+        // A restart that was aborted leaves the servers as they are.
         Some(running) => drop(running.await),
         None => std::future::pending().await,
     }
 }
 
-/// A prompt waits no longer than this for servers that are slow to start.
+/// How long a prompt waits for servers that start slowly.
 const LATE: Duration = Duration::from_secs(5);
 
-/// The first prompts of a chat, until its servers are there: which tools there are is part of every request's beginning.
+/// The first prompts of a chat, which wait for the tool servers because the list of tools is part of the beginning of
+/// every request.
 #[derive(Default)]
 pub(super) struct Waiting {
     /// Whether the servers start for the first time.
     for_start: bool,
-    /// Whether the user wants to know how they stand.
+    /// Whether the user wants to know the state of the servers.
     is_asked: bool,
     prompts: Vec<String>,
     since: Option<Instant>,
 }
 
 impl Waiting {
-    /// Keeps a prompt that has to wait.
+    /// Keeps a prompt if it has to wait, and returns whether it has.
     pub(super) fn takes(&mut self, prompt: &str) -> bool {
         if self.for_start {
             self.prompts.push(prompt.to_owned());
@@ -47,7 +48,7 @@ impl Waiting {
         !self.prompts.is_empty()
     }
 
-    /// Ends when a prompt has waited long enough; never, where none waits.
+    /// Ends when a prompt has waited long enough. Never ends if none waits.
     pub(super) async fn too_long(&self) {
         match self.since {
             Some(since) => tokio::time::sleep_until((since + LATE).into()).await,
@@ -55,20 +56,20 @@ impl Waiting {
         }
     }
 
-    /// Nobody waits any more.
+    /// Ends the wait, and returns the prompts.
     fn end(&mut self) -> Vec<String> {
         std::mem::take(self).prompts
     }
 }
 
-/// A prompt that a server was asked for.
+/// A prompt that was requested from a server.
 pub(super) struct AskedPrompt {
-    /// How it was asked for: `/docs:review`.
+    /// The name under which it was requested: `/docs:review`.
     name: String,
     reading: JoinHandle<Option<Result<String, String>>>,
 }
 
-/// Waits for what the server says; for ever where none was asked.
+/// Waits for the server's prompt. Never ends if none was requested.
 pub(super) async fn prompted(asked: &mut Option<AskedPrompt>) -> Result<String, String> {
     let Some(AskedPrompt { name, reading }) = asked else { return std::future::pending().await };
     match reading.await {
@@ -82,15 +83,15 @@ pub(super) async fn prompted(asked: &mut Option<AskedPrompt>) -> Result<String, 
     }
 }
 
-/// What a server says, as words that a user may send: they are no command, and mention nothing.
+/// A server's text made safe to send as a prompt: it contains no command and mentions nothing.
 fn harmless(name: &str, text: &str) -> String {
     let text = escape_mentions(text.trim());
-    // It would be a command, or one of the user's own shell.
+    // Such a text would be read as a command, or as a line for the user's shell.
     if text.starts_with(['/', '!']) { format!("{} says:\n{text}", &name[1..]) } else { text }
 }
 
 impl Chat {
-    /// Starts the servers while the user has their prompt already.
+    /// Starts the servers in the background, while the user can already type.
     pub(super) fn start_servers(&mut self) {
         if self.parts.server_tools.is_to_start() {
             let servers = Arc::clone(&self.parts.server_tools);
@@ -99,7 +100,7 @@ impl Chat {
         }
     }
 
-    /// The servers are too slow: the conversation begins without them.
+    /// Begins the conversation without the servers, because they are too slow.
     pub(super) fn on_late_servers(&mut self) -> Result<(), CliError> {
         let late = "the tool servers are late, and this turn goes without their tools; they are taken on when it is over";
         self.face.say(late, Style::Removed)?;
@@ -110,7 +111,7 @@ impl Chat {
         self.waiting.end().iter().try_for_each(|prompt| self.submit(prompt))
     }
 
-    /// The user does not want to wait: what they sent is in the prompt again.
+    /// Puts the waiting prompts back into the editor, because the user does not want to wait.
     pub(super) fn take_back_waiting(&mut self) -> bool {
         self.waiting.since = None;
         let prompts = std::mem::take(&mut self.waiting.prompts);
@@ -121,7 +122,7 @@ impl Chat {
         true
     }
 
-    /// Asks a server for a prompt. What it says is shown, and waits in the prompt for the user to send it.
+    /// Requests a prompt from a server. The prompt is shown, and stays in the editor until the user sends it.
     pub(super) fn ask_for_prompt(&mut self, server: &str, name: &str, written: &str) -> Result<(), CliError> {
         if !self.face.has_person() {
             let why = "a server's prompt is sent by whoever has seen it, and nobody sits at a terminal here";
@@ -137,7 +138,7 @@ impl Chat {
         Ok(())
     }
 
-    /// The server has answered.
+    /// Handles the server's prompt.
     pub(super) fn on_prompted(&mut self, said: Result<String, String>) -> Result<(), CliError> {
         let Some(AskedPrompt { name, .. }) = self.prompting.take() else { return Ok(()) };
         let text = match said {
@@ -186,14 +187,14 @@ impl Chat {
         if !self.parts.server_tools.has_servers() {
             return self.show_servers();
         }
-        // Work ahead may be asking them.
+        // Work ahead may be using the servers.
         self.agent.drop_suggestion();
         let servers = Arc::clone(&self.parts.server_tools);
         self.reloading = Some(tokio::spawn(async move { servers.reload().await }));
         self.face.say("the tool servers are started anew", Style::Dim)
     }
 
-    /// The servers are there again: the model is offered what tools they have now.
+    /// Offers the model the tools that the restarted servers have.
     pub(super) fn on_reloaded(&mut self) -> Result<(), CliError> {
         self.reloading = None;
         self.servers_changed();
@@ -204,7 +205,7 @@ impl Chat {
             self.face.say("the model is offered other tools from now on; its provider's cache of this conversation is lost", Style::Dim)?;
         }
         self.parts.engine.toolbox = toolbox.clone();
-        // It is idle: nothing was begun since that was looked at.
+        // The agent is idle, because nothing was begun since this was checked, so it accepts the tools.
         let _ = self.agent.set_toolbox(toolbox);
         self.agent.rules_changed();
         if !is_first {
@@ -218,7 +219,7 @@ impl Chat {
         if is_asked { self.show_servers() } else { Ok(()) }
     }
 
-    /// Ends the servers with the chat, also those that are only starting.
+    /// Ends the servers with the chat, including those that are still starting.
     pub(super) async fn end_servers(&mut self) {
         if let Some(reloading) = self.reloading.take() {
             reloading.abort();

@@ -7,7 +7,7 @@ use headstart_toolbox::edited_file;
 use crate::output::{call_in_full, checked_line, shadow_outcome, shortened};
 use crate::terminal::Style;
 
-/// A line, and how it looks.
+/// A line and its style.
 pub(super) type Line = (String, Style);
 
 /// The line for a call that begins.
@@ -20,13 +20,13 @@ pub(super) fn view_line(ran: &Event) -> Line {
     (format!("  {}", shadow_outcome(ran)), Style::Dim)
 }
 
-/// The line for the project's own check.
+/// The line for the result of the project's own check.
 pub(super) fn check_line(checked: &Checked) -> Line {
     let style = if checked.passed { Style::Dim } else { Style::Removed };
     (format!("  {}", checked_line(checked)), style)
 }
 
-/// Lines for what came of a call.
+/// The lines for the result of a call.
 pub(super) fn outcome_lines(call: &ToolCall, outcome: &ToolOutcome) -> Vec<Line> {
     let name = &call.name;
     match outcome {
@@ -45,9 +45,9 @@ pub(super) fn outcome_lines(call: &ToolCall, outcome: &ToolOutcome) -> Vec<Line>
     }
 }
 
-/// The beginning and the end of what a command printed, so many lines of each; `hint` says how to see the rest.
+/// The beginning and the end of what a command printed, in the given numbers of lines. `hint` says how to see the rest.
 pub(super) fn excerpt(lines: &[String], (beginning, end): (usize, usize), hint: &str) -> Vec<String> {
-    // Two or three rows of a terminal.
+    // These characters fill two or three rows of a terminal.
     const CHARS: usize = 200;
     let shown = |lines: &[String]| lines.iter().map(|line| shortened(line, CHARS)).collect::<Vec<_>>();
     let Some(left_out) = lines.len().checked_sub(beginning + end).filter(|left_out| 1 < *left_out) else {

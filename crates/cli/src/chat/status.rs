@@ -1,4 +1,4 @@
-//! The last row of the screen: what the conversation is, and what it has cost.
+//! The last row of the screen, which shows the state of the conversation and what it has cost.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::conversation::mode_name;
 use crate::rules;
 use crate::terminal::{StatusItem, StatusLine};
 
-/// From here on the context is something to see to, in hundredths.
+/// From this share of the window on, in percent, the context is highlighted.
 const FULL: u64 = 85;
-/// A narrower row has only what changes what a key does, or ends the conversation.
+/// A narrower row only contains what changes the meaning of a key, or what ends the conversation.
 const NARROW: usize = 48;
-/// A wider one has the model's name with its provider.
+/// A wider row contains the model's name with its provider.
 const WIDE: usize = 100;
 
-/// What the row says that has to be looked up.
+/// The parts of the row that have to be looked up.
 #[derive(Default)]
 pub(super) struct Status {
     branch: Option<String>,
@@ -31,14 +31,14 @@ pub(super) struct Status {
 }
 
 impl Status {
-    /// Ends when the branch is known that was asked for.
+    /// Ends when the requested branch is known.
     pub(super) async fn news(&mut self) {
         let Some(look) = &mut self.look else { return std::future::pending().await };
         self.branch = look.await.ok().flatten();
         self.look = None;
     }
 
-    /// Waits for what was asked for: git is given no more than a second.
+    /// Waits for a running look-up, which lasts at most a second because git is given no more.
     pub(super) async fn close(&mut self) {
         if self.look.is_some() {
             self.news().await;
@@ -47,7 +47,7 @@ impl Status {
 }
 
 impl Chat {
-    /// Looks up what may be another now: at the beginning, and after each turn.
+    /// Looks up what may have changed. This is done at the beginning and after each turn.
     pub(super) fn refresh_status(&mut self) {
         if !self.face.has_keys() {
             return;
@@ -64,7 +64,7 @@ impl Chat {
         }
     }
 
-    /// What the last row of a screen of so many columns says.
+    /// The last row of a screen with this many columns.
     pub(super) fn status_line(&self, columns: usize) -> StatusLine {
         let is_kept =
             |part: &&StatusPart| NARROW <= columns || matches!(part, StatusPart::Mode | StatusPart::Context);
@@ -76,7 +76,7 @@ impl Chat {
         StatusLine { items, hint: "? keys" }
     }
 
-    /// What the conversation has cost, once it has cost something.
+    /// What the conversation has cost; `None` if it has cost nothing yet.
     pub(super) fn cost_so_far(&self) -> Option<String> {
         self.agent.metering(|metering| {
             let costs = Costs::of(metering.session());
@@ -115,13 +115,13 @@ impl Chat {
     }
 }
 
-/// A model's name without its provider, a recording's without its folder.
+/// A model's name without its provider, or a recording's name without its folder.
 fn short_name(name: &str) -> &str {
     let name = name.split_once(':').map_or(name, |(_, name)| name);
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// `812`, `24k`, `1.2M`.
+/// A short form of a number: `812`, `24k`, `1.2M`.
 pub(super) fn short_count(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),

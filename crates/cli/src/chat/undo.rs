@@ -1,4 +1,4 @@
-//! `/undo`: what the last turn has changed is as it was before.
+//! `/undo` restores what the last turn changed.
 
 use headstart_agent::Phase;
 
@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::terminal::Style;
 
 impl Chat {
-    /// Takes back all that the last turn has written, or nothing of it.
+    /// Takes back everything that the last turn wrote, or nothing at all.
     pub(super) fn undo(&mut self) -> Result<(), CliError> {
         if !matches!(self.agent.view().phase, Phase::Idle) {
             return self.say_busy("/undo");

@@ -9,11 +9,11 @@ use super::Chat;
 use crate::error::CliError;
 use crate::terminal::Style;
 
-/// Those whom the user waits for, and who may have to wait for the provider.
+/// The requests that may have to wait for the provider while the user waits for them.
 pub(super) struct RetryWaits {
-    /// Their own turn.
+    /// The user's own turn.
     turn: RetryWait,
-    /// Work ahead that they have joined.
+    /// Work ahead that the user has joined.
     ahead: RetryWait,
 }
 
@@ -28,12 +28,13 @@ impl RetryWaits {
 }
 
 impl Chat {
-    /// A line for the status where the provider lets the user wait; `joins`: they wait for work that ran ahead.
+    /// A line for the status while the provider makes the user wait. `joins` says that the user waits for work that ran
+    /// ahead.
     pub(super) fn waits(&mut self, joins: bool) -> Option<String> {
         Some(format!("{} (Ctrl-C interrupts)", self.holds.of_whom(joins).words()?))
     }
 
-    /// Whoever reads a pipe is told once; in a terminal the status counts down.
+    /// Says on a pipe once that there is a wait. In a terminal the status counts down instead.
     pub(super) fn on_wait(&mut self, news: News, joins: bool) -> Result<(), CliError> {
         match self.holds.of_whom(joins).words() {
             Some(words) if news == News::Changed && !self.face.has_keys() => {
@@ -44,17 +45,17 @@ impl Chat {
     }
 }
 
-/// Hears of it when somebody has to wait for the provider.
+/// Reports waits for the provider.
 pub(super) struct RetryWait {
     told: Receiver<Option<Waiting>>,
 }
 
-/// What is new about a wait.
+/// What has changed about a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum News {
-    /// It has begun, or ended.
+    /// The wait has begun or ended.
     Changed,
-    /// A second of it has gone by.
+    /// One more second of the wait has passed.
     Second,
 }
 
@@ -63,12 +64,12 @@ impl RetryWait {
         Self { told: waits.subscribe() }
     }
 
-    /// Ends when there is something else to say. Nothing is lost when the future is dropped early.
+    /// Ends when there is something new to say. Nothing is lost if the future is dropped early.
     pub(super) async fn news(&mut self) -> News {
         let left = self.left();
         let second = async {
             match left {
-                // To the next full second before the end.
+                // Sleeps until a whole number of seconds is left.
                 Some(left) if !left.is_zero() => {
                     let part = left.subsec_nanos().max(1_000_000);
                     tokio::time::sleep(Duration::from_nanos(u64::from(part))).await;
@@ -80,14 +81,14 @@ impl RetryWait {
             biased;
             changed = self.told.changed() => match changed {
                 Ok(()) => News::Changed,
-                // Nobody is left who could wait.
+                // The sender is gone, so there can be no more waits.
                 Err(_) => pending().await,
             },
             () = second => News::Second,
         }
     }
 
-    /// What is waited for, and how long still.
+    /// What is waited for, and for how much longer.
     pub(super) fn words(&self) -> Option<String> {
         let waiting = (*self.told.borrow())?;
         let seconds = self.left()?.as_secs_f64().ceil();
@@ -123,7 +124,7 @@ mod tests {
             said.push((hold.news().await, hold.words().unwrap()));
         }
         assert_eq!(said[0], (News::Changed, "the provider limits requests: trying again in 2 s".to_owned()));
-        // A busy machine may skip the second between.
+        // On a busy machine the second between may be skipped.
         assert!((2..=3).contains(&said.len()), "{said:?}");
         assert!(said[1..].iter().all(|(news, _)| *news == News::Second), "{said:?}");
 

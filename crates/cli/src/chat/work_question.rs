@@ -1,4 +1,5 @@
-//! Questions about work that the user has taken: whether it may be written, and what to do about what they changed meanwhile.
+//! Questions about accepted work: whether it may be written, and what to do if the user has changed the same files
+//! meanwhile.
 
 use std::time::Instant;
 
@@ -16,18 +17,18 @@ use crate::error::CliError;
 use crate::output::{call_title, conflict_line, one_line};
 use crate::terminal::{Answer, Consent, Diff, DiffForm, Passage, Style};
 
-/// Rows that the question itself, its files and the prompt above it take.
+/// The rows that the question itself, its files and the prompt above it take.
 const ROWS_BESIDE_THE_DIFF: usize = 8;
-/// So much of a diff is shown however low the terminal is.
+/// The least rows of a diff that are shown, however low the terminal is.
 const LEAST_DIFF_ROWS: usize = 6;
-/// What is said where something is left out.
+/// The remark where something is left out.
 const D_SHOWS_ALL: &str = ": d shows all";
 const NO_FILE: &str = "  (no file)";
-/// Lines of each side that are shown unasked.
+/// The rows of each side that are shown without being asked for.
 const SIDE_ROWS: usize = 8;
 
 impl Chat {
-    /// The mode asks before a write: the user is asked once, for all of it, and nothing is written before their yes.
+    /// Asks once about all of the changes, in a mode that asks before edits. Nothing is written before the user agrees.
     pub(super) fn ask_about_changes(
         &mut self,
         question: Question,
@@ -47,7 +48,7 @@ impl Chat {
         Ok(question.asking(Consent::about_changes("write this?", Instant::now())))
     }
 
-    /// Nothing was written, and nothing is before the last answer.
+    /// Shows the conflicts. Nothing was written, and nothing will be before the last answer.
     pub(super) fn say_conflicts(
         &mut self,
         conflicts: &[Conflict],
@@ -70,7 +71,7 @@ impl Chat {
         self.face.say(&format!("Esc writes nothing, a runs the prompt anew{price}{most}"), Style::Dim)
     }
 
-    /// Asks about the next file without a word, and answers once there is none.
+    /// Asks about the next file that has no answer yet, and replies once all files have one.
     pub(super) fn ask_about_next(&mut self, question: Question) -> Result<(), CliError> {
         let Some(conflict) = question.next_conflict().cloned() else {
             self.reply(question.id, Reply::Choices(question.choices));
@@ -110,7 +111,8 @@ impl Chat {
         self.ask_about_next(question)
     }
 
-    /// Nothing was written, and nothing of the user's is touched: the commits can be kept beside theirs.
+    /// Asks about commits that can be kept beside the user's own. Nothing was written, and nothing of the user's is
+    /// changed.
     pub(super) fn ask_about_commits(
         &mut self,
         question: Question,
@@ -123,7 +125,7 @@ impl Chat {
             self.face.say(&format!("  {}", conflict_line(conflict)), Style::Removed)?;
         }
         let commits = self.parts.commits(work, git, conflicts);
-        // Where nobody can tell what would become of them, there is nothing to offer.
+        // If it is unknown where the commits would go, keeping them is not offered.
         let commits = commits.and_then(|commits| Some((commits.way().ok().flatten()?, commits)));
         let commits = commits.map(|(way, commits)| (commits, way));
         if let Some((_, way)) = &commits {
@@ -156,7 +158,7 @@ impl Chat {
                 Ok(())
             }
             Ok(None) => self.decline(question.id),
-            // The question is shown again, with the next look at what there is to show.
+            // The question is shown again with the next update.
             Err(error) => {
                 self.face.say(&format!("not kept: {error}"), Style::Removed)?;
                 let view = self.agent.view();
@@ -165,7 +167,7 @@ impl Chat {
         }
     }
 
-    /// What each side made of a file.
+    /// Shows what each side made of a file.
     fn say_sides(&mut self, question: &Question, path: &WorkspacePath, room: usize) -> Result<(), CliError> {
         for (whose, diff) in self.sides(question, path) {
             self.face.say(&format!("  {whose}"), Style::Plain)?;
@@ -177,7 +179,7 @@ impl Chat {
         Ok(())
     }
 
-    /// The same whole, on a screen of its own where there is one.
+    /// Shows both sides in full, on a separate screen if there is one.
     fn show_sides(&mut self, question: &Question, path: &WorkspacePath) -> Result<(), CliError> {
         if !self.face.has_keys() {
             return self.say_sides(question, path, usize::MAX);
@@ -189,7 +191,7 @@ impl Chat {
         self.face.read(&one_line(&path.to_string()), passages.collect(), false)
     }
 
-    /// All that is asked about, on a screen of its own where there is one.
+    /// Shows all changes in question, on a separate screen if there is one.
     pub(super) fn show_changes(&mut self, changes: &ChangeSet) -> Result<(), CliError> {
         if !self.face.has_keys() {
             return self.say_diff(changes, usize::MAX, "");
@@ -198,7 +200,7 @@ impl Chat {
         self.face.read("what would be written", vec![diff], false)
     }
 
-    /// Whose a text of the file is, and what it is.
+    /// The diffs of both sides of a file, each with the name of its side.
     fn sides(&self, question: &Question, path: &WorkspacePath) -> Vec<(&'static str, Option<Diff>)> {
         let Subject::Conflicts { changes, .. } = &*question.about else { return Vec::new() };
         let Some(change) = changes.changes.iter().find(|change| change.path == *path) else {
@@ -215,12 +217,12 @@ impl Chat {
         vec![("yours:", yours.map(diff)), ("the work's:", Some(diff(change.clone())))]
     }
 
-    /// A patch as the user wants to see it.
+    /// A patch in the form that the user has chosen.
     pub(super) fn diff(&self, patch: &str) -> Diff {
         Diff::parse(patch).shown_as(self.settings.screen.diff)
     }
 
-    /// As many lines of the diff as there is room for, and how many more there are.
+    /// Shows as many lines of the diff as there is room for, and how many more there are.
     pub(super) fn say_diff(&mut self, changes: &ChangeSet, room: usize, hint: &str) -> Result<(), CliError> {
         let diff = changes.diff();
         if self.face.has_person() {
@@ -240,19 +242,20 @@ fn consent_to(conflict: &Conflict, place: Option<(usize, usize)>) -> Consent {
 }
 
 impl Question {
-    /// The first of several conflicts about which nothing was said yet.
+    /// The first of several conflicts that has no answer yet.
     fn next_conflict(&self) -> Option<&Conflict> {
         let Subject::Conflicts { conflicts, .. } = &*self.about else { return None };
         conflicts.get(self.choices.len())
     }
 
-    /// Which of several files is the next one.
+    /// The place of the next file among several.
     fn place(&self) -> Option<(usize, usize)> {
         let Subject::Conflicts { conflicts, .. } = &*self.about else { return None };
         (1 < conflicts.len()).then_some((self.choices.len() + 1, conflicts.len()))
     }
 
-    /// A word on the next file, or on all that are left of which one can be had: what was only read is asked about.
+    /// Answers for the next file, or with `all` for all remaining ones up to a file that was only read, about which the
+    /// user is asked separately.
     fn choose(&mut self, keep: Keep, all: bool) {
         while let Some(conflict) = self.next_conflict().cloned() {
             self.choices.push(Choice { conflict, keep });

@@ -10,7 +10,7 @@ fn row(place: usize, title: &str) -> Row {
     }
 }
 
-/// The rows of the screen while so many sessions are there and this is typed.
+/// The screen with these sessions while this is typed.
 fn shown(rows: &[Row], typed: &str, columns: u16) -> String {
     let mut editor = LineEditor::default();
     editor.replace(typed);
@@ -22,7 +22,7 @@ fn shown(rows: &[Row], typed: &str, columns: u16) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// What is listed, as the list has it.
+/// The labels and descriptions in the list.
 fn listed(rows: &[Row], typed: &str, columns: usize) -> Vec<(String, String)> {
     choices(rows, typed, columns).into_iter().map(|choice| (choice.label, choice.words)).collect()
 }
