@@ -20,25 +20,25 @@ use crate::ledger::Ledger;
 use crate::machine::Machine;
 use crate::store::SpeculationId;
 
-/// What a chat knows of costs, and where that is kept.
+/// What a chat knows about costs, and where that is kept.
 pub(crate) struct Accounts {
     pub(crate) metering: Metering,
     pub(crate) store: AccountFiles,
     pub(crate) runtime: ChatRuntime,
-    /// What is wrong with the files; empty where nothing is.
+    /// What is wrong with the files; empty if nothing is.
     pub(crate) trouble: String,
 }
 
-/// The ledger of the workspace and the habits of its user, as files.
+/// The files with the ledger of the workspace and the habits of its user.
 pub(crate) struct AccountFiles {
     ledger: Ledger,
     habits: Mutex<HabitsFile>,
 }
 
-/// Tokio, and the machine of this process.
+/// The Tokio runtime, and the machine of this process.
 pub(crate) struct ChatRuntime {
     machine: Machine,
-    /// Whether it does the background work, and that costs nothing.
+    /// Whether this machine does the background work, so that it costs nothing.
     works_here: WorksHere,
 }
 
@@ -49,13 +49,13 @@ impl ChatRuntime {
 }
 
 impl Accounts {
-    /// Those of a workspace, with what earlier chats wrote.
+    /// Opens the accounts of a workspace, with what earlier chats wrote.
     pub(crate) fn open(context: &Context, config: &Config, workspace: &str) -> Result<Self, CliError> {
         let entries = entries_of(context, config, Source::Chat);
         Self::with(context, config, workspace, entries)
     }
 
-    /// The same where another program asks its own models.
+    /// Opens the accounts for a program that asks its own models, with its prices.
     #[cfg(feature = "acp")]
     pub(crate) fn of_agent(
         context: &Context,
@@ -76,7 +76,7 @@ impl Accounts {
     ) -> Result<Self, CliError> {
         let ledger = ledger_of(context, config, workspace)?;
         let habits = HabitsFile::of(context.store().ok().as_ref());
-        // A file that cannot be read is one without experience; a chat is possible all the same.
+        // A file that cannot be read counts as an empty one, because a chat is possible without experience.
         let mut trouble = String::new();
         let mut or_default = |error: CliError, lost: &str| {
             if trouble.is_empty() {
@@ -138,7 +138,8 @@ impl Runtime for ChatRuntime {
     }
 }
 
-/// The beginning of the ids of a conversation; one without chance where the system has none to give, which is no reason not to suggest.
+/// The beginning of a conversation's ids. If the system cannot give random numbers, the time is used instead, because
+/// that is no reason to suggest nothing.
 pub(crate) fn conversation_id() -> String {
     SpeculationId::random().map_or_else(|_| clock::unix_ms().to_string(), |id| id.as_str().to_owned())
 }

@@ -1,4 +1,4 @@
-//! What a conversation cost and was good for, in words.
+//! What a conversation has cost, and what work ahead has achieved in it, in words.
 
 use headstart_agent::AgentHandle;
 #[cfg(feature = "acp")]
@@ -9,11 +9,11 @@ use headstart_forked_query::Money;
 #[cfg(feature = "acp")]
 use headstart_forked_query::Usage;
 
-/// What is true of suggestions that nothing holds back.
+/// When suggestions come, if nothing holds them back.
 pub(crate) const WHEN_SUGGESTED: &str =
     "a turn is followed by a suggestion, from the model's second answer on and not in plan mode";
 
-/// What work ahead was good for in a conversation.
+/// What work ahead has achieved in a conversation.
 pub(crate) fn statistics_line(agent: &AgentHandle) -> String {
     let (statistics, is_free) = agent.metering(|metering| {
         let tariff = metering.experience().tariff();
@@ -22,7 +22,8 @@ pub(crate) fn statistics_line(agent: &AgentHandle) -> String {
     line(&statistics, is_free)
 }
 
-/// The tokens of all that a conversation had a model asked since it was begun or went on: turns, suggestions, work ahead, summaries.
+/// The tokens of all requests since a conversation was begun or resumed: for turns, suggestions, work ahead and
+/// summaries.
 #[cfg(feature = "acp")]
 pub(crate) fn tokens(agent: &AgentHandle) -> Usage {
     let of = |entry: &Entry| match entry {
@@ -39,7 +40,7 @@ pub(crate) fn tokens(agent: &AgentHandle) -> Usage {
     })
 }
 
-/// What work ahead was good for in this chat.
+/// What work ahead has achieved in this chat.
 fn line(statistics: &Statistics, is_free: bool) -> String {
     let total = &statistics.total;
     let mut parts = vec![format!("{} offered", total.shown), format!("{} taken", total.taken)];
@@ -57,7 +58,7 @@ fn line(statistics: &Statistics, is_free: bool) -> String {
     parts.join(", ")
 }
 
-/// Money where the price is known, else tokens.
+/// An amount of money if the price is known, otherwise of tokens.
 pub(crate) fn amount(experience: &Experience, tokens: f64) -> String {
     experience.tariff().money(tokens).map_or_else(|| counted(tokens), dollars)
 }
@@ -70,7 +71,7 @@ fn counted(tokens: f64) -> String {
     if tokens < 1_000.0 { format!("{tokens:.0} tokens") } else { format!("{:.0}k tokens", tokens / 1_000.0) }
 }
 
-/// What something cost; a dash where no price is known. What costs nothing is free, and not 0.
+/// What something cost; a dash if no price is known. What costs nothing is called free instead of 0.
 pub(crate) fn cost_words(bill: Bill, is_free: bool) -> String {
     match bill.amount() {
         None => "–".to_owned(),
@@ -80,7 +81,7 @@ pub(crate) fn cost_words(bill: Bill, is_free: bool) -> String {
     }
 }
 
-/// `41 s`, `4 min 10 s`.
+/// A duration such as `41 s` or `4 min 10 s`.
 pub(crate) fn duration_words(seconds: u64) -> String {
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! What was written into the workspace, for whoever shows it.
+//! What was written into the workspace, for the code that shows it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use headstart_overlay_fs::{
 };
 use headstart_toolbox::edited_file;
 
-/// So many commits are kept until the result of their call is shown.
+/// How many commits are kept until the result of their call is shown.
 const MOST_COMMITS: usize = 32;
 
 /// What was committed and is not shown yet.
@@ -20,7 +20,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// What the first commit since changed that was of this call's file alone.
+    /// Takes the first kept commit that changed only the file of this call.
     pub(crate) fn take(&self, call: &ToolCall) -> Option<ChangeSet> {
         let path = edited_file(call)?.trim_start_matches("./").to_owned();
         let is_of_call = |changes: &ChangeSet| match changes.changes.as_slice() {
@@ -36,9 +36,9 @@ impl Written {
         Some(commits.remove(place))
     }
 
-    /// What the last commit changed that was of these files.
+    /// Takes the last kept commit that changed exactly these files.
     pub(crate) fn take_all(&self, applied: &[ChangeSummary]) -> Option<ChangeSet> {
-        // A file that was moved is two changes and one row.
+        // A moved file is two changes but one row, so rows are compared.
         let is_it = |changes: &ChangeSet| {
             let rows = changes.summary();
             rows.len() == applied.len()
@@ -49,7 +49,7 @@ impl Written {
         Some(commits.remove(place))
     }
 
-    /// Nobody asks for what was committed before.
+    /// Forgets the commits so far, because nothing asks for them any more.
     pub(crate) fn clear(&self) {
         self.commits.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -66,7 +66,7 @@ impl Written {
     }
 }
 
-/// A workspace that notes what is committed.
+/// A workspace that notes what is committed to it.
 pub(crate) struct NotedWorkspace {
     workspace: Arc<dyn Workspace>,
     written: Arc<Written>,

@@ -11,29 +11,29 @@ use crate::output;
 use crate::secrets;
 use crate::sessions::Sessions;
 
-/// Which conversation a chat is.
+/// The conversation that a chat begins or resumes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Which {
     New,
-    /// The one of this workspace that was the last.
+    /// The latest one of this workspace.
     Last,
-    /// The one whose id begins so.
+    /// The one whose id begins with this text.
     Named(String),
     /// The one that the user chooses from a list.
     Chosen,
 }
 
-/// How a chat is kept.
+/// Where and how a chat is kept.
 pub(crate) struct Kept {
     pub(crate) id: String,
     pub(crate) restore: Option<Session>,
     pub(crate) store: Option<Arc<dyn SessionStore>>,
-    /// Prompts of earlier chats, oldest first.
+    /// The prompts of earlier chats, the oldest first.
     pub(crate) prompts: Vec<String>,
 }
 
 impl Which {
-    /// `named`: what stands behind `--resume`, empty where nothing does.
+    /// `named` is the argument of `--resume`, which is empty if there is none.
     pub(crate) fn of(named: Option<String>, last: bool) -> Self {
         match named {
             Some(id) if id.is_empty() => Self::Chosen,
@@ -45,7 +45,7 @@ impl Which {
 }
 
 impl Kept {
-    /// Opens what is kept of a conversation. A new one is kept where there is a place for it.
+    /// Opens what is kept of a conversation. A new one is kept if there is a place for it.
     pub(crate) fn open(
         config: &Config,
         workspace: &str,
@@ -82,7 +82,7 @@ impl Kept {
         Ok(Self { id, restore: Some(session), store: Some(Arc::new(store)), prompts: Vec::new() })
     }
 
-    /// Reads the prompts of earlier chats, for somebody with keys to call them back.
+    /// Reads the prompts of earlier chats, so that a user with keys can recall them.
     pub(crate) fn recall(&mut self, config: &Config, workspace: &str, state: Option<&Path>) {
         if let Some(state) = state.filter(|_| config.sessions) {
             self.prompts = Sessions::of(state, workspace).prompts();

@@ -1,5 +1,5 @@
-//! A conversation about a workspace of this machine: what it is made of, where it is kept, and how it begins. Who talks in it, in a terminal or from
-//! an editor, draws from `headstart_agent`, and holds nothing of this itself.
+//! A conversation about a workspace on this machine: its parts, where it is kept, and how it begins. The front ends,
+//! which are the terminal and the editors, show what `headstart_agent` reports and hold none of this themselves.
 
 mod accounts;
 pub(crate) mod costs;
@@ -33,7 +33,7 @@ pub(crate) use words::mode_name;
 /// A conversation that has begun.
 pub(crate) struct Conversation {
     pub(crate) agent: AgentHandle,
-    /// What the work left in the state goes with it.
+    /// When this task ends, what the work left in the state folder is removed.
     pub(crate) driver: JoinHandle<()>,
     pub(crate) updates: Updates,
     pub(crate) parts: Parts,
@@ -42,35 +42,35 @@ pub(crate) struct Conversation {
     pub(crate) written: Arc<Written>,
     pub(crate) works_here: WorksHere,
     pub(crate) id: String,
-    /// Whether it can be gone on with later.
+    /// Whether it can be resumed later.
     pub(crate) is_kept: bool,
-    /// What is wrong with the files of earlier ones; empty where nothing is.
+    /// What is wrong with the files of earlier conversations; empty if nothing is.
     pub(crate) trouble: String,
 }
 
-/// What there is on the other side.
+/// What the other side of the conversation can do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShownTo {
-    /// Somebody can take a suggestion.
+    /// Whether suggestions can be taken.
     pub(crate) suggestions: bool,
-    /// Somebody can answer a question.
+    /// Whether questions can be answered.
     pub(crate) questions: bool,
-    /// Somebody writes down what turns tell.
+    /// Whether the events of turns are written down.
     pub(crate) events: bool,
 }
 
-/// All that a conversation needs to begin.
+/// Everything that a conversation needs to begin.
 pub(crate) struct Opened {
     pub(crate) parts: Parts,
     pub(crate) accounts: Accounts,
     pub(crate) kept: Kept,
-    /// The folder of all state, where there is one.
+    /// The folder of all state, if there is one.
     pub(crate) state: Option<PathBuf>,
 }
 
 impl Opened {
-    /// Opens what is kept of it, starts its tool servers and finds out what this machine can. `asks`: somebody at a terminal is asked about what
-    /// the project wants to start.
+    /// Opens what is kept of a conversation, starts its tool servers and finds out what this machine supports. `asks`
+    /// says that a person at a terminal can be asked about what the project wants to start.
     pub(crate) async fn open(
         context: &Context,
         config: &Config,
@@ -79,7 +79,7 @@ impl Opened {
         which: Which,
         asks: bool,
     ) -> Result<Self, CliError> {
-        // A conversation needs no store; without a state folder its accepts cannot be undone.
+        // A store is not required, but without a state folder the conversation's accepts cannot be undone.
         let state = context.store().ok().map(|store| store.state_folder().to_owned());
         let environment = &context.environment;
         let accounts = Accounts::open(context, config, workspace)?;
@@ -91,7 +91,7 @@ impl Opened {
 }
 
 impl Conversation {
-    /// Begins one on the runtime around it.
+    /// Begins a conversation on the current runtime.
     pub(crate) fn begin(
         mut parts: Parts,
         settings: Config,

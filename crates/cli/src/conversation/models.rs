@@ -1,4 +1,4 @@
-//! Which models answer, and another one in the middle of a conversation.
+//! Which models answer, and how they are changed in the middle of a conversation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use crate::model_spec::ModelSpec;
 use crate::models::Models;
 use crate::parts::Parts;
 
-/// Whether the background work is done on this machine, for nothing.
+/// Whether the background work is done on this machine for free.
 pub(crate) type WorksHere = Arc<AtomicBool>;
 
-/// Which models a conversation can be had with.
+/// The models with which a conversation can go on.
 pub(crate) struct ModelChoice {
-    /// As it was at the beginning: an address that it names is the first model's.
+    /// The configuration at the beginning. An address in it belongs to the first model.
     config: Box<Config>,
     environment: Environment,
-    /// Whether what the model says is kept for a file.
+    /// Whether what the model says is recorded in a file.
     is_recorded: bool,
-    /// Where those that are asked now say that they wait: the model of turns, and that of background work.
+    /// Where the current models report that they wait: the model of turns, and that of background work.
     pub(crate) waits: (Waits, Waits),
-    /// Those that were chosen since, to be closed at the end.
+    /// The models that were chosen since the beginning, which have to be closed at the end.
     opened: Vec<Models>,
 }
 
-/// A model that was chosen, and is not asked yet.
+/// A model that was chosen and has not been asked anything yet.
 pub(crate) struct Chosen {
     pub(crate) spec: ModelSpec,
     config: Config,
@@ -55,7 +55,8 @@ impl ModelChoice {
         }
     }
 
-    /// The configuration with another model. An address is of one server, and no other provider's key is sent there.
+    /// The configuration with another model. A model of another provider does not keep the address, so that no other
+    /// provider's key is sent to that server.
     fn with(&self, spec: &ModelSpec) -> Config {
         let mut config = Config { model: Some(spec.clone()), ..(*self.config).clone() };
         let first = self.config.model.as_ref();
@@ -74,7 +75,7 @@ impl ModelChoice {
         self.environment.get(name)?.to_str().map(str::to_owned)
     }
 
-    /// Opens a model by its name; the error says what is wrong with it.
+    /// Opens a model by its name. The error says what is wrong with it.
     pub(crate) fn open(&self, name: &str) -> Result<Chosen, String> {
         if self.is_recorded {
             return Err("--record keeps what one model says; begin another chat for another one".to_owned());
@@ -85,7 +86,7 @@ impl ModelChoice {
         Ok(Chosen { spec, config, models })
     }
 
-    /// Has this one answer from now on.
+    /// Makes this model answer from now on.
     pub(crate) fn use_models(
         &mut self,
         agent: &AgentHandle,
@@ -115,7 +116,7 @@ impl ModelChoice {
         spec
     }
 
-    /// Ends what the models began that were chosen in the middle.
+    /// Closes the models that were chosen in the middle.
     pub(crate) async fn close(&self) -> Result<(), CliError> {
         for models in &self.opened {
             models.close().await?;
@@ -124,7 +125,7 @@ impl ModelChoice {
     }
 }
 
-/// What the model sees at once, and when the conversation is made shorter for it.
+/// How much the model sees at once, and at which size the conversation is compacted.
 pub(crate) fn window_of(tokens: Option<u64>, config: &Config) -> Option<Window> {
     let compact_at = u8::try_from(config.compact_at).unwrap_or(100);
     tokens.map(|tokens| Window { tokens, compact_at })

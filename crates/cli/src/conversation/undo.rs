@@ -4,23 +4,23 @@ use headstart_overlay_fs::{OsTree, SeveralUndone, UndoOutcome};
 use super::words::{conflicts, counted};
 use crate::output::{one_line, shortened};
 
-/// So many files are named.
+/// The most files that are named.
 const MOST_NAMED: usize = 12;
 
-/// What came of taking back what the last turn has changed, in words.
+/// The result of taking back what the last turn has changed, in words.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Undone {
     /// There is nothing to take back.
     Nothing(String),
-    /// Nothing was taken back, and why.
+    /// Nothing was taken back, for this reason.
     Refused(String),
-    /// The files that are as before, and why older changes of that turn are not.
+    /// Only some changes were taken back: the restored files, and why older changes of that turn are left.
     Part { files: String, left: String },
-    /// The files that are as before, and what that is not.
+    /// Everything was taken back: the restored files, and what is not covered by that.
     Whole { files: String, told: String },
 }
 
-/// Takes back all that the last turn has written, or nothing of it. The conversation is idle.
+/// Takes back everything that the last turn wrote, or nothing at all. The conversation must be idle.
 pub(crate) fn take_back_last_turn(agent: &AgentHandle, tree: &OsTree) -> Undone {
     let Some(turn) = agent.last_commits() else {
         return Undone::Nothing(

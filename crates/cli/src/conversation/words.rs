@@ -1,4 +1,4 @@
-//! What is told of a conversation, in words that no front end has of its own.
+//! Descriptions of a conversation's events that all front ends use.
 
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
@@ -23,7 +23,7 @@ pub(crate) fn changes(
     rows.iter().map(|(verb, rest)| format!("{verb:<width$}  {rest}")).collect::<Vec<_>>().join("\n")
 }
 
-/// What happens to a file, in the words of a diff, and to which.
+/// What happens to a file, in the words of a diff, and the file's name.
 fn change_row(change: &ChangeSummary) -> (&'static str, String) {
     let (verb, end) = match change.kind.as_str() {
         "create" => ("create", ""),
@@ -48,14 +48,14 @@ fn change_row(change: &ChangeSummary) -> (&'static str, String) {
     (verb, rest)
 }
 
-/// How much it is, commits included: `2 files +14 -3, 1 commit on main`.
+/// How much was changed, including commits: `2 files +14 -3, 1 commit on main`.
 pub(crate) fn counts_with(changes: &[ChangeSummary], git: Option<&GitChange>) -> String {
     let files = (!changes.is_empty() || git.is_none()).then(|| counts(changes));
     let parts: Vec<_> = files.into_iter().chain(git.map(GitChange::summary)).collect();
     parts.join(", ")
 }
 
-/// How much it is, in a few words: `2 files +14 -3`.
+/// How much was changed, in short: `2 files +14 -3`.
 pub(crate) fn counts(changes: &[ChangeSummary]) -> String {
     let (added, removed) = changes
         .iter()
@@ -63,7 +63,7 @@ pub(crate) fn counts(changes: &[ChangeSummary]) -> String {
     format!("{} +{added} -{removed}", counted(changes.len(), "file"))
 }
 
-/// A number of things, in words.
+/// A number with its noun.
 pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
@@ -73,7 +73,7 @@ pub(crate) fn conflicts(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n")
 }
 
-/// What to tell of an ending that is not "completed".
+/// The remark about an ending; `None` for a completed turn.
 pub(crate) fn ending(ending: &Ending) -> Option<String> {
     Some(match ending {
         Ending::Boundary { verdict } => format!("stopped: {}", verdict.detail),
@@ -87,7 +87,7 @@ pub(crate) fn ending(ending: &Ending) -> Option<String> {
     })
 }
 
-/// A call in words: a command with all its lines, another with what it is about.
+/// The title of a call: a command with all its lines, or what another call is about.
 pub(crate) fn call_title_of(call: &ToolCall) -> String {
     if let Some(title) = task_title(call) {
         return format!("task: {}", shortened(&one_line(title), 100));
@@ -106,7 +106,7 @@ pub(crate) fn subject(call: &ToolCall) -> String {
     shortened(&one_line(path.unwrap_or("…")), 100)
 }
 
-/// A mode as configuration files and flags name it.
+/// A mode as it is named in configuration files and flags.
 pub(crate) fn mode_name(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Default => "default",
