@@ -13,9 +13,9 @@ use crate::error::CliError;
 use crate::models::Models;
 use crate::workspace;
 
-/// The user's configuration as far as it goes with a recording: no other model is asked, and work ahead, which costs
-/// nothing here, is what they came to see. In a folder that is thrown away nobody has to agree to an edit, unless they chose a
-/// mode.
+/// The user's configuration for a chat with a recording. No other model is asked, and work ahead is always on, because
+/// it costs nothing here and is what the user wants to see. Edits need no consent unless the user has chosen a mode,
+/// because the folder is deleted afterwards.
 pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
     let background = Policy { mode: Mode::Always, ..Policy::default() };
     let mode = if mode_is_chosen { users.mode } else { ApprovalMode::AutoEdit };
@@ -26,19 +26,21 @@ pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
         speculation: true,
         background,
         mode,
-        // A recording asks an index nothing, and its folder goes with the chat.
+        // A recording does not use an index, and there is nothing to keep because the folder is deleted with the chat.
         index: IndexConfig { enabled: false, ..IndexConfig::default() },
         sessions: false,
-        // Nor is a server of the user's about the sample project.
+        // The user's tool servers have nothing to do with the sample project.
         tools_of_others: ToolsOfOthers::default(),
         ..users
     }
 }
 
-/// How many prompts of the recording a chat plays: the one that stands in the prompt, and three to press Tab for.
+/// How many prompts of the recording a chat plays: one that is offered at the beginning, and three that are taken with
+/// Tab.
 const PARTS: usize = 4;
 
-/// What a chat needs that plays the bundled recording: a model, and a sample project that goes with the value.
+/// What a chat with the bundled recording needs: a model, and a sample project that is deleted when this value is
+/// dropped.
 pub(crate) struct DemoChat {
     sample: Sample,
     pub(crate) models: Models,
@@ -54,7 +56,7 @@ impl DemoChat {
         workspace::resolve(Some(&self.sample.root()))
     }
 
-    /// Where state is kept: beside the sample project, in the folder that goes with it.
+    /// The folder for state. It is beside the sample project, in the same temporary folder.
     pub(crate) fn state(&self) -> PathBuf {
         self.sample.root().with_file_name("state")
     }

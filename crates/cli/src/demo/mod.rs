@@ -1,6 +1,6 @@
-//! `headstart demo`: the whole flow on a bundled sample project. A recording stands in for the model; the engine, the
-//! gate, the tools, the overlay, the files and git are the real ones. `headstart chat --model replay:demo` plays the same
-//! recording for somebody who presses the keys.
+//! `headstart demo`: the whole flow on a bundled sample project. A recording takes the place of the model; the engine,
+//! the gate, the tools, the overlay, the files and git are the real ones. `headstart chat --model replay:demo` plays
+//! the same recording for a user who presses the keys.
 
 mod chat;
 mod narrator;
@@ -27,7 +27,7 @@ use stage::{Stage, baseline};
 
 const REQUEST: &str = "add a function that gives the most frequent words";
 
-/// The same work in the foreground, on a second copy of the project, at the same time.
+/// A task that does the same work in the foreground, on a second copy of the project, at the same time.
 type Baseline = JoinHandle<Result<Vec<(String, Duration)>, CliError>>;
 
 /// One row of the closing table.
@@ -35,17 +35,18 @@ type Baseline = JoinHandle<Result<Vec<(String, Duration)>, CliError>>;
 #[serde(tag = "type", rename = "timeline", rename_all = "camelCase")]
 struct Row {
     prompt: String,
-    /// How long the work took, ahead of the user.
+    /// How long the work took when it ran ahead.
     work_ms: u64,
     /// How long the user read before they pressed Tab.
     reading_ms: u64,
-    /// From Tab to files applied and history continued.
+    /// The time from Tab until the files were applied and the history continued.
     tab_to_done_ms: f64,
-    /// The same work in the foreground, measured in the same run on a second copy of the project.
+    /// The time of the same work in the foreground, measured in the same run on a second copy of the project.
     without_ms: u64,
 }
 
-/// Plays the demo. `speed` divides the recording's delays and the reading times. However it ends, its folders are gone.
+/// Plays the demo. `speed` divides the recording's delays and the reading times. The demo's folders are deleted however
+/// it ends.
 pub(crate) async fn run(context: &Context, speed: f64) -> Result<ExitStatus, CliError> {
     let mut signals = Signals::new().map_err(CliError::Input)?;
     let mut without = tokio::spawn(baseline(speed));

@@ -8,10 +8,10 @@ use textwrap::{Options, WordSplitter};
 use crate::error::CliError;
 use crate::output::{Output, Style, call_title, print, print_json, shadow_line};
 
-/// On a narrower terminal there is no room for the time.
+/// The least columns with which each line shows the time.
 const WITH_TIME: usize = 60;
 
-/// Tells what happens, as it happens: a line for people or a JSON object for programs.
+/// Prints what happens while it happens: lines for people or JSON objects for programs.
 pub(super) struct Narrator {
     started: Instant,
     output: Output,
@@ -30,11 +30,11 @@ struct Line<'a> {
 
 impl Narrator {
     pub(super) fn new(output: Output) -> Self {
-        // Prose in longer lines is hard to read.
+        // Longer lines of prose are hard to read.
         Self { started: Instant::now(), output, columns: output.columns().clamp(20, 100) }
     }
 
-    /// A heading; people only.
+    /// Prints a heading, for people only.
     pub(super) fn heading(&self, text: &str) -> Result<(), CliError> {
         self.people(|| {
             let rows = wrapped(text, self.columns);
@@ -43,7 +43,7 @@ impl Narrator {
         })
     }
 
-    /// Something happened.
+    /// Prints something that happened, with the name of who did it.
     pub(super) fn say(&self, who: &str, text: &str) -> Result<(), CliError> {
         let at = self.started.elapsed();
         if self.output.is_json() {
@@ -57,7 +57,7 @@ impl Narrator {
         let mut shown = String::new();
         let rows = text.lines().flat_map(|line| wrapped(line, room).into_iter().map(move |row| (line, row)));
         for (number, (line, row)) in rows.enumerate() {
-            // The time and the name once; below them the text alone.
+            // Only the first row has the time and the name.
             let (time, name) = if number == 0 && !who.is_empty() { (time.as_str(), who) } else { ("", "") };
             let name = format!("{name:<WHO$}");
             let time = format!("{time:<margin$}");
@@ -71,7 +71,7 @@ impl Narrator {
         print(&shown)
     }
 
-    /// An event of a run; `who` is `model` for a turn that the user watches, `ahead` for a speculation.
+    /// Prints an event of a run. `who` is `model` for a turn that the user watches, and `ahead` for a speculation.
     pub(super) fn event(&self, who: &str, event: &Event) -> Result<(), CliError> {
         match event {
             Event::ToolCall { call } => self.say(who, &call_title(call)),
@@ -84,7 +84,7 @@ impl Narrator {
         }
     }
 
-    /// Anything that has a JSON form of its own.
+    /// Prints a value in its own JSON form, for programs only.
     pub(super) fn object(&self, value: &impl Serialize) -> Result<(), CliError> {
         if !self.output.is_json() {
             return Ok(());
@@ -92,7 +92,7 @@ impl Narrator {
         print_json(value)
     }
 
-    /// Something that is for people only.
+    /// Prints something for people only.
     pub(super) fn people(&self, text: impl FnOnce() -> String) -> Result<(), CliError> {
         if self.output.is_json() { Ok(()) } else { print(&text()) }
     }
@@ -114,7 +114,7 @@ impl Narrator {
         }
     }
 
-    /// A row of a line: of a diff, in its colour.
+    /// A row of a line. The rows of a diff have their colours.
     fn text(&self, who: &str, line: &str, row: &str) -> String {
         match (who, line.as_bytes().first()) {
             ("", Some(b'+')) => self.style().green(row),
@@ -125,7 +125,7 @@ impl Narrator {
     }
 }
 
-/// How wide a name is.
+/// The columns of a name.
 const WHO: usize = 7;
 
 fn wrapped(text: &str, columns: usize) -> Vec<String> {

@@ -1,16 +1,16 @@
 use crate::context::Context;
 use crate::seen::{self, Seen, Way};
 
-/// What somebody has seen already.
+/// What the user has already seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
-    /// The demo, which plays by itself.
+    /// The demo, which plays without the user.
     Demo,
-    /// The chat in which they pressed the keys.
+    /// The chat in which the user pressed the keys.
     Chat,
 }
 
-/// What somebody may type next, for the terminal at hand.
+/// What the user can type next in this terminal.
 pub(crate) async fn next_steps(after: After, context: &Context) -> String {
     let seen = Seen::look(&context.environment).await;
     let (columns, style) = (context.output.columns(), context.output.style());

@@ -8,7 +8,7 @@ use headstart_providers::Recording;
 
 use crate::error::CliError;
 
-/// The sample project's files, as they are bundled.
+/// The bundled files of the sample project.
 const FILES: [(&str, &str); 8] = [
     (".gitignore", include_str!("../../assets/demo/project/gitignore")),
     ("CHANGELOG.md", include_str!("../../assets/demo/project/CHANGELOG.md")),
@@ -20,13 +20,13 @@ const FILES: [(&str, &str); 8] = [
     ("wordcount/counter.py", include_str!("../../assets/demo/project/wordcount/counter.py")),
 ];
 
-/// The recording that stands in for the model.
+/// The recording that takes the place of the model.
 pub(super) fn recording() -> Recording {
     Recording::parse(include_str!("../../assets/demo/recording.json"))
         .expect("works because the recording is bundled, and every run of the demo plays it")
 }
 
-/// The sample project in a folder of its own, with a git repository; the folder goes when the value does.
+/// The sample project in a temporary folder, with a git repository. The folder is deleted when this value is dropped.
 pub(super) struct Sample {
     folder: tempfile::TempDir,
 }
@@ -62,11 +62,11 @@ impl Sample {
     }
 
     pub(super) fn root(&self) -> PathBuf {
-        // What the demo keeps beside it goes with the folder, too.
+        // The project is a subfolder, so that what the demo keeps beside it is deleted with the folder too.
         self.folder.path().join("project")
     }
 
-    /// A number that changes when any name, content or mode below the project does (git's own files included).
+    /// A hash of every name, content and mode in the project, including git's own files.
     pub(super) fn hash(&self) -> Result<u64, CliError> {
         let mut hasher = DefaultHasher::new();
         let root = self.root();
@@ -89,7 +89,7 @@ fn hash_folder(folder: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
             entry.metadata()?.permissions().readonly().hash(hasher);
             std::fs::read(entry.path())?.hash(hasher);
         }
-        // The end of an entry, so that no two trees run into one another.
+        // Marks the end of an entry, so that different trees cannot give the same sequence.
         u8::MAX.hash(hasher);
     }
     Ok(())

@@ -17,7 +17,7 @@ use crate::host::Ask;
 use crate::output::call_title;
 use crate::parts::Parts;
 
-/// The sample project, a conversation about it, and a user who can be counted on.
+/// The sample project, a conversation about it, and a simulated user.
 pub(super) struct Stage {
     sample: Sample,
     parts: Parts,
@@ -35,7 +35,7 @@ impl Stage {
         Ok(Self { sample, parts, conversation, asks, speed, number: 0 })
     }
 
-    /// A turn that the user waits for.
+    /// Runs a turn that the user waits for.
     pub(super) async fn foreground(
         &mut self,
         narrator: &Narrator,
@@ -55,8 +55,8 @@ impl Stage {
         }
     }
 
-    /// Suggestion on screen, work ahead, Tab: files and conversation are there, and the next suggestion. Where the work stopped at a
-    /// call which needs the user, the turn goes on with that call.
+    /// Shows a suggestion, runs the work ahead and presses Tab, after which files and conversation are there, and the
+    /// next suggestion. If the work stopped at a call that needs consent, the turn continues with that call.
     pub(super) async fn tab(
         &mut self,
         narrator: &Narrator,
@@ -100,7 +100,7 @@ impl Stage {
         Ok((row(prompt, &finished, reading, done), next))
     }
 
-    /// The user types something else while the work runs.
+    /// Lets the user type something else while the work runs.
     pub(super) async fn abort(
         &mut self,
         narrator: &Narrator,
@@ -125,7 +125,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Starts a speculation and shows it for as long as the user reads; gives that time, and what is still to happen.
+    /// Starts a speculation and shows it for as long as the user reads. Returns that time, and the events that are
+    /// still to come.
     async fn ahead(
         &mut self,
         narrator: &Narrator,
@@ -153,7 +154,7 @@ impl Stage {
         Ok((speculation, events, reading))
     }
 
-    /// Runs a foreground turn to its end; the user agrees to whatever is asked.
+    /// Runs a foreground turn to its end. The user consents to every call.
     async fn finish_turn(
         &mut self,
         narrator: &Narrator,
@@ -171,7 +172,7 @@ impl Stage {
                     Some(event) = events.next() => narrate(narrator, &event, &mut said)?,
                     Some(ask) = self.asks.recv() => {
                         narrator.say("asks", &format!("run `{}`? yes", call_title(&ask.call)))?;
-                        // The turn may have gone meanwhile; then nobody waits for the answer.
+                        // The turn may have ended meanwhile, and then nothing waits for the answer.
                         let _ = ask.answer.send(Consent::Run);
                     }
                     ending = &mut run => break ending,
@@ -190,7 +191,7 @@ impl Stage {
     }
 }
 
-/// The same prompts in the foreground on a project of their own: how long one waits without speculation.
+/// Runs the same prompts in the foreground on a separate project, to measure how long a user waits without speculation.
 pub(super) async fn baseline(speed: f64) -> Result<Vec<(String, Duration)>, CliError> {
     let sample = Sample::create()?;
     let parts = crate::setup::demo_parts(&sample.root(), recording(), speed).await?;

@@ -8,26 +8,26 @@ use headstart_forked_query::{
 use headstart_providers::{RecordedCall, RecordedTurn, Recording, Replay};
 use serde_json::json;
 
-/// The bundled recording as a model to talk to: it answers the prompts that were recorded, and says what it is to all others.
+/// The bundled recording as a model: it answers the recorded prompts, and replies to all others that it is a recording.
 ///
-/// What it answers rests on the request alone, so that work which ran ahead and was given up, or a prompt of the user's own,
-/// does not use the recording up.
+/// The answer depends on the request alone. So the recording is not used up by work that ran ahead and was discarded,
+/// or by prompts of the user's own.
 pub(crate) struct Story {
     scenes: Vec<Scene>,
     speed: f64,
 }
 
-/// One prompt and what was answered to it.
+/// One prompt and the recorded answers to it.
 struct Scene {
     prompt: String,
     turns: Vec<RecordedTurn>,
 }
 
-/// What the recording cannot say of itself.
+/// The end of the last answer, which the recording itself does not contain.
 const LAST_WORDS: &str = "That was all of the recording: Ctrl-D leaves, and then you see what to type next.";
 
 impl Story {
-    /// The recording from its first prompt on, `parts` prompts of it, with its delays divided by `speed`.
+    /// The first `parts` prompts of the recording, beginning with `first`, with its delays divided by `speed`.
     pub(super) fn new(recording: Recording, first: &str, parts: usize, speed: f64) -> Self {
         let suggested = recording.suggestions.into_iter().map(|suggestion| suggestion.text);
         let prompts = std::iter::once(first.to_owned()).chain(suggested);
@@ -35,7 +35,7 @@ impl Story {
         let mut scenes: Vec<_> = prompts
             .take(parts)
             .map(|prompt| {
-                // An answer without a call is the end of a turn of the user's.
+                // An answer without a call ends one of the user's turns.
                 let mut answers: Vec<RecordedTurn> = Vec::new();
                 while answers.last().is_none_or(|answer| !answer.tool_calls.is_empty())
                     && let Some(turn) = turns.next()
@@ -51,12 +51,12 @@ impl Story {
         Self { scenes, speed }
     }
 
-    /// The first part that the conversation does not hold yet.
+    /// The first scene that the conversation does not contain yet.
     fn next(&self, messages: &[Message]) -> Option<&Scene> {
         self.scenes.iter().find(|scene| !scene.is_told(messages))
     }
 
-    /// What is answered next in a conversation.
+    /// The next answer in a conversation.
     fn answer(&self, messages: &[Message]) -> RecordedTurn {
         let asked = messages.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
         let (before, turn) = messages.split_at(asked);
@@ -66,7 +66,7 @@ impl Story {
         match scene.and_then(|scene| scene.turns.get(answers)) {
             Some(_) if ends_in_failure(turn) => says(REFUSED),
             Some(recorded) => recorded.clone(),
-            // A suggestion comes from the second answer on, so the first one looks.
+            // Suggestions begin with the second answer, so the first one only reads files.
             None if answers == 0 => looks(),
             None => says(&off_the_path(next)),
         }
@@ -90,13 +90,13 @@ impl Model for Story {
 }
 
 impl Scene {
-    /// Whether the prompt is this one, whatever the user is told before it and however it is written.
+    /// Whether the message contains this prompt, in any case of letters and after any notes that are added before it.
     fn is_asked_in(&self, message: &Message) -> bool {
         let asked = texts(message).map(str::to_lowercase).last().unwrap_or_default();
         asked.trim_end_matches(['.', ' ', '\n']).ends_with(&self.prompt)
     }
 
-    /// Whether the conversation holds this part up to its last words.
+    /// Whether the conversation contains this scene completely.
     fn is_told(&self, messages: &[Message]) -> bool {
         let end = self.turns.last().map_or("", |turn| turn.text.as_str());
         messages.iter().filter(|message| message.role == Role::Model).flat_map(texts).any(|text| text == end)
@@ -135,7 +135,7 @@ fn texts(message: &Message) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a call of the last answer was declined or went wrong.
+/// Whether a call of the last answer was declined or failed.
 fn ends_in_failure(turn: &[Message]) -> bool {
     let results = turn.iter().rev().take_while(|message| message.role == Role::Tool);
     results.flat_map(|message| &message.parts).any(

@@ -2,10 +2,10 @@ use super::Row;
 use super::narrator::Narrator;
 use crate::error::CliError;
 
-/// From here on there is room for all columns.
+/// The least columns of a table with all columns.
 const WIDE: usize = 79;
 
-/// What was measured: an object for each row, or a table.
+/// Prints the measurements: one object for each row, or a table.
 pub(super) fn print(narrator: &Narrator, rows: &[Row]) -> Result<(), CliError> {
     rows.iter().try_for_each(|row| narrator.object(row))?;
     narrator.heading("What you waited for, in milliseconds, all measured in this run")?;

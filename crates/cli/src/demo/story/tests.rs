@@ -5,7 +5,7 @@ use super::super::sample::recording;
 use super::*;
 use crate::demo::REQUEST;
 
-/// A conversation with the recording, whose calls all go well unless one is declined.
+/// A conversation with the recording. All calls succeed except for one that is declined, if the test says so.
 struct Talk {
     story: Story,
     messages: Vec<Message>,
@@ -33,7 +33,7 @@ impl Talk {
         stream.map(Result::unwrap).collect().await
     }
 
-    /// The names of the calls, and the last words.
+    /// Returns the names of the calls and the last text.
     async fn ask(&mut self, prompt: &str, declines: Option<&str>) -> (Vec<String>, String) {
         let text = |text: &str| Part::Text { text: text.to_owned() };
         self.messages.push(Message { role: Role::User, parts: vec![text(prompt)] });
@@ -98,7 +98,7 @@ async fn other_prompts_are_told_what_this_is_and_use_nothing_up() {
     let mut talk = Talk::new();
     for prompt in ["what is this?", "commit and push", "/usr/bin is empty?", "語", "add tests for top"] {
         let (calls, said) = talk.ask(prompt, None).await;
-        // A suggestion comes from the second answer on.
+        // Suggestions begin with the second answer.
         assert_eq!(calls, ["read_file"], "{prompt}");
         assert!(said.contains("a recording, not a model") && said.contains(REQUEST), "{prompt}: {said}");
         assert_eq!(talk.suggestion().await, REQUEST);
