@@ -1,46 +1,48 @@
-//! What a terminal answers when it is asked for the colour of its background, among the keys.
+//! Finds a terminal's answer to the question for its background colour among the keys.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::palette::Theme;
 
-/// Asks for it. A terminal that does not know the code ignores it.
+/// Asks for the background colour. A terminal that does not know the code ignores it.
 pub(crate) const QUESTION: &str = "\x1b]11;?\x1b\\";
-/// An answer is no longer.
+/// The most characters of an answer.
 const MOST_SIGNS: usize = 40;
-/// Between these nobody can say whether dark or light text is read better, of 1.
+/// The brightness, from 0 to 1, between which it is uncertain whether dark or light text is easier to read.
 const DARKEST_UNCERTAIN: f64 = 0.35;
 const LIGHTEST_UNCERTAIN: f64 = 0.65;
 
-/// Takes such an answer out of what is typed, whenever it comes and whoever asked. What could be its beginning is held back until more is known.
+/// Removes such an answer from the typed events, whenever it comes and whichever program asked. Events that could begin
+/// an answer are held back until more is known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Answers {
     held: Vec<Event>,
-    /// What is held, as the terminal sent it.
+    /// The held events as the characters that the terminal sent.
     signs: String,
 }
 
-/// What came of an event.
+/// What an event turned out to be.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Sifted {
-    /// It could belong to the answer.
+    /// The event could belong to an answer.
     Held,
-    /// None of it is an answer.
+    /// These events do not belong to an answer.
     Events(Vec<Event>),
-    /// The answer, and for which theme it speaks.
+    /// An answer, and the theme for its colour.
     Answer(Theme),
 }
 
 impl Answers {
     pub(super) fn push(&mut self, event: Event) -> Sifted {
         let Some(signs) = signs(&event) else {
-            // A new size or focus is no part of anything.
+            // A new size or focus does not interrupt an answer.
             return match event {
                 Event::Key(_) | Event::Paste(_) => self.release_with(event),
                 event => Sifted::Events(vec![event]),
             };
         };
-        // Esc is seldom split from what follows it, and its user waits for it.
+        // Esc alone is passed on at once, because it is seldom separated from what follows it, and a user who presses
+        // it waits for its effect.
         if self.signs.is_empty() && signs == "\x1b" {
             return Sifted::Events(vec![event]);
         }
@@ -58,18 +60,18 @@ impl Answers {
         }
     }
 
-    /// Whether events are held.
+    /// Whether events are held back.
     pub(super) fn holds(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// No more comes of what is held.
+    /// Returns the held events, because nothing more follows them.
     pub(super) fn release(&mut self) -> Vec<Event> {
         self.signs.clear();
         std::mem::take(&mut self.held)
     }
 
-    /// What is held was none. The event may begin another.
+    /// Returns the held events, which were not an answer. The new event may begin one.
     fn release_with(&mut self, event: Event) -> Sifted {
         let mut events = self.release();
         let is_next = !events.is_empty() && signs(&event).is_some();
@@ -88,7 +90,7 @@ enum Progress {
     Other,
 }
 
-/// How far `ESC ] 11 ; rgb:RRRR/GGGG/BBBB` has come, which ends with `ESC \` or a bell.
+/// How much of `ESC ] 11 ; rgb:RRRR/GGGG/BBBB` is complete. It ends with `ESC \` or a bell.
 fn progress(signs: &str) -> Progress {
     const BEGINNINGS: [&str; 2] = ["\x1b]11;rgb:", "\x1b]11;rgba:"];
     if BEGINNINGS.iter().any(|beginning| beginning.starts_with(signs)) {
@@ -106,7 +108,7 @@ fn progress(signs: &str) -> Progress {
     }
 }
 
-/// Red, green and blue, each of 1; from one to four digits each.
+/// Red, green and blue, each from 0 to 1. Each is written with one to four digits.
 fn read(color: &str) -> Option<[f64; 3]> {
     let mut shares = color.split('/').map(|digits| {
         let most =
@@ -116,7 +118,7 @@ fn read(color: &str) -> Option<[f64; 3]> {
     Some([shares.next()??, shares.next()??, shares.next()??])
 }
 
-/// The theme for a background; where it is neither dark nor light, the one that is right on each.
+/// The theme for a background. If it is neither dark nor light, this is the theme that is readable on both.
 fn theme_on([red, green, blue]: [f64; 3]) -> Theme {
     let light = 0.299 * red + 0.587 * green + 0.114 * blue;
     if light < DARKEST_UNCERTAIN {
@@ -128,7 +130,7 @@ fn theme_on([red, green, blue]: [f64; 3]) -> Theme {
     }
 }
 
-/// What the terminal sent for a key, as far as it can be of an answer.
+/// The characters that the terminal sent for a key, if they can belong to an answer.
 fn signs(event: &Event) -> Option<String> {
     let Event::Key(KeyEvent { code, modifiers, kind: KeyEventKind::Press, .. }) = event else { return None };
     match (code, modifiers.difference(KeyModifiers::SHIFT)) {
@@ -146,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// What a terminal sent, as the events that are made of it.
+    /// The events that crossterm makes of what a terminal sent.
     fn events(signs: &str) -> Vec<Event> {
         let mut events = Vec::new();
         let mut signs = signs.chars();
@@ -191,14 +193,14 @@ mod tests {
             let (passed, themes) = sift(events(&format!("before{answer}after")));
             assert_eq!((passed, themes), (events("beforeafter"), vec![theme]), "{answer:?}");
         }
-        // The terminal's read may end between the two signs of the end.
+        // One read may end between the two characters of the terminator.
         let mut split = events("\x1b]11;rgb:0/0/0");
         split.push(Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
         split.extend(events("\\"));
         assert_eq!(sift(split), (Vec::new(), vec![Theme::Dark]));
-        // Somebody types its first sign just before it.
+        // The first character of an answer may be typed just before one.
         assert_eq!(sift(events("\x1b]\x1b]11;rgb:0/0/0\x07")), (events("\x1b]"), vec![Theme::Dark]));
-        // What has nothing to do with it may come between.
+        // Events that have nothing to do with an answer may come within one.
         let mut between = events("\x1b]11;rgb:0/0");
         between.push(Event::FocusGained);
         between.extend(events("/0\x07"));

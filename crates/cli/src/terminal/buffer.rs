@@ -4,13 +4,13 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 use super::vi::Motion;
 
-/// The text that is edited and the cursor in it, which is always between two grapheme clusters.
+/// The edited text with a cursor, which is always between two grapheme clusters.
 ///
-/// Every method that moves or edits says whether it changed anything.
+/// Every method that moves the cursor or edits returns whether it changed anything.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Buffer {
     text: String,
-    /// In bytes.
+    /// The offset in bytes.
     cursor: usize,
 }
 
@@ -23,7 +23,7 @@ impl Buffer {
         self.cursor
     }
 
-    /// The text, with the cursor behind it.
+    /// Sets the text, with the cursor behind it.
     pub(super) fn set(&mut self, text: String) {
         self.cursor = text.len();
         self.text = text;
@@ -34,7 +34,7 @@ impl Buffer {
         std::mem::take(&mut self.text)
     }
 
-    /// Puts text at the cursor. Line ends become line feeds; other control characters but tabs are left out.
+    /// Inserts text at the cursor. Line ends become line feeds; other control characters except tabs are left out.
     pub(super) fn insert(&mut self, text: &str) -> bool {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let text: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
@@ -43,7 +43,7 @@ impl Buffer {
         !text.is_empty()
     }
 
-    /// Puts text in the place of what stands between `from` and the cursor.
+    /// Replaces the text between `from` and the cursor.
     pub(super) fn replace_from(&mut self, from: usize, text: &str) -> bool {
         if self.text.get(from..self.cursor).is_none() {
             return false;
@@ -52,7 +52,7 @@ impl Buffer {
         self.insert(text)
     }
 
-    /// Whether a text behind this one would begin with a cluster of its own.
+    /// Whether a text that follows this one would begin with a grapheme cluster of its own.
     pub(super) fn ends_before(&self, rest: &str) -> bool {
         let joined = [self.text(), rest].concat();
         GraphemeCursor::new(self.text.len(), joined.len(), true)
@@ -60,10 +60,10 @@ impl Buffer {
             .expect("works because the whole text is given")
     }
 
-    /// To where a letter of vi leads; it stays in its line, but for words.
+    /// Moves the cursor by a motion of vi. Only motions by words leave the line.
     pub(super) fn go(&mut self, motion: Motion) -> bool {
         let to = self.target(motion);
-        // The end of a word is its last character, and not what is behind it.
+        // The end of a word is its last character, not the position behind it.
         let behind = motion == Motion::WordEnd && self.cursor < to;
         let changed = self.place(to);
         if behind {
@@ -72,15 +72,15 @@ impl Buffer {
         changed
     }
 
-    /// Removes what is between the cursor and there.
+    /// Removes the text between the cursor and the target of the motion.
     pub(super) fn cut(&mut self, motion: Motion) -> bool {
         let to = self.target(motion);
-        // The last word of a line goes without the line's end.
+        // Cutting the last word of a line keeps the line's end.
         let to = if motion == Motion::NextWord { to.min(self.line().end) } else { to };
         self.remove(self.cursor.min(to)..self.cursor.max(to))
     }
 
-    /// Removes the line that the cursor is in, with a line feed.
+    /// Removes the cursor's line with a line feed.
     pub(super) fn cut_line(&mut self) -> bool {
         let Range { start, end } = self.line();
         let changed = match (self.text.get(end..=end), start.checked_sub(1)) {
@@ -92,7 +92,7 @@ impl Buffer {
         changed
     }
 
-    /// From behind the last character of a line to that character.
+    /// Moves the cursor from behind the last character of a line to that character.
     pub(super) fn stay_in_line(&mut self) {
         let Range { start, end } = self.line();
         if start < end && self.cursor == end {
@@ -143,7 +143,7 @@ impl Buffer {
         self.place(self.cursor + end)
     }
 
-    /// To the start of the line that the cursor is in.
+    /// Moves to the start of the cursor's line.
     pub(super) fn home(&mut self) -> bool {
         self.place(self.line().start)
     }
@@ -152,7 +152,7 @@ impl Buffer {
         self.place(self.line().end)
     }
 
-    /// To the line above, at the same column counted in grapheme clusters.
+    /// Moves to the line above, at the same column counted in grapheme clusters.
     pub(super) fn up(&mut self) -> bool {
         let line = self.line();
         let Some(above) = line.start.checked_sub(1) else { return false };
@@ -160,7 +160,7 @@ impl Buffer {
         self.place(self.same_column(start..above))
     }
 
-    /// To the line below, as [`up`](Self::up).
+    /// Moves to the line below, as [`up`](Self::up) does.
     pub(super) fn down(&mut self) -> bool {
         let line = self.line();
         if line.end == self.text.len() {
@@ -179,13 +179,13 @@ impl Buffer {
         self.remove(self.cursor..self.next())
     }
 
-    /// Removes what is behind the cursor in its line; at the end of a line, the line feed.
+    /// Removes the rest of the line behind the cursor, or the line feed at the end of a line.
     pub(super) fn kill_to_end(&mut self) -> bool {
         let end = self.line().end;
         if end == self.cursor { self.delete() } else { self.remove(self.cursor..end) }
     }
 
-    /// Removes what is before the cursor in its line.
+    /// Removes the part of the line before the cursor.
     pub(super) fn kill_to_start(&mut self) -> bool {
         self.remove(self.line().start..self.cursor)
     }
@@ -202,7 +202,7 @@ impl Buffer {
         self.remove(start..self.cursor)
     }
 
-    /// Text and cursor as they were.
+    /// Restores an earlier text and cursor.
     pub(super) fn restore(&mut self, text: String, cursor: usize) {
         self.text = text;
         self.place(cursor);
@@ -218,8 +218,8 @@ impl Buffer {
         true
     }
 
-    /// Moves the cursor to `offset`, or behind the cluster that `offset` is inside of: what is left and right of an
-    /// edit may have become one cluster.
+    /// Moves the cursor to `offset`, or behind the cluster that contains `offset`, because the text on both sides of an
+    /// edit may have joined into one cluster.
     fn place(&mut self, offset: usize) -> bool {
         let old = self.cursor;
         let mut boundary = GraphemeCursor::new(offset, self.text.len(), true);
@@ -255,7 +255,7 @@ impl Buffer {
             .map_or(0, |(at, space)| at + space.len_utf8())
     }
 
-    /// The line that the cursor is in, without its line feed.
+    /// The range of the cursor's line, without its line feed.
     fn line(&self) -> Range<usize> {
         let start = self.text[..self.cursor].rfind('\n').map_or(0, |feed| feed + 1);
         let end = self.text[self.cursor..].find('\n').map_or(self.text.len(), |length| self.cursor + length);
@@ -275,7 +275,7 @@ mod tests {
 
     use super::*;
 
-    /// What a buffer of ASCII letters, blanks and line feeds does, written as plainly as can be.
+    /// A simple model of what a buffer does with ASCII letters, blanks and line feeds.
     #[derive(Default)]
     struct Model {
         before: Vec<char>,
@@ -388,7 +388,7 @@ mod tests {
         buffer.insert("ab\u{301}");
         buffer.home();
         buffer.right();
-        // Between `a` and the accent there is no place for a cursor once `b` is gone.
+        // Once `b` is gone, the cursor cannot be between `a` and the accent.
         buffer.text.remove(1);
         buffer.place(1);
         assert_eq!(buffer.cursor(), "a\u{301}".len());
@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn a_line_is_changed_at_the_same_column() {
         let mut buffer = Buffer::default();
-        // The lines are at bytes 0, 13 and 16.
+        // The lines begin at bytes 0, 13 and 16.
         buffer.insert("漢字漢字\nab\nabcd");
         for expected in [(true, 15), (true, 6), (false, 6)] {
             assert_eq!((buffer.up(), buffer.cursor()), expected);

@@ -7,9 +7,9 @@ use super::frame::{Frame, View};
 use super::layout::Wrapper;
 use super::row::Style;
 
-/// A key that was on its way when the question came up is no answer to it.
+/// How long keys are ignored after a question appears, because they may have been pressed before it.
 const DEAF: Duration = Duration::from_millis(400);
-/// Nor is a line, which takes longer to type.
+/// How long lines are ignored, which take longer to type.
 const DEAF_TO_LINES: Duration = Duration::from_secs(1);
 
 /// The user's answer.
@@ -17,36 +17,37 @@ const DEAF_TO_LINES: Duration = Duration::from_secs(1);
 pub(crate) enum Answer {
     Yes,
     No,
-    /// Yes, also to calls like this for the rest of the session.
+    /// Yes, and for the rest of the session also to calls like this one.
     Always,
-    /// No, and here is why.
+    /// No, followed by the user's reason.
     Why,
-    /// Show all of what is asked about; the question stands.
+    /// Show everything that the question is about; the question stays open.
     Diff,
-    /// What the user has stays, here or in all that is left to ask about.
+    /// Keep the user's text, here or for everything that is left to ask about.
     Mine,
     AllMine,
-    /// What the work made of it takes its place, likewise.
+    /// Use the work's text, here or for everything that is left to ask about.
     Theirs,
     AllTheirs,
-    /// Both, with markers where they overlap.
+    /// Keep both texts, with markers where they overlap.
     Both,
-    /// None of it: the model is asked again.
+    /// Use nothing of the work; the model is asked again.
     Again,
 }
 
 /// A question that one key answers: `run this? [y]es / [n]o / [w]hy not`.
 ///
-/// Only the letter of an answer gives it; n, Esc, Ctrl-C and Ctrl-D say no; Enter, pasted text and all other keys say
-/// nothing. No letter counts before the keyboard was quiet for a moment, from the question on: the user may have been
-/// typing, or may hold a key. What the question is about (a long command, a diff) is for the host to print above in full.
+/// An answer is given by its letter only; n, Esc, Ctrl-C and Ctrl-D mean no; Enter, pasted text and all other keys mean
+/// nothing. A letter only counts after the keyboard was quiet for a moment since the question appeared, because the
+/// user may have been typing or may hold a key. The host prints what the question is about (a long command, a diff)
+/// above it in full.
 #[derive(Debug, Clone)]
 pub(crate) struct Consent {
     question: String,
-    /// What is let run for the rest of the session, where that is offered.
+    /// What may run for the rest of the session, if that is offered.
     always: Option<String>,
     answers: &'static [Answer],
-    /// Since when no letter came.
+    /// When the last letter came.
     quiet_from: Instant,
 }
 
@@ -82,14 +83,15 @@ impl Answer {
             Self::Theirs => 't',
             Self::AllTheirs => 'T',
             Self::Both => 'b',
-            // Never both in one question.
+            // No question offers both of these.
             Self::Always | Self::Again => 'a',
         }
     }
 }
 
 impl Consent {
-    /// Asks `question` about a call of a turn, such as `run this?`, from now on: once, or for the rest of the session where `always` says to what that would be.
+    /// Asks `question` about a call of a turn, such as `run this?`. If `always` is set, it says what the user can allow
+    /// for the rest of the session.
     pub(crate) fn about_call(question: &str, always: Option<String>, now: Instant) -> Self {
         let answers: &[Answer] = match always {
             Some(_) => &[Answer::Yes, Answer::Always, Answer::No, Answer::Why],
@@ -98,12 +100,12 @@ impl Consent {
         Self { always, ..Self::with_answers(question, answers, now) }
     }
 
-    /// The same about changes, of which the user may want to see all.
+    /// Asks about changes, all of which the user can have shown.
     pub(crate) fn about_changes(question: &str, now: Instant) -> Self {
         Self::with_answers(question, &[Answer::Yes, Answer::Diff, Answer::No], now)
     }
 
-    /// About a file that its user changed as well: `markers` where both texts can stand in it.
+    /// Asks about a file that the user has changed as well. `markers` says whether both texts can be kept in it.
     pub(crate) fn about_conflict(question: &str, markers: bool, now: Instant) -> Self {
         use Answer::{Again, AllMine, AllTheirs, Both, Diff, Mine, Theirs};
         let answers: &[Answer] = if markers {
@@ -114,12 +116,12 @@ impl Consent {
         Self::with_answers(question, answers, now)
     }
 
-    /// About commits that can be kept beside what their user has.
+    /// Asks about commits that can be kept beside the user's own.
     pub(crate) fn about_commits(question: &str, now: Instant) -> Self {
         Self::with_answers(question, &[Answer::Yes, Answer::Again, Answer::No], now)
     }
 
-    /// About what the work read, which is not so any more: there is nothing to choose but to have it done anew.
+    /// Asks about work that read something which has changed since. The only choice is whether the model does it again.
     pub(crate) fn about_stale(question: &str, now: Instant) -> Self {
         Self::with_answers(question, &[Answer::Again, Answer::No], now)
     }
@@ -128,12 +130,13 @@ impl Consent {
         Self { question: question.to_owned(), always: None, answers, quiet_from: now }
     }
 
-    /// Whoever asked was away: a letter on its way was meant for something else.
+    /// Starts the quiet time again after the user was elsewhere, because a letter that comes now was meant for
+    /// something else.
     pub(crate) fn came_back(&mut self, now: Instant) {
         self.quiet_from = now;
     }
 
-    /// The answer, if the event is one.
+    /// The answer that the event gives, if it gives one.
     pub(crate) fn handle(&mut self, now: Instant, event: &Event) -> Option<Answer> {
         let Event::Key(key) = event else { return None };
         if key.kind == KeyEventKind::Release {
@@ -148,14 +151,15 @@ impl Consent {
                 self.quiet_from = now;
                 let KeyCode::Char(letter) = code else { return None };
                 let answers = modifiers == KeyModifiers::NONE && was_quiet;
-                // A capital letter is an answer of its own, or the small one's.
+                // A capital letter is a separate answer if there is one, otherwise it means the same as the small
+                // letter.
                 let meant = |letter: char| self.answers.iter().find(|answer| answer.letter() == letter);
                 meant(letter).or_else(|| meant(letter.to_ascii_lowercase())).copied().filter(|_| answers)
             }
         }
     }
 
-    /// The answer in a line, if it is one: its word, or its letter.
+    /// The answer that a line gives by its word or its letter, if it gives one.
     pub(crate) fn answer_in(&self, now: Instant, line: &str) -> Option<Answer> {
         if now.saturating_duration_since(self.quiet_from) < DEAF_TO_LINES {
             return None;
@@ -165,7 +169,7 @@ impl Consent {
         self.answers.iter().filter(|answer| !answer.label().is_empty()).find(words).copied()
     }
 
-    /// The question with its words, for somebody who listens.
+    /// The question with the words of its answers, for a screen reader.
     pub(crate) fn spoken(&self) -> String {
         let labels = self.answers.iter().filter(|answer| !answer.label().is_empty());
         let words: Vec<_> = labels
@@ -177,7 +181,7 @@ impl Consent {
         format!("{} Answer with a word and Enter: {}.", self.question, words.join("; "))
     }
 
-    /// The question with its keys, in place of the prompt.
+    /// The question with its keys, which is drawn in place of the prompt.
     pub(crate) fn render(&self, view: &View) -> Frame {
         let mut wrapper = Wrapper::new(view.size.columns, 0);
         wrapper.push(&self.question, Style::Strong);
@@ -189,7 +193,8 @@ impl Consent {
             })
             .collect();
         let keys = labels.join(" / ");
-        // Keys that have no room behind the question stand below it, in one row where they can; none is broken that fits into a row.
+        // If the keys do not fit behind the question, they are below it, in one row if possible. A key's label is only
+        // broken if it is wider than a row.
         let room = usize::from(view.size.columns);
         let keys = match keys.width() + 1 {
             width if width < wrapper.left() => format!(" {keys} "),
@@ -198,7 +203,7 @@ impl Consent {
                 let mut rows: Vec<String> = Vec::new();
                 for label in labels {
                     match rows.last_mut() {
-                        // A row that another one follows ends with a slash.
+                        // A row that is followed by another one ends with a slash.
                         Some(row) if row.width() + label.width() + 5 <= room => {
                             row.push_str(" / ");
                             row.push_str(&label);
@@ -301,7 +306,7 @@ mod tests {
         }
     }
 
-    /// A key that is held, or a word that is typed on: each key finds that the one before was just there.
+    /// Simulates a held key and a word that is typed on: for each key the previous one was too recent.
     #[test]
     fn no_letter_answers_before_the_keyboard_was_quiet() {
         let asked = Instant::now();

@@ -1,4 +1,4 @@
-//! A patch as somebody reads it: one column of numbers, `+` and `-` always there, the words that changed marked.
+//! A patch in a readable form: one column of line numbers, `+` and `-` in every case, and the changed words marked.
 
 use similar::ChangeTag;
 
@@ -7,15 +7,15 @@ use super::layout::Wrapper;
 use super::palette::Palette;
 use super::row::{Row, Span, Style};
 
-/// Of each of the first two hunks, where not all is shown.
+/// The lines that are shown of each of the first two hunks, if not everything is shown.
 const HUNK_LINES: usize = 12;
 const SHOWN_HUNKS: usize = 2;
-/// A longer line is one that a program wrote.
+/// A longer line is taken for one that a program wrote.
 const READABLE_CHARS: usize = 400;
 const NUMBER_COLUMNS: usize = 5;
-/// So many lines of a diff have the colours of code: each is laid out anew with the screen.
+/// How many lines of a diff have the colours of code. Each of them is laid out again when the screen is.
 const MOST_HIGHLIGHTED: usize = 1_000;
-/// What tools write that nobody reads.
+/// Files that tools write and that nobody reads.
 const LOCK_FILES: [&str; 9] = [
     "Cargo.lock",
     "Gemfile.lock",
@@ -28,20 +28,20 @@ const LOCK_FILES: [&str; 9] = [
     "yarn.lock",
 ];
 
-/// How a diff is told.
+/// The form in which a diff is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum DiffForm {
-    /// Lines that went and lines that came.
+    /// Removed lines and added lines.
     #[default]
     Unified,
-    /// A line that changed stands once, with the words that went and that came.
+    /// A changed line is shown once, with its removed and added words.
     Words,
-    /// The files alone. What somebody asks to see, and what they are asked about, is unified.
+    /// Only the names of the files. What the user asks to see, and what they are asked about, is shown as `Unified`.
     Names,
 }
 
 impl DiffForm {
-    /// By its name.
+    /// Reads a form from its name.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         Ok(match name {
             "unified" => Self::Unified,
@@ -52,14 +52,14 @@ impl DiffForm {
     }
 }
 
-/// A line whose rows after the first stand behind its margin.
+/// A line whose rows after the first begin behind its margin.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct HangingLine {
     pub(super) margin: Vec<Span>,
     pub(super) text: Vec<Span>,
 }
 
-/// The rows of such a line. Where it has no room, it is broken here.
+/// The rows of such a line, broken to fit the columns.
 pub(super) fn hanging_rows(line: &HangingLine, columns: u16) -> Vec<Row> {
     let indent = line.margin.iter().map(|span| span.text.len()).sum();
     let mut wrapper = Wrapper::new(columns, indent);
@@ -69,7 +69,7 @@ pub(super) fn hanging_rows(line: &HangingLine, columns: u16) -> Vec<Row> {
     wrapper.into_rows()
 }
 
-/// Files and what changes in them, from a patch in git's form.
+/// Files and their changes, from a patch in git's format.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Diff {
     files: Vec<File>,
@@ -91,11 +91,11 @@ struct Line {
     number: usize,
     text: String,
     is_unended: bool,
-    /// The words that stayed, went and came, of a line that stands for two.
+    /// The kept, removed and added words of a line that replaces two.
     words: Vec<(ChangeTag, String)>,
 }
 
-/// The sign of such a line.
+/// The sign of a line that replaces two.
 const CHANGED: char = '~';
 
 impl Diff {
@@ -131,12 +131,12 @@ impl Diff {
         Self { files, is_unnamed: false }
     }
 
-    /// The same without the names of the files, for where they stand above.
+    /// The diff without the names of the files, for places where these are shown above it.
     pub(crate) fn unnamed(self) -> Self {
         Self { is_unnamed: true, ..self }
     }
 
-    /// The same, with those files folded of which the project says that a program wrote them.
+    /// The diff with those files folded that a program generated according to the project.
     pub(crate) fn with_generated(mut self, mut is_generated: impl FnMut(&str) -> bool) -> Self {
         for file in &mut self.files {
             file.is_generated = is_generated(&file.path);
@@ -144,17 +144,17 @@ impl Diff {
         self
     }
 
-    /// The same lines as text, for somebody who listens.
+    /// The lines as text for a screen reader.
     pub(crate) fn spoken(&self, room: usize, hint: &str) -> Vec<String> {
         let text = |line: &HangingLine| {
             line.margin.iter().chain(&line.text).map(|span| span.text.as_str()).collect::<String>()
         };
-        // Nobody hears a colour.
+        // A palette without colours, because they cannot be heard.
         let palette = Palette { theme: None, utf8: true, links: false };
         self.lines(room, hint, palette).iter().map(text).collect()
     }
 
-    /// The same as somebody wants to see it.
+    /// The diff in the form that the user has chosen.
     pub(crate) fn shown_as(mut self, form: DiffForm) -> Self {
         if form == DiffForm::Words {
             for hunk in self.files.iter_mut().flat_map(|file| &mut file.hunks) {
@@ -164,7 +164,8 @@ impl Diff {
         self
     }
 
-    /// Its lines, with no more than `room` of the files' own: how many are left out is said, and `hint` after it.
+    /// The lines of the diff, with at most `room` lines of the files themselves. If some are left out, their number is
+    /// shown, followed by `hint`.
     pub(super) fn lines(&self, room: usize, hint: &str, palette: Palette) -> Vec<HangingLine> {
         let mut lines = Vec::new();
         let mut left = room;
@@ -194,7 +195,7 @@ impl Diff {
 }
 
 impl File {
-    /// Reads what stands before the hunks.
+    /// Reads a line before the first hunk.
     fn read_head(&mut self, line: &str) {
         let mode = |mode: &str| mode.trim_start_matches("100").to_owned();
         if line.starts_with("new file mode ") {
@@ -215,7 +216,7 @@ impl File {
         }
     }
 
-    /// Line ends are said in words, for they cannot be seen.
+    /// Notes changes of line ends in words, because they cannot be seen.
     fn note_line_ends(&mut self) {
         let has_crlf = |sign| {
             let mut lines = self.hunks.iter().flatten().filter(|line| line.sign == sign).peekable();
@@ -252,7 +253,7 @@ impl File {
         line
     }
 
-    /// Adds lines, and tells how many of the file's own there were.
+    /// Adds lines, and returns how many lines of the file were among them.
     fn push_lines(
         &self,
         room: usize,
@@ -278,7 +279,7 @@ impl File {
                 lines.push(plain(&format!("{:>columns$}", "…"), Style::Dim));
             }
             let marks = words::changed(hunk);
-            // What stands before a hunk is not known, so each is read by itself, as it is after the change.
+            // The code before a hunk is unknown, so each hunk is highlighted by itself, as it is after the change.
             let mut code = Highlighter::of_path(&self.path, palette);
             for (place, (line, words)) in hunk[..taken].iter().zip(marks).enumerate() {
                 let is_read = line.sign != '-' && place < MOST_HIGHLIGHTED;
@@ -302,7 +303,7 @@ impl File {
         shown
     }
 
-    /// Why nobody reads it, where a program wrote it.
+    /// Why the file is not shown, if a program wrote it.
     fn unreadable(&self) -> Option<&'static str> {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         let is_long = |line: &Line| READABLE_CHARS < line.text.chars().count();
@@ -316,7 +317,7 @@ impl File {
 }
 
 impl Line {
-    /// With the words that changed, and the parts of the code, which only a line that did not change shows.
+    /// The line as it is shown, with its changed words, or with the parts of its code, which only unchanged lines show.
     fn shown(&self, columns: usize, words: Option<Vec<(bool, String)>>, code: Vec<Span>) -> HangingLine {
         let (style, changed) = match self.sign {
             '+' => (Style::Added, Style::AddedWord),
@@ -340,14 +341,14 @@ impl Line {
             let style = if is_changed { changed } else { style };
             text.push(Span::new(&word[..taken], style));
         }
-        // Nobody sees blanks at the end of a line that is new.
+        // Blanks at the end of an added line would be invisible otherwise.
         text.push(Span::new("·".repeat(self.text[end..].chars().count()), Style::Dim));
         text.retain(|span| !span.text.is_empty());
         HangingLine { margin: vec![margin], text }
     }
 }
 
-/// The lines of one side of a hunk that are still to come.
+/// The remaining lines of one side of a hunk.
 #[derive(Debug, Default)]
 struct Side {
     next: usize,
@@ -355,7 +356,7 @@ struct Side {
 }
 
 impl Side {
-    /// From `12,3` or `12`.
+    /// Reads `12,3` or `12`.
     fn read(span: &str) -> Self {
         let (start, length) = span.split_once(',').unwrap_or((span, "1"));
         Self { next: start.parse().unwrap_or(1), left: length.parse().unwrap_or(0) }
@@ -387,7 +388,7 @@ fn read_line(line: &str, old: &mut Side, new: &mut Side) -> Line {
     }
 }
 
-/// The path of `a/PATH b/PATH`, with or without quotes: both halves are as long.
+/// The path in `a/PATH b/PATH`, with or without quotes. Both halves have the same length.
 fn path_of(names: &str) -> String {
     let half = names.get(..names.len() / 2).unwrap_or(names);
     match half.strip_prefix("\"a/") {

@@ -11,89 +11,89 @@ use super::revisions::Revisions;
 use super::size::Size;
 use super::vi::{Motion, Step, Vi};
 
-/// What an event meant.
+/// What an event means for the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the host draws, submits or ends by it"]
 pub(crate) enum Action {
     /// Nothing changed.
     None,
-    /// The user typed or pasted text; a ghost that was shown is gone until the host sets one that goes with the text.
+    /// Text was typed or pasted. The ghost is gone until the host sets one that fits the text.
     Inserted,
-    /// The buffer or the cursor changed otherwise; if it was the buffer, a ghost that was shown is gone, too.
+    /// The buffer or the cursor changed in another way. If the buffer changed, the ghost is gone too.
     Edited,
-    /// Enter: this text, never blank, left the buffer and is in the history.
+    /// Enter: this text, which is never blank, left the buffer and is in the history.
     Submit(String),
-    /// Up in an empty buffer, while prompts wait: the last of them is wanted back.
+    /// Up in an empty buffer while prompts wait: the host should take back the last of them.
     EditQueued,
-    /// Tab, which takes what is suggested: the ghost, or what stands in the buffer already. Nothing changed.
+    /// Tab, which accepts the suggestion: the ghost, or text that is already in the buffer. Nothing changed.
     Tab,
-    /// The key that takes the ghost in an empty buffer. Nothing changed.
+    /// The key that accepts the ghost in an empty buffer. Nothing changed.
     TakeGhost,
-    /// The shown ghost is wanted in the buffer. It stays until the host inserts its text or takes it away.
+    /// The host should put the ghost into the buffer. The ghost stays until the host inserts its text or removes it.
     InsertGhost,
-    /// The ghost after or before the shown one is wanted in its place.
+    /// The host should show the next or the previous ghost.
     TurnGhost(Turn),
-    /// Esc: the ghost that was shown is gone.
+    /// Esc removed the ghost.
     DismissGhost,
-    /// Esc: the list of what could be meant is gone.
+    /// Esc closed the list of completions.
     ClosePopup,
-    /// Esc with nothing of its own to end.
+    /// Esc, when the editor itself had nothing to end.
     Escape,
-    /// The text is wanted in an editor of the user's.
+    /// The host should open the text in the user's editor.
     Editor,
-    /// Another mode is wanted.
+    /// The host should change to the next mode.
     NextMode,
-    /// The screen is wanted anew.
+    /// The host should draw the screen again.
     Redraw,
-    /// The shell is wanted.
+    /// The host should suspend itself and return to the shell.
     Suspend,
-    /// The whole conversation is to be read.
+    /// The host should open the whole conversation.
     ReadAll,
-    /// What is new is to be read.
+    /// The host should open what is new.
     ReadNewest,
-    /// Ctrl-C with nothing in the buffer. (With text, Ctrl-C clears the buffer.)
+    /// Ctrl-C with an empty buffer. (With text, Ctrl-C clears the buffer.)
     Interrupt,
-    /// Ctrl-D with nothing in the buffer. (With text, Ctrl-D deletes.)
+    /// Ctrl-D with an empty buffer. (With text, Ctrl-D deletes.)
     EndOfInput,
-    /// The terminal has another size.
+    /// The terminal has this new size.
     Resized(Size),
 }
 
-/// Which other ghost is wanted.
+/// The direction in which the ghost is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Alt-N, or Down where there is nothing below.
+    /// Alt-N, or Down if there is no line below.
     Next,
     /// Alt-P.
     Previous,
 }
 
-/// Text that could be taken over, shown behind what is typed.
+/// Suggested text that can be accepted, shown behind what is typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ghost {
-    /// What is not typed yet.
+    /// The part that is not typed yet.
     pub(crate) rest: String,
-    /// Which of how many it is, where there are several.
+    /// The number of this ghost and how many there are, if there are several.
     pub(crate) place: Option<(usize, usize)>,
-    /// Whether Enter in an empty buffer sends it; else only Tab takes it.
+    /// Whether Enter in an empty buffer sends it. Otherwise only Tab accepts it.
     pub(crate) by_enter: bool,
 }
 
-/// One line (or several) being edited, with the lines before it, and ghost text to be taken over.
+/// An editor for one or several lines, with a history of earlier lines and ghost text that can be accepted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LineEditor {
     buffer: Buffer,
     history: History,
-    /// It goes with the text in the buffer: gone when that changes.
+    /// The ghost belongs to the text in the buffer, and is removed when that changes.
     ghost: Option<Ghost>,
     search: Option<Search>,
-    /// What could be meant by the word at the cursor: gone when text or cursor change.
+    /// The completions for the word at the cursor, which are removed when the text or the cursor changes.
     popup: Option<Popup>,
     revisions: Revisions,
     keys: KeyMap,
     vi: Vi,
     pastes: Pastes,
-    /// Whether prompts that were sent wait for their turn.
+    /// Whether sent prompts wait for their turn.
     has_queue: bool,
 }
 
@@ -103,39 +103,39 @@ struct Search {
     words: String,
     /// The entry that is shown.
     found: Option<usize>,
-    /// What was in the buffer before.
+    /// The text of the buffer before the search.
     draft: String,
 }
 
 impl Ghost {
-    /// The only one there is.
+    /// A ghost that is the only one.
     pub(crate) fn only(rest: impl Into<String>) -> Self {
         Self { rest: rest.into(), place: None, by_enter: false }
     }
 
-    /// A prompt to begin with, which Enter sends.
+    /// A prompt that is offered at the beginning. Enter sends it.
     pub(crate) fn by_enter(rest: impl Into<String>) -> Self {
         Self { by_enter: true, ..Self::only(rest) }
     }
 }
 
 impl LineEditor {
-    /// An empty editor that remembers lines, the oldest first.
+    /// An empty editor with a history, the oldest line first.
     pub(crate) fn new(history: Vec<String>) -> Self {
         Self { history: History::new(history), ..Self::default() }
     }
 
-    /// The same with these keys.
+    /// The editor with these keys.
     pub(crate) fn with_keys(self, keys: KeyMap) -> Self {
         Self { keys, ..self }
     }
 
-    /// The same, with the modes of vi.
+    /// The editor with the modes of vi.
     pub(crate) fn with_vi(self) -> Self {
         Self { vi: Vi::Insert, ..self }
     }
 
-    /// The mode of vi that holds, where there are any.
+    /// The current mode of vi, if the modes are used.
     pub(crate) fn vi_mode(&self) -> Option<&'static str> {
         self.vi.name()
     }
@@ -150,22 +150,22 @@ impl LineEditor {
         matches!(event, Event::Key(key) if self.keys.command(*key) == Some(Command::ReadAll))
     }
 
-    /// What is typed so far, with a sign for each long text that was pasted.
+    /// The text so far, with one private character for each long pasted text.
     pub(crate) fn text(&self) -> &str {
         self.buffer.text()
     }
 
-    /// What is typed and pasted so far.
+    /// The text so far, with pasted texts in full.
     pub(crate) fn whole_text(&self) -> Cow<'_, str> {
         self.pastes.whole(self.buffer.text())
     }
 
-    /// The text as it is shown, and where the cursor is in it.
+    /// The text as it is shown, and the cursor's offset in it.
     pub(super) fn shown_text(&self) -> (Cow<'_, str>, usize) {
         self.pastes.shown(self.buffer.text(), self.buffer.cursor())
     }
 
-    /// Where the cursor is, in bytes; always between two grapheme clusters.
+    /// The cursor's offset in bytes, which is always between two grapheme clusters.
     pub(crate) fn cursor(&self) -> usize {
         self.buffer.cursor()
     }
@@ -175,47 +175,47 @@ impl LineEditor {
         self.ghost.as_ref()
     }
 
-    /// Shows ghost text behind what is in the buffer, or no more. Where it holds no word, or would join its first character
-    /// to the last one of the buffer, nothing is shown: then the answer is `false`.
+    /// Shows ghost text behind the buffer, or removes it. Returns `false`, and shows nothing, if the ghost contains no
+    /// word, or if its first character would join the last one of the buffer.
     pub(crate) fn set_ghost(&mut self, ghost: Option<Ghost>) -> bool {
         self.ghost =
             ghost.filter(|ghost| !ghost.rest.trim().is_empty() && self.buffer.ends_before(&ghost.rest));
         self.ghost.is_some()
     }
 
-    /// The list below the prompt.
+    /// The list of completions below the prompt.
     pub(crate) fn popup(&self) -> Option<&Popup> {
         self.popup.as_ref()
     }
 
-    /// Shows what could be meant by what stands before the cursor, or nothing.
+    /// Shows completions for the text before the cursor, or removes them.
     pub(crate) fn set_popup(&mut self, popup: Option<Popup>) {
         self.popup = popup;
     }
 
-    /// Whether prompts that were sent wait for their turn, so that Up takes the last of them back.
+    /// Sets whether sent prompts wait for their turn, so that Up takes the last of them back.
     pub(crate) fn set_queue(&mut self, has_queue: bool) {
         self.has_queue = has_queue;
     }
 
-    /// The words that are searched for in the history, while they are.
+    /// The words of a search through the history, while there is one.
     pub(crate) fn searches_for(&self) -> Option<&str> {
         self.search.as_ref().map(|search| search.words.as_str())
     }
 
-    /// Puts text in the place of what is in the buffer, as after an accept; a new line in it does not submit.
+    /// Replaces the text in the buffer, as after an accept. A line feed in it does not submit.
     pub(crate) fn replace(&mut self, text: &str) {
         self.buffer.take();
         self.buffer.insert(&without_signs(text));
         self.own_text();
     }
 
-    /// Whether an entry of the history stands in the buffer as it was.
+    /// Whether the buffer contains an unchanged entry of the history.
     pub(crate) fn is_recalled(&self) -> bool {
         self.history.is_recalled()
     }
 
-    /// Takes the text out as Enter does, if there is any.
+    /// Takes the text out of the buffer as Enter does, if there is any.
     pub(crate) fn send(&mut self) -> Option<String> {
         match self.submit() {
             Action::Submit(text) => Some(text),
@@ -223,7 +223,7 @@ impl LineEditor {
         }
     }
 
-    /// Takes one event. Never panics, whatever comes in whichever order.
+    /// Handles one event. Never panics, whichever events come in whichever order.
     pub(crate) fn handle(&mut self, event: &Event) -> Action {
         match event {
             Event::Key(key) => {
@@ -252,7 +252,8 @@ impl LineEditor {
         has_ghost && is_bare && self.keys.takes_empty(key)
     }
 
-    /// Letters narrow the search, Ctrl-R goes to an older entry, Esc and Ctrl-C give it up; Enter and every other key leave what was found in the buffer.
+    /// Continues a search. Letters narrow it, Ctrl-R goes to an older entry, Esc and Ctrl-C cancel it; Enter and every
+    /// other key leave the found entry in the buffer.
     fn go_on_searching(&mut self, mut search: Search, command: Command) -> Action {
         let before = match command {
             Command::Insert(c) => {
@@ -284,7 +285,7 @@ impl LineEditor {
         Action::Edited
     }
 
-    /// What a key does to the list below the prompt, if it does something to it.
+    /// Handles a key for the list below the prompt; `None` if the key does not concern the list.
     fn on_popup(&mut self, command: Command) -> Option<Action> {
         let popup = self.popup.as_mut()?;
         match command {
@@ -313,7 +314,8 @@ impl LineEditor {
         }
     }
 
-    /// Esc leads to normal mode, in which letters are commands; all other keys do what they do without modes.
+    /// Handles a key with the modes of vi. Esc changes to normal mode, in which letters are commands; all other keys
+    /// work as without modes.
     fn apply_in_vi(&mut self, command: Command) -> Action {
         let action = match (self.vi, command) {
             (Vi::Insert, Command::Escape) => {
@@ -324,7 +326,7 @@ impl LineEditor {
                 return if had_popup { Action::ClosePopup } else { Action::None };
             }
             (Vi::Normal { .. }, Command::Insert(letter)) => self.steps_of(letter),
-            // The first of two letters is forgotten, and does not interrupt anything.
+            // Esc cancels the first of two letters, and does not interrupt anything.
             (Vi::Normal { operator: Some(_) }, Command::Escape) => {
                 self.vi = Vi::Normal { operator: None };
                 Action::None
@@ -463,7 +465,7 @@ impl LineEditor {
         if changed { Action::Edited } else { Action::None }
     }
 
-    /// Whether the line goes on: it ends with a backslash, as in a shell. The backslash is gone then.
+    /// Breaks the line if it ends with a backslash, as in a shell, and removes the backslash. Returns whether it did.
     fn breaks_line(&mut self) -> bool {
         let at_end = self.cursor() == self.text().len();
         at_end && self.text().ends_with('\\') && self.edited(Buffer::backspace)
@@ -479,7 +481,7 @@ impl LineEditor {
         Action::Inserted
     }
 
-    /// A blank buffer is not submitted and does not accept anything.
+    /// Submits the buffer. A blank buffer is not submitted and does not accept anything.
     fn submit(&mut self) -> Action {
         if self.text().trim().is_empty() {
             return Action::None;
@@ -504,7 +506,7 @@ impl LineEditor {
         changed
     }
 
-    /// The same for an edit that cuts: a yank puts back what it took.
+    /// Makes an edit that cuts text, which a yank can put back.
     fn killed(&mut self, kill: impl FnOnce(&mut Buffer) -> bool) -> bool {
         let (before, from) = (self.buffer.text().to_owned(), self.buffer.cursor());
         let goes_on = self.revisions.is_cutting();
@@ -524,7 +526,7 @@ impl LineEditor {
         Action::Edited
     }
 
-    /// The buffer was changed: no ghost goes with it, nor is it an entry of the history.
+    /// Notes that the buffer was changed, so that it has no ghost and is no longer an entry of the history.
     fn own_text(&mut self) {
         (self.ghost, self.popup) = (None, None);
         self.history.leave();
@@ -545,7 +547,7 @@ impl LineEditor {
     }
 }
 
-/// The first word of what follows, with the blanks before it.
+/// The first word of a text, with the blanks before it.
 fn first_word(rest: &str) -> &str {
     let word = rest.len() - rest.trim_start().len();
     let end = rest[word..].find(char::is_whitespace).map_or(rest.len(), |length| word + length);

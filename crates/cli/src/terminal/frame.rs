@@ -10,12 +10,12 @@ use super::status_line::StatusLine;
 const PROMPT: &str = "> ";
 const MOST_GHOST_ROWS: usize = 3;
 
-/// What is drawn at the bottom of the terminal, and redrawn in place.
+/// What is drawn at the bottom of the terminal and redrawn in place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Frame {
-    /// From top to bottom.
+    /// The rows from top to bottom.
     pub(crate) rows: Vec<Row>,
-    /// Where the cursor is, counted from the first row and column of the frame.
+    /// The position of the cursor, counted from the first row and column of the frame.
     pub(crate) cursor: Position,
 }
 
@@ -24,29 +24,29 @@ pub(crate) struct Frame {
 pub(crate) struct View<'a> {
     pub(crate) size: Size,
     pub(crate) palette: Palette,
-    /// What goes on, a row each, above everything else. Where there is no room for all, the last ones count.
+    /// What is running, one row each, above everything else. If there is no room for all rows, the last ones are shown.
     pub(crate) live: &'a [LiveRow],
-    /// A line above the prompt: what goes on in the background. Cut to one row.
+    /// A line above the prompt about background work. It is cut to one row.
     pub(crate) status: Option<&'a str>,
-    /// The last row, where there is room for it.
+    /// The last row, if there is room for it.
     pub(crate) footer: Option<&'a StatusLine>,
 }
 
-/// In a terminal of fewer rows there is the prompt alone.
+/// A terminal with fewer rows only shows the prompt.
 const LEAST_ROWS: usize = 6;
 
-/// A row of something that goes on.
+/// A row for something that is running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LiveRow {
-    /// Cut where it is long.
+    /// The text, which is cut if it is too long.
     pub(crate) text: String,
-    /// Stands behind it, dim, and is not cut.
+    /// Follows the text, dim, and is never cut.
     pub(crate) end: String,
     pub(crate) style: Style,
 }
 
-/// The prompt with what is typed, or with ghost text. A text that is taller than the terminal is shown around the
-/// cursor.
+/// Draws the prompt with the typed text and the ghost. If the text has more rows than the terminal, the part around the
+/// cursor is shown.
 pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
     let mut wrapper = Wrapper::new(view.size.columns, PROMPT.len());
     wrapper.push(PROMPT, Style::Strong);
@@ -61,7 +61,7 @@ pub(crate) fn render(editor: &LineEditor, view: &View) -> Frame {
     })
 }
 
-/// The ghost text behind what is typed, in no more rows than a glance takes in; `…` says that there is more.
+/// Adds the ghost text behind what is typed. It gets only a few rows; `…` says that there is more.
 fn with_ghost(typed: &Wrapper, ghost: &Ghost, is_plain: bool) -> Wrapper {
     let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
     let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
@@ -85,7 +85,8 @@ fn with_ghost(typed: &Wrapper, ghost: &Ghost, is_plain: bool) -> Wrapper {
 }
 
 impl Frame {
-    /// Puts the status above and what `below` gives for so many rows below, and leaves out what the terminal has no rows for.
+    /// Adds the status above and, below, the rows that `below` returns for a given number of rows. What does not fit on
+    /// the terminal is left out.
     pub(super) fn within(mut self, view: &View, below: impl FnOnce(usize) -> Vec<Row>) -> Self {
         let most = usize::from(view.size.rows).saturating_sub(1).max(1);
         let is_roomy = LEAST_ROWS <= usize::from(view.size.rows);
@@ -107,7 +108,7 @@ impl Frame {
         let rows = live.iter().map(|row| row.shown(view.size.columns));
         self.rows.splice(0..0, rows);
         self.cursor.row += live.len();
-        // It is the first to give way.
+        // The footer is the first part that is left out.
         let footer = view.footer.filter(|footer| is_roomy && !footer.items.is_empty());
         if let Some(footer) = footer.filter(|_| self.rows.len() < usize::from(view.size.rows / 2)) {
             self.rows.push(footer.row(view.size.columns));
@@ -119,7 +120,7 @@ impl Frame {
 impl LiveRow {
     fn shown(&self, columns: u16) -> Row {
         let end = u16::try_from(self.end.width()).unwrap_or(u16::MAX);
-        // Blanks at the beginning set a command's output apart.
+        // Blanks at the beginning are kept, because they set a command's output apart.
         let blanks = self.text.len() - self.text.trim_start().len();
         let left = columns.saturating_sub(end).saturating_sub(u16::try_from(blanks).unwrap_or(0));
         let mut row = Row::default();

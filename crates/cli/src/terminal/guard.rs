@@ -13,29 +13,30 @@ use crossterm::terminal::{
     self, Clear, ClearType, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen,
 };
 
-/// Whether the terminal is in our mode now.
+/// Whether the terminal is in the chat's mode now.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 
-/// Whether its title is ours, with the user's put aside.
+/// Whether the terminal shows the chat's title, with the user's title saved.
 static TITLED: AtomicBool = AtomicBool::new(false);
 
-/// Whether it tells more keys apart for us.
+/// Whether the terminal was asked to distinguish more keys.
 static TELLS_KEYS: AtomicBool = AtomicBool::new(false);
 
-/// Whether its screen of its own is shown, beside the one with the lines.
+/// Whether the alternate screen is shown instead of the one with the lines.
 static ALTERNATE: AtomicBool = AtomicBool::new(false);
 
-/// Puts the terminal of standard output into raw mode with bracketed paste and news of its focus for as long as this value lives.
+/// Keeps the terminal of standard output in raw mode, with bracketed paste and reports of its focus, as long as this
+/// value lives.
 ///
-/// The terminal is given back when the value is dropped, and before the message of a panic is printed, in whichever
-/// thread it happens. Not promised: a process that a signal kills gives nothing back; the host that wants it to
-/// catches the signal and drops this value.
+/// The terminal is restored when the value is dropped, and before the message of a panic is printed, in whichever
+/// thread it happens. It is not restored if a signal kills the process; a host that needs this catches the signal and
+/// drops the value.
 #[derive(Debug)]
 pub(crate) struct TerminalGuard(());
 
 impl TerminalGuard {
-    /// `is_titled`: its title is put aside as well, and comes again with the rest. `tells_keys`: it is asked to tell apart keys that have the same bytes in
-    /// others, such as Enter and Shift-Enter.
+    /// With `is_titled` the title is saved as well, and restored with the rest. With `tells_keys` the terminal is asked
+    /// to distinguish keys that have the same bytes otherwise, such as Enter and Shift-Enter.
     pub(crate) fn new(is_titled: bool, tells_keys: bool) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -52,13 +53,13 @@ impl TerminalGuard {
         Ok(guard)
     }
 
-    /// Gives the terminal back for a while.
+    /// Restores the terminal for a while.
     #[expect(clippy::unused_self, reason = "whoever holds the terminal may give it back")]
     pub(crate) fn give_back(&mut self) {
         restore();
     }
 
-    /// Shows a screen of its own; the one with the lines stays as it is below.
+    /// Shows the alternate screen. The screen with the lines stays unchanged behind it.
     #[expect(clippy::unused_self, reason = "whoever holds the terminal may change its screen")]
     pub(crate) fn leave_lines(&mut self) -> io::Result<()> {
         ALTERNATE.store(true, Ordering::SeqCst);
@@ -76,7 +77,7 @@ impl TerminalGuard {
         out.flush()
     }
 
-    /// Has it again.
+    /// Takes the terminal over again.
     #[expect(clippy::unused_self, reason = "whoever held the terminal may have it again")]
     pub(crate) fn take(&mut self) -> io::Result<()> {
         ACTIVE.store(true, Ordering::SeqCst);
@@ -100,7 +101,7 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// Does its best: there is nobody left to be told of a terminal that is gone.
+/// Restores the terminal. Errors are ignored, because nothing can be reported to a terminal that is gone.
 fn restore() {
     if !ACTIVE.swap(false, Ordering::SeqCst) {
         return;
@@ -112,7 +113,7 @@ fn restore() {
     if TITLED.load(Ordering::SeqCst) {
         codes.extend_from_slice(b"\x1b[23;0t");
     }
-    // Each screen has a stack of its own: this one's is that of the screen with the lines.
+    // Each screen has a stack of keyboard modes. This one belongs to the screen with the lines.
     if TELLS_KEYS.load(Ordering::SeqCst) {
         let _ = queue!(codes, PopKeyboardEnhancementFlags);
     }

@@ -1,4 +1,4 @@
-//! Which parts of code have which style, line by line.
+//! Splits code into parts with styles, line by line.
 
 use super::palette::Palette;
 use super::row::{Span, Style};
@@ -13,14 +13,14 @@ mod tests;
 
 use syntaxes::State;
 
-/// A longer line is one that a program wrote.
+/// A longer line is taken for one that a program wrote, and is plain.
 const MOST_LINE_BYTES: usize = 1_000;
-/// What is longer is data rather than code, and takes its time.
+/// Larger text is data rather than code, and would take long.
 const MOST_BYTES: usize = 512 * 1024;
 const MOST_LINES: usize = 10_000;
 
-/// Gives the lines of one piece of code their styles, each line once and in order. Where the language is not known, the terminal has no
-/// styles, or the code is too long, all is plain.
+/// Gives the lines of one piece of code their styles, each line once and in order. Everything is plain if the language
+/// is unknown, if the terminal has no styles, or if the code is too long.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Highlighter {
     state: Option<Box<State>>,
@@ -29,14 +29,14 @@ pub(super) struct Highlighter {
 }
 
 impl Highlighter {
-    /// For a block of code by what stands behind the marks of its fence.
+    /// A highlighter for a block of code, by the text behind the marks of its fence.
     pub(super) fn of_fence(info: &str, palette: Palette) -> Self {
         let name = info.trim_start_matches(|c: char| "`~{. \t".contains(c));
         let name = name.split(|c: char| c.is_whitespace() || ",:;{}".contains(c)).next().unwrap_or_default();
         Self::new(palette, || State::of_language(name))
     }
 
-    /// For a file by its name.
+    /// A highlighter for a file, by its name.
     pub(super) fn of_path(path: &str, palette: Palette) -> Self {
         Self::new(palette, || State::of_file(path.rsplit('/').next().unwrap_or_default()))
     }
@@ -46,7 +46,7 @@ impl Highlighter {
         Self { state: state.map(Box::new), ..Self::default() }
     }
 
-    /// The parts of the next line, which has no line feed; all of it, in order.
+    /// The parts of the next line, in order and covering all of it. The line has no line feed.
     pub(super) fn line(&mut self, line: &str) -> Vec<Span> {
         self.lines += 1;
         self.bytes += line.len();
@@ -57,7 +57,7 @@ impl Highlighter {
         let parts = self.state.as_mut().filter(|_| is_short).map(|state| state.parts(line));
         match parts {
             Some(Some(parts)) => parts,
-            // What cannot be read is not read on.
+            // After a line that the syntax cannot read, the rest is plain.
             Some(None) => {
                 self.state = None;
                 plain(line)

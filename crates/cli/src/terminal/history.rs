@@ -1,8 +1,8 @@
-/// The lines that were submitted, and which of them is shown.
+/// The submitted lines, and which of them is shown.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
     entries: Vec<String>,
-    /// The entry that is shown, and what was in the buffer before the first one was.
+    /// The index of the shown entry, and what was in the buffer before the first one was shown.
     shown: Option<(usize, String)>,
 }
 
@@ -20,7 +20,7 @@ impl History {
         }
     }
 
-    /// The entry before the one that is shown which begins with what was typed; `current` is what is in the buffer.
+    /// The entry before the shown one that begins with what was typed. `current` is the text in the buffer.
     pub(super) fn previous(&mut self, current: &str) -> Option<&str> {
         let (before, draft) = match &self.shown {
             Some((index, draft)) => (*index, draft.as_str()),
@@ -32,7 +32,8 @@ impl History {
         self.entries.get(index).map(String::as_str)
     }
 
-    /// The entry after the one that is shown which begins with what was typed; after the last one, what was in the buffer before.
+    /// The entry after the shown one that begins with what was typed; after the last entry, what was in the buffer
+    /// before.
     pub(super) fn next(&mut self) -> Option<String> {
         let (index, draft) = self.shown.take()?;
         let after = self.entries.iter().enumerate().skip(index + 1);
@@ -43,7 +44,8 @@ impl History {
         Some(entry.clone())
     }
 
-    /// The newest entry before `before` (of all, where there is none) that holds the words, whatever their case, and its place.
+    /// The newest entry before `before`, or of all entries, that contains the words in any case of letters, with its
+    /// index.
     pub(super) fn find(&self, words: &str, before: Option<usize>) -> Option<(usize, &str)> {
         let words = words.to_lowercase();
         let known = &self.entries[..before.unwrap_or(self.entries.len()).min(self.entries.len())];
@@ -56,13 +58,13 @@ impl History {
         self.shown.is_some()
     }
 
-    /// The buffer is the user's own again.
+    /// Leaves the history, because the buffer was changed.
     pub(super) fn leave(&mut self) {
         self.shown = None;
     }
 }
 
-/// A line that begins with a blank is not called back, as in a shell.
+/// A line that begins with a blank is not remembered, as in a shell.
 fn is_remembered(line: &str) -> bool {
     !line.starts_with(' ')
 }

@@ -9,12 +9,12 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Stdin};
 use super::background::{Answers, Sifted};
 use super::palette::Theme;
 
-/// The signs of an answer of the terminal come together; a key that could begin one waits no longer.
+/// How long a key that could begin an answer of the terminal is held back. The characters of an answer come together.
 const HOLD: Duration = Duration::from_millis(100);
-/// A longer line of a pipe is an error.
+/// The most bytes of a line from a pipe. A longer line is an error.
 const MOST_LINE_BYTES: usize = 1024 * 1024;
 
-/// Where the user's words come from.
+/// Where the user's input comes from.
 pub(crate) enum Input {
     /// A terminal in raw mode: keys, pastes, sizes.
     Terminal(Keys),
@@ -25,42 +25,42 @@ pub(crate) enum Input {
 /// The events of a terminal.
 #[derive(Default)]
 pub(crate) struct Keys {
-    /// None while somebody else has the keys.
+    /// `None` while another program reads the keys.
     stream: Option<EventStream>,
-    /// Takes out what the terminal answers to somebody, perhaps to a program that has ended.
+    /// Removes the terminal's answers, even those to a program that has already ended.
     answers: Answers,
-    /// What was taken for the answer, and is none.
+    /// Events that were held back for an answer and turned out not to be one.
     released: VecDeque<Event>,
 }
 
-/// What came in.
+/// A piece of input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InputEvent {
-    /// The terminal's background is one for this theme: its answer to whoever asked.
+    /// The theme for the terminal's background, from its answer to any program that asked.
     Background(Theme),
-    /// For [`LineEditor::handle`](super::LineEditor::handle).
+    /// An event for [`LineEditor::handle`](super::LineEditor::handle).
     Terminal(Event),
     /// A line without its end.
     Line(String),
 }
 
 impl Input {
-    /// The keys of the terminal; there should be a [`TerminalGuard`](super::TerminalGuard).
+    /// The keys of the terminal. There should be a [`TerminalGuard`](super::TerminalGuard).
     pub(crate) fn of_terminal() -> Self {
         Self::Terminal(Keys { stream: Some(EventStream::new()), ..Keys::default() })
     }
 
     /// The lines of standard input.
     ///
-    /// A read that waits for a pipe outlives the future: a host that ends earlier than the pipe leaves its tokio runtime
-    /// with `shutdown_background`.
+    /// A read that waits for a pipe lives longer than the future, so a host that ends before the pipe does leaves its
+    /// tokio runtime with `shutdown_background`.
     pub(crate) fn of_pipe() -> Self {
         Self::Lines(Lines::new(BufReader::new(tokio::io::stdin())))
     }
 
-    /// Leaves the keys to somebody else while `run` lasts.
+    /// Leaves the keys to another program while `run` lasts.
     pub(crate) fn pause<T>(&mut self, run: impl FnOnce() -> T) -> T {
-        // A stream that waits would take the first key.
+        // A stream that still waits would take the first key.
         if let Self::Terminal(keys) = self {
             keys.stream = None;
         }
@@ -71,7 +71,7 @@ impl Input {
         done
     }
 
-    /// What comes next; `None` at the end of input. Nothing is lost when the future is dropped early.
+    /// The next input; `None` at the end. Nothing is lost if the future is dropped early.
     pub(crate) async fn next(&mut self) -> io::Result<Option<InputEvent>> {
         match self {
             Self::Terminal(keys) => keys.next().await,
@@ -109,7 +109,7 @@ impl Keys {
 /// The lines of a reader.
 pub(crate) struct Lines<R> {
     reader: R,
-    /// What was read of the next line.
+    /// The bytes of the next line so far.
     partial: Vec<u8>,
     /// The number of that line, counted from 1.
     number: usize,

@@ -1,4 +1,4 @@
-//! Which key does what in the prompt.
+//! The keys of the prompt and what they do.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub(super) enum Command {
     NewLine,
     Enter,
     Tab,
-    /// What takes the suggestion in an empty prompt, and there alone: elsewhere its key does what it does without it.
+    /// Takes the suggestion, but only in an empty prompt. Elsewhere the key does what it does without this binding.
     TakeEmpty,
     Escape,
     Left,
@@ -44,7 +44,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// Whether it moves the cursor and changes no text.
+    /// Whether the command moves the cursor and changes no text.
     pub(super) fn moves(self) -> bool {
         matches!(
             self,
@@ -60,7 +60,7 @@ impl Command {
     }
 }
 
-/// What can be bound: a name, the keys that do it unless the user says otherwise, and what it does.
+/// An action that keys can be bound to: its name, its default keys, and what it does.
 pub(crate) struct KeyAction {
     pub(crate) name: &'static str,
     command: Command,
@@ -77,7 +77,7 @@ const fn action(
     KeyAction { name, command, keys, words }
 }
 
-/// All of it.
+/// All actions.
 pub(crate) const ACTIONS: [KeyAction; 32] = [
     action("send", Command::Enter, &["enter"], "send the prompt; while a turn runs, it waits for its end"),
     action("newline", Command::NewLine, &["alt-enter", "ctrl-j", "shift-enter"], "begin a new line"),
@@ -148,17 +148,17 @@ pub(crate) const ACTIONS: [KeyAction; 32] = [
     action("undo", Command::Undo, &["ctrl-_", "ctrl-7"], "take back the last edit of the prompt"),
 ];
 
-/// A key with what is held beside it.
+/// A key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
     code: KeyCode,
     modifiers: KeyModifiers,
 }
 
-/// Which key does what.
+/// The bindings of keys to actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyMap {
-    /// The place of the action in [`ACTIONS`], and a key of it.
+    /// The index of an action in [`ACTIONS`], and one of its keys.
     bindings: Vec<(usize, Key)>,
 }
 
@@ -173,7 +173,7 @@ impl Default for KeyMap {
 }
 
 impl KeyMap {
-    /// The same with other keys for some actions. The error names the action that is wrong, and says how.
+    /// The map with other keys for some actions. The error contains the name of the wrong action, and what is wrong.
     pub(crate) fn with(mut self, changed: &[(&str, Vec<Key>)]) -> Result<Self, (String, String)> {
         let mut places = Vec::new();
         for (name, _) in changed {
@@ -205,14 +205,14 @@ impl KeyMap {
         Ok(self)
     }
 
-    /// The keys of each action, in their order.
+    /// All actions with their keys, in order.
     pub(crate) fn list(&self) -> impl Iterator<Item = (&'static KeyAction, Vec<Key>)> + '_ {
         ACTIONS.iter().enumerate().map(|(place, action)| {
             (action, self.bindings.iter().filter(|(bound, _)| *bound == place).map(|(_, key)| *key).collect())
         })
     }
 
-    /// The first key of an action as it is written in a hint, such as `Ctrl-T`; none where it has none.
+    /// The first key of an action as it is written in a hint, such as `Ctrl-T`; `None` if it has no key.
     pub(crate) fn hint(&self, action: &str) -> Option<String> {
         let (_, keys) = self.list().find(|(known, _)| known.name == action)?;
         let part = |part: &str| match part.char_indices().nth(1) {
@@ -244,7 +244,7 @@ impl KeyMap {
     }
 }
 
-/// Whether the action is one of the empty prompt alone, so that its key may have another one beside it.
+/// Whether the action only works in an empty prompt, so that its key may have a second action.
 fn is_for_empty(place: usize) -> bool {
     ACTIONS[place].command == Command::TakeEmpty
 }
@@ -252,7 +252,7 @@ fn is_for_empty(place: usize) -> bool {
 impl Key {
     fn of(event: KeyEvent) -> Self {
         match event.code {
-            // A capital letter says itself that Shift is held.
+            // A capital letter already says that Shift is held.
             KeyCode::Char(_) => {
                 Self { code: event.code, modifiers: event.modifiers.difference(KeyModifiers::SHIFT) }
             }
@@ -261,7 +261,7 @@ impl Key {
         }
     }
 
-    /// The key that it is in a terminal which has one byte for both.
+    /// The other key that has the same byte in a terminal, if there is one.
     fn in_one_byte(self) -> Option<Self> {
         let (code, modifiers) = match self.code {
             _ if self.modifiers != KeyModifiers::CONTROL => return None,
@@ -274,7 +274,7 @@ impl Key {
         Some(Self { code, modifiers })
     }
 
-    /// A letter that stands for itself; Ctrl and Alt together are `AltGr` on Windows.
+    /// The letter that the key types, if it types one. Ctrl and Alt together are `AltGr` on Windows.
     fn typed(self) -> Option<Command> {
         let is_typed =
             self.modifiers.is_empty() || self.modifiers == KeyModifiers::CONTROL | KeyModifiers::ALT;
@@ -307,7 +307,7 @@ const NAMES: [(&str, KeyCode); 16] = [
 impl std::str::FromStr for Key {
     type Err = String;
 
-    /// `ctrl-j`, `alt-enter`, `shift-tab`, `f5`. A letter alone types itself and cannot be bound.
+    /// Reads `ctrl-j`, `alt-enter`, `shift-tab` or `f5`. A letter without modifiers types itself and cannot be bound.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
@@ -393,7 +393,7 @@ mod tests {
         assert!(action == "yank" && problem.contains("ctrl-k does \"kill_to_end\" already"), "{problem}");
         let (_, problem) = wrong(&[("yank", keys(&["f2"])), ("undo", keys(&["f2"]))]);
         assert!(problem.contains("f2 does \"yank\" already"), "{problem}");
-        // In an empty prompt a key may do something else, and it does one thing there.
+        // In an empty prompt a key may have another action, which replaces its usual one there.
         let map = KeyMap::default().with(&[("take_empty", keys(&["enter", "f2"]))]).unwrap();
         let enter = event(KeyCode::Enter, KeyModifiers::NONE);
         assert_eq!((map.command(enter), map.takes_empty(enter)), (Some(Command::Enter), true));

@@ -1,27 +1,28 @@
-//! What is known of the terminal by the variables that it sets. Nothing is asked of it: an answer could come late, into what is typed.
+//! What is known about the terminal from the variables that it sets. The terminal itself is not asked, because an
+//! answer could come late and mix with what is typed.
 
 use std::fmt::Write as _;
 
-/// What a terminal is known to take beyond text.
+/// What a terminal is known to support besides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is of another thing that it takes")]
 pub(crate) struct Known {
-    /// Whether tmux stands between: codes for the terminal are wrapped for it.
+    /// Whether the chat runs in tmux. Codes for the terminal behind it have to be wrapped.
     is_in_tmux: bool,
-    /// Whether text of OSC 8 leads to an address for it.
+    /// Whether OSC 8 makes text a link.
     pub(crate) takes_links: bool,
-    /// Whether it puts text of OSC 52 into the clipboard.
+    /// Whether OSC 52 puts text into the clipboard.
     pub(crate) takes_clipboard: bool,
-    /// Whether it can tell keys apart that have the same bytes in others, by kitty's protocol.
+    /// Whether the terminal can distinguish keys that have the same bytes in others, by kitty's protocol.
     pub(crate) tells_keys: bool,
-    /// Whether it has a title, as all have but the barest.
+    /// Whether the terminal has a title. All but the simplest have one.
     has_title: bool,
-    /// Whether OSC 9;4 is progress for it. Others show it as a message.
+    /// Whether OSC 9;4 shows progress. Other terminals show it as a message.
     takes_progress: bool,
     notifies_by: Option<NotifiesBy>,
 }
 
-/// With which code a terminal shows a message beside itself.
+/// The code with which a terminal shows a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NotifiesBy {
     Osc9,
@@ -29,7 +30,7 @@ enum NotifiesBy {
 }
 
 impl Known {
-    /// By the environment.
+    /// Finds out from the environment.
     pub(crate) fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let is_set = |name| variable(name).is_some();
         let program = variable("TERM_PROGRAM").unwrap_or_default();
@@ -57,7 +58,8 @@ impl Known {
             is_in_tmux: is_set("TMUX"),
             takes_links: takes_links(takes_clipboard, &variable),
             takes_clipboard,
-            // What stands between would have to pass the keys on. The others of the list ignore the code, or know it.
+            // A multiplexer in between would have to pass the keys on. The other listed terminals support the code or
+            // ignore it.
             tells_keys: takes_clipboard && !is_set("TMUX") && !is_set("STY"),
             has_title: !matches!(term.as_str(), "" | "dumb" | "linux"),
             takes_progress: shows_progress && !is_set("TMUX"),
@@ -70,12 +72,12 @@ impl Known {
         self.has_title
     }
 
-    /// The code for a title; nothing where there is none. The text must be harmless.
+    /// The code that sets the title; empty if there is none. The text must already be sanitized.
     pub(crate) fn title(self, text: &str) -> String {
         if self.has_title { format!("\x1b]2;{text}\x07") } else { String::new() }
     }
 
-    /// The code for how far something is: 0 for nothing, 3 for something that works, 4 for something that waits.
+    /// The code for progress: 0 for none, 3 for something that runs, 4 for something that waits.
     pub(crate) fn progress(self, state: u8) -> &'static str {
         match state {
             _ if !self.takes_progress => "",
@@ -85,30 +87,31 @@ impl Known {
         }
     }
 
-    /// The codes that call somebody: the bell, and a message where the terminal is known to show one. The text must be harmless.
+    /// The codes for a notification: the bell, and a message if the terminal is known to show one. The text must
+    /// already be sanitized.
     pub(crate) fn notification(self, text: &str) -> String {
         let message = match self.notifies_by {
             Some(NotifiesBy::Osc9) => format!("\x1b]9;{text}\x07"),
-            // What stands behind a semicolon would be another field.
+            // A semicolon would begin another field.
             Some(NotifiesBy::Osc777) => format!("\x1b]777;notify;headstart;{}\x07", text.replace(';', ",")),
             None => return "\x07".to_owned(),
         };
         format!("\x07{}", self.passed_on(&message))
     }
 
-    /// The code that puts text into the clipboard; `encoded`: in base64.
+    /// The code that puts text into the clipboard. `encoded` is the text in base64.
     pub(crate) fn clipboard(self, encoded: &str) -> String {
         self.passed_on(&format!("\x1b]52;c;{encoded}\x07"))
     }
 
-    /// A code as it reaches the terminal.
+    /// The code in the form in which it reaches the terminal.
     fn passed_on(self, code: &str) -> String {
         if !self.is_in_tmux {
             return code.to_owned();
         }
         let mut passed = String::from("\x1bPtmux;");
         for sign in code.chars() {
-            // tmux takes two for one.
+            // In a wrapped code, tmux expects every escape character twice.
             let twice = if sign == '\x1b' { "\x1b" } else { "" };
             let _ = write!(passed, "{twice}{sign}");
         }
@@ -116,7 +119,8 @@ impl Known {
     }
 }
 
-/// A terminal that takes the clipboard takes links, and so do those of VTE. GNU screen passes on none, and tmux those of others since 3.4.
+/// Whether links work. Terminals that support the clipboard support links, and so do those of VTE. GNU screen does not
+/// pass links on, and tmux does since 3.4.
 fn takes_links(takes_clipboard: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
     let version = |text: &str| {
         let mut parts = text.split('.').map(|part| {

@@ -7,12 +7,12 @@ use super::link::Link;
 use super::row::{Position, Row, Span, Style};
 use super::sanitize::sanitize;
 
-/// Narrower terminals get rows of this width.
+/// The least width of rows. Narrower terminals get rows of this width too.
 const LEAST_COLUMNS: u16 = 8;
 const TAB: &str = "    ";
 
-/// Breaks a line of prose between its words; a word that has no room in a row is broken. Rows after the first stand below the
-/// first word of a list's entry. Every row but the last stays as it is whatever follows the line.
+/// Breaks a line of prose between its words. A word that is wider than a row is broken. Rows after the first are
+/// indented to the first word of a list's entry. Every row but the last stays the same whatever follows the line.
 pub(super) fn fold(line: &str, columns: u16) -> Vec<String> {
     let columns = usize::from(columns.max(LEAST_COLUMNS));
     let line = sanitize(line).replace('\t', TAB);
@@ -25,8 +25,8 @@ pub(super) fn fold(line: &str, columns: u16) -> Vec<String> {
     textwrap::wrap(&line, options).into_iter().map(std::borrow::Cow::into_owned).collect()
 }
 
-/// Breaks a line of styled text between its words. A word that has no room in a row has one of its own, which is wider: the terminal
-/// breaks it, so that whoever copies an address gets it whole.
+/// Breaks a line of styled text between its words. A word that is wider than a row gets a row that is too wide: the
+/// terminal breaks it, so that a copied address is whole.
 pub(super) fn fold_spans(line: &[Span], columns: u16) -> Vec<Row> {
     let text: String = line.iter().map(|span| span.text.as_str()).collect();
     let words: Vec<_> = WordSeparator::AsciiSpace.find_words(&text).collect();
@@ -48,7 +48,7 @@ pub(super) fn fold_spans(line: &[Span], columns: u16) -> Vec<Row> {
     rows.collect()
 }
 
-/// A row as the rows that a terminal makes of it.
+/// Breaks a row as a terminal would.
 pub(super) fn broken(row: &Row, columns: u16) -> Vec<Row> {
     let mut wrapper = Wrapper::new(columns, 0);
     for span in &row.spans {
@@ -58,7 +58,7 @@ pub(super) fn broken(row: &Row, columns: u16) -> Vec<Row> {
     wrapper.into_rows()
 }
 
-/// A line as one row, however wide.
+/// A line as one row of any width.
 pub(super) fn text_row(line: &str, style: Style) -> Row {
     let mut row = Row::default();
     row.push_span(&sanitize(line), style);
@@ -82,7 +82,7 @@ pub(super) fn one_row(text: &str, columns: u16, style: Style) -> Row {
     row
 }
 
-/// How far in the first word stands, behind blanks and the mark of a list's entry.
+/// The column of the first word, behind blanks and the mark of a list's entry.
 fn hanging(line: &str) -> usize {
     let text = line.trim_start();
     let blanks = line.len() - text.len();
@@ -96,14 +96,14 @@ fn hanging(line: &str) -> usize {
     blanks + mark.unwrap_or(0)
 }
 
-/// Breaks text into rows of limited width, between grapheme clusters. What it takes it makes harmless.
+/// Breaks text into rows of limited width, between grapheme clusters. All text is sanitized.
 #[derive(Debug, Clone)]
 pub(super) struct Wrapper {
     columns: usize,
-    /// Blanks before each row but the first.
+    /// The blanks before each row except the first.
     indent: usize,
     rows: Vec<Row>,
-    /// Where what is pushed leads.
+    /// The link of the text that is pushed next.
     link: Option<Link>,
 }
 
@@ -119,7 +119,7 @@ impl Wrapper {
         }
     }
 
-    /// Takes text up to `cursor`, tells where the cursor is on screen, and takes the rest.
+    /// Adds text up to `cursor`, notes the cursor's position on the screen, adds the rest, and returns the position.
     pub(super) fn push_around(&mut self, text: &str, cursor: usize, style: Style) -> Position {
         let (before, after) = text.split_at(cursor);
         self.push(before, style);
@@ -129,12 +129,12 @@ impl Wrapper {
         position
     }
 
-    /// The columns that are left of the last row.
+    /// The free columns of the last row.
     pub(super) fn left(&self) -> usize {
         self.columns.saturating_sub(self.rows.last().map_or(0, |row| row.width))
     }
 
-    /// How many rows there are by now.
+    /// The number of rows so far.
     pub(super) fn height(&self) -> usize {
         self.rows.len()
     }
@@ -154,10 +154,10 @@ impl Wrapper {
         }
     }
 
-    /// Where something of this width goes: on a new row, if it does not fit on this one.
+    /// The position for something of this width. It is on a new row if it does not fit on this one.
     fn position(&mut self, width: usize) -> Position {
         if self.columns < self.row().width + width.max(1) && self.indent < self.row().width {
-            // Marks of no width stay with what they are on.
+            // Marks of no width stay with the character that they belong to.
             if width == 0 {
                 return Position { row: self.rows.len() - 1, column: self.columns - 1 };
             }
@@ -183,7 +183,8 @@ impl Wrapper {
     }
 }
 
-/// A cluster as it is shown, with widths: whole where it fits into `room` columns, else character by character.
+/// A grapheme cluster as it is shown, with widths: whole if it fits into `room` columns, otherwise character by
+/// character.
 fn pieces(cluster: &str, room: usize) -> Vec<(String, usize)> {
     if cluster == "\t" {
         return vec![(TAB.to_owned(), TAB.len())];

@@ -1,25 +1,26 @@
-//! Where links lead, and whether their text says so.
+//! Links, and whether their text shows where they lead.
 
 use std::sync::Arc;
 
 use url::Url;
 
-/// Terminals take no longer ones.
+/// The most bytes of an address that terminals accept.
 const MOST_BYTES: usize = 2_000;
-/// Ends a link on the terminal.
+/// The code that ends a link.
 pub(super) const END: &str = "\x1b]8;;\x1b\\";
 
-/// An address that a terminal may be told to open: of the web or of mail, without a user's name in it, written with visible signs of ASCII
-/// only, so that nothing in it ends the code around it.
+/// An address that a terminal may be told to open: of the web or of mail, without a user name, and made of visible
+/// ASCII characters only, so that nothing in it ends the code around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
     address: Arc<str>,
 }
 
 impl Link {
-    /// Nothing for any other address: that is text.
+    /// Checks an address; `None` for any other address, which is shown as text.
     pub(super) fn of(address: &str) -> Option<Self> {
-        // The parser leaves out what of these stands in an address, and takes a backslash for a slash, so that it reads as another one.
+        // The URL parser removes such characters and reads a backslash as a slash, so the address would lead to another
+        // place than its text says.
         if MOST_BYTES < address.len()
             || address.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\')
         {
@@ -28,7 +29,7 @@ impl Link {
         let url = Url::parse(address).ok()?;
         let is_taken = match url.scheme() {
             "http" | "https" => url.has_host() && url.username().is_empty() && url.password().is_none(),
-            // A query may name others who get the letter.
+            // A query could name further recipients.
             "mailto" => url.query().is_none(),
             _ => false,
         };
@@ -37,17 +38,18 @@ impl Link {
         (is_taken && is_harmless).then(|| Self { address: address.into() })
     }
 
-    /// As the terminal would open it: a host of other letters is in its form of ASCII.
+    /// The address that the terminal opens. A host in other scripts is in its ASCII form.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Begins the link on a terminal.
+    /// The code that begins the link.
     pub(super) fn code(&self) -> String {
         format!("\x1b]8;;{}\x1b\\", self.address)
     }
 
-    /// Whether a text is the beginning of the address, host and all. Letters that look like those of another host are not: they are no ASCII.
+    /// Whether a text is the beginning of the address, including the whole host. Similar letters of other scripts do
+    /// not match, because they are not ASCII.
     pub(super) fn is_said_by(&self, text: &str) -> bool {
         let without_scheme = |text: &str| {
             let text = text.strip_prefix("mailto:").unwrap_or(text);
@@ -78,7 +80,7 @@ mod tests {
             ("HTTP://Example.org", Some("http://example.org/")),
             ("mailto:a@example.org", Some("mailto:a@example.org")),
             ("https://example.org/K\u{e4}se\"<>`", Some("https://example.org/K%C3%A4se%22%3C%3E%60")),
-            // Cyrillic, and a host that only looks as if it had a path.
+            // A Cyrillic letter, and a host that only looks as if a path followed it.
             ("https://\u{430}pple.com/", Some("https://xn--pple-43d.com/")),
             ("https://good.com\\@evil.com", None),
             ("https://good.com@evil.com/", None),
@@ -105,7 +107,7 @@ mod tests {
             assert_eq!(link.as_ref().map(Link::address), expected, "{address:?}");
         }
         assert_eq!(Link::of(&format!("https://example.org/{}", "a".repeat(MOST_BYTES))), None);
-        // What grows while it is written in ASCII.
+        // This address becomes longer when it is written in ASCII.
         assert_eq!(Link::of(&format!("https://example.org/{}", "\u{e4}".repeat(MOST_BYTES / 3))), None);
     }
 

@@ -1,19 +1,20 @@
 //! A line editor with ghost text, for `headstart chat`.
 //!
-//! [`LineEditor`] is sans-IO: it takes crossterm's events and says in an [`Action`] what they mean. [`render`] is a
-//! pure function from the editor to a [frame](frame::Frame). [`Screen`] puts frames on a terminal, in place, with other output
-//! scrolling by above, answers of a model as rendered [`Markdown`]; [`Input`] gives events of a terminal, or lines of a pipe. [`TerminalGuard`] changes the
-//! terminal's mode and gives it back.
+//! [`LineEditor`] is sans-IO: it takes crossterm's events and returns what they mean as an [`Action`]. [`render`] is a
+//! pure function from the editor to a [frame](frame::Frame). [`Screen`] draws frames in place on a terminal, while
+//! other output scrolls by above them, with models' answers as rendered [`Markdown`]. [`Input`] gives the events of a
+//! terminal, or the lines of a pipe. [`TerminalGuard`] changes the terminal's mode and restores it.
 //!
-//! Nothing reaches the terminal but through [`sanitize()`]: neither frames nor [`Screen::print_above`] pass on an escape
-//! sequence, whoever wrote the text. Ghost text is never in the buffer, so what is submitted is what was typed,
-//! pasted or inserted by the host after an accept.
+//! All text reaches the terminal through [`sanitize()`]: neither frames nor [`Screen::print_above`] pass on an escape
+//! sequence, whoever wrote the text. Ghost text is never in the buffer, so what is submitted is what was typed, pasted,
+//! or inserted by the host after an accept.
 //!
 //! # Limitations
 //!
-//! What is printed is not laid out anew when the terminal's width changes. Of an open block that is higher than half the terminal only
-//! the end is shown until it ends. Text is laid out from left to right with the widths of Unicode; a terminal that draws a joined emoji wider puts
-//! the cursor a few columns off. A terminal without bracketed paste submits at each pasted new line.
+//! Printed text is not laid out again when the terminal's width changes. Of an open block that is higher than half of
+//! the terminal, only the end is shown until the block ends. Text is laid out from left to right with the widths of
+//! Unicode; a terminal that draws a joined emoji wider shows the cursor a few columns off. A terminal without bracketed
+//! paste submits at each pasted line feed.
 
 mod background;
 mod buffer;

@@ -5,35 +5,36 @@ use crossterm::style::Color;
 use super::known::Known;
 use super::row::{CodePart, Style};
 
-/// What the terminal shows beside letters.
+/// What the terminal can show besides letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Palette {
-    /// Without one there are no styles, and ghost text is in brackets.
+    /// The colours. Without a theme there are no styles, and ghost text is in brackets.
     pub(crate) theme: Option<Theme>,
-    /// Whether it has more signs than those of ASCII.
+    /// Whether the terminal can show more characters than ASCII.
     pub(crate) utf8: bool,
-    /// Whether text may be told to lead somewhere.
+    /// Whether text can be a link.
     pub(crate) links: bool,
 }
 
-/// Which colours styles have. No theme gives the background a colour, so what is plain is as its user set it.
+/// The colours of styles. No theme colours the background, so plain text looks as the user has set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Theme {
-    /// Those of the sixteen that the user chose for their terminal: right on light and dark.
+    /// Some of the sixteen colours that the user chose for the terminal. They are readable on light and dark.
     #[default]
     Terminal,
     /// For a dark background.
     Dark,
     /// For a light background.
     Light,
-    /// Blue in place of green and orange in place of red, for whoever does not tell these apart.
+    /// Blue in place of green and orange in place of red, for users who cannot tell these two apart.
     BlueOrange,
 }
 
-/// Which theme there is to be.
+/// The theme that the user chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThemeChoice {
-    /// The one for the terminal's background, which is asked for; until it answers, the one that is right on each.
+    /// The theme for the terminal's background, for which the terminal is asked. Until it answers, the theme that is
+    /// readable on both.
     Auto,
     Fixed(Theme),
 }
@@ -45,12 +46,12 @@ impl Default for ThemeChoice {
 }
 
 impl ThemeChoice {
-    /// By its name.
+    /// Reads a choice from its name.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         if name == "auto" { Ok(Self::Auto) } else { Theme::parse(name).map(Self::Fixed) }
     }
 
-    /// Which it is before anybody has answered.
+    /// The theme until the terminal has answered.
     pub(crate) fn first(self) -> Theme {
         match self {
             Self::Auto => Theme::default(),
@@ -60,26 +61,27 @@ impl ThemeChoice {
 }
 
 impl Palette {
-    /// A terminal that shows all.
+    /// The palette of a terminal that shows everything but links.
     #[cfg(test)]
     pub(crate) const STYLED: Self = Self { theme: Some(Theme::Terminal), utf8: true, links: false };
-    /// One that shows letters and no styles.
+    /// The palette of a terminal that shows letters without styles.
     #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { theme: None, utf8: true, links: false };
 
-    /// Of a terminal whose locale and kind the variables tell.
+    /// The palette of a terminal, by the variables for its locale and its kind.
     pub(crate) fn of(theme: Option<Theme>, variable: impl Fn(&str) -> Option<String>) -> Self {
-        // The first that is set counts, as in every program that asks the system's library.
+        // The first variable that is set counts, as in every program that uses the system's library.
         let locale =
             ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(&variable).find(|value| !value.is_empty());
         let is_other = locale.is_some_and(|locale| {
-            // A name without a coding leaves it to the system, where it is UTF-8 nowadays; "C" and "POSIX" do not.
+            // A locale without an encoding leaves it to the system, which uses UTF-8 nowadays. "C" and "POSIX" are
+            // exceptions.
             let coding = locale.split_once('.').map(|(_, coding)| coding.to_ascii_lowercase());
             coding.map_or(locale == "C" || locale == "POSIX", |coding| !coding.starts_with("utf"))
         });
-        // The console of Linux has few signs in its font.
+        // The font of the Linux console has few characters.
         let is_console = variable("TERM").is_some_and(|term| term == "linux");
-        // Without styles nothing but text is sent.
+        // Without styles only plain text is sent, and no links.
         let links = theme.is_some() && Known::of(variable).takes_links;
         Self { theme, utf8: !is_other && !is_console, links }
     }
@@ -88,7 +90,8 @@ impl Palette {
         self.theme.is_none()
     }
 
-    /// The text with our own signs in ASCII where the terminal has no others. Each is as wide as the one it stands for, so nothing moves.
+    /// The text with the chat's own signs in ASCII if the terminal has no others. Each replacement has the same width,
+    /// so the layout does not change.
     pub(super) fn signs(self, text: &str) -> Cow<'_, str> {
         if self.utf8 || text.is_ascii() {
             return Cow::Borrowed(text);
@@ -97,7 +100,8 @@ impl Palette {
     }
 }
 
-/// The sign for a terminal that has none of ours. Letters of other languages stay: what becomes of them is between it and its user.
+/// The ASCII replacement of one of the chat's signs. Letters of other languages stay, because only the terminal and its
+/// user know how they are shown.
 fn ascii_sign(sign: char) -> char {
     match sign {
         '✗' => 'x',
@@ -123,7 +127,7 @@ impl Theme {
         ("blue-orange", Self::BlueOrange),
     ];
 
-    /// By its name.
+    /// Reads a theme from its name.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, theme)| *theme).ok_or_else(|| {
@@ -132,7 +136,7 @@ impl Theme {
         })
     }
 
-    /// The colour of a style, where it has one.
+    /// The colour of a style, if it has one.
     pub(super) fn color(self, style: Style) -> Option<Color> {
         let (added, removed, accent) = self.colors();
         match style {
@@ -144,20 +148,21 @@ impl Theme {
         }
     }
 
-    /// Of what was added, of what was removed, and of what stands out. Those by number are of the 256 that nearly all terminals have, and no user
-    /// sets them; against the background that the theme is for, each has a contrast of more than 4.5.
+    /// The colours of added text, of removed text, and of accents. Those by number are from the 256 that nearly all
+    /// terminals have and that users do not change. On the background of its theme, each has a contrast of more than
+    /// 4.5.
     fn colors(self) -> (Color, Color, Color) {
         let number = Color::AnsiValue;
         match self {
             Self::Terminal => (Color::DarkGreen, Color::DarkRed, Color::DarkCyan),
             Self::Dark => (number(114), number(210), number(116)),
             Self::Light => (number(22), number(124), number(24)),
-            // On black and on white, more than 3.
+            // The contrast of these is more than 3 on black and on white.
             Self::BlueOrange => (number(32), number(166), Color::DarkCyan),
         }
     }
 
-    /// Comments have less weight instead.
+    /// The colour of a part of code. Comments are dim instead.
     fn color_of_code(self, part: CodePart) -> Option<Color> {
         let [keyword, string, constant, function, r#type] = match self {
             Self::Terminal | Self::BlueOrange => {
@@ -219,7 +224,7 @@ mod tests {
         assert_eq!(plain.signs("✓ read a.rs · grün"), "+ read a.rs - grün");
     }
 
-    /// What a diff says must be there without colours too, so no two styles differ by their colour alone but these.
+    /// A diff must be readable without colours, so no other two styles differ by their colour alone.
     #[test]
     fn each_theme_tells_what_was_added_from_what_was_removed() {
         for (_, theme) in Theme::ALL {
@@ -229,7 +234,7 @@ mod tests {
         }
     }
 
-    /// By the formula of WCAG 2, for a colour of the 256 that has a number.
+    /// The contrast by the formula of WCAG 2, for one of the 256 numbered colours.
     fn contrast(color: Color, background: f64) -> Option<f64> {
         let Color::AnsiValue(number) = color else { return None };
         let levels = [0.0, 95.0, 135.0, 175.0, 215.0, 255.0];

@@ -1,18 +1,19 @@
 use std::borrow::Cow;
 
-/// A longer paste stands as one sign, in lines and in characters.
+/// A paste of more lines or characters is shown as one label.
 const MOST_LINES: usize = 12;
 const MOST_CHARS: usize = 1_000;
-/// The signs that stand for pastes: the last ones that are for private use, which no font has letters at.
+/// The characters that represent pastes. They are the last ones for private use, for which no font has letters.
 const SIGNS: std::ops::RangeInclusive<char> = '\u{10ff00}'..='\u{10fffd}';
 
-/// Long texts that were pasted into a prompt. In its text each is one sign, so that keys treat it as one letter; it is shown as
-/// `[paste 1, 84 lines]`, and goes out whole.
+/// Long texts that were pasted into a prompt. In the prompt's text each is one private character, so that keys treat it
+/// as one letter. It is shown as `[paste 1, 84 lines]` and sent in full.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pastes(Vec<String>);
 
 impl Pastes {
-    /// What stands for a text that was pasted: a sign for a long one, else the text. Text that is typed or pasted brings no such sign along.
+    /// What a pasted text becomes in the prompt: one private character if it is long, otherwise the text. Typed or
+    /// pasted text cannot contain such characters itself.
     pub(super) fn take<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let text = without_signs(text);
         let is_long = MOST_LINES < text.lines().count() || text.chars().nth(MOST_CHARS).is_some();
@@ -26,12 +27,12 @@ impl Pastes {
         }
     }
 
-    /// A text with what its signs stand for.
+    /// The text with the pastes in full.
     pub(super) fn whole<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.replaced(text, |_, paste| paste.to_owned())
     }
 
-    /// A text with its signs as they are shown, and where a place in it is then.
+    /// The text with the labels of the pastes, and an offset in it after that change.
     pub(super) fn shown<'a>(&self, text: &'a str, place: usize) -> (Cow<'a, str>, usize) {
         let label =
             |index: usize, paste: &str| format!("[paste {}, {} lines]", index + 1, paste.lines().count());
@@ -59,7 +60,7 @@ impl Pastes {
     }
 }
 
-/// A text without the signs, which only stand for pastes.
+/// The text without the private characters, which must only represent pastes.
 pub(super) fn without_signs(text: &str) -> Cow<'_, str> {
     if text.contains(is_sign) { Cow::Owned(text.replace(is_sign, "")) } else { Cow::Borrowed(text) }
 }

@@ -1,32 +1,32 @@
-//! What could be meant by what is typed, as a list below the prompt.
+//! The list of completions below the prompt.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::layout::one_row;
 use super::row::{Row, Style};
 
-/// So many rows it has at most.
+/// The most rows of the list.
 pub(super) const MOST_ROWS: usize = 8;
-/// What stands between a name and its words.
+/// The columns between a label and its description.
 const GAP: usize = 2;
 
-/// One of several texts that can stand in the place of what is typed.
+/// A completion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Choice {
-    /// As it is listed.
+    /// The text in the list.
     pub(crate) label: String,
-    /// A few words about it.
+    /// A short description.
     pub(crate) words: String,
-    /// What takes the place of what is typed.
+    /// The text that replaces what is typed.
     pub(crate) text: String,
-    /// Whether Enter sends what stands there then.
+    /// Whether Enter sends the prompt after this choice.
     pub(crate) is_whole: bool,
 }
 
-/// A list to choose from. One of them is marked.
+/// A list of completions, one of which is marked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Popup {
-    /// Where in the text, in bytes, what the chosen one replaces begins; it ends at the cursor.
+    /// The byte offset at which the text to be replaced begins. It ends at the cursor.
     from: usize,
     /// Never empty.
     choices: Vec<Choice>,
@@ -35,7 +35,7 @@ pub(crate) struct Popup {
 }
 
 impl Popup {
-    /// A list, the best first; none where there is nothing to choose.
+    /// A list with the best choice first; `None` if there are no choices.
     pub(crate) fn new(from: usize, choices: Vec<Choice>) -> Option<Self> {
         (!choices.is_empty()).then_some(Self { from, choices, marked: 0, is_moved: false })
     }
@@ -44,7 +44,7 @@ impl Popup {
         self.from
     }
 
-    /// The marked one.
+    /// The marked choice.
     pub(crate) fn marked(&self) -> &Choice {
         &self.choices[self.marked]
     }
@@ -54,7 +54,7 @@ impl Popup {
         self.is_moved
     }
 
-    /// Marks the next one, or the one before; behind the last one the first.
+    /// Marks the next choice or the previous one. The first one follows the last.
     pub(super) fn turn(&mut self, forward: bool) {
         let last = self.choices.len() - 1;
         self.marked = match (self.marked, forward) {
@@ -66,7 +66,7 @@ impl Popup {
         self.is_moved = true;
     }
 
-    /// At most so many rows of it, with the marked one among them.
+    /// At most `most` rows of the list, with the marked choice among them.
     pub(super) fn rows(&self, columns: u16, most: usize) -> Vec<Row> {
         let most = most.min(MOST_ROWS);
         let first = (self.marked + 1).saturating_sub(most);

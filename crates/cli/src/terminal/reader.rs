@@ -1,4 +1,4 @@
-//! A text to be read on a screen of its own, with the keys of `less`.
+//! A text on a separate screen, with the keys of `less`.
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthStr;
@@ -10,39 +10,39 @@ use super::palette::Palette;
 use super::row::{Row, Style};
 use super::size::Size;
 
-/// The last lines of answers in which code has colours, about.
+/// About how many of the last lines of answers have coloured code.
 const MOST_HIGHLIGHTED_LINES: usize = 2_000;
 
-/// A piece of what is read.
+/// A part of the text.
 #[derive(Debug, Clone)]
 pub(crate) enum Passage {
     /// Lines of one style.
     Text(String, Style),
     /// An answer of a model.
     Answer(String),
-    /// What changed.
+    /// A diff.
     Diff(Diff),
 }
 
-/// What is read, and where its reader is.
+/// A text, and the reader's position in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Reader {
     title: String,
     passages: Vec<Passage>,
     markdown: Markdown,
-    /// As they are at the width of the screen.
+    /// The rows at the current width.
     rows: Vec<Row>,
     size: Size,
     palette: Palette,
-    /// The first row on the screen.
+    /// The index of the first row on the screen.
     top: usize,
-    /// The words that are looked for, and whether they are being typed.
+    /// The words of the search, and whether they are being typed.
     search: String,
     is_typing: bool,
 }
 
 impl Reader {
-    /// Begins at the end, where what is new stands, or at the start.
+    /// Begins at the end of the text, where the newest part is, or at its start.
     pub(crate) fn new(
         title: &str,
         passages: Vec<Passage>,
@@ -73,7 +73,7 @@ impl Reader {
         self.rows.len()
     }
 
-    /// The screen has another size. What stands at its top stays there, about.
+    /// Changes the size of the screen. The top row stays about the same.
     pub(crate) fn resize(&mut self, size: Size) {
         if size == self.size {
             return;
@@ -84,12 +84,12 @@ impl Reader {
         self.top = (share.0 * self.rows.len() / share.1).min(self.last_top());
     }
 
-    /// The same text has other styles: those are chosen where it is drawn.
+    /// Changes the styles, which are applied when the text is drawn.
     pub(crate) fn set_palette(&mut self, palette: Palette) {
         self.palette = palette;
     }
 
-    /// Takes one event; tells whether the reader wants to leave.
+    /// Handles one event. Returns whether the reader wants to leave.
     pub(crate) fn handle(&mut self, event: &Event) -> bool {
         let Event::Key(key) = event else { return false };
         if key.kind == KeyEventKind::Release {
@@ -120,7 +120,7 @@ impl Reader {
         false
     }
 
-    /// All rows of the screen, the last one says where its reader is.
+    /// All rows of the screen. The last one shows the reader's position.
     pub(crate) fn screen(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = self.rows.iter().skip(self.top).take(self.page()).cloned().collect();
         rows.resize(self.page(), Row::default());
@@ -153,7 +153,7 @@ impl Reader {
         }
     }
 
-    /// To the next row below the first one that holds the words, or above; around the end.
+    /// Goes to the next row below or above that contains the words, and continues at the other end.
     fn find(&mut self, forward: bool) {
         let words = self.search.to_lowercase();
         let count = self.rows.len();
@@ -170,7 +170,7 @@ impl Reader {
         } else {
             steps.map(|step| (self.top + count - step % count) % count).find(holds)
         };
-        // At the end of the text the row may stand further down.
+        // Near the end of the text, the found row is not the top one.
         if let Some(place) = found {
             self.go(place);
         }
@@ -188,7 +188,8 @@ impl Reader {
         self.rows.len().saturating_sub(self.page())
     }
 
-    /// From which passage on code has colours: a long conversation would have to be read anew for each width.
+    /// The first passage whose code has colours. Earlier ones have none, because all coloured code of a long
+    /// conversation would have to be read again for each width.
     fn first_highlighted(&self) -> usize {
         let mut lines = 0;
         let lengths = self.passages.iter().map(|passage| match passage {
@@ -226,7 +227,8 @@ impl Reader {
                 lines.iter().flat_map(|line| hanging_rows(line, columns)).collect()
             }
         });
-        // A row that is wider than the screen is broken here: nobody copies an address from a screen that goes.
+        // A row that is wider than the screen is broken here. The terminal need not break it, because addresses are not
+        // copied from a screen that disappears.
         let rows: Vec<Row> = rows.collect();
         self.rows = rows
             .into_iter()

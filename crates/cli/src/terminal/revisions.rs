@@ -1,22 +1,22 @@
-//! What was cut from a buffer, and how it was before each edit.
+//! What was cut from a buffer, and its states before each edit.
 
-/// So much text of older states is kept at most, in bytes.
+/// The most bytes of older states that are kept.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What an undo leads back to, and what a yank puts back.
+/// The states for undo, and the text for yank.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Revisions {
-    /// Text and cursor before each edit, oldest first.
+    /// The text and the cursor before each edit, the oldest first.
     states: Vec<(String, usize)>,
-    /// Whether the last edit was a letter, and the next one goes with it.
+    /// Whether the last edit was a letter, so that another letter belongs to the same edit.
     is_typing: bool,
     cut: String,
-    /// Whether the last edit cut something, and the next cut goes with it.
+    /// Whether the last edit cut text, so that another cut adds to the same piece.
     is_cutting: bool,
 }
 
 impl Revisions {
-    /// The buffer is about to be changed; letters that are typed in a row are one edit.
+    /// Remembers the state before an edit. Letters that are typed in a row are one edit.
     pub(super) fn remember(&mut self, text: &str, cursor: usize, is_letter: bool) {
         if !std::mem::replace(&mut self.is_typing, is_letter) || !is_letter {
             self.states.push((text.to_owned(), cursor));
@@ -28,18 +28,18 @@ impl Revisions {
         self.is_cutting = false;
     }
 
-    /// Nothing came of what was about to be changed.
+    /// Forgets the last state, because the edit changed nothing.
     pub(super) fn forget_last(&mut self) {
         self.states.pop();
     }
 
-    /// How it was before the last edit.
+    /// The state before the last edit.
     pub(super) fn back(&mut self) -> Option<(String, usize)> {
         self.is_typing = false;
         self.states.pop()
     }
 
-    /// This was cut; `is_before`: from before the cursor. What is cut in a row is one piece.
+    /// Keeps cut text. `is_before` says that it was before the cursor, and `goes_on` adds it to the previous piece.
     pub(super) fn cut(&mut self, piece: &str, is_before: bool, goes_on: bool) {
         match (goes_on, is_before) {
             (false, _) => piece.clone_into(&mut self.cut),
@@ -53,7 +53,7 @@ impl Revisions {
         self.is_cutting
     }
 
-    /// The cursor was moved: what is typed or cut next is an edit of its own.
+    /// Ends the current edit, because the cursor was moved. What is typed or cut next is another edit.
     pub(super) fn part(&mut self) {
         (self.is_typing, self.is_cutting) = (false, false);
     }
@@ -62,7 +62,7 @@ impl Revisions {
         &self.cut
     }
 
-    /// The text has gone.
+    /// Forgets all states, because the text has left the buffer.
     pub(super) fn clear(&mut self) {
         self.states.clear();
         self.part();

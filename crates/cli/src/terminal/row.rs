@@ -1,21 +1,21 @@
-//! The rows of a frame, and how their text looks.
+//! The rows of a frame, and the styles of their text.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::link::Link;
 
-/// A place in a frame.
+/// A position in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Position {
     pub(crate) row: usize,
     pub(crate) column: usize,
 }
 
-/// One row of a frame; its text holds no control character.
+/// One row of a frame. Its text contains no control character.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Row {
     pub(crate) spans: Vec<Span>,
-    /// In columns.
+    /// The width in columns.
     pub(crate) width: usize,
 }
 
@@ -24,30 +24,30 @@ pub(crate) struct Row {
 pub(crate) struct Span {
     pub(crate) text: String,
     pub(crate) style: Style,
-    /// Where it leads, where the terminal is told.
+    /// The link of the text, if the terminal supports links.
     pub(crate) link: Option<Link>,
 }
 
 impl Span {
-    /// Text that leads nowhere.
+    /// Text without a link.
     pub(super) fn new(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style, link: None }
     }
 }
 
-/// How text looks, where the palette has styles.
+/// The style of text, if the palette has styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
     Strong,
     Underlined,
-    /// Of less weight: ghost text, hints, the status.
+    /// Less visible text: ghost text, hints, the status.
     Dim,
     /// Green.
     Added,
     /// Red.
     Removed,
-    /// What changed in such a line.
+    /// The changed words of such a line.
     AddedWord,
     RemovedWord,
     /// Cyan.
@@ -56,14 +56,14 @@ pub(crate) enum Style {
     Code(CodePart),
 }
 
-/// A part of code that has a style of its own.
+/// A part of code that has its own style.
 #[cfg_attr(not(feature = "highlight"), expect(dead_code, reason = "no syntax is known"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodePart {
     Comment,
     Keyword,
     String,
-    /// A number, or another name of a value.
+    /// A number, or another constant value.
     Constant,
     Function,
     Type,
@@ -82,21 +82,21 @@ impl Row {
         }
     }
 
-    /// Takes a part of a span whose text is harmless already.
+    /// Adds a part of a span. The text is already sanitized.
     pub(super) fn push_part(&mut self, text: &str, of: &Span) {
         if !text.is_empty() {
             self.push_linked(text, text.width(), of.style, of.link.as_ref());
         }
     }
 
-    /// Takes text that is harmless already.
+    /// Adds text that is already sanitized.
     pub(super) fn push_span(&mut self, text: &str, style: Style) {
         if !text.is_empty() {
             self.push(text, text.width(), style);
         }
     }
 
-    /// Leaves out the blanks that it ends with.
+    /// Removes the blanks at the end.
     pub(super) fn trim_end(&mut self) {
         while let Some(span) = self.spans.last_mut() {
             let end = span.text.trim_end_matches(' ').len();

@@ -1,10 +1,10 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Text that a model, a file or a repository wrote, made harmless for a terminal and honest for its reader: what
-/// would move the cursor, change colors or the title, hide or reorder text is shown as an escape (`\u{1b}`), never
-/// dropped. Line feeds and tabs stay, and so do the joiners and variation selectors that emoji and scripts need;
-/// a carriage return before a line feed goes.
+/// Makes text from a model, a file or a repository safe for a terminal and honest for its reader. Characters that would
+/// move the cursor, change colors or the title, or hide or reorder text are shown as an escape (`\u{1b}`) instead of
+/// being dropped. Line feeds and tabs stay, and so do the joiners and variation selectors that emoji and scripts need;
+/// a carriage return before a line feed is removed.
 pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     let Some((start, _)) = text.char_indices().find(|(_, c)| is_harmful(*c)) else {
         return Cow::Borrowed(text);
@@ -25,7 +25,7 @@ pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character must not reach a terminal as it is.
+/// Whether a character must not reach a terminal unchanged.
 fn is_harmful(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

@@ -16,10 +16,10 @@ use super::palette::Palette;
 use super::row::{CodePart, Position, Row, Style};
 use super::size::Size;
 
-/// A terminal whose bottom rows are redrawn in place, while other output scrolls by above them.
+/// A terminal whose bottom rows are redrawn in place while other output scrolls by above them.
 ///
-/// Text is made harmless here, whoever wrote it. The terminal is expected to be in raw mode. Dropped, the screen takes its
-/// frame away and leaves what was printed above.
+/// All text is sanitized here, whoever wrote it. The terminal is expected to be in raw mode. When the screen is
+/// dropped, it removes its frame and leaves what was printed above.
 #[derive(Debug)]
 pub(crate) struct Screen<W: Write> {
     out: W,
@@ -27,16 +27,16 @@ pub(crate) struct Screen<W: Write> {
     palette: Palette,
     frame: Frame,
     markdown: Markdown,
-    /// What has come of an answer and has no end yet.
+    /// The part of an answer that has no end yet.
     answer: Answer,
-    /// The widths of the rows that are on the terminal now, of the open line and of the frame.
+    /// The widths of the rows that are drawn now, which are the open part of an answer and the frame.
     drawn: Vec<usize>,
-    /// Where the cursor is in them.
+    /// The cursor's position in these rows.
     cursor: Position,
 }
 
 impl<W: Write> Screen<W> {
-    /// Begins below what is on the terminal; the cursor must be in the first column.
+    /// A screen that begins below what is on the terminal. The cursor must be in the first column.
     pub(crate) fn new(out: W, size: Size, palette: Palette, markdown: Markdown) -> Self {
         Self {
             out,
@@ -54,12 +54,12 @@ impl<W: Write> Screen<W> {
         self.size
     }
 
-    /// The terminal has another size; the next [`draw`](Self::draw) uses it.
+    /// Sets the size of the terminal. The next [`draw`](Self::draw) uses it.
     pub(crate) fn resize(&mut self, size: Size) {
         self.size = size;
     }
 
-    /// The next frame, and what is printed from now on, has these styles.
+    /// Changes the styles of the next frame, and of what is printed from now on.
     pub(crate) fn set_palette(&mut self, palette: Palette) {
         self.palette = palette;
     }
@@ -70,7 +70,8 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Takes the frame away until the next one is drawn; what is open of an answer goes with it and comes again.
+    /// Removes the frame until the next one is drawn. The open part of an answer is removed too and drawn again with
+    /// it.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         let mut codes = Vec::new();
         self.erase(&mut codes)?;
@@ -79,7 +80,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Scrolls away what is on the screen, whoever wrote it, and draws the frame anew.
+    /// Scrolls away everything on the screen, also the output of other programs, and draws the frame again.
     pub(crate) fn scroll_away(&mut self) -> io::Result<()> {
         self.clear()?;
         let feeds = "\r\n".repeat(usize::from(self.size.rows));
@@ -91,7 +92,7 @@ impl<W: Write> Screen<W> {
         self.paint(&[])
     }
 
-    /// Draws rows from the first of the screen on, for a screen of its own: what is drawn on the other one is not known here.
+    /// Draws rows from the top of the alternate screen. What is drawn there is not tracked.
     pub(crate) fn draw_page(&mut self, rows: &[Row]) -> io::Result<()> {
         let mut codes = Vec::new();
         queue!(codes, BeginSynchronizedUpdate, DisableLineWrap, MoveTo(0, 0))?;
@@ -107,34 +108,35 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Shows a frame in place of the last one.
+    /// Draws a frame in place of the last one.
     pub(crate) fn draw(&mut self, frame: Frame) -> io::Result<()> {
         self.frame = frame;
         self.paint(&[])
     }
 
-    /// Prints whole lines above the frame; they stay. An answer that is open goes on below them.
+    /// Prints whole lines above the frame, where they stay. An open answer continues below them.
     pub(crate) fn print_above(&mut self, text: &str, style: Style) -> io::Result<()> {
         let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
         let rows: Vec<Row> = lines.flat_map(|line| line_rows(line, style, self.size.columns)).collect();
         self.paint(&rows)
     }
 
-    /// Prints a diff above the frame, `room` of its lines at most; `hint` says what to do about those that are left out.
+    /// Prints a diff above the frame with at most `room` of its lines. `hint` says how to see the lines that are left
+    /// out.
     pub(crate) fn print_diff_above(&mut self, diff: &Diff, room: usize, hint: &str) -> io::Result<()> {
         let lines = diff.lines(room, hint, self.palette);
         let rows: Vec<Row> = lines.iter().flat_map(|line| hanging_rows(line, self.size.columns)).collect();
         self.paint(&rows)
     }
 
-    /// Prints a piece of an answer above the frame. What has no end yet is open, the next piece goes on there.
+    /// Prints a piece of an answer above the frame. The unfinished part is open, and the next piece continues it.
     pub(crate) fn stream_above(&mut self, piece: &str) -> io::Result<()> {
         let look = self.look();
         let rows = self.answer.push(piece, look);
         self.paint(&rows)
     }
 
-    /// Ends the answer that is open.
+    /// Ends the open answer.
     pub(crate) fn end_answer(&mut self) -> io::Result<()> {
         let look = self.look();
         let rows = std::mem::take(&mut self.answer).end(look);
@@ -145,7 +147,8 @@ impl<W: Write> Screen<W> {
         Look { columns: self.size.columns, palette: self.palette, markdown: self.markdown, highlights: true }
     }
 
-    /// Takes away what is drawn, prints rows that stay, and draws what is open of an answer and the frame below them, in one write.
+    /// Removes what is drawn, prints rows that stay, and draws the open part of an answer and the frame below them, all
+    /// in one write.
     fn paint(&mut self, lasting: &[Row]) -> io::Result<()> {
         let mut codes = Vec::new();
         queue!(codes, BeginSynchronizedUpdate)?;
@@ -158,7 +161,7 @@ impl<W: Write> Screen<W> {
         let cursor = Position { row: rows.len() + self.frame.cursor.row, column: self.frame.cursor.column };
         rows.extend(self.frame.rows.iter().cloned());
 
-        // A row that the terminal takes for wider than we do is cut there and does not push the others down.
+        // If the terminal draws a row wider than expected, it cuts the row, so that the rows below keep their places.
         queue!(codes, DisableLineWrap)?;
         for (index, row) in rows.iter().enumerate() {
             if 0 < index {
@@ -176,8 +179,8 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Goes to the first drawn row and clears from there on. After the terminal got narrower, it has broken our rows:
-    /// that is counted in.
+    /// Moves to the first drawn row and clears everything from there. If the terminal has become narrower, it has
+    /// broken the rows, and the additional rows are counted.
     fn erase(&self, codes: &mut Vec<u8>) -> io::Result<()> {
         let columns = usize::from(self.size.columns).max(1);
         let above = self.drawn.iter().take(self.cursor.row);
@@ -186,7 +189,7 @@ impl<W: Write> Screen<W> {
         queue!(codes, MoveToColumn(0), Clear(ClearType::FromCursorDown))
     }
 
-    /// What is open of an answer: its last rows, where the terminal has no room for more.
+    /// The rows of the open part of an answer, only the last ones if there is no room for more.
     fn open_rows(&self) -> Vec<Row> {
         let columns = self.size.columns;
         let mut rows: Vec<Row> =
@@ -196,9 +199,9 @@ impl<W: Write> Screen<W> {
     }
 }
 
-/// The rows of a line that is no answer.
+/// The rows of a line that is not part of an answer.
 fn line_rows(line: &str, style: Style, columns: u16) -> Vec<Row> {
-    // The terminal breaks code, so that whoever copies it gets it whole.
+    // The terminal breaks code, so that copied code is whole.
     if line.starts_with("    ") || line.starts_with('\t') {
         return vec![text_row(line, style)];
     }
@@ -206,9 +209,9 @@ fn line_rows(line: &str, style: Style, columns: u16) -> Vec<Row> {
 }
 
 impl<W: Write> Drop for Screen<W> {
-    /// Does its best: there is nobody left to be told of a terminal that is gone.
+    /// Errors are ignored, because nothing can be reported to a terminal that is gone.
     fn drop(&mut self) {
-        // The message of the panic stands where the frame was.
+        // The message of a panic is in the place of the frame, so nothing is erased.
         if std::thread::panicking() {
             return;
         }
@@ -253,7 +256,7 @@ fn write_styled(codes: &mut Vec<u8>, text: &str, style: Style, palette: Palette)
     queue!(codes, Print(text), SetAttribute(Attribute::Reset))
 }
 
-/// No rows up must be no code: the terminal would take 0 for 1.
+/// Moves the cursor up. No code is sent for zero rows, because the terminal would read 0 as 1.
 fn move_up(codes: &mut Vec<u8>, rows: usize) -> io::Result<()> {
     match u16::try_from(rows).unwrap_or(u16::MAX) {
         0 => Ok(()),

@@ -8,8 +8,8 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// The size of the terminal of this process, now. To be asked before each frame: of a change that comes together with
-    /// a key, crossterm may send no event.
+    /// The current size of this process's terminal. A host asks before each frame, because crossterm may send no event
+    /// for a change that comes together with a key.
     pub(crate) fn of_terminal() -> io::Result<Self> {
         crossterm::terminal::size().map(|(columns, rows)| Self { columns, rows })
     }

@@ -2,23 +2,23 @@ use super::markdown::{Answer, Look, Markdown};
 use super::palette::Palette;
 use super::row::Row;
 
-/// An answer in lines for somebody who listens: without marks of Markdown, and each line only once it is whole.
+/// An answer as lines for a screen reader: without marks of Markdown, and each line only once it is complete.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spoken(Answer);
 
 impl Spoken {
-    /// The lines that are whole with this piece.
+    /// The lines that are complete with this piece.
     pub(crate) fn push(&mut self, piece: &str) -> Vec<String> {
         lines(&self.0.push(piece, look()))
     }
 
-    /// The lines that are left at the end.
+    /// The remaining lines at the end.
     pub(crate) fn end(&mut self) -> Vec<String> {
         lines(&std::mem::take(&mut self.0).end(look()))
     }
 }
 
-/// Styles are not shown, but with them no mark stands in the text in their place.
+/// A look with styles. They are not shown, but without them marks would be in the text in their place.
 fn look() -> Look {
     let palette = Palette { theme: Some(super::Theme::default()), utf8: true, links: false };
     Look { columns: u16::MAX, palette, markdown: Markdown::ReadAloud, highlights: false }

@@ -1,35 +1,35 @@
-//! The last row of what is drawn: what the conversation is and has cost.
+//! The last drawn row, with the state and the cost of the conversation.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::row::{Row, Style};
 use super::sanitize::sanitize;
 
-/// Stands between items.
+/// The separator of items.
 const BETWEEN: &str = " · ";
-/// Between the items and what stands at the right end.
+/// The columns between the items and the hint at the right end.
 const GAP: usize = 2;
 
-/// What the row says.
+/// The content of the row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct StatusLine {
-    /// The most important first: the last ones fall off where there is no room.
+    /// The items, the most important first. The last ones are left out if there is no room.
     pub(crate) items: Vec<StatusItem>,
-    /// At the right end, where there is room.
+    /// A hint at the right end, if there is room.
     pub(crate) hint: &'static str,
 }
 
-/// One of its items.
+/// An item of the row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StatusItem {
     pub(crate) text: String,
-    /// Whether it is one that its reader should see.
+    /// Whether the item is highlighted.
     pub(crate) is_marked: bool,
 }
 
 impl StatusLine {
     pub(super) fn row(&self, columns: u16) -> Row {
-        // A terminal that gets narrower breaks no row that ends before its edge.
+        // A row that ends before the last column is not broken when the terminal becomes narrower.
         let columns = usize::from(columns).saturating_sub(1);
         let mut row = Row::default();
         for item in &self.items {

@@ -6,8 +6,9 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Action, LineEditor};
 
-/// Events from a script of keys parted by blanks: `^A` is Ctrl-A, `M-Enter` Alt-Enter, `Tab` and the like a key,
-/// `paste:…` a paste, all else is typed. In typed and pasted text `_` is a blank, `|` a line feed and `→` a tab.
+/// The events of a script, which is a list of keys separated by blanks: `^A` is Ctrl-A, `M-Enter` is Alt-Enter, names
+/// such as `Tab` are keys, `paste:…` is a paste, and everything else is typed. In typed and pasted text `_` is a blank,
+/// `|` a line feed and `→` a tab.
 fn events(script: &str) -> Vec<Event> {
     script.split_whitespace().flat_map(word_events).collect()
 }
@@ -47,7 +48,7 @@ fn play(editor: &mut LineEditor, script: &str) -> Action {
     events(script).iter().fold(Action::None, |_, event| editor.handle(event))
 }
 
-/// The text with `‸` where the cursor is.
+/// The text with `‸` at the cursor.
 fn shown(editor: &LineEditor) -> String {
     let (before, after) = editor.text().split_at(editor.cursor());
     format!("{before}‸{after}")

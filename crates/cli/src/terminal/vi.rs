@@ -1,19 +1,19 @@
-//! What letters do in the prompt in the normal mode of vi.
+//! The letters of vi's normal mode in the prompt.
 
 use super::keymap::Command;
 
-/// Whether the prompt takes keys as vi does, and in which mode.
+/// Whether the prompt has the modes of vi, and the current mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Vi {
     #[default]
     Off,
     /// Letters are typed.
     Insert,
-    /// Letters are commands; `operator`: d or c, which waits for what it is to cut.
+    /// Letters are commands. `operator` is a d or c that waits for what it cuts.
     Normal { operator: Option<char> },
 }
 
-/// Where a letter leads from the cursor.
+/// A movement of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Motion {
     Left,
@@ -25,17 +25,17 @@ pub(super) enum Motion {
     LineEnd,
 }
 
-/// A part of what a letter does.
+/// A step of what a letter does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Move(Motion),
-    /// Cuts what is between the cursor and there.
+    /// Cuts the text between the cursor and the target of the motion.
     Cut(Motion),
     /// Cuts the line with its end.
     CutLine,
-    /// What a key does outside of this mode.
+    /// What a key does without the modes of vi.
     Do(Command),
-    /// From here on letters are typed.
+    /// Changes to insert mode.
     Insert,
 }
 
@@ -69,13 +69,13 @@ const COMMANDS: [(char, &[Step]); 17] = [
     ('p', &[Move(Right), Do(Command::Yank)]),
     ('P', &[Do(Command::Yank)]),
     ('u', &[Do(Command::Undo)]),
-    // As with the arrows: a line, then what was sent before.
+    // As with the arrows: the next line, then the history.
     ('j', &[Do(Command::Down)]),
     ('k', &[Do(Command::Up)]),
 ];
 
 impl Vi {
-    /// What a letter does in normal mode; nothing where it does nothing, or is the first of two.
+    /// What a letter does in normal mode; empty if it does nothing, or is the first of two letters.
     pub(super) fn steps(&mut self, letter: char) -> Vec<Step> {
         let Self::Normal { operator } = self else { return Vec::new() };
         let motion = MOTIONS.iter().find(|(known, _)| *known == letter).map(|(_, motion)| *motion);
@@ -92,7 +92,7 @@ impl Vi {
             (Some('d'), 'd', _) => vec![CutLine],
             (Some('d'), _, Some(motion)) => vec![Cut(motion)],
             (Some(_), 'c', _) => vec![Move(LineStart), Cut(LineEnd), Insert],
-            // A word that is replaced leaves the blanks behind it.
+            // Changing a word keeps the blanks behind it.
             (Some(_), _, Some(NextWord)) => vec![Cut(WordEnd), Insert],
             (Some(_), _, Some(motion)) => vec![Cut(motion), Insert],
             (Some(_), _, None) => Vec::new(),

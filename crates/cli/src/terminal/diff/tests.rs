@@ -132,7 +132,8 @@ proptest! {
             };
             lines.map(text).collect::<Vec<_>>()
         };
-        // In a hunk what went and what came may stand in turns; what is parted by nothing that stayed may change places.
+        // Within a hunk, removed and added lines may alternate. Lines that are not separated by a kept one may change
+        // their order.
         let whole = |sign: &str| {
             hunk.iter().filter(|(of, _)| of == sign || of == " ").map(|(_, text)| text.clone()).collect::<Vec<_>>()
         };

@@ -1,4 +1,4 @@
-//! The words of lines that changed.
+//! Finds the words that changed within lines.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,14 @@ use similar::{ChangeTag, TextDiff};
 use super::super::row::{Span, Style};
 use super::{CHANGED, Line, READABLE_CHARS};
 
-/// Lines that have less in common are others, not changed ones.
+/// Lines with less in common count as different lines, not as one changed line.
 const LEAST_RATIO: f32 = 0.5;
 
-/// What stayed, went and came in a line, in order.
+/// The kept, removed and added words of a line, in order.
 type Words = Vec<(ChangeTag, String)>;
 
-/// For each line of a hunk its words, and which of them changed: where lines that went are like those that came in their place.
+/// For each line of a hunk, its words and which of them changed, if a removed line is similar to the added line in its
+/// place.
 pub(super) fn changed(hunk: &[Line]) -> Vec<Option<Vec<(bool, String)>>> {
     let mut words = vec![None; hunk.len()];
     for (old, new, changes) in pairs(hunk) {
@@ -26,9 +27,9 @@ pub(super) fn changed(hunk: &[Line]) -> Vec<Option<Vec<(bool, String)>>> {
     words
 }
 
-/// The lines of a hunk, with one in place of two that are alike.
+/// The lines of a hunk, with one line in place of two similar ones.
 pub(super) fn merged(hunk: Vec<Line>) -> Vec<Line> {
-    // How a line ends is said of each.
+    // A line without a line end is not merged, because the missing end is shown for each line.
     let is_ended = |place: usize| !hunk[place].is_unended;
     let mut pairs: BTreeMap<usize, Words> = pairs(&hunk)
         .into_iter()
@@ -42,7 +43,7 @@ pub(super) fn merged(hunk: Vec<Line>) -> Vec<Line> {
         if removed + added == 0 {
             lines.extend(left[start].take());
         }
-        // Between two lines that stand for both, what went is before what came.
+        // Between two merged lines, removed lines come before added ones.
         let (mut went, mut came) = (Vec::new(), Vec::new());
         for place in 0..removed.max(added) {
             let old = if place < removed { left[start + place].take() } else { None };
@@ -65,7 +66,8 @@ pub(super) fn merged(hunk: Vec<Line>) -> Vec<Line> {
     lines
 }
 
-/// The words of a line that stands for two. Marks say what went and what came, for colours are not to be the only thing that does.
+/// The words of a line that replaces two. Signs mark what was removed and what was added, because colours must not be
+/// the only difference.
 pub(super) fn spans(words: &[(ChangeTag, String)]) -> Vec<Span> {
     let same = words.chunk_by(|(before, _), (after, _)| before == after);
     let words =
@@ -78,7 +80,7 @@ pub(super) fn spans(words: &[(ChangeTag, String)]) -> Vec<Span> {
     words.map(span).collect()
 }
 
-/// Lines that went with those in their place that are like them, by their places in the hunk.
+/// Pairs of a removed line and a similar added line in its place, by their places in the hunk.
 fn pairs(hunk: &[Line]) -> Vec<(usize, usize, Words)> {
     let mut pairs = Vec::new();
     for Run { start, removed, added } in runs(hunk) {
@@ -98,7 +100,7 @@ fn pairs(hunk: &[Line]) -> Vec<(usize, usize, Words)> {
     pairs
 }
 
-/// Lines that went and those that came in their place; or a line that stayed, where there are neither.
+/// Removed lines and the added lines in their place, or a kept line if there are neither.
 struct Run {
     start: usize,
     removed: usize,

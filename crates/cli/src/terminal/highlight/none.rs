@@ -1,4 +1,4 @@
-//! No syntax is known.
+//! The highlighter of a build without syntaxes.
 
 use super::super::row::Span;
 

@@ -1,4 +1,4 @@
-//! The syntaxes of languages, and which of their scopes has which style.
+//! The syntaxes of languages, and the styles of their scopes.
 
 use std::sync::LazyLock;
 
@@ -6,10 +6,10 @@ use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet
 
 use super::super::row::{CodePart, Span, Style};
 
-/// Loaded when code is shown for the first time.
+/// The syntaxes, which are loaded when code is shown for the first time.
 static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
-/// Names that models write, beside those that the syntaxes have.
+/// Names of languages that models write, besides those that the syntaxes have.
 const ALIASES: [(&str, &str); 13] = [
     ("c#", "cs"),
     ("console", "sh"),
@@ -26,7 +26,7 @@ const ALIASES: [(&str, &str); 13] = [
     ("vue", "html"),
 ];
 
-/// The first scope from within that stands here gives its style. Those that begin a part in which other rules hold are plain.
+/// The styles of scopes. The innermost scope that is listed decides. Scopes that begin embedded code are plain.
 static STYLES: LazyLock<Vec<(Scope, Style)>> = LazyLock::new(|| {
     [
         ("comment", Style::Code(CodePart::Comment)),
@@ -56,7 +56,7 @@ static STYLES: LazyLock<Vec<(Scope, Style)>> = LazyLock::new(|| {
     .collect()
 });
 
-/// Where a reader of code is in it.
+/// The state of a parser within a piece of code.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     parser: ParseState,
@@ -64,7 +64,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// By the name of a language, or the end of its files' names.
+    /// Finds a syntax by the name of its language, or by an extension of its files.
     pub(super) fn of_language(name: &str) -> Option<Self> {
         if name.is_empty() {
             return None;
@@ -74,14 +74,14 @@ impl State {
         found.or_else(|| SYNTAXES.find_syntax_by_token(alias()?.1)).map(Self::of)
     }
 
-    /// By a file's name, or by its end.
+    /// Finds a syntax by the name of a file, or by its extension.
     pub(super) fn of_file(name: &str) -> Option<Self> {
         let end = || name.rsplit_once('.').map(|(_, end)| end);
         let found = SYNTAXES.find_syntax_by_extension(name);
         found.or_else(|| SYNTAXES.find_syntax_by_extension(end()?)).map(Self::of)
     }
 
-    /// The names of all.
+    /// The names of all syntaxes.
     #[cfg(test)]
     pub(super) fn languages() -> impl Iterator<Item = &'static str> {
         SYNTAXES.syntaxes().iter().map(|syntax| syntax.name.as_str())
@@ -91,7 +91,7 @@ impl State {
         Self { parser: ParseState::new(syntax), scopes: ScopeStack::new() }
     }
 
-    /// The parts of a line; nothing where the syntax has no answer.
+    /// The parts of a line; `None` if the syntax cannot read it.
     pub(super) fn parts(&mut self, line: &str) -> Option<Vec<Span>> {
         let changes = self.parser.parse_line(&format!("{line}\n"), &SYNTAXES).ok()?;
         let mut parts: Vec<Span> = Vec::new();

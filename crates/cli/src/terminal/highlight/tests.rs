@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Parts with the names of their styles: `[Keyword:let] x`.
+/// The parts of a line with the names of their styles: `[Keyword:let] x`.
 fn marked(code: &mut Highlighter, line: &str) -> String {
     let part = |span: &Span| match span.style {
         Style::Plain => span.text.clone(),
@@ -27,7 +27,7 @@ fn parts_of_code_have_the_styles_of_their_language() {
             "~~~ {.python}",
             &[
                 ("def f(): return None", "[Keyword:def] [Function:f](): [Keyword:return] [Constant:None]"),
-                // What goes on over lines is known in the next one.
+                // A construct that spans lines is recognized on the next line.
                 ("\"\"\"a", "[Comment:\"\"\"a]"),
                 ("def f(): \"\"\"", "[Comment:def f(): \"\"\"]"),
             ],
@@ -127,7 +127,7 @@ fn without_styles_and_beyond_a_length_code_is_plain() {
     assert!(Highlighter::of_fence("```rust", Palette::PLAIN).state.is_none());
     let mut code = Highlighter::of_fence("```rust", Palette::STYLED);
     let is_plain = |code: &mut Highlighter, line: &str| code.line(line) == plain(line);
-    // One line, and those after it as before.
+    // Only this line is plain; those after it have styles again.
     assert!(is_plain(&mut code, &format!("let {}", "x".repeat(MOST_LINE_BYTES))));
     assert!(!is_plain(&mut code, "let x = 1;"));
     let mut long = Highlighter { lines: MOST_LINES - 1, ..code.clone() };
@@ -157,7 +157,8 @@ proptest! {
     }
 }
 
-/// Every syntax there is reads a text that closes nothing, one of signs, and a long line. Minutes: each compiles its expressions.
+/// Every syntax reads a text that closes nothing, one of punctuation, and a long line. This takes minutes, because each
+/// syntax compiles its expressions.
 #[test]
 #[ignore = "takes minutes: .ci/long runs it"]
 fn every_syntax_reads_whatever_comes() {

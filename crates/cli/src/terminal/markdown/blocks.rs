@@ -1,26 +1,26 @@
-/// A piece of an answer whose end is certain.
+/// A part of an answer whose end is certain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Block {
-    /// What parts the blocks before and behind it.
+    /// Blank lines between two blocks.
     Blank,
     /// The first or the last line of a block of code.
     Fence(String),
     /// A line of code.
     Code(String),
-    /// A line that is shown as it was written.
+    /// A line that is shown as it is written.
     Line(String),
     /// A paragraph, a heading, a quote, a table or one entry of a list.
     Prose(String),
 }
 
-/// Cuts whole lines into blocks, by the rules of `CommonMark` for what ends a block of the outermost level. Within a block it knows nothing:
-/// that is the parser's.
+/// Splits whole lines into blocks, by the rules of `CommonMark` for where a block of the outermost level ends. What is
+/// within a block is left to the parser.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Blocks {
     open: Open,
-    /// Whether blank lines came since the last block.
+    /// Whether blank lines followed the last block.
     is_after_blank: bool,
-    /// Whether there was a block.
+    /// Whether there was a block before.
     has_begun: bool,
 }
 
@@ -30,7 +30,7 @@ enum Open {
     Nothing,
     /// A paragraph, a table or a quote.
     Paragraph { lines: Vec<String>, is_quote: bool },
-    /// An entry of a list; what stands in as far as its text is part of it.
+    /// An entry of a list. Lines that are indented to `text_column` belong to it.
     Entry { lines: Vec<String>, text_column: usize },
     /// A block of code, by its first line.
     Code(Fence),
@@ -44,7 +44,7 @@ struct Fence {
 }
 
 impl Blocks {
-    /// The blocks that end with, or before, this line.
+    /// The blocks that end with this line or before it.
     pub(super) fn push(&mut self, line: &str) -> Vec<Block> {
         let mut ended = Vec::new();
         if !self.continues(line, &mut ended) {
@@ -54,7 +54,7 @@ impl Blocks {
         ended
     }
 
-    /// The same for an answer that is shown as it was written: each line is a block.
+    /// As [`push`](Self::push), for an answer that is shown as it is written. Each line is a block.
     pub(super) fn push_raw(&mut self, line: &str) -> Vec<Block> {
         if matches!(self.open, Open::Code(_)) {
             let mut ended = Vec::new();
@@ -75,7 +75,7 @@ impl Blocks {
         vec![if is_code { Block::Code(line.to_owned()) } else { Block::Line(line.to_owned()) }]
     }
 
-    /// What is left at the end of an answer.
+    /// The remaining blocks at the end of an answer.
     pub(super) fn end(mut self) -> Vec<Block> {
         let mut ended = Vec::new();
         self.close(&mut ended);
@@ -87,7 +87,7 @@ impl Blocks {
         matches!(self.open, Open::Nothing | Open::Code(_))
     }
 
-    /// How many rows the table that is open has by now, if one is.
+    /// The number of rows so far of a table that is open.
     pub(super) fn table_rows(&self) -> Option<usize> {
         let Open::Paragraph { lines, is_quote: false } = &self.open else { return None };
         let rule = lines.get(1)?;
@@ -96,7 +96,7 @@ impl Blocks {
         (is_rule && lines[0].contains('|')).then(|| lines.len() - 2)
     }
 
-    /// What is open, with no more than about so many bytes of it.
+    /// The open block, reduced to its last lines of about this many bytes.
     pub(super) fn end_within(&self, most_bytes: usize) -> Self {
         let shortened = |lines: &[String]| {
             let mut room = most_bytes;
@@ -120,7 +120,7 @@ impl Blocks {
         Self { open, ..*self }
     }
 
-    /// Takes a line that belongs to what is open.
+    /// Adds the line to the open block if it belongs to it, and returns whether it does.
     fn continues(&mut self, line: &str, ended: &mut Vec<Block>) -> bool {
         match &mut self.open {
             Open::Nothing => false,
@@ -138,7 +138,7 @@ impl Blocks {
                 if line.trim().is_empty() || (!is_underline && interrupts(line, *is_quote)) {
                     return false;
                 }
-                // A line without the mark goes on with a paragraph of a quote, and with nothing else in it.
+                // A line without the mark only continues a quote if the quote ends in a paragraph.
                 if *is_quote && !is_quoted(line) && !ends_in_paragraph(lines) {
                     return false;
                 }
@@ -161,7 +161,7 @@ impl Blocks {
         }
     }
 
-    /// Begins a block; some end with their first line.
+    /// Begins a block. Some blocks end with their first line.
     fn begin(&mut self, line: &str, ended: &mut Vec<Block>) {
         if line.trim().is_empty() {
             self.is_after_blank = true;
@@ -182,7 +182,7 @@ impl Blocks {
         }
     }
 
-    /// Ends what is open. A block of code that nobody ended is shown as far as it came.
+    /// Ends the open block. A block of code without an end is shown as far as it came.
     fn close(&mut self, ended: &mut Vec<Block>) {
         let (Open::Paragraph { mut lines, .. } | Open::Entry { mut lines, .. }) =
             std::mem::take(&mut self.open)
@@ -211,7 +211,7 @@ impl Fence {
         let text = line.trim_start();
         let mark = text.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
         let length = text.chars().take_while(|c| *c == mark).count();
-        // Backticks behind it make it code within a line.
+        // A line with further backticks is code within a line, not a fence.
         let is_fence = indent < 4 && 3 <= length && (mark == '~' || !text[length..].contains('`'));
         is_fence.then_some(Self { mark, length, indent })
     }
@@ -222,13 +222,13 @@ impl Fence {
     }
 }
 
-/// The mark of an entry of a list.
+/// The mark of a list's entry.
 struct Marker {
-    /// Where its text begins.
+    /// The column at which the text begins.
     text_column: usize,
-    /// Bytes of the mark itself.
+    /// The bytes of the mark itself.
     width: usize,
-    /// Whether such an entry ends a paragraph: a year that begins a line does not.
+    /// Whether such an entry ends a paragraph. A number other than 1 does not, because a line may begin with a year.
     interrupts: bool,
 }
 
@@ -266,7 +266,7 @@ fn is_quoted(line: &str) -> bool {
     line.trim_start().starts_with('>')
 }
 
-/// Whether the last line of a quote or an entry is one of a paragraph, which goes on without a mark.
+/// Whether the last line of a quote or an entry belongs to a paragraph, which can continue without a mark.
 fn ends_in_paragraph(lines: &[String]) -> bool {
     let mut last = lines.last().map_or("", |line| line.trim_start_matches([' ', '\t', '>']));
     while let Some(marker) = Marker::of(last) {
@@ -290,19 +290,19 @@ fn is_rule(line: &str) -> bool {
     indent(line) < 4 && 3 <= marks.len() && is_same
 }
 
-/// Whether a line makes the paragraph above it a heading.
+/// Whether a line turns the paragraph above it into a heading.
 fn is_underline(line: &str) -> bool {
     let text = line.trim();
     let is_line_of = |mark| !text.is_empty() && text.chars().all(|c| c == mark);
     indent(line) < 4 && (is_line_of('=') || is_line_of('-'))
 }
 
-/// Whether a line may say where a link leads. Each stands for itself, for what comes later is not known yet.
+/// Whether a line may define a link. Each definition is a block of its own, because later ones are not known yet.
 fn is_definition(line: &str) -> bool {
     line.trim_start().starts_with('[') && line.contains("]:")
 }
 
-/// Whether a block of code within an entry or a quote has no end yet.
+/// Whether a block of code within an entry or a quote is not closed yet.
 fn has_open_fence(lines: &[String]) -> bool {
     let mut open: Option<Fence> = None;
     for line in lines {
@@ -316,7 +316,7 @@ fn has_open_fence(lines: &[String]) -> bool {
     open.is_some()
 }
 
-/// In columns, with tabs at each fourth.
+/// The columns of blanks at the beginning, with tab stops at every fourth.
 fn indent(line: &str) -> usize {
     line.chars()
         .map_while(|c| match c {

@@ -1,8 +1,8 @@
-//! The answer of a model, which is Markdown, as rows for a terminal while it comes in.
+//! Renders a model's answer, which is Markdown, into rows for a terminal while it arrives.
 //!
-//! [`Blocks`] cuts whole lines into blocks. A block whose end is certain is rendered by itself and goes above the frame,
-//! where nothing changes any more; what has no end yet is shown in the frame. Because only whole lines count, the pieces in which an answer
-//! comes change nothing.
+//! [`Blocks`] splits whole lines into blocks. A block whose end is certain is rendered by itself and goes above the
+//! frame, where nothing changes any more; a block without an end is shown in the frame. Only whole lines count, so the
+//! result does not depend on the pieces in which an answer arrives.
 
 mod blocks;
 mod render;
@@ -18,23 +18,23 @@ use super::palette::Palette;
 use super::row::{Row, Style};
 use super::sanitize::sanitize;
 
-/// Longer rows are hard to read.
+/// The most columns of prose, because longer rows are hard to read.
 const MOST_PROSE_COLUMNS: u16 = 100;
-/// Of an open block no more than this is looked at for the frame, which has room for its end only.
+/// The most bytes of an open block that are rendered for the frame, which only has room for its end.
 const MOST_OPEN_BYTES: usize = 8 * 1024;
 
-/// Whether Markdown is rendered or shown as it was written.
+/// Whether Markdown is rendered or shown as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Markdown {
     #[default]
     Rendered,
     Raw,
-    /// Rendered for somebody who listens: a table is read as names and values.
+    /// Rendered for a screen reader: a table becomes names and values.
     ReadAloud,
 }
 
 impl Markdown {
-    /// By the name that a configuration may have.
+    /// Reads a value from its name in a configuration.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
         Ok(match name {
             "rendered" => Self::Rendered,
@@ -44,7 +44,7 @@ impl Markdown {
     }
 }
 
-/// What rows are made for.
+/// What the rows are rendered for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub(super) columns: u16,
@@ -54,18 +54,18 @@ pub(super) struct Look {
     pub(super) highlights: bool,
 }
 
-/// An answer, as far as it has come and is not above the frame yet.
+/// The part of an answer that has arrived and is not above the frame yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Answer {
     blocks: Blocks,
-    /// The line that has no end yet.
+    /// The line that is not complete yet.
     line: String,
-    /// For the block of code that is open.
+    /// The highlighter of an open block of code.
     code: Option<Highlighter>,
 }
 
 impl Answer {
-    /// The rows whose end is certain with this piece. One that is wider than the terminal is for the terminal to break.
+    /// The rows that are final with this piece. The terminal breaks a row that is wider than itself.
     pub(super) fn push(&mut self, piece: &str, look: Look) -> Vec<Row> {
         let mut rows = Vec::new();
         for part in piece.split_inclusive('\n') {
@@ -78,7 +78,7 @@ impl Answer {
         rows
     }
 
-    /// The rest of the rows, as after the last piece.
+    /// The remaining rows, after the last piece.
     pub(super) fn end(&mut self, look: Look) -> Vec<Row> {
         let line = std::mem::take(&mut self.line);
         let mut rows = if line.is_empty() { Vec::new() } else { self.take_line(&line, look) };
@@ -88,7 +88,7 @@ impl Answer {
         rows
     }
 
-    /// What has no end yet, as it would look if it ended now.
+    /// The rows of the unfinished part, as if it ended now.
     pub(super) fn open_rows(&self, look: Look) -> Vec<Row> {
         if self.line.is_empty() && self.blocks.is_empty() {
             return Vec::new();
@@ -97,7 +97,7 @@ impl Answer {
             let plural = if rows == 1 { "" } else { "s" };
             return vec![text_row(&format!("table, {rows} row{plural}"), Style::Dim)];
         }
-        // A line of code has its colours once it is whole: each is read once.
+        // A line of code gets its colours once it is complete, because the highlighter reads each line only once.
         let mut open = Self { blocks: self.blocks.end_within(MOST_OPEN_BYTES), ..Self::default() };
         let look = Look { highlights: false, ..look };
         let mut start = self.line.len().saturating_sub(MOST_OPEN_BYTES);
@@ -125,7 +125,7 @@ impl Answer {
                 (Block::Fence(_), Some(_)) => self.code = None,
                 (Block::Fence(line), None) => self.code = Some(look.highlighter(line)),
                 (Block::Code(line), Some(code)) => {
-                    // The terminal breaks it, so that whoever copies it gets it whole.
+                    // The terminal breaks the line, so that copied code is whole.
                     let mut row = Row::default();
                     code.line(line).iter().for_each(|part| row.push_part(&part.text, part));
                     rows.push(row);
@@ -140,7 +140,7 @@ impl Answer {
 }
 
 impl Look {
-    /// For a block of code, by what stands behind the marks of its fence.
+    /// The highlighter for a block of code, by the text behind the marks of its fence.
     fn highlighter(self, info: &str) -> Highlighter {
         if self.highlights { Highlighter::of_fence(info, self.palette) } else { Highlighter::default() }
     }
@@ -152,7 +152,7 @@ fn block_rows(block: &Block, look: Look) -> Vec<Row> {
         Block::Fence(line) => vec![text_row(line, Style::Dim)],
         Block::Code(line) => vec![text_row(line, Style::Plain)],
         Block::Line(line) => fold(line, look.columns).iter().map(|row| text_row(row, Style::Plain)).collect(),
-        // Whoever listens hears no row.
+        // A screen reader reads no table rows.
         Block::Prose(source) if look.markdown == Markdown::ReadAloud => {
             render::rows(source, look.columns, None, look)
         }

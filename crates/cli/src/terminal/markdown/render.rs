@@ -13,8 +13,8 @@ use super::table::Table;
 const QUOTE: &str = "│ ";
 const RULE_COLUMNS: u16 = 20;
 
-/// The rows of one block. Prose is `columns` wide at most, but for words that are longer, and a table `table_columns`; without that it is names and values in
-/// any case. Code is as wide as it is.
+/// The rows of one block. Prose is at most `columns` wide, except for longer words, and a table at most
+/// `table_columns`; without these the table becomes names and values. Code is as wide as it is.
 pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, look: Look) -> Vec<Row> {
     let parser = Parser::new_ext(source, Options::ENABLE_TABLES);
     let mut page = Page {
@@ -64,7 +64,7 @@ pub(super) fn rows(source: &str, columns: u16, table_columns: Option<u16>, look:
     page.rows
 }
 
-/// Rows that are being made, and what is open around the text that comes.
+/// The rows so far, and the elements that are open around the next text.
 struct Page<'a> {
     source: &'a str,
     columns: u16,
@@ -72,19 +72,19 @@ struct Page<'a> {
     look: Look,
     rows: Vec<Row>,
     containers: Vec<Container>,
-    /// The text of the paragraph that is open.
+    /// The text of the open paragraph.
     text: Vec<Span>,
     styles: Vec<Style>,
-    /// Where the text of each open link begins, and its address.
+    /// The index in `text` at which each open link begins, and its address.
     links: Vec<(usize, String)>,
-    /// The fence of the block of code that is open, empty where it is indented.
+    /// The fence of the open block of code, which is empty if the block is indented.
     code: Option<(String, Highlighter)>,
     table: Option<Table>,
     /// How far into the source the events have come.
     told: usize,
 }
 
-/// What stands before the rows of what is within.
+/// An element that adds something before the rows within it.
 enum Container {
     Quote,
     /// The mark of an entry, until it is shown, and its width.
@@ -95,8 +95,8 @@ enum Container {
 }
 
 impl Page<'_> {
-    /// Shows what says where links lead. It is between blocks, and no event tells of it: all else that is there marks quotes and
-    /// entries of lists.
+    /// Shows definitions of links. They are between blocks and have no event; everything else between blocks is marks
+    /// of quotes and of lists' entries.
     fn definitions(&mut self, until: usize) {
         let between = self.source.get(self.told..until).unwrap_or_default();
         let Some(begin) = between.find('[') else { return };
@@ -119,7 +119,7 @@ impl Page<'_> {
                 }
             }
             Event::Text(text) => self.push_text(&text, self.style()),
-            // Its marks are those of the source.
+            // Without styles the marks from the source are shown.
             Event::Code(_) if self.look.palette.is_plain() => {
                 self.push_text(&self.source[range.clone()].replace('\n', " "), Style::Plain);
             }
@@ -131,7 +131,7 @@ impl Page<'_> {
                 self.push_text(&"─".repeat(usize::from(self.columns.min(RULE_COLUMNS))), Style::Dim);
                 self.end_text();
             }
-            // Not asked for.
+            // These extensions are not enabled.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.push_text(&text, Style::Plain);
             }
@@ -153,13 +153,13 @@ impl Page<'_> {
                 self.separate(range);
                 self.containers.push(Container::Quote);
             }
-            // The words of an entry have no paragraph around them where no blank line is in the list.
+            // In a list without blank lines, the words of an entry are not in a paragraph.
             Tag::List(_) => self.end_text(),
             Tag::Item => {
                 self.separate(range);
                 let text = &self.source[range.clone()];
                 let mark = text.split_whitespace().next().unwrap_or("-");
-                // An entry that stands by itself keeps its place in the list.
+                // An entry that is rendered by itself keeps its indentation in the list.
                 let outer = self.containers.is_empty();
                 let indent = if outer { blanks_before(self.source, range.start) } else { 0 };
                 let mark = format!("{}{mark} ", " ".repeat(indent));
@@ -189,7 +189,7 @@ impl Page<'_> {
             Tag::Strong => self.start_style(Style::Strong, "**"),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push((self.text.len(), dest_url.into_string()));
-                // What follows begins a span of its own.
+                // The text of the link begins a span of its own.
                 self.text.push(Span::new("", self.style()));
             }
             _ => {}
@@ -208,7 +208,7 @@ impl Page<'_> {
                 self.containers.pop();
             }
             TagEnd::Item => {
-                // One without words shows its mark all the same.
+                // An entry without words shows its mark too.
                 if !self.text.is_empty()
                     || matches!(self.containers.last(), Some(Container::Entry { mark: Some(_), .. }))
                 {
@@ -262,7 +262,8 @@ impl Page<'_> {
         }
     }
 
-    /// Nobody follows an address that they have not read.
+    /// Ends a link. The address is added to the text unless the text already shows it, because users must read an
+    /// address before they follow it.
     fn end_link(&mut self) {
         let Some((start, address)) = self.links.pop() else { return };
         let start = start.min(self.text.len());
@@ -285,7 +286,7 @@ impl Page<'_> {
         self.styles.last().copied().unwrap_or(Style::Plain)
     }
 
-    /// Text of one line: what an entity stands for may be a line feed.
+    /// Adds text within one line. Entities may stand for a line feed, which becomes a blank.
     fn push_text(&mut self, text: &str, style: Style) {
         let text = text.replace(['\n', '\t'], " ");
         self.push_span(&sanitize(&text), style);
@@ -304,7 +305,7 @@ impl Page<'_> {
         self.text.push(Span::new(text, style));
     }
 
-    /// Keeps the blank line that the source has before a block.
+    /// Keeps the blank line before a block in the source.
     fn separate(&mut self, range: &Range<usize>) {
         self.end_text();
         let line_start = self.source[..range.start].rfind('\n');
@@ -321,7 +322,7 @@ impl Page<'_> {
         }
     }
 
-    /// Folds the text that is open into rows.
+    /// Folds the open text into rows.
     fn end_text_of(&mut self, even_if_empty: bool) {
         let mut text = std::mem::take(&mut self.text);
         // A block of HTML ends with a line feed.
@@ -343,7 +344,7 @@ impl Page<'_> {
         self.push_code(vec![Span::new(sanitize(line), Style::Dim)]);
     }
 
-    /// A line of code, and the fence around it, begins in the first column, but for the mark of a quote.
+    /// Adds a line of code or a fence. It begins in the first column, or behind the mark of a quote.
     fn push_code(&mut self, parts: Vec<Span>) {
         if self.has_mark() {
             self.push_row(Row::default());
@@ -376,7 +377,7 @@ impl Page<'_> {
         self.rows.push(shown);
     }
 
-    /// Whether an entry has shown nothing of itself by now.
+    /// Whether an entry's mark has not been shown yet.
     fn has_mark(&self) -> bool {
         self.containers.iter().any(|container| matches!(container, Container::Entry { mark: Some(_), .. }))
     }
@@ -390,7 +391,7 @@ impl Page<'_> {
     }
 }
 
-/// How many blanks stand before a place in its line.
+/// How many blanks are before a place in its line.
 fn blanks_before(source: &str, place: usize) -> usize {
     let line = source[..place].rsplit('\n').next().unwrap_or_default();
     line.chars().filter(|c| *c == ' ').count()

@@ -4,12 +4,12 @@ use unicode_width::UnicodeWidthStr;
 use super::super::layout::fold_spans;
 use super::super::row::{Row, Span, Style};
 
-/// Blanks before the first column, and between columns.
+/// The blanks before the first column, and between columns.
 const GAP: usize = 2;
 
 type Cell = Vec<Span>;
 
-/// A table whose rows come one by one; the first is the head.
+/// A table whose rows are added one by one. The first one is the head.
 pub(super) struct Table {
     alignments: Vec<Alignment>,
     rows: Vec<Vec<Cell>>,
@@ -29,7 +29,7 @@ impl Table {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// Its rows side by side, or one name and value below the other where that is too wide.
+    /// The rows of the table, or names and values below each other if the table is too wide.
     pub(super) fn rows(&self, columns: u16) -> Vec<Row> {
         let widths: Vec<usize> = (0..self.alignments.len())
             .map(|column| {
@@ -70,10 +70,10 @@ impl Table {
         row
     }
 
-    /// A name and its value below the other.
+    /// Names and values below each other.
     pub(super) fn records(&self, columns: u16) -> Vec<Row> {
         let Some((head, records)) = self.rows.split_first() else { return Vec::new() };
-        // A head without rows is all that there is to show.
+        // A table without rows only shows its head.
         let records = if records.is_empty() { std::slice::from_ref(&self.rows[0]) } else { records };
         let mut rows = Vec::new();
         for (index, record) in records.iter().enumerate() {

@@ -73,7 +73,7 @@ fn all_rows(text: &str, look: Look) -> Vec<Row> {
     rows
 }
 
-/// Rows with a letter for each style: `{s:strong}`.
+/// Rows with a letter for each style, such as `{s:strong}`.
 fn marked(rows: &[Row]) -> String {
     let span = |span: &super::super::row::Span| match span.style {
         Style::Plain => span.text.clone(),
@@ -124,7 +124,7 @@ fn nobody_is_led_to_an_address_that_they_cannot_read() {
             "the docs (https://docs.rs)",
             "<the |https://docs.rs/><docs|https://docs.rs/>< (https://docs.rs/)|https://docs.rs/>",
         ),
-        // Letters of other scripts: what is shown is what is opened.
+        // For letters of other scripts, the shown address is the one that is opened.
         (
             "<https://\u{430}pple.com/>",
             "https://\u{430}pple.com/",
@@ -147,7 +147,7 @@ fn nobody_is_led_to_an_address_that_they_cannot_read() {
         assert_eq!(shown(source, Palette::STYLED, 120), unlinked, "{source:?}");
         assert_eq!(shown(source, linked, 120), expected, "{source:?}");
     }
-    // A text that is folded leads there in each row, and in a table.
+    // A text that is folded is a link in each row, also in a table.
     let folded = shown("See [example.org/a b](https://example.org/)", linked, 20);
     assert_eq!(
         folded,
@@ -160,14 +160,14 @@ fn nobody_is_led_to_an_address_that_they_cannot_read() {
 #[test]
 fn a_block_is_above_the_frame_as_soon_as_its_end_is_certain() {
     let look = look(40, Palette::STYLED);
-    // What came, what is above the frame then, and what is in it.
+    // Each step is a piece, the rows above the frame after it, and the rows in the frame.
     let steps = [
         ("A **wo", "", "A **wo\n"),
         ("rd**\n", "", "A {s:word}\n"),
         ("\n", "A {s:word}\n", ""),
         ("```r", "", "\n{d:```r}\n"),
         ("s\nlet", "\n{d:```rs}\n", "let\n"),
-        // A line of code has its colours as soon as it is whole.
+        // A line of code has its colours as soon as it is complete.
         (" x;\n", "{Keyword:let} x;\n", ""),
         ("```\n", "{d:```}\n", ""),
         ("- one\n", "", "- one\n"),
@@ -195,7 +195,7 @@ fn while_an_answer_comes_no_more_than_its_open_block_is_rendered() {
         assert_eq!(answer.open_rows(look), []);
     }
     assert_eq!(rows, 999);
-    // One that has no end is looked at from the end.
+    // Only the end of a long open block is rendered.
     for _ in 0..5_000 {
         assert_eq!(answer.push("word ", look), []);
     }

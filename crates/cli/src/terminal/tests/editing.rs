@@ -9,11 +9,11 @@ fn submitted(text: &str) -> Action {
     Action::Submit(text.to_owned())
 }
 
-/// Typed text, then letters of the normal mode.
+/// Each case is typed text followed by letters in normal mode.
 #[test]
 fn letters_are_commands_in_the_normal_mode_of_vi() {
     for (typed, script, expected) in [
-        // Esc goes back to the character that was typed last, and stays on it.
+        // Esc moves the cursor onto the character that was typed last.
         ("one", "", "on‸e"),
         ("", "", "‸"),
         ("one", "h", "o‸ne"),
@@ -60,7 +60,7 @@ fn letters_are_commands_in_the_normal_mode_of_vi() {
         ("one_two_three", "0 d w p", "tone ‸wo three"),
         ("one_two", "0 d w u", "‸one two"),
         ("one_two", "0 d w d d u u", "‸one two"),
-        // A cluster is one character.
+        // A grapheme cluster counts as one character.
         ("e\u{301}漢", "h x", "‸漢"),
         ("one", "q z Z", "on‸e"),
     ] {
@@ -81,7 +81,7 @@ fn esc_leaves_a_mode_of_vi_and_only_then_does_what_it_does_without() {
     assert_eq!(play(&mut editor, "Esc"), Action::DismissGhost);
     assert_eq!(play(&mut editor, "d Esc"), Action::None);
     assert_eq!(play(&mut editor, "Esc"), Action::Escape);
-    // What is pasted is text in each mode, and a prompt that is sent ends the mode.
+    // Pasted text is text in every mode, and sending a prompt ends normal mode.
     assert_eq!(play(&mut editor, "paste:dd"), Action::Inserted);
     assert_eq!(play(&mut editor, "Enter"), Action::Submit("dd".to_owned()));
     assert_eq!(editor.vi_mode(), Some("INSERT"));
@@ -160,12 +160,12 @@ fn enter_submits_what_is_not_blank() {
         ("Enter", Action::None, "‸"),
         ("__ Enter", Action::None, "  ‸"),
         ("M-Enter Enter", Action::None, "\n‸"),
-        // A blank before it keeps a line from being called back.
+        // A line that begins with a blank is not remembered.
         ("older Enter _newer Enter Up", Action::Edited, "older‸"),
         ("a\\ Enter", Action::Inserted, "a\n‸"),
         ("a\\ Enter b Enter", submitted("a\nb"), "‸"),
         ("a\\ Enter ^7 ^7", Action::Edited, "a\\‸"),
-        // Only what the line ends with: a path within it is one.
+        // Only a backslash at the end of a line breaks it; one within a path does not.
         ("a\\b Enter", submitted("a\\b"), "‸"),
         ("a\\ Left Enter", submitted("a\\"), "‸"),
     ];
@@ -216,12 +216,12 @@ fn ghost_text_is_accepted_by_tab_and_right_alone() {
 #[test]
 fn a_ghost_goes_with_the_text_it_was_set_for() {
     let ghost = || Some(Ghost::only(" the tests"));
-    // Keys after `run` with its ghost: the action, and whether the ghost is still there.
+    // Keys after `run` with its ghost, the resulting action, and whether the ghost is still there.
     let cases = [
         ("Tab", Action::Tab, true),
         ("Right", Action::InsertGhost, true),
         ("Left", Action::Edited, true),
-        // The cursor goes on; only at the end of the text the ghost is next.
+        // The cursor moves on; only at the end of the text does the key take the ghost.
         ("Left Right", Action::Edited, true),
         ("Left Right Right", Action::InsertGhost, true),
         ("Left Tab", Action::Tab, true),
@@ -259,7 +259,7 @@ fn keys_turn_to_another_ghost() {
         ("M-p", Action::TurnGhost(Turn::Previous)),
         ("Down", Action::TurnGhost(Turn::Next)),
         ("^N", Action::TurnGhost(Turn::Next)),
-        // These are the history's.
+        // These keys belong to the history.
         ("Up", Action::Edited),
         ("Up Down", Action::Edited),
         ("x M-n", Action::None),
@@ -277,7 +277,7 @@ fn keys_turn_to_another_ghost() {
 fn the_history_is_walked_with_up_and_down() {
     let mut editor = LineEditor::new(vec!["one".to_owned(), "two|lines".replace('|', "\n")]);
     let cases = [
-        // What is typed begins no line that was sent.
+        // No remembered line begins with what is typed.
         ("draft Up", "draft‸"),
         ("^U Up", "two\nlines‸"),
         ("Up", "two‸\nlines"),
@@ -322,7 +322,7 @@ fn a_resize_is_passed_on() {
     assert_eq!(LineEditor::default().handle(&Event::Resize(30, 8)), Action::Resized(size));
 }
 
-/// What a user, or a cat on the keyboard, may do.
+/// Any events that a user, or a cat on the keyboard, may cause.
 fn any_event() -> impl Strategy<Value = Vec<Event>> {
     const SCRIPTS: &[&str] = &[
         "Enter",
@@ -443,7 +443,7 @@ fn ctrl_r_searches_what_was_sent() {
     assert_eq!(editor.text(), "Fix the docs");
     let _ = editor.handle(&control_r());
     assert_eq!(editor.text(), "fix the parser");
-    // There is no older one.
+    // There is no older entry.
     let _ = editor.handle(&control_r());
     assert_eq!((editor.searches_for(), editor.text()), (Some("fix t"), "fix the parser"));
     let _ = editor.handle(&key(KeyCode::Esc));
@@ -454,7 +454,7 @@ fn ctrl_r_searches_what_was_sent() {
     let _ = editor.handle(&key(KeyCode::Backspace));
     let _ = editor.handle(&key(KeyCode::Backspace));
     typed(&mut editor, "tests");
-    // Enter leaves it in the prompt, and a second one sends it.
+    // The first Enter leaves the entry in the prompt, and the second one sends it.
     assert_eq!(editor.handle(&key(KeyCode::Enter)), Action::Edited);
     assert_eq!((editor.searches_for(), editor.text()), (None, "add tests"));
     assert_eq!(editor.handle(&key(KeyCode::Enter)), Action::Submit("add tests".to_owned()));
@@ -482,7 +482,7 @@ fn a_list_takes_the_keys_that_choose_from_it_and_no_other() {
     assert_eq!(with_list("Down"), is("say /m‸", true, Action::None));
     assert_eq!(with_list("Down Down Down Enter"), is("‸", false, Action::Submit("say /more".to_owned())));
     assert_eq!(with_list("Down Up Enter"), is("say /mode ‸", false, Action::Inserted));
-    // Who has not looked at the list sends what is typed.
+    // Enter sends what is typed if the user has not moved the mark in the list.
     assert_eq!(with_list("Enter"), is("‸", false, Action::Submit("say /m".to_owned())));
     assert_eq!(with_list("Esc"), is("say /m‸", false, Action::ClosePopup));
     assert_eq!(with_list("Esc Tab"), is("say /m‸", false, Action::Tab));
@@ -513,7 +513,7 @@ fn a_long_paste_is_one_letter_that_goes_out_whole() {
     assert_eq!(frame.cursor.column, rows[0].len());
     let expected = format!("why: {} so", long.replace("\r\n", "\n"));
     assert_eq!(editor.whole_text(), expected);
-    // Three letters back, the paste goes as one, and comes back as one.
+    // Three letters back, the whole paste is deleted at once, and an undo restores it at once.
     let key = |code| Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
     for _ in 0..3 {
         take(&mut editor, &key(KeyCode::Left));
@@ -524,7 +524,7 @@ fn a_long_paste_is_one_letter_that_goes_out_whole() {
     take(&mut editor, &Event::Key(undo));
     assert_eq!(editor.whole_text(), expected);
     assert_eq!(editor.send(), Some(expected.clone()));
-    // What was sent comes back as it was sent.
+    // A sent prompt is recalled as it was sent.
     take(&mut editor, &key(KeyCode::Up));
     assert_eq!(editor.whole_text(), expected);
 }

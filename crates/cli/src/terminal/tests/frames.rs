@@ -11,7 +11,7 @@ use crate::terminal::{
 const SIZE: Size = Size { columns: 30, rows: 6 };
 const STYLED: View = View { size: SIZE, palette: Palette::STYLED, live: &[], status: None, footer: None };
 
-/// A frame as text between its borders, `‸` where the cursor is; text in a style is in its brackets.
+/// A frame as text between its borders, with `‸` at the cursor. Styled text is in the brackets of its style.
 fn picture(frame: &Frame, columns: u16) -> String {
     let mut picture = String::new();
     for (index, row) in frame.rows.iter().enumerate() {
@@ -55,7 +55,7 @@ fn with_ghost(ghost: &str, view: &View) -> String {
     picture(&render(&editor, view), view.size.columns)
 }
 
-/// One of three, behind what is typed.
+/// Draws the second of three ghosts behind what is typed.
 fn with_rest(script: &str, rest: &str, view: &View) -> String {
     let mut editor = LineEditor::default();
     let _ = play(&mut editor, script);
@@ -124,7 +124,7 @@ fn status_and_consent() {
     hold("status_and_consent", &pictures);
 }
 
-/// Compares with the snapshot `name`, which the example that includes this module has in common with the binary.
+/// Compares with the snapshot `name`. The example that includes this module uses the same snapshot as the binary.
 fn hold(name: &str, pictures: &[(&str, String)]) {
     let pictures: Vec<String> = pictures.iter().map(|(name, picture)| format!("{name}\n{picture}")).collect();
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {

@@ -10,7 +10,7 @@ use crate::terminal::{Ghost, LineEditor, Markdown, Palette, Screen, Size, Style,
 const COLUMNS: u16 = 20;
 const SIZE: Size = Size { columns: COLUMNS, rows: 8 };
 
-/// A terminal in memory, and every byte it was sent.
+/// A terminal in memory, with every byte that was sent to it.
 #[derive(Clone)]
 struct Wire(Rc<RefCell<(vt100::Parser, Vec<u8>)>>);
 
@@ -35,7 +35,7 @@ impl Wire {
         ))))
     }
 
-    /// What scrolled out at the top, each row once.
+    /// The rows that scrolled out at the top, each once.
     fn scrolled_out(&self) -> Vec<String> {
         let mut wire = self.0.borrow_mut();
         let screen = wire.0.screen_mut();
@@ -48,7 +48,7 @@ impl Wire {
         rows
     }
 
-    /// The rows that are not empty, with `‸` where the cursor is.
+    /// The rows that are not empty, with `‸` at the cursor.
     fn picture(&self) -> String {
         let wire = self.0.borrow();
         let screen = wire.0.screen();
@@ -195,7 +195,7 @@ fn a_screen_that_got_narrower_finds_its_first_row() {
     terminal.screen.print_above("above", Style::Plain).unwrap();
     terminal.type_in("aaaaaaaaaaaaaaaabbbb");
     assert_eq!(terminal.wire.picture(), "above\n> aaaaaaaaaaaaaaaabb\n  bb‸\n");
-    // At 10 columns the terminal has broken the row of 20 in two.
+    // At 10 columns the terminal has broken the row of 20 columns in two.
     let sent = terminal.wire.0.borrow().1.len();
     terminal.screen.resize(Size { columns: 10, rows: 8 });
     terminal.draw();
@@ -228,13 +228,13 @@ fn no_code_of_a_text_reaches_the_terminal() {
     terminal.screen.stream_above("\x1b]0;").unwrap();
     terminal.screen.stream_above("title\x1b\\\r").unwrap();
     terminal.screen.stream_above("\n\n").unwrap();
-    // Nor one that Markdown has a name for.
+    // Entities of Markdown must not put a control code on the terminal either.
     terminal.screen.stream_above("&#27;]0;x&#x7; [&#155;1m](<http://&#27;[2J>)\n\n").unwrap();
     terminal.screen.end_answer().unwrap();
     let bytes = terminal.wire.0.borrow().1.clone();
     let text = String::from_utf8(bytes).unwrap();
     assert!(!text.contains(['\x07', '\u{9b}']) && !text.contains("\x1b]") && !text.contains("\x1b[31m"));
-    // Without styles there is no style at all.
+    // Without styles no code for a style is sent.
     assert!(
         !text
             .split("\x1b[")
@@ -276,7 +276,7 @@ proptest! {
         for cut in cuts {
             pieces.screen.stream_above(&text[start..cut]).unwrap();
             start = cut;
-            // What scrolled out stays as it is.
+            // Rows that scrolled out never change.
             let scrolled_out = pieces.wire.scrolled_out();
             prop_assert!(scrolled_out.starts_with(&lasting));
             lasting = scrolled_out;
