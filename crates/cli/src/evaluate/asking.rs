@@ -9,27 +9,28 @@ use headstart_providers::Scrubber;
 use super::files::{Place, Scan};
 use super::recorded::Prompt;
 
-/// What the question and its answer come to besides the conversation, at most, in tokens.
+/// The most tokens that a question and its answer add to the conversation.
 const QUESTION: u64 = 600;
 const ANSWER: u64 = 300;
 
-/// A prompt that a model is asked to guess.
+/// A prompt that a model is to guess.
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) file: usize,
     pub(crate) prompt: Prompt,
-    /// The conversation before it.
+    /// The conversation before the prompt.
     pub(crate) params: CacheSafeParams,
 }
 
-/// What came of a question.
+/// The result of a question.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) answer: Result<Generated, Suppressed>,
     pub(crate) took_ms: u64,
 }
 
-/// What a question begins with: as in a chat, and without secrets that are known by their shape or from the environment.
+/// The beginning of every question, which is the same as in a chat. `scrubber` removes secrets that are known by their
+/// shape or from the environment.
 pub(crate) struct Opening<'a> {
     pub(crate) system: &'a str,
     pub(crate) tools: &'a [ToolSchema],
@@ -37,7 +38,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) scrubber: &'a Scrubber,
 }
 
-/// The questions about these prompts, those of one conversation together. `None` in place of one whose conversation is too young for a question.
+/// The questions about these prompts, those about one conversation next to each other. `None` takes the place of a
+/// question whose conversation is too short to ask about.
 pub(crate) fn questions(scan: &Scan, places: &[Place], opening: &Opening<'_>) -> Vec<Option<Question>> {
     let mut places = places.to_vec();
     places.sort_unstable();
@@ -64,18 +66,18 @@ pub(crate) fn questions(scan: &Scan, places: &[Place], opening: &Opening<'_>) ->
 }
 
 impl Question {
-    /// How many tokens it comes to at most, about. Nothing is counted as cached.
+    /// About how many tokens the question needs at most. No token is counted as cached.
     pub(crate) fn at_most(&self, background: &BackgroundModel) -> Usage {
         let mut request = self.params.fork(background);
         if !background.shares_cache(&self.params) {
             request.tools.clear();
         }
         let input_tokens = TokenEstimate::default().tokens(&request) + QUESTION;
-        // What a provider charges most for is what goes into its cache.
+        // Providers charge the most for tokens that are written into their cache, so all input is counted as such.
         Usage { input_tokens, cache_creation_tokens: input_tokens, output_tokens: ANSWER, ..Usage::default() }
     }
 
-    /// What it costs where the conversation is in the provider's cache, as it is after a turn of a chat.
+    /// What the question costs if the conversation is in the provider's cache, as it is after a turn of a chat.
     pub(crate) fn if_cached(&self, background: &BackgroundModel, usage: Usage) -> Usage {
         if !background.shares_cache(&self.params) {
             return usage;
@@ -85,7 +87,7 @@ impl Question {
     }
 }
 
-/// Asks for up to so many suggestions, as a chat does.
+/// Asks for up to `candidates` suggestions, as a chat does.
 pub(crate) async fn ask(question: &Question, background: &BackgroundModel, candidates: usize) -> Asked {
     let began = Instant::now();
     let answer = generate_candidates(background, &question.params, &[], Guards::default(), candidates).await;
@@ -100,7 +102,7 @@ impl Asked {
         }
     }
 
-    /// Why the model gave no answer at all.
+    /// The error if the model gave no answer at all.
     pub(crate) fn error(&self) -> Option<&ModelError> {
         match &self.answer {
             Err(Suppressed { reason: SuppressionReason::QueryFailed(error), .. }) => Some(error),
@@ -109,7 +111,7 @@ impl Asked {
     }
 }
 
-/// A message without secrets: another provider than this model's may have been told them.
+/// A message without secrets, because they may have been told to another provider than this model's.
 fn scrubbed(message: &Message, scrubber: &Scrubber) -> Message {
     let part = |part: &Part| {
         let value = serde_json::to_value(part).ok()?;

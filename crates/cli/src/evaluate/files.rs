@@ -10,9 +10,9 @@ use super::formats::{Line, Product};
 use super::recorded::Recorded;
 use crate::error::CliError;
 
-/// Longer files than this are no conversation that a model could be asked about.
+/// The most bytes of a file. A longer one is not a conversation that a model could be asked about.
 const LONGEST: u64 = 512 * 1024 * 1024;
-/// Folders within folders: deeper than any product nests its sessions.
+/// The most levels of folders, which is more than any product uses for its sessions.
 const DEEPEST: usize = 12;
 
 /// What was found in files.
@@ -20,9 +20,9 @@ const DEEPEST: usize = 12;
 pub(crate) struct Scan {
     /// The files that hold conversations.
     pub(crate) files: Vec<Found>,
-    /// The prompts that a suggestion could have been for, the oldest first.
+    /// The prompts that could have been suggested, the oldest first.
     pub(crate) prompts: Vec<Place>,
-    /// How many prompts were sent in all.
+    /// How many prompts were sent in total.
     pub(crate) sent: usize,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) damaged: Vec<Damaged>,
@@ -35,21 +35,21 @@ pub(crate) struct Found {
     pub(crate) product: Product,
 }
 
-/// Where a prompt is: the file, and which of its prompts.
+/// A prompt's place: the index of the file, and of the prompt within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) file: usize,
     pub(crate) prompt: usize,
 }
 
-/// A file that is not read, and why.
+/// A file that is not read, with the reason.
 #[derive(Debug)]
 pub(crate) struct Skipped {
     pub(crate) path: PathBuf,
     pub(crate) reason: String,
 }
 
-/// A line that cannot be read. The others of its file count.
+/// A line that cannot be read. The other lines of its file are still used.
 #[derive(Debug)]
 pub(crate) struct Damaged {
     pub(crate) path: PathBuf,
@@ -62,7 +62,7 @@ pub(crate) fn scan(named: &[PathBuf]) -> Result<Scan, CliError> {
     let mut scan = Scan::default();
     let mut paths = Vec::new();
     for path in named {
-        // What somebody names has to be there.
+        // A path that the user names has to exist.
         let metadata = fs::metadata(path).map_err(CliError::io("read", path))?;
         if metadata.is_dir() {
             below(path, DEEPEST, &mut paths, &mut scan.skipped);
@@ -71,7 +71,8 @@ pub(crate) fn scan(named: &[PathBuf]) -> Result<Scan, CliError> {
         }
     }
     let mut seen = HashSet::new();
-    // Whoever goes on with a session in another file has the same prompts in both, in one of them without their times.
+    // A session that was resumed in another file has the same prompts in both files, in one of them without their
+    // times.
     let mut prompts = HashSet::new();
     let mut contexts = HashSet::new();
     let mut found = BTreeSet::new();
@@ -112,7 +113,7 @@ pub(crate) fn scan(named: &[PathBuf]) -> Result<Scan, CliError> {
     Ok(scan)
 }
 
-/// So many of them, evenly from the first to the last.
+/// At most `limit` of the prompts, evenly chosen from the first to the last.
 pub(crate) fn evenly(prompts: &[Place], limit: usize) -> Vec<Place> {
     let number = prompts.len();
     if number <= limit {
@@ -122,13 +123,13 @@ pub(crate) fn evenly(prompts: &[Place], limit: usize) -> Vec<Place> {
 }
 
 impl Scan {
-    /// The conversation of a file, once more.
+    /// Reads the conversation of a file again.
     pub(crate) fn recorded(&self, file: usize) -> Option<Recorded> {
-        // One that is gone or changed by now has none of what was found in it.
+        // A file that is gone or has changed since the scan may no longer contain what was found in it.
         read(&self.files.get(file)?.path).ok().map(|read| read.recorded)
     }
 
-    /// How many files there are of each product.
+    /// How many files of each product there are.
     pub(crate) fn products(&self) -> BTreeMap<Product, usize> {
         self.files.iter().fold(BTreeMap::new(), |mut products, file| {
             *products.entry(file.product).or_default() += 1;
@@ -137,7 +138,8 @@ impl Scan {
     }
 }
 
-/// The files below a folder whose names end as those of sessions do, in the order of their names. No link is followed.
+/// Finds the files below a folder whose names end like those of sessions, in the order of their names. Links are not
+/// followed.
 fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, skipped: &mut Vec<Skipped>) {
     let mut skip = |reason: String| skipped.push(Skipped { path: folder.to_owned(), reason });
     let Some(deeper) = depth.checked_sub(1) else { return skip("folders are too deep here".to_owned()) };
@@ -165,7 +167,7 @@ struct Read {
     damaged: Vec<Damaged>,
 }
 
-/// Reads a file, or says why it is none that can be read.
+/// Reads a file, or returns why it cannot be read.
 fn read(path: &Path) -> Result<Read, String> {
     let cannot = |error: std::io::Error| match error.kind() {
         ErrorKind::InvalidData => "is not text".to_owned(),
@@ -187,7 +189,7 @@ fn read(path: &Path) -> Result<Read, String> {
             Err(error) => damaged.push((index + 1, error.to_string())),
         }
     }
-    // One object over several lines.
+    // The file is one JSON object over several lines.
     if !damaged.is_empty()
         && let Ok(value) = serde_json::from_str::<Value>(&text)
         && value.is_object()
@@ -201,7 +203,7 @@ fn read(path: &Path) -> Result<Read, String> {
         let problem = if is_cut && line == last {
             "has no end: whoever wrote it was stopped".to_owned()
         } else {
-            // Where in the line, which is one.
+            // The position is within this line, which the parser counted as line 1.
             problem.replace(" at line 1 column", " at column")
         };
         Damaged { path: path.to_owned(), line, problem }

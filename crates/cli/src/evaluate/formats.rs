@@ -1,4 +1,5 @@
-//! The files of each product. What their lines hold was read from files that the products wrote; a line of a kind that is not known here is passed over.
+//! The file formats of each product. What is known about their lines comes from files that the products wrote; lines of
+//! unknown kinds are ignored.
 
 mod claude_code;
 mod codex;
@@ -15,15 +16,15 @@ use serde_json::Value;
 
 use super::recorded::Event;
 
-/// A line of a file that is JSON.
+/// A line of a file, parsed as JSON.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub(super) number: usize,
     pub(super) value: Value,
 }
 
-/// Whose sessions a file is of.
+/// The product that wrote a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Product {
@@ -40,7 +41,7 @@ impl Product {
     const ALL: [Self; 6] =
         [Self::Headstart, Self::Codex, Self::GeminiCli, Self::OpenCode, Self::QwenCode, Self::ClaudeCode];
 
-    /// Whose file these lines are.
+    /// The product that wrote these lines.
     pub(super) fn of(lines: &[Line]) -> Option<Self> {
         Self::ALL.into_iter().find(|product| match product {
             Self::ClaudeCode => claude_code::wrote(lines),
@@ -52,7 +53,7 @@ impl Product {
         })
     }
 
-    /// What they tell.
+    /// The events that the lines contain.
     pub(super) fn events(self, lines: Vec<Line>) -> Vec<Event> {
         match self {
             Self::ClaudeCode => claude_code::events(lines),
@@ -76,23 +77,23 @@ impl Product {
     }
 }
 
-/// A text in a field.
+/// The text in a field; empty if there is none.
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// A time as in RFC 3339, in milliseconds since the Unix epoch.
+/// The time in the field `timestamp`, from RFC 3339 to milliseconds since the Unix epoch.
 fn time(value: &Value) -> Option<u64> {
     let moment: jiff::Timestamp = value["timestamp"].as_str()?.parse().ok()?;
     u64::try_from(moment.as_millisecond()).ok()
 }
 
-/// A number of tokens.
+/// The number of tokens in a field; 0 if there is none.
 fn tokens(value: &Value, field: &str) -> u64 {
     value[field].as_u64().unwrap_or_default()
 }
 
-/// Whether products put a text beside what people type: it begins with a tag, as `<system-reminder>`.
+/// Whether a product added this text to what its user typed. Such texts begin with a tag, such as `<system-reminder>`.
 fn is_tagged(text: &str) -> bool {
     let Some(rest) = text.trim_start().strip_prefix('<') else { return false };
     let name = rest.split(['>', ' ', '\n']).next().unwrap_or_default();
@@ -100,18 +101,18 @@ fn is_tagged(text: &str) -> bool {
     rest.contains('>') && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_name)
 }
 
-/// Of several texts that were sent together those that somebody typed.
+/// The texts that a person typed, of several that were sent together.
 fn typed(texts: &[&str]) -> String {
     let typed: Vec<_> = texts.iter().copied().filter(|text| !is_tagged(text)).collect();
     typed.join("\n").trim().to_owned()
 }
 
-/// What a tool gave back, which failed or not.
+/// The result of a tool, which is an error if `failed` is set.
 fn outcome(output: String, failed: bool) -> ToolOutcome {
     if failed { ToolOutcome::Error(output) } else { ToolOutcome::Output(Value::String(output)) }
 }
 
-/// The texts of a list of blocks, or the one text that stands in its place. Of an image only that it was there.
+/// The texts in a list of blocks, or the single text in its place. An image is replaced by a note that there was one.
 fn texts(content: &Value) -> Vec<&str> {
     match content {
         Value::String(text) => vec![text.as_str()],
@@ -128,24 +129,25 @@ fn of_block(block: &Value) -> Option<&str> {
     }
 }
 
-/// Lines that name the line before them: which prompts one stands on.
+/// A tree of lines, each of which names the line before it. It is used to find out which prompts are still part of the
+/// conversation.
 #[derive(Default)]
 struct Branches {
-    /// The line before each.
+    /// The line before each line.
     before: HashMap<String, Option<String>>,
-    /// The prompts that stand, with their places.
+    /// The prompts that are still part of the conversation, with their places.
     prompts: Vec<(String, usize)>,
 }
 
 impl Branches {
-    /// Takes in a line, of whatever kind.
+    /// Adds a line of any kind.
     fn note(&mut self, value: &Value) {
         let Some(id) = value["uuid"].as_str() else { return };
         let before = ["parentUuid", "logicalParentUuid"].into_iter().find_map(|field| value[field].as_str());
         self.before.insert(id.to_owned(), before.map(str::to_owned));
     }
 
-    /// Takes in a prompt, and tells from which place on what was said before was taken back, if any of it was.
+    /// Adds a prompt. If it takes back a part of the conversation, returns the place of the first prompt that is gone.
     fn prompt(&mut self, value: &Value, place: usize) -> Option<usize> {
         let first_gone = self.first_gone(value["parentUuid"].as_str());
         let gone = first_gone.and_then(|first| self.prompts.get(first)).map(|(_, place)| *place);
@@ -154,7 +156,8 @@ impl Branches {
         gone
     }
 
-    /// The first of the standing prompts on which a line behind this one does not stand. A line of which that is not known stands on all.
+    /// The index of the first prompt that does not come before a line behind this one, and so is gone. If it is unknown
+    /// what comes before the line, no prompt is gone.
     fn first_gone(&self, behind: Option<&str>) -> Option<usize> {
         let mut line = behind;
         let mut steps = 0;
@@ -163,7 +166,7 @@ impl Branches {
                 return (found + 1 < self.prompts.len()).then_some(found + 1);
             }
             steps += 1;
-            // A line that comes before itself is no way.
+            // A line that leads back to itself gives no answer.
             if self.before.len() < steps {
                 return None;
             }

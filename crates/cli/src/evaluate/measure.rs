@@ -1,31 +1,32 @@
-//! Whether a suggestion is what the user typed. By text alone, so that the same files give the same figures, and stricter than a person would be:
-//! docs/evaluate.md tells the rules.
+//! Compares a suggestion with what the user typed. Only the text is compared, so the same files always give the same
+//! figures, and the result is stricter than a person's judgement. The rules are described in docs/evaluate.md.
 
 use std::collections::BTreeSet;
 
 use headstart_followup_state::Suggestion;
 use serde::Serialize;
 
-/// How much a suggestion has of what was typed, the least first.
+/// How close a suggestion is to what was typed, from the least to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Match {
-    /// Another request, as far as words tell.
+    /// The words indicate another request.
     None,
-    /// The same request by its words.
+    /// The words indicate the same request.
     Words,
-    /// One is the beginning of the other.
+    /// One text is the beginning of the other.
     Start,
-    /// The same but for capitals, punctuation around it and white space.
+    /// The texts are the same except for capitals, punctuation around them and white space.
     Same,
-    /// What a chat takes as the suggestion when it is typed.
+    /// A chat accepts the suggestion when this is typed.
     Exact,
 }
 
-/// So much of the words of both must be in both. Two of three words in three, and four in five, are enough; three of four in four are not.
+/// The least share of words that both texts must have. Two of three words in three and four in five are enough; three
+/// of four in four are not.
 const ENOUGH: f64 = 0.8;
 
-/// Words that tell nothing of what is asked for.
+/// Words that do not matter for what is requested.
 const FILLERS: [&str; 52] = [
     "a",
     "all",
@@ -81,7 +82,7 @@ const FILLERS: [&str; 52] = [
     "your",
 ];
 
-/// Words that tell the agent to go on with what it proposed.
+/// Words that tell the agent to continue with what it proposed.
 const GO_ON: [&str; 14] = [
     "absolutely",
     "ahead",
@@ -99,7 +100,7 @@ const GO_ON: [&str; 14] = [
     "yes",
 ];
 
-/// Words without which the same request is its opposite.
+/// Words that turn a request into its opposite, so both texts must have them.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "without", "dont", "cannot", "except", "stop"];
 
 impl Match {
@@ -121,14 +122,14 @@ impl Match {
         if is_same_request(&one, &other) { Self::Words } else { Self::None }
     }
 
-    /// Whether it is the prompt itself.
+    /// Whether the suggestion is the prompt itself.
     pub(crate) fn is_hit(self) -> bool {
         Self::Same <= self
     }
 }
 
-/// The share of words that both have, of all words of both, each once (the coefficient of Dice), is enough. Where both say nothing but to go on,
-/// they say the same.
+/// Whether enough words are in both texts, compared with all words of both, each counted once (the coefficient of
+/// Dice). Two texts that only say to go on are the same request.
 fn is_same_request(one: &[String], other: &[String]) -> bool {
     let (one, other) = (meaning(one), meaning(other));
     let goes_on = |words: &BTreeSet<String>| {
@@ -143,14 +144,14 @@ fn is_same_request(one: &[String], other: &[String]) -> bool {
     ENOUGH <= share
 }
 
-/// The words, in small letters, in the order in which they stand.
+/// The words in lower case, in order.
 fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace("n't", " not").replace("n\u{2019}t", " not");
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
 }
 
-/// The words that tell what is asked for, without the `s` of a plural.
+/// The words that matter for what is requested, without the `s` of a plural.
 fn meaning(words: &[String]) -> BTreeSet<String> {
     let words = words.iter().filter(|word| !FILLERS.contains(&word.as_str()));
     words
@@ -165,11 +166,11 @@ fn negations(words: &[String]) -> BTreeSet<&str> {
     words.iter().map(String::as_str).filter(|word| NEGATIONS.contains(word)).collect()
 }
 
-/// The text in small letters, with single blanks, without what is neither letter nor digit around it.
+/// The text in lower case, with single blanks, and without anything around it that is neither letter nor digit.
 fn normal(text: &str) -> String {
     let text = text.to_lowercase();
     let blank = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A sign within it counts: `a-b` is not `a b`.
+    // Punctuation within the text counts: `a-b` is not `a b`.
     blank.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()
 }
 
@@ -194,12 +195,12 @@ mod tests {
             ("go on", "yes, go ahead", Match::Words),
             ("continue with it", "ok", Match::Words),
             ("führe die Tests aus", "Führe die Tests aus!", Match::Same),
-            // The same beginning of much more is another request.
+            // A text that goes on much longer after the same beginning is another request.
             ("run the tests", "run the tests and fix whatever fails in the parser", Match::None),
             ("add tests for the parser module", "add docs for the parser module", Match::None),
             ("fix the typo", "fix the bug", Match::None),
             ("go on", "yes, and add a test for it", Match::None),
-            // The opposite has nearly the same words.
+            // The opposite request has nearly the same words.
             ("commit this", "don't commit this", Match::None),
             ("push it now", "do not push it now", Match::None),
             ("commit this now", "commit this, but without the lock file", Match::None),

@@ -1,9 +1,9 @@
-//! How often a suggestion would have been what the user typed next, in conversations that they had with agents already: with this program, or with
-//! another one that keeps its sessions as files.
+//! Measures how often a suggestion would have been what the user typed next, in conversations that they already had
+//! with agents: with this program, or with another one that keeps its sessions in files.
 //!
-//! `files` finds them, `formats` makes [`Event`](recorded::Event)s of their lines, [`recorded`] makes prompts of these, each with the conversation
-//! before it; `asking` has a model guess, `measure` compares, `report` adds up. Files are only read, and what is in them goes to the user's own model
-//! and nowhere else.
+//! `files` finds the files, `formats` makes [`Event`](recorded::Event)s of their lines, and [`recorded`] makes prompts
+//! of these, each with the conversation before it; `asking` has a model guess, `measure` compares, and `report` adds
+//! up. The files are only read, and their content is sent to the user's own model and nowhere else.
 
 mod asking;
 mod files;

@@ -3,25 +3,25 @@ use std::collections::{BTreeMap, HashMap};
 use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome, ToolResult, Usage};
 use serde_json::{Map, Value};
 
-/// What a line of a file tells, whatever its format. Times are in milliseconds since the Unix epoch.
+/// What a line of a file means, in any format. Times are in milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Event {
     /// A person sent a prompt.
     Prompt {
-        /// Names it in its file: the line, or which message of the file it is.
+        /// Identifies the prompt in its file: the number of the line, or of the message.
         place: usize,
-        /// What they typed. What a product put beside it is no part of it.
+        /// What the person typed, without what a product added to it.
         typed: String,
-        /// All that the model was sent.
+        /// Everything that the model was sent.
         text: String,
         at: Option<u64>,
     },
-    /// The model was sent this on the user's side, and nobody typed it.
+    /// A text that the model was sent as the user's, but that nobody typed.
     Beside(String),
     Answer {
         parts: Vec<Said>,
         at: Option<u64>,
-        /// The request that it answers, and what that cost: a request may be told by several lines, of which the last one counts.
+        /// The id of the answered request, and its cost. Several lines may belong to one request; the last one counts.
         usage: Option<(String, Usage)>,
     },
     Results {
@@ -30,13 +30,13 @@ pub(super) enum Event {
     },
     /// The user stopped the turn, or it failed.
     Broken,
-    /// What was said before is this for the model, from here on.
+    /// From here on, these events replace for the model everything that was said before.
     Replaced(Vec<Event>),
-    /// Everything from the prompt of this place on was taken back.
+    /// Everything from the prompt at this place on was taken back.
     BackBefore(usize),
 }
 
-/// A piece of an answer.
+/// A part of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Said {
     Words(String),
@@ -57,13 +57,13 @@ pub(crate) struct Prompt {
     pub(crate) place: usize,
     pub(crate) typed: String,
     pub(crate) at: Option<u64>,
-    /// How much time went by since the turn before had ended.
+    /// The time between the end of the turn before and this prompt.
     pub(crate) waited_ms: Option<u64>,
-    /// How long its own turn took, where that ended well.
+    /// How long the prompt's own turn took, if it ended well.
     pub(crate) turn_ms: Option<u64>,
-    /// What its turn cost, where the file says so.
+    /// What the prompt's turn cost, if the file says so.
     pub(crate) turn_usage: Option<Usage>,
-    /// Where the conversation before it is; `None` where no finished turn is before it.
+    /// The conversation before the prompt; `None` if no finished turn is before it.
     before: Option<Before>,
 }
 
@@ -73,16 +73,16 @@ struct Before {
     messages: usize,
 }
 
-/// A conversation of one file.
+/// The conversation in one file.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded {
     pub(crate) prompts: Vec<Prompt>,
-    /// What the model knew, one after the other: a summary or a step back begins a new one.
+    /// What the model knew at different times. A summary, or taking prompts back, begins a new history.
     histories: Vec<Vec<Message>>,
 }
 
 impl Recorded {
-    /// Reads a conversation from what its lines tell.
+    /// Reads a conversation from its events.
     pub(super) fn of(events: Vec<Event>) -> Self {
         let mut reader = Reader { histories: vec![Vec::new()], ..Reader::default() };
         for event in events {
@@ -97,7 +97,7 @@ impl Recorded {
         prompt.before.is_some()
     }
 
-    /// The conversation before a prompt, up to the answer that its user had read.
+    /// The conversation before a prompt, up to the answer that the user had read.
     pub(crate) fn before(&self, prompt: &Prompt) -> &[Message] {
         let messages = |before: Before| self.histories.get(before.history)?.get(..before.messages);
         prompt.before.and_then(messages).unwrap_or_default()
@@ -108,9 +108,9 @@ impl Recorded {
 struct Reader {
     prompts: Vec<Prompt>,
     histories: Vec<Vec<Message>>,
-    /// The places of the prompts that stand, each with the number of messages up to the answer before it.
+    /// The places of the prompts that were not taken back, each with the number of messages up to the answer before it.
     standing: Vec<(usize, usize)>,
-    /// The calls by the ids that the file gives them: the name of each, and the id that it has here.
+    /// The calls by the ids in the file: the name of each, and the id that it is given here.
     calls: HashMap<String, (String, String)>,
     numbers: usize,
     turn: Turn,
@@ -119,9 +119,9 @@ struct Reader {
 /// The turn that is being read.
 #[derive(Default)]
 struct Turn {
-    /// The number of the prompt that it began with: what came before the first one belongs to none.
+    /// The number of the prompt with which the turn began. Events before the first prompt belong to none.
     prompt: Option<usize>,
-    /// Whether it was read before, and what followed it was taken back.
+    /// Whether this is an earlier turn that is shown again because what followed it was taken back.
     stands_after: bool,
     is_broken: bool,
     ended: Option<u64>,
@@ -147,7 +147,7 @@ impl Reader {
             Event::Broken => self.turn.is_broken = true,
             Event::Replaced(events) => {
                 self.histories.push(Vec::new());
-                // How far back a step goes from here is not known any more.
+                // The earlier prompts cannot be found in the new history, so nothing before it can be taken back.
                 self.standing.clear();
                 for event in events {
                     match event {
@@ -170,7 +170,8 @@ impl Reader {
         self.say(Role::User, vec![Part::Text { text }]);
     }
 
-    /// What is known of the turn once it is over, and where the conversation is then: nowhere if it did not end well.
+    /// Ends the turn, and notes its time and cost. Returns the place in the conversation after it; `None` if the turn
+    /// did not end well.
     fn end_turn(&mut self) -> Option<Before> {
         let turn = std::mem::take(&mut self.turn);
         let history = self.histories.len().saturating_sub(1);
@@ -182,7 +183,7 @@ impl Reader {
             return is_well.then_some(Before { history, messages });
         }
         let prompt = turn.prompt.filter(|_| is_well)?;
-        // Nothing was answered: the last answer is that of a turn before.
+        // The prompt got no answer, because the last answer belongs to an earlier turn.
         if self.standing.last().is_some_and(|(_, before)| messages <= *before) {
             return None;
         }
@@ -202,12 +203,13 @@ impl Reader {
         let kept = self.now().get(..messages).unwrap_or_default().to_vec();
         self.histories.push(kept);
         self.standing.truncate(number);
-        // The turn whose answer the user sees now is over for long, so nobody knows how long they thought.
+        // The turn whose answer the user sees now ended long ago, so it is unknown how long they waited before their
+        // next prompt.
         let shown = number.checked_sub(1).and_then(|shown| self.standing.get(shown)).map(|(place, _)| *place);
         self.turn = Turn { stands_after: shown.is_some(), ..Turn::default() };
     }
 
-    /// Where the last answer is. Words that came in after it are part of what the user sends next.
+    /// The index of the last answer. Texts that came after it are part of what the user sends next.
     fn answered(&self) -> Option<usize> {
         self.now().iter().rposition(|message| message.role != Role::User)
     }
@@ -216,7 +218,8 @@ impl Reader {
         self.histories.last().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Adds to the conversation: to its last message, if that is of the same side, for there are servers that refuse two of them in a row.
+    /// Adds to the conversation. Parts of the same role as the last message are added to that message, because some
+    /// servers refuse two messages of one role in a row.
     fn say(&mut self, role: Role, parts: Vec<Part>) {
         let Some(messages) = self.histories.last_mut().filter(|_| !parts.is_empty()) else { return };
         match messages.last_mut() {
@@ -237,14 +240,14 @@ impl Reader {
         }
     }
 
-    /// The first result of a call counts.
+    /// Adds a result. Only the first result of a call counts.
     fn result(&mut self, Answered { id, outcome }: Answered) -> Option<Part> {
         let (name, id) = self.calls.remove(&id)?;
         Some(Part::ToolResult(ToolResult { id, name, outcome }))
     }
 }
 
-/// A name that every provider takes: 64 ASCII letters, digits, `_` and `-`.
+/// The name in a form that every provider accepts: up to 64 ASCII letters, digits, `_` and `-`.
 fn plain_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = name.chars().take(64).map(plain).collect();
@@ -269,7 +272,7 @@ mod tests {
         Event::Answer { parts, at: None, usage: None }
     }
 
-    /// What is before each prompt, its messages as `role: text`; nothing where no finished turn is.
+    /// The messages before each prompt as `role: text`; empty if no finished turn is before it.
     fn before(events: Vec<Event>) -> Vec<Vec<String>> {
         let recorded = Recorded::of(events);
         let told = |message: &Message| format!("{:?}: {}", message.role, message.to_text());
@@ -294,9 +297,9 @@ mod tests {
             Event::Results { results: vec![Answered { id: id.to_owned(), outcome }], at: None }
         };
         assert_eq!(after(vec![call("x"), result("x")]), none, "nothing was said after the call");
-        // Words of the product that come after the answer go with the next prompt.
+        // Texts of the product that come after the answer belong to the next prompt.
         assert_eq!(after(vec![answer("1", 2_000), Event::Beside("note".to_owned())]), of_first);
-        // A prompt that nobody answered is not the turn before.
+        // A prompt without an answer does not count as the turn before.
         let twice = vec![prompt(1, "a"), answer("1", 2_000), prompt(3, "b"), prompt(4, "c")];
         assert_eq!(before(twice), [none.clone(), of_first, none]);
     }
@@ -308,7 +311,7 @@ mod tests {
         let times: Vec<_> =
             recorded.prompts.iter().map(|prompt| (prompt.waited_ms, prompt.turn_ms)).collect();
         assert_eq!(times, [(None, Some(4_000)), (Some(4_000), Some(10_000))]);
-        // A clock that was put back tells nothing.
+        // No time is known if the clock was put back.
         let recorded =
             Recorded::of(vec![prompt(5, "a"), answer("1", 2_000), prompt(1, "b"), answer("2", 500)]);
         assert!(recorded.prompts.iter().all(|prompt| prompt.waited_ms.is_none() && prompt.turn_ms.is_none()));
@@ -358,7 +361,7 @@ mod tests {
         let calls: Vec<_> = before.iter().flat_map(Message::tool_calls).collect();
         let told: Vec<_> = calls.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();
         assert_eq!(told, [("call-1", "mcp__x"), ("call-2", "mcp__x")]);
-        // One result for each call; the order is mended by whoever asks.
+        // Each call has one result. Their order is corrected when the model is asked.
         assert_eq!(before[2].parts.len(), 2, "{before:?}");
     }
 }

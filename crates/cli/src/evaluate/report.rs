@@ -7,52 +7,55 @@ use headstart_forked_query::{BackgroundModel, Usage};
 use super::asking::{Asked, Question};
 use super::measure::Match;
 
-/// A question with its answer.
+/// A question and its answer.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) question: Question,
     pub(crate) kind: Kind,
-    /// What would have been shown.
+    /// The suggestions that would have been shown.
     pub(crate) suggestions: Option<Suggestions>,
-    /// Why nothing would have been, by its code.
+    /// The code of the reason why no suggestion would have been shown.
     pub(crate) suppressed: Option<&'static str>,
-    /// How near the nearest of them is, and which it is, counted from 0.
+    /// How close the closest suggestion is, and its index.
     pub(crate) best: (Match, usize),
     pub(crate) usage: Usage,
     pub(crate) in_chat: Usage,
     pub(crate) took_ms: u64,
-    /// How much of the turn would have been over when the prompt was sent, had the suggestion run ahead; `None` where the file does not say.
+    /// How much of the turn would have been over when the prompt was sent if the suggestion had run ahead; `None` if
+    /// the file does not say.
     pub(crate) ahead_ms: Option<u64>,
 }
 
-/// What came of several questions.
+/// The totals of several questions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sums {
     pub(crate) prompts: u64,
-    /// How many had a suggestion that would have been shown.
+    /// How many prompts had a suggestion that would have been shown.
     pub(crate) shown: u64,
     pub(crate) matches: BTreeMap<Match, u64>,
-    /// Of turns whose prompt was suggested: the prompt itself, and also where it began so or asked for the same.
+    /// The time saved in turns whose prompt was suggested exactly, and the time saved if similar suggestions count too:
+    /// those that begin with the prompt or ask for the same.
     pub(crate) saved_ms: u64,
     pub(crate) saved_at_most_ms: u64,
-    /// How long these turns took, and of how many that is known.
+    /// How long all turns took, and for how many of them the time that would have been over is known.
     pub(crate) turns_ms: u64,
     pub(crate) timed: u64,
     pub(crate) usage: Usage,
     pub(crate) in_chat: Usage,
-    /// What the turns cost whose prompts were not suggested although something was, as what a run for nothing would: of how many it is known.
+    /// What turns cost whose prompts were not suggested although another suggestion was shown. This stands for the cost
+    /// of a run for nothing. The number of turns for which it is known follows.
     pub(crate) in_vain: Usage,
     pub(crate) in_vain_known: u64,
     pub(crate) in_vain_runs: u64,
-    /// Why nothing would have been shown, by the code.
+    /// How often no suggestion would have been shown, by the code of the reason.
     pub(crate) suppressed: BTreeMap<&'static str, u64>,
 }
 
-/// All of them.
+/// All answers, and what failed.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) answered: Vec<Answered>,
-    /// Questions that got no answer, and what they cost all the same.
+    /// The number of questions that got no answer, and what they cost nevertheless.
     pub(crate) failed: usize,
     pub(crate) failed_usage: Usage,
 }
@@ -66,7 +69,7 @@ impl Answered {
         };
         let matches = suggestions.iter().flat_map(|all| all.iter()).enumerate();
         let matches = matches.map(|(number, suggestion)| (Match::of(suggestion, &prompt.typed), number));
-        // Of two that are as near the first one counts, which is the one that is shown.
+        // Of two suggestions that are equally close, the first one counts, because it is the one that is shown.
         let best = matches.fold((Match::None, 0), |best, next| if best.0 < next.0 { next } else { best });
         let run_for = prompt.waited_ms.map(|waited| waited.saturating_sub(asked.took_ms));
         let usage = asked.usage();
@@ -85,7 +88,7 @@ impl Answered {
 }
 
 impl Report {
-    /// The figures of each kind of prompt that there was.
+    /// The totals for each kind of prompt.
     pub(crate) fn by_kind(&self) -> BTreeMap<Kind, Sums> {
         self.answered.iter().fold(BTreeMap::new(), |mut kinds, answered| {
             kinds.entry(answered.kind).or_insert_with(Sums::default).add(answered);
@@ -126,7 +129,7 @@ impl Sums {
         }
     }
 
-    /// So many of them were at least as near.
+    /// How many prompts had a suggestion that was at least this close.
     pub(crate) fn at_least(&self, least: Match) -> u64 {
         self.matches.range(least..).map(|(_, count)| count).sum()
     }
@@ -135,7 +138,7 @@ impl Sums {
         self.matches.get(&one).copied().unwrap_or_default()
     }
 
-    /// A part of the prompts; nothing where there were none.
+    /// A number as a share of all prompts; `None` if there are no prompts.
     #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
     pub(crate) fn share(&self, part: u64) -> Option<f64> {
         (self.prompts != 0).then(|| part as f64 / self.prompts as f64)

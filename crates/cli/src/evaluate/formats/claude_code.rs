@@ -1,5 +1,5 @@
-//! `~/.claude/projects/PROJECT/SESSION.jsonl`: a line for each block of an answer, each result of a tool and each prompt, with `uuid` and `parentUuid`.
-//! A prompt that was edited stands on the line before the one that it replaces.
+//! `~/.claude/projects/PROJECT/SESSION.jsonl`: a line for each block of an answer, each result of a tool and each
+//! prompt, with `uuid` and `parentUuid`. The parent of an edited prompt is the line before the prompt that it replaces.
 
 use headstart_forked_query::Usage;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::recorded::{Answered, Event, Said};
 use super::{Branches, Line, is_tagged, outcome, text, texts, time, tokens, typed};
 
-/// What stands in the place of an answer, or after it, where the user stopped it.
+/// The beginning of a text that replaces or follows an answer that the user stopped.
 const STOPPED: &str = "[Request interrupted by user";
 
 pub(super) fn wrote(lines: &[Line]) -> bool {
@@ -21,7 +21,7 @@ pub(super) fn wrote(lines: &[Line]) -> bool {
 pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
     let (mut events, mut branches) = (Vec::new(), Branches::default());
     for Line { number, value } in lines {
-        // What an agent of the agent did is not what the user saw.
+        // The work of a sub-agent is not what the user saw.
         if value["isSidechain"] == true {
             continue;
         }
@@ -94,7 +94,7 @@ fn of_user(value: &Value, place: usize, at: Option<u64>, branches: &mut Branches
     events.push(Event::Prompt { place, typed, text: whole, at });
 }
 
-/// Whether somebody sent it, and not the product by itself.
+/// Whether a person sent the line, as opposed to the product itself.
 fn is_persons(value: &Value) -> bool {
     let is_set = |field: &str| value[field] == true;
     let origin = value["origin"]["kind"].as_str().unwrap_or("human");

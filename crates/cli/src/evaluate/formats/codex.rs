@@ -1,5 +1,6 @@
-//! `~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl`: each line has `timestamp`, `type` and `payload`. `response_item`s are what goes to the model and
-//! what it answers, in the words of the Responses API; `event_msg`s are what the product shows.
+//! `~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl`: each line has `timestamp`, `type` and `payload`. A
+//! `response_item` is what the model is sent or answers, in the format of the Responses API; an `event_msg` is what the
+//! product shows.
 
 use headstart_forked_query::{ToolOutcome, Usage};
 use serde_json::{Map, Value, json};
@@ -7,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::super::recorded::{Answered, Event, Said};
 use super::{Line, is_tagged, outcome, text, texts, time, tokens, typed};
 
-/// What stands before the project's own rules.
+/// The beginning of the text with the project's own rules.
 const RULES: &str = "# AGENTS.md instructions";
 
 pub(super) fn wrote(lines: &[Line]) -> bool {
@@ -102,14 +103,15 @@ fn call(payload: &Value, args: Map<String, Value>, at: Option<u64>) -> Event {
     Event::Answer { parts: vec![Said::Call { id, name, args }], at, usage: None }
 }
 
-/// A text, blocks of text, or an object with either and whether it went well.
+/// Reads a result, which is a text, blocks of text, or an object that contains either of these and whether the call
+/// succeeded.
 fn result(output: &Value) -> ToolOutcome {
     let failed = output["success"] == false;
     let content = output.get("content").unwrap_or(output);
     outcome(texts(content).join("\n"), failed)
 }
 
-/// What the model knows after the conversation was made shorter: the list that stands in its place, or a summary.
+/// What the model knows after the conversation was compacted: the list of items that replaces it, or a summary.
 fn compacted(payload: &Value) -> Event {
     let Some(history) = payload["replacement_history"].as_array() else {
         return Event::Replaced(vec![Event::Beside(text(payload, "message").to_owned())]);

@@ -1,5 +1,6 @@
-//! `~/.gemini/tmp/PROJECT/chats/session-*.jsonl`: a line for each message, again whenever there is more of it; `{"$set": …}` changes the session, its
-//! messages, too, and `{"$rewindTo": …}` takes back. Before that, `session-*.json` was one object with all `messages`.
+//! `~/.gemini/tmp/PROJECT/chats/session-*.jsonl`: a line for each message, repeated whenever the message grows;
+//! `{"$set": …}` changes the session, including its messages, and `{"$rewindTo": …}` takes messages back. In earlier
+//! versions, `session-*.json` was one object with all `messages`.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::recorded::{Answered, Event, Said};
 use super::{Line, is_tagged, outcome, text, texts, time, tokens, typed};
 
-/// Where a first line names a session of an agent's agent.
+/// The word in a first line that marks the session of a sub-agent.
 const SUBAGENT: &str = "subagent";
 
 pub(super) fn wrote(lines: &[Line]) -> bool {
@@ -39,7 +40,7 @@ pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
     messages.flat_map(|(place, message)| of_message(message, place + 1, &mut answered)).collect()
 }
 
-/// The messages as they are in the end.
+/// The messages in their final state.
 #[derive(Default)]
 struct Messages(Vec<Value>);
 
@@ -51,8 +52,8 @@ impl Messages {
         }
     }
 
-    /// Whoever goes on with a session writes all of it anew, with the time of that, in this file or in another one: a message has the time that
-    /// it had before, or none.
+    /// Replaces all messages. When a session is resumed, the product writes all of it again, into this file or another
+    /// one, with the time of resuming. So a message keeps the time that it had before, or has none.
     fn replace(&mut self, all: &[Value]) {
         let known = std::mem::take(&mut self.0);
         let one = |message: &Value| {
@@ -63,7 +64,7 @@ impl Messages {
     }
 
     fn rewind(&mut self, id: &str) {
-        // As the product does: what is not found takes all back.
+        // As in the product, an unknown id takes all messages back.
         let first = self.0.iter().position(|message| message["id"] == id).unwrap_or_default();
         self.0.truncate(first);
     }
@@ -125,13 +126,13 @@ fn answer(message: &Value, at: Option<u64>, answered: &mut HashSet<String>) -> V
     let usage = (usage != Usage::default()).then(|| (text(message, "id").to_owned(), usage));
     let mut results: Vec<_> = calls.iter().flat_map(|call| results(&call["result"])).collect();
     results.retain(|result| answered.insert(result.id.clone()));
-    // The call has its own time, which is that of its end.
+    // A call has its own time, which is the time of its end.
     let ended = calls.iter().filter_map(|call| time(call)).max().or(at);
     let results = (!results.is_empty()).then_some(Event::Results { results, at: ended });
     [Event::Answer { parts, at, usage }].into_iter().chain(results).collect()
 }
 
-/// A message of the Gemini API.
+/// The events of a message in the format of the Gemini API.
 pub(super) fn of_content(content: &Value) -> Vec<Event> {
     let parts = &content["parts"];
     if content["role"] == "model" {
@@ -143,12 +144,12 @@ pub(super) fn of_content(content: &Value) -> Vec<Event> {
     results.into_iter().chain(sent).collect()
 }
 
-/// The texts of the user's parts.
+/// The texts in the user's parts.
 pub(super) fn sent(parts: &Value) -> Vec<&str> {
     texts(parts)
 }
 
-/// What the model's parts say; its thoughts are not told to another one.
+/// What the model's parts say. Thoughts are left out, because another model is not told them.
 pub(super) fn said(parts: &Value) -> Vec<Said> {
     if let Value::String(text) = parts {
         return (!text.is_empty()).then(|| Said::Words(text.clone())).into_iter().collect();
@@ -171,7 +172,7 @@ pub(super) fn said(parts: &Value) -> Vec<Said> {
     parts.as_array().into_iter().flatten().filter_map(part).collect()
 }
 
-/// What tools answered.
+/// The results of tools.
 pub(super) fn results(parts: &Value) -> Vec<Answered> {
     let answers = parts.as_array().into_iter().flatten().map(|part| &part["functionResponse"]);
     answers

@@ -1,4 +1,5 @@
-//! `STATE/sessions/NAME-HASH/ID.jsonl`, as docs/formats.md tells: a line for each prompt and, behind it, for each message of its turn.
+//! `STATE/sessions/NAME-HASH/ID.jsonl`, as described in docs/formats.md: a line for each prompt and, behind it, for
+//! each message of its turn.
 
 use headstart_forked_query::{Message, Part, Role};
 
@@ -12,14 +13,14 @@ pub(super) fn wrote(lines: &[Line]) -> bool {
 
 pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
     let mut events = Vec::new();
-    // The prompt whose message comes next, and when its turn had ended.
+    // The prompt whose message follows, and the time at which its turn ended.
     let mut prompt = None;
     let mut ended = None;
     for Line { number: place, value } in lines {
         match text(&value, "type") {
             "prompt" => {
                 ended = value["ended"].as_u64();
-                // Before the turn's end was written down, `at` was that of its end.
+                // In files without `ended`, `at` is the time of the turn's end and not of the prompt.
                 let at = value["at"].as_u64().filter(|_| ended.is_some());
                 prompt = Some((place, text(&value, "text").to_owned(), at));
             }

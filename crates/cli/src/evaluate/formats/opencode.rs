@@ -1,4 +1,5 @@
-//! What `opencode export SESSION` writes: one object with `info` of the session and all `messages`, each with its own `info` and its `parts`.
+//! The output of `opencode export SESSION`: one object with the `info` of the session and all `messages`, each with its
+//! own `info` and its `parts`.
 
 use headstart_forked_query::Usage;
 use serde_json::Value;
@@ -16,11 +17,11 @@ pub(super) fn wrote(lines: &[Line]) -> bool {
 
 pub(super) fn events(lines: Vec<Line>) -> Vec<Event> {
     let Some(session) = lines.into_iter().next() else { return Vec::new() };
-    // A session below another one is of an agent's agent.
+    // A session with a parent is one of a sub-agent.
     if session.value["info"]["parentID"].is_string() {
         return Vec::new();
     }
-    // What its user took back stays in the file until their next prompt, from this message on.
+    // Messages that the user took back stay in the file until their next prompt. This is the first of them.
     let taken_back = session.value["info"]["revert"]["messageID"].as_str();
     let messages = session.value["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let standing = messages
@@ -39,7 +40,8 @@ fn of_message(message: &Value, place: usize) -> Vec<Event> {
     }
 }
 
-/// A prompt. The product puts texts beside it that it made itself (`synthetic`), and some that the model is not sent (`ignored`).
+/// Reads a prompt. The product adds texts that it made itself (`synthetic`), and some that the model is not sent
+/// (`ignored`).
 fn sent(info: &Value, parts: &[Value], place: usize) -> Option<Event> {
     let is_sent = |part: &&Value| part["ignored"] != true;
     let words = |part: &Value| match text(part, "type") {
@@ -60,7 +62,7 @@ fn sent(info: &Value, parts: &[Value], place: usize) -> Option<Event> {
     Some(Event::Prompt { place, typed, text, at: info["time"]["created"].as_u64() })
 }
 
-/// An answer with its calls, and what they gave back.
+/// An answer with its calls and their results.
 fn answer(info: &Value, parts: &[Value]) -> Vec<Event> {
     let at = info["time"]["completed"].as_u64();
     let (mut said, mut results, mut ended) = (Vec::new(), Vec::new(), None);
@@ -85,7 +87,7 @@ fn answer(info: &Value, parts: &[Value]) -> Vec<Event> {
     let counted = &info["tokens"];
     let cache = &counted["cache"];
     let usage = Usage {
-        // Those from a cache are counted apart.
+        // Tokens from a cache are counted separately.
         input_tokens: tokens(counted, "input") + tokens(cache, "read") + tokens(cache, "write"),
         cached_input_tokens: tokens(cache, "read"),
         cache_creation_tokens: tokens(cache, "write"),
@@ -93,7 +95,7 @@ fn answer(info: &Value, parts: &[Value]) -> Vec<Event> {
         ..Usage::default()
     };
     let usage = (usage != Usage::default()).then(|| (text(info, "id").to_owned(), usage));
-    // The model was not asked again, or its user stopped it.
+    // Either the model was not asked again, or the user stopped it.
     let broken = (!info["error"].is_null()).then_some(Event::Broken);
     let results = (!results.is_empty()).then_some(Event::Results { results, at: ended });
     let answer = (!said.is_empty()).then_some(Event::Answer { parts: said, at, usage });

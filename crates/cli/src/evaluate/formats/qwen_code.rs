@@ -1,4 +1,5 @@
-//! `~/.qwen/projects/PROJECT/chats/SESSION.jsonl`: a line for each message, in the words of the Gemini API, with `uuid` and `parentUuid`.
+//! `~/.qwen/projects/PROJECT/chats/SESSION.jsonl`: a line for each message, in the format of the Gemini API, with
+//! `uuid` and `parentUuid`.
 
 use headstart_forked_query::Usage;
 use serde_json::Value;
