@@ -514,7 +514,7 @@ pub(crate) struct WorkspaceArg {
 }
 
 impl ModelArgs {
-    /// What these flags say about the configuration, and `mode` with them.
+    /// The part of the configuration that these flags and `mode` set.
     pub(crate) fn flags(&self, mode: &ModeArg) -> Flags {
         Flags {
             model: self.model.clone(),
@@ -529,7 +529,7 @@ impl ModelArgs {
 }
 
 impl ModeArg {
-    /// What this flag says about the configuration.
+    /// The part of the configuration that this flag sets.
     pub(crate) fn flags(&self) -> Flags {
         Flags { mode: self.mode, ..Flags::default() }
     }
