@@ -1,4 +1,4 @@
-//! How headstart serves programs that people already use.
+//! How headstart serves editors, agents and other programs that people already use.
 
 #[cfg(feature = "acp")]
 pub(crate) mod acp;

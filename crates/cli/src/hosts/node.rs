@@ -1,4 +1,4 @@
-//! Agents that Node.js runs, and whether the Node.js that is here is new enough for them.
+//! Agents that run on Node.js, and whether the installed Node.js is new enough for them.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -9,12 +9,13 @@ use std::time::Duration;
 use semver::{Version, VersionReq};
 use serde_json::Value;
 
-/// It says its version at once or not at all.
+/// The time limit for the question for the version, which is answered at once or never.
 const SAYS_WITHIN: Duration = Duration::from_secs(5);
-/// So much of a program says what runs it.
+/// The most bytes that are read of a program to find out what runs it.
 const HEAD: u64 = 128;
 
-/// Agents as packages, whose programs `doctor` looks for, and what those versions want that are tried here. `npx` has their files only once it runs.
+/// Agents as packages: the program that `doctor` looks for, the package, and the Node.js versions that the tried
+/// version of it requires. The table is needed because `npx` has the files of a package only once it runs.
 pub(crate) const AGENTS: [(&str, &str, &str); 5] = [
     ("claude-agent-acp", "@agentclientprotocol/claude-agent-acp", ">=22"),
     ("codex-acp", "@agentclientprotocol/codex-acp", ">=18"),
@@ -23,7 +24,8 @@ pub(crate) const AGENTS: [(&str, &str, &str); 5] = [
     ("gemini", "@google/gemini-cli", ">=20"),
 ];
 
-/// What is wrong with the Node.js that would run this command, if Node.js would, and if anything is; `path` is where programs are looked for.
+/// What is wrong with the Node.js that would run this command;
+/// `None` if nothing is, or if Node.js does not run it. Programs are searched for in `path`.
 pub(crate) async fn trouble(command: &[String], path: Option<&OsStr>) -> Option<String> {
     let wanted = wanted(command, path)?;
     let Some(node) = wanted.node.or_else(|| find("node", path)) else {
@@ -37,14 +39,14 @@ pub(crate) async fn trouble(command: &[String], path: Option<&OsStr>) -> Option<
     })
 }
 
-/// What an agent wants.
+/// What an agent requires.
 struct Wanted {
     who: String,
-    /// As npm writes it.
+    /// The Node.js versions, in npm's notation.
     versions: String,
-    /// The program, where the command names it.
+    /// The Node.js program, if the command names it.
     node: Option<PathBuf>,
-    /// Whether npm is to choose a version of the agent.
+    /// Whether npm chooses a version of the agent.
     is_fetched: bool,
 }
 
@@ -68,17 +70,17 @@ fn wanted(command: &[String], path: Option<&OsStr>) -> Option<Wanted> {
     }
 }
 
-/// A package as `npx` names it.
+/// A package, in the notation of `npx`.
 fn fetched(named: &str) -> Option<Wanted> {
     let at = named.char_indices().skip(1).find(|(_, c)| *c == '@').map(|(at, _)| at);
     let (package, version) = at.map_or((named, ""), |at| (&named[..at], &named[at + 1..]));
     let (_, _, versions) = AGENTS.iter().find(|(_, known, _)| *known == package)?;
-    // One that is named exactly is what npm takes.
+    // If the name has an exact version, npm does not choose one.
     let is_fetched = Version::parse(version).is_err();
     Some(Wanted { who: named.to_owned(), versions: (*versions).to_owned(), node: None, is_fetched })
 }
 
-/// What the package of a script says that it wants.
+/// What the package of a script requires, according to its manifest.
 fn of_script(script: &Path, node: Option<PathBuf>) -> Option<Wanted> {
     let script = script.canonicalize().ok()?;
     let manifest =
@@ -89,9 +91,9 @@ fn of_script(script: &Path, node: Option<PathBuf>) -> Option<Wanted> {
     Some(Wanted { who: format!("{name} {version}"), versions: versions.to_owned(), node, is_fetched: false })
 }
 
-/// One of npm's alternatives. What cannot be read says nothing.
+/// One of the alternatives in npm's notation. An alternative that cannot be read allows every version.
 fn requirement(text: &str) -> Option<VersionReq> {
-    // npm has spaces between what cargo has commas between, and some after an operator.
+    // npm writes spaces where cargo writes commas, and allows spaces after an operator.
     let words = text.replace(">= ", ">=").replace("< ", "<").replace("^ ", "^");
     let all: Vec<&str> = words.split_whitespace().collect();
     VersionReq::parse(&all.join(", ")).ok().or_else(|| Some(VersionReq::STAR))
@@ -105,7 +107,7 @@ async fn version_of(node: &Path) -> Option<Version> {
     Version::parse(said.trim().trim_start_matches('v')).ok()
 }
 
-/// Where a program is.
+/// The path of a program.
 pub(crate) fn find(program: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(PathBuf::from(program)).filter(|file| file.is_file());

@@ -1,4 +1,4 @@
-//! The way to the client: what it is told and asked, and its answers.
+//! The connection to the client: sends messages and questions, and receives the answers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,12 +15,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::rpc;
 
-/// So many messages may wait for a client that does not read: then who tells more waits.
+/// The most messages that wait for a client that reads slowly. Further senders wait until there is room.
 const WAITING: usize = 256;
 
 type Answer = Result<Value, Error>;
 
-/// The client. Cheap to clone.
+/// The client, which is cheap to clone.
 #[derive(Clone)]
 pub(super) struct Client(Arc<Inner>);
 
@@ -32,7 +32,8 @@ struct Inner {
 }
 
 impl Client {
-    /// A client that reads what is written to `output`, and the task that writes. It ends with the last clone, or when nobody reads.
+    /// A client that reads what is written to `output`, and the task that writes. The task ends when the last clone is
+    /// dropped, or when the client no longer reads.
     pub(super) fn new(
         mut output: impl tokio::io::AsyncWrite + Unpin + Send + 'static,
     ) -> (Self, tokio::task::JoinHandle<()>) {
@@ -43,7 +44,7 @@ impl Client {
                 lines.clear();
                 let mut next = Some(message);
                 while let Some(message) = next {
-                    // Into memory: it cannot fail.
+                    // Writing to memory cannot fail.
                     let _ = serde_json::to_writer(&mut lines, &message);
                     lines.push(b'\n');
                     next = messages.try_recv().ok();
@@ -57,22 +58,22 @@ impl Client {
         (Self(Arc::new(inner)), writing)
     }
 
-    /// What it said that it can; nothing before it has said so.
+    /// The capabilities that the client sent; none before it has sent them.
     pub(super) fn can(&self) -> ClientCapabilities {
         self.0.can.get().cloned().unwrap_or_default()
     }
 
-    /// It has said what it can. Whether it had not before.
+    /// Stores the client's capabilities. Returns whether it had sent none before.
     pub(super) fn introduce(&self, can: ClientCapabilities) -> bool {
         self.0.can.set(can).is_ok()
     }
 
-    /// Whether it has said what it can.
+    /// Whether the client has sent its capabilities.
     pub(super) fn is_known(&self) -> bool {
         self.0.can.get().is_some()
     }
 
-    /// Ends when nobody reads any more.
+    /// Completes when the client no longer reads.
     pub(super) async fn gone(&self) {
         self.0.out.closed().await;
     }
@@ -93,7 +94,7 @@ impl Client {
         self.send(rpc::notification("session/update", &told)).await;
     }
 
-    /// Asks, and waits for the answer. Who does not want it any more drops the future.
+    /// Sends a request and waits for the answer. Dropping the future withdraws the request.
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -109,7 +110,7 @@ impl Client {
         rpc::params(answer?)
     }
 
-    /// Takes in an answer of its. One to a question that nobody asks any more changes nothing.
+    /// Takes the client's answer to a request. An answer to a withdrawn request is ignored.
     pub(super) fn answered(&self, id: &RequestId, result: Answer) {
         let RequestId::Number(id) = id else { return };
         if let Some(answer) = self.asked().remove(id) {
@@ -118,7 +119,7 @@ impl Client {
     }
 
     async fn send(&self, message: Value) {
-        // Nobody reads any more: the end follows.
+        // If the client no longer reads, the session ends soon, so the error has no effect.
         let _ = self.0.out.send(message).await;
     }
 
@@ -127,7 +128,7 @@ impl Client {
     }
 }
 
-/// A question that is asked until this is dropped.
+/// A request that waits for its answer until this is dropped.
 struct Asked<'a> {
     client: &'a Client,
     id: i64,

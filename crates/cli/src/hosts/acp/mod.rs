@@ -1,7 +1,7 @@
 //! `headstart acp`: the chat for editors that speak the Agent Client Protocol, version 1, on standard input and output.
 //!
-//! The protocol's types are those of its schema crate, and nothing outside this folder knows them. Each session is a conversation of
-//! `headstart_agent`, served by a task of its own (`session`); here requests find their way to it.
+//! The protocol's types come from its schema crate and are used only in this folder. Each session is a conversation of
+//! `headstart_agent` with a task of its own (`session`); this module passes requests on to it.
 
 mod client;
 pub(in crate::hosts) mod offer;
@@ -44,10 +44,10 @@ use crate::error::CliError;
 use crate::lines::MAX_LINE;
 use crate::signals::Signals;
 
-/// What both sides call the way to log in by a terminal, from before the protocol had a word for it.
+/// The name that clients use for a login by terminal; it is older than the protocol's own word.
 const TERMINAL_AUTH: &str = "terminal-auth";
 
-/// Serves the client until it is gone. Nothing that was begun for it is left at work.
+/// Serves the client until it disconnects. Then nothing that was started for it still runs.
 pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError> {
     let mut signals = Signals::new().map_err(CliError::Input)?;
     let (client, writing) = Client::new(tokio::io::stdout());
@@ -75,7 +75,7 @@ pub(crate) async fn serve(context: Context, flags: Flags) -> Result<(), CliError
     };
     server.close().await;
     drop((server, client));
-    // What was answered last is on its way.
+    // The last answers may not have been written yet.
     let _ = tokio::time::timeout(std::time::Duration::from_secs(1), writing).await;
     ended
 }
@@ -86,7 +86,8 @@ enum Line {
     End,
 }
 
-/// Reads the next line into `line`; what was read of it stays there when the future is dropped early. Of one that is too long nothing is kept.
+/// Reads the next line into `line`. If the future is dropped early, the part that was read stays there. A line that is
+/// too long is discarded.
 async fn next_line(input: &mut BufReader<tokio::io::Stdin>, line: &mut Vec<u8>) -> std::io::Result<Line> {
     loop {
         let room = (MAX_LINE + 1).saturating_sub(line.len());
@@ -130,13 +131,13 @@ struct Server {
     open: Mutex<HashMap<String, Open>>,
 }
 
-/// A session that is served.
+/// An open session.
 struct Open {
     handle: Handle,
     workspace: PathBuf,
 }
 
-/// `session/set_config_option`, whose value is of a type that the option has.
+/// The parameters of `session/set_config_option`; the type of the value depends on the option.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SetOption {
@@ -145,18 +146,18 @@ struct SetOption {
     value: Value,
 }
 
-/// `$/cancel_request`.
+/// The parameters of `$/cancel_request`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CancelRequest {
     request_id: RequestId,
 }
 
-/// What a request asks for beside its session.
+/// How a request opens a session.
 enum How {
     New,
     Fork,
-    /// Its history is told again.
+    /// The session is continued, and the client is told its history.
     Load,
     Resume,
 }
@@ -175,7 +176,7 @@ impl Server {
         }
     }
 
-    /// What is not known, and what cannot be read, is nobody's: there is no answer to a notification.
+    /// A notification that is unknown or cannot be read is ignored, because notifications have no answer.
     fn on_notification(&self, method: &str, params: Value) {
         match method {
             "session/cancel" => {
@@ -196,7 +197,7 @@ impl Server {
         }
     }
 
-    /// Answers a request, or has somebody answer it.
+    /// Answers a request, or starts a task that answers it.
     async fn on_request(self: &Arc<Self>, id: &RequestId, method: &str, params: Value) -> Result<(), Error> {
         if method != "initialize" && !self.client.is_known() {
             return Err(Error::new(-32600, format!("initialize comes before {method}")));
@@ -297,11 +298,11 @@ impl Server {
             .agent_info(Implementation::new("headstart", version).title("headstart".to_owned()))
             .agent_capabilities(can)
             .meta(meta);
-        // Only a client with a terminal can be told of one that needs it.
+        // Without a terminal the client could not use this way to log in.
         Ok(if has_terminal { answer.auth_methods(vec![setup()]) } else { answer })
     }
 
-    /// There is no account. What there has to be is a model, and its key in the environment.
+    /// There is no account to log in to. What a user needs is a model, and its key in the environment.
     fn authenticate(&self) -> Result<(), Error> {
         let here = crate::workspace::resolve(None).map_err(|error| opening::refused(&error))?;
         let config = self.context.config(&self.flags, Path::new(&here));
@@ -311,7 +312,7 @@ impl Server {
             .map_err(|error| opening::refused(&error))
     }
 
-    /// Begins a session beside everything else, for it may have to wait for tool servers.
+    /// Opens a session in a task of its own, because it may have to wait for tool servers.
     fn start(
         self: &Arc<Self>,
         id: &RequestId,
@@ -337,7 +338,7 @@ impl Server {
         let workspace = PathBuf::from(opening::folder(cwd)?);
         if let Which::Named(session) = &which {
             stored::is_here(&opening::state(&self.context)?, &workspace, session)?;
-            // Who loads one anew wants it from its beginning.
+            // A client that loads an open session again wants to have it from its beginning.
             self.close_session(session).await;
         }
         let begun = opening::begin(&self.context, &self.flags, &self.client, cwd, which, servers).await?;
@@ -358,7 +359,7 @@ impl Server {
         Ok(())
     }
 
-    /// Ends a session, if it is open, and then does what there is to do.
+    /// Ends a session, if it is open, and then runs what is to follow.
     fn after_close(
         self: &Arc<Self>,
         id: &RequestId,
@@ -402,7 +403,7 @@ impl Server {
 async fn close(handle: &Handle) {
     let (closed, is_closed) = oneshot::channel();
     if handle.act(Act::Close { closed }) {
-        // It is never sent, only dropped.
+        // Nothing is ever sent: the sender is dropped once the session has ended.
         let _ = is_closed.await;
     }
 }
@@ -414,14 +415,16 @@ fn no_more_folders(folders: &[PathBuf]) -> Result<(), Error> {
     }
 }
 
-/// Whether the client can start this program in a terminal. Several, and the registry's check, say so under a name that is older than the protocol's.
+/// Whether the client can start this program in a terminal. Several clients, and the check of the protocol's registry,
+/// say so under a name that is older than the protocol's own.
 fn has_terminal(can: &ClientCapabilities) -> bool {
     let older = can.meta.as_ref().and_then(|meta| meta.get(TERMINAL_AUTH));
     can.auth.terminal || older == Some(&Value::Bool(true))
 }
 
-/// What a client with a terminal can do for a user who has no model yet. By the protocol `args` come after those of the configured command, by the
-/// registry in their place, and clients that know the older name take that entry: all three start the same.
+/// The way to log in that a client with a terminal offers a user who has no model yet. According to the protocol `args`
+/// follow those of the configured command, according to the registry they replace them, and clients that know the older
+/// name use that entry. All three start the same command.
 fn setup() -> AuthMethod {
     let args = vec!["--setup".to_owned()];
     let mut meta = serde_json::Map::new();

@@ -1,4 +1,4 @@
-//! What is suggested, as clients show it: candidates beside the conversation, and a command that takes the first.
+//! Suggestions as clients show them: the candidates, and a command that submits the first one.
 
 use agent_client_protocol_schema::v1::{
     AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, SessionInfoUpdate, SessionUpdate,
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::conversation::words::counted;
 use crate::output::one_line;
 
-/// What is suggested, and how far the work for the first candidate is.
+/// The suggestions, and the state of the work for the first one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::hosts) struct Offer {
-    /// Best first; the one that is shown before all others.
+    /// The candidates, best first. The one that is shown comes before all others.
     texts: Vec<String>,
     ahead: Option<AheadOf>,
 }
@@ -44,24 +44,25 @@ impl Offer {
         Self { texts, ahead }
     }
 
-    /// One candidate; the id of the work for it, how far that is, and how many files it changes.
+    /// An offer with one candidate. `work` is the id of the work for it, its state, and the number of files that it
+    /// changes.
     pub(in crate::hosts) fn of_work(text: &str, work: Option<(&str, &'static str, usize)>) -> Self {
         let ahead = work.map(|(id, state, changes)| AheadOf { id: id.to_owned(), state, changes });
         Self { texts: vec![text.to_owned()], ahead }
     }
 
-    /// Whether other work runs ahead than for this one.
+    /// Whether other work runs ahead than in `than`.
     pub(super) fn is_another_work(&self, than: &Self) -> bool {
         let id = |offer: &Self| offer.ahead.as_ref().map(|ahead| ahead.id.clone());
         self.ahead.is_some() && id(self) != id(than)
     }
 
-    /// The candidate that is shown.
+    /// The candidate that is shown, if there is one.
     pub(super) fn first(&self) -> Option<&str> {
         self.texts.first().map(String::as_str)
     }
 
-    /// The candidates, in the form that clients which show them know. An empty list takes them back.
+    /// The candidates, in the form that is known to clients which show them. An empty list withdraws earlier ones.
     pub(in crate::hosts) fn told(&self) -> SessionUpdate {
         let candidates = self.texts.iter().enumerate().map(|(place, text)| {
             let mut candidate = json!({ "text": text });
@@ -77,7 +78,7 @@ impl Offer {
         SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().meta(meta))
     }
 
-    /// The command that takes the first candidate, where there is one.
+    /// The command that submits the first candidate, if there is one.
     pub(in crate::hosts) fn next(&self) -> Option<AvailableCommand> {
         let text = one_line(self.first()?);
         let what = match &self.ahead {
@@ -90,7 +91,7 @@ impl Offer {
         Some(AvailableCommand::new("next", what))
     }
 
-    /// The commands that there are now.
+    /// The commands that are available now.
     pub(super) fn commands(&self) -> SessionUpdate {
         let ahead = UnstructuredCommandInput::new("on | off");
         let always = [
@@ -108,7 +109,7 @@ impl Offer {
     }
 }
 
-/// What a line that begins with a slash asks for.
+/// The meaning of a line that begins with a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
     Next,
@@ -123,7 +124,7 @@ pub(super) enum Command {
     AheadHow,
 }
 
-/// The command of a prompt; any other prompt is the model's.
+/// The command in a prompt; `None` for a prompt that is for the model.
 pub(super) fn command(prompt: &str) -> Option<Command> {
     let mut words = prompt.trim().strip_prefix('/')?.split_whitespace();
     let command = match (words.next()?, words.next()) {

@@ -1,4 +1,4 @@
-//! How a session begins: new, or gone on with.
+//! Opens a session, new or continued.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ use crate::error::CliError;
 use crate::models::Models;
 use crate::workspace;
 
-/// A session that nobody serves yet, and its id.
+/// A new session that no task serves yet, and its id.
 pub(super) struct Begun {
     pub(super) id: String,
     pub(super) session: Session,
     pub(super) handle: Handle,
 }
 
-/// Begins a conversation in a folder of the client's.
+/// Opens a conversation in a folder that the client names.
 pub(super) async fn begin(
     context: &Context,
     flags: &Flags,
@@ -52,7 +52,7 @@ pub(super) async fn begin(
     Ok(Begun { id, session, handle })
 }
 
-/// The models that its user has named somewhere, the one that answers first.
+/// The models in the user's configuration; the one that answers comes first.
 fn models_of(config: &Config) -> Vec<String> {
     let mut models = vec![config.main_model()];
     let named = config.fast_model.iter().map(ToString::to_string).chain(config.per_model.specs());
@@ -64,7 +64,7 @@ fn models_of(config: &Config) -> Vec<String> {
     models
 }
 
-/// The folder of a session, without links.
+/// The folder of a session, with links resolved.
 pub(super) fn folder(cwd: &Path) -> Result<String, Error> {
     if !cwd.is_absolute() {
         return Err(rpc::wrong("params.cwd", &format!("{} is not an absolute path", cwd.display())));
@@ -72,12 +72,12 @@ pub(super) fn folder(cwd: &Path) -> Result<String, Error> {
     workspace::resolve(Some(cwd)).map_err(|error| rpc::wrong("params.cwd", &error.to_string()))
 }
 
-/// Where all sessions are kept.
+/// The folder in which all sessions are stored.
 pub(super) fn state(context: &Context) -> Result<PathBuf, Error> {
     context.store().map(|store| store.state_folder().to_owned()).map_err(|error| refused(&error))
 }
 
-/// What a session cannot begin for: without a model its user has to do something first.
+/// The error if a session cannot be opened. Without a model or its key the code says that the user has to act first.
 pub(super) fn refused(error: &CliError) -> Error {
     let code = match error {
         CliError::NoModel { .. } | CliError::NoKey { .. } => -32000,

@@ -1,4 +1,4 @@
-//! What a user can set in a session: approval mode, model, and whether work is done ahead. Nothing here reads or writes.
+//! The settings of a session: approval mode, model, and whether work is done ahead. Nothing here does IO.
 
 use agent_client_protocol_schema::v1::{
     SessionConfigBoolean, SessionConfigKind, SessionConfigOption, SessionConfigOptionCategory,
@@ -8,7 +8,7 @@ use headstart_tool_gate::ApprovalMode;
 
 use crate::conversation::mode_name;
 
-/// The names under which they are set.
+/// The ids of the settings in the protocol.
 pub(super) const MODE: &str = "mode";
 pub(super) const MODEL: &str = "model";
 pub(super) const AHEAD: &str = "headstart_ahead";
@@ -21,26 +21,26 @@ const MODES: [(ApprovalMode, &str, &str); 5] = [
     (ApprovalMode::Yolo, "Yolo", "Asks for nothing; rules that deny still count"),
 ];
 
-/// How a session stands.
+/// The current settings of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) mode: ApprovalMode,
-    /// The model that answers, as its user names it.
+    /// The model that answers, under its user's name for it.
     pub(super) model: String,
-    /// Those that can be chosen, this one among them.
+    /// The models that can be chosen, including the current one.
     pub(super) models: Vec<String>,
     pub(super) ahead: bool,
 }
 
 impl Settings {
-    /// For clients that know modes and nothing else.
+    /// The approval modes, for clients that know no other settings.
     pub(super) fn modes(&self) -> SessionModeState {
         let modes = MODES
             .map(|(mode, name, what)| SessionMode::new(mode_name(mode), name).description(what.to_owned()));
         SessionModeState::new(mode_name(self.mode), modes.to_vec())
     }
 
-    /// For the others. `switches`: the client knows settings that are on or off.
+    /// All settings, for clients that know more than modes. `switches` says whether the client knows boolean settings.
     pub(super) fn options(&self, switches: bool) -> Vec<SessionConfigOption> {
         let approvals = MODES.map(|(mode, name, what)| {
             SessionConfigSelectOption::new(mode_name(mode), name).description(what.to_owned())
@@ -67,12 +67,12 @@ impl Settings {
     }
 }
 
-/// The mode of this name.
+/// The approval mode with this name.
 pub(super) fn mode(name: &str) -> Option<ApprovalMode> {
     MODES.into_iter().map(|(mode, ..)| mode).find(|mode| mode_name(*mode) == name)
 }
 
-/// The names of all modes.
+/// The names of all approval modes.
 pub(super) fn mode_names() -> String {
     MODES.map(|(mode, ..)| mode_name(mode)).join(", ")
 }

@@ -1,4 +1,4 @@
-//! A prompt of the client's as the user's words. Nothing here reads or writes.
+//! Turns a prompt of the client's into the user's text. Nothing here does IO.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,8 @@ use url::Url;
 
 use super::rpc;
 
-/// The blocks of a prompt, joined: text as it is, a file of the workspace as a mention of it, what is embedded between fences.
+/// The blocks of a prompt, joined. Text stays unchanged, a file of the workspace becomes a mention, and embedded
+/// content is put between fences.
 pub(super) fn text(blocks: &[ContentBlock], workspace: &Path) -> Result<String, Error> {
     let mut text = String::new();
     for (place, block) in blocks.iter().enumerate() {
@@ -20,7 +21,7 @@ pub(super) fn text(blocks: &[ContentBlock], workspace: &Path) -> Result<String, 
         match block {
             ContentBlock::Text(block) => text.push_str(&block.text),
             ContentBlock::ResourceLink(link) => {
-                // A mention begins where a word does.
+                // A mention is only recognised at the beginning of a word.
                 if !text.is_empty() && !text.ends_with(char::is_whitespace) {
                     text.push(' ');
                 }
@@ -47,13 +48,13 @@ pub(super) fn text(blocks: &[ContentBlock], workspace: &Path) -> Result<String, 
 
 fn embedded(uri: &str, content: &str, workspace: &Path) -> String {
     let name = in_workspace(uri, workspace).unwrap_or_else(|| uri.to_owned());
-    // Longer than any row of backquotes within.
+    // The fence must be longer than any row of backquotes in the content.
     let longest = content.split(|sign| sign != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(3.max(longest + 1));
     format!("\n\n{name}:\n{fence}\n{}\n{fence}\n", content.strip_suffix('\n').unwrap_or(content))
 }
 
-/// The path of a file of the workspace that a mention can name.
+/// The path of a file in the workspace, if a mention can name it.
 fn in_workspace(uri: &str, workspace: &Path) -> Option<String> {
     let url = Url::parse(uri).ok()?;
     let path: PathBuf = url.to_file_path().ok().filter(|_| url.scheme() == "file")?;

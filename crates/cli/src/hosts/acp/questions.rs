@@ -1,4 +1,4 @@
-//! Questions of a conversation, as clients ask them, and what an answer says. Nothing here reads or writes.
+//! Questions of a conversation in the form that clients show, and the meaning of their answers. Nothing here does IO.
 
 use std::path::Path;
 
@@ -25,10 +25,10 @@ const MINE: &str = "mine";
 const BOTH: &str = "both";
 const KEEP: &str = "keep";
 
-/// A question that stands.
+/// A question that waits for its answer.
 pub(super) struct Asking {
     pub(super) id: QuestionId,
-    /// The call that it is about, as the client is asked.
+    /// The call that the question is about, as it is sent to the client.
     pub(super) call: ToolCallUpdate,
     /// Whether the client does not know that call yet.
     pub(super) is_new: bool,
@@ -37,12 +37,12 @@ pub(super) struct Asking {
     commits: Option<Commits>,
 }
 
-/// What its user said.
+/// The user's answer.
 pub(super) enum Said {
     Answer(Answer),
-    /// The commits are to be kept beside theirs.
+    /// The commits of the work are to be kept beside the user's own.
     KeepCommits(Box<Commits>),
-    /// The client has taken the question away: what goes on is to stop.
+    /// The client has cancelled the question, so what runs is to be stopped.
     Stop,
 }
 
@@ -112,19 +112,19 @@ impl Asking {
                 let commits = commits.filter(|_| way.is_some());
                 Self { commits, ..none(call, true, options) }
             }
-            // A question of a kind that is not known here is one to which the answer is no.
+            // A question of an unknown kind is answered with no.
             _ => return None,
         })
     }
 
-    /// What an answer of the client's says. What is not understood is a no.
+    /// The meaning of the client's answer. An answer that is not understood is a no.
     pub(super) fn said(self, answer: Result<RequestPermissionResponse, Error>) -> Said {
         let chosen = match answer.map(|answer| answer.outcome) {
             Ok(RequestPermissionOutcome::Cancelled) => return Said::Stop,
             Ok(RequestPermissionOutcome::Selected(selected)) => selected.option_id.0,
             _ => return Said::Answer(Answer::No),
         };
-        // Only what was offered is an answer.
+        // An option that was not offered does not count as an answer.
         let is_offered = self.options.iter().any(|option| option.option_id.0 == chosen);
         let all = |keep: Keep| {
             let choice = |conflict| Choice { conflict, keep };
@@ -145,7 +145,7 @@ impl Asking {
     }
 }
 
-/// The id of the call that stands for a question about work.
+/// The call that a question about work ahead refers to in the client, and its id.
 fn of_work(
     id: QuestionId,
     title: &str,

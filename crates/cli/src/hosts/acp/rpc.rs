@@ -1,11 +1,11 @@
-//! JSON-RPC 2.0, a message a line: text to messages and back. Nothing here reads or writes.
+//! JSON-RPC 2.0, one message per line: reads messages from text and writes them. Nothing here does IO.
 
 use agent_client_protocol_schema::v1::{Error, RequestId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// A message of the client's.
+/// A message from the client.
 #[derive(Debug, PartialEq)]
 pub(super) enum Message {
     Request { id: RequestId, method: String, params: Value },
@@ -13,14 +13,14 @@ pub(super) enum Message {
     Response { id: RequestId, result: Result<Value, Error> },
 }
 
-/// Why a line is no message, and the request that it seems to be.
+/// Why a line is not a message, and the id of the request that it was probably meant to be.
 #[derive(Debug, PartialEq)]
 pub(super) struct Refused {
     pub(super) id: RequestId,
     pub(super) error: Error,
 }
 
-/// The message of a line.
+/// Reads a message from a line.
 pub(super) fn parse(line: &[u8]) -> Result<Message, Box<Refused>> {
     let value: Value = serde_json::from_slice(line).map_err(|error| {
         let error = Error::new(-32700, format!("the line is not JSON: {error}"));
@@ -65,7 +65,7 @@ fn invalid<T>(id: RequestId, why: &str) -> Result<T, Box<Refused>> {
     Err(Box::new(Refused { id, error: Error::new(-32600, format!("not a request: {why}")) }))
 }
 
-/// Parameters of a method; the error names the field that is wrong.
+/// The parameters of a method; the error names the field that is wrong.
 pub(super) fn params<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
     serde_path_to_error::deserialize(params).map_err(|error| {
         let field = error.path().to_string();
@@ -74,7 +74,7 @@ pub(super) fn params<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
     })
 }
 
-/// A parameter that cannot be used.
+/// The error for a parameter that cannot be used.
 pub(super) fn wrong(field: &str, why: &str) -> Error {
     Error::new(-32602, format!("{field}: {why}"))
 }

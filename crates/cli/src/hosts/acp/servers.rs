@@ -8,11 +8,11 @@ use headstart_tool_gate::PolicyOrigin;
 use super::rpc;
 use crate::config::{Config, EnvValue, OAuthSetting, Reach, ServerSetting, TrustSetting};
 
-/// How long one may take to start, and to answer.
+/// The time limit for the start of a server, and for each answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Adds them to a configuration. The user has named them in their editor, so nobody is asked; where the configuration has one of that name, it
-/// counts.
+/// Adds the servers to a configuration. The user has named them in the editor, so nobody is asked. If the configuration
+/// has a server with the same name, that one counts.
 pub(super) fn add(servers: &[McpServer], config: &mut Config) -> Result<(), Error> {
     for (place, server) in servers.iter().enumerate() {
         let field = format!("params.mcpServers[{place}]");
@@ -69,7 +69,7 @@ fn setting(server: &McpServer, field: &str) -> Result<ServerSetting, Error> {
     })
 }
 
-/// A name that tools can be called by: editors allow any.
+/// A name with which tools can be called, because editors allow any characters.
 fn plain(name: &str) -> String {
     let mut plain = String::new();
     for sign in name.chars() {

@@ -1,4 +1,4 @@
-//! One session: a conversation, drawn as updates of the protocol. It holds no rule of the conversation.
+//! One session: a conversation, shown as updates of the protocol. The rules of the conversation are not here.
 
 mod telling;
 
@@ -31,13 +31,14 @@ use crate::models::Models;
 use crate::output::{one_line, shortened};
 use crate::tool_rows::tool_lines;
 
-/// What is told to stop has stopped long before.
+/// The time limit for stopping. Normally everything stops much sooner.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 const TITLE_CHARS: usize = 60;
 
-/// What the client wants of a session.
+/// What the client requests of a session.
 pub(super) enum Act {
-    /// The client may know of it now: this is answered first. `replay`: it is told what was said before that.
+    /// The client may know of the session now, and `answer` is sent before anything else. With `replay` the client is
+    /// told the earlier conversation after that.
     Begin {
         answer: Opening,
         replay: bool,
@@ -46,7 +47,7 @@ pub(super) enum Act {
         id: RequestId,
         text: String,
     },
-    /// Of this request, or of whatever goes on.
+    /// Cancels this request, or whatever runs if there is none.
     Cancel {
         only: Option<RequestId>,
     },
@@ -59,26 +60,26 @@ pub(super) enum Act {
         option: String,
         value: Value,
     },
-    /// It answered a question.
+    /// The client answered a question.
     Answered {
         question: QuestionId,
         answer: Result<RequestPermissionResponse, Error>,
     },
-    /// It is over; the sender is dropped when nothing of it is left.
+    /// Ends the session. The sender is dropped when nothing of the session is left.
     Close {
         closed: oneshot::Sender<()>,
     },
 }
 
-/// Makes the answer to the request that opened the session, of how it stands.
+/// Makes the answer to the request that opened the session, from the session's settings.
 pub(super) type Opening = Box<dyn FnOnce(&Settings, bool) -> (RequestId, Value) + Send>;
 
-/// How a session is reached.
+/// Sends requests to a session.
 #[derive(Clone)]
 pub(super) struct Handle(mpsc::UnboundedSender<Act>);
 
 impl Handle {
-    /// To one that is over nothing can be said.
+    /// Returns `false` if the session has ended.
     pub(super) fn act(&self, act: Act) -> bool {
         self.0.send(act).is_ok()
     }
@@ -91,28 +92,28 @@ pub(super) struct Session {
     models: Models,
     choice: ModelChoice,
     settings: Settings,
-    /// How much is done ahead where something is.
+    /// How much is done ahead if work ahead is switched on.
     ahead: Mode,
     acts: mpsc::UnboundedReceiver<Act>,
     me: Handle,
     prompt: Option<Prompt>,
     asking: Option<(Asking, JoinHandle<()>)>,
-    /// The calls that the client knows, and what it was told of them last.
+    /// The calls that the client knows, each as it was told last.
     calls: BTreeMap<usize, ToolCallUpdate>,
-    /// Those of them that have not ended for the client.
+    /// The calls that have not ended from the client's point of view.
     open_calls: BTreeSet<usize>,
-    /// The call that stands for the last question about work.
+    /// The id under which the client knows the last question about work ahead.
     about_work: Option<ToolCallId>,
     offer: Offer,
     is_titled: bool,
-    /// How many messages of this program's own it was told.
+    /// The number of messages from this program itself that the client was told.
     said: AtomicU64,
 }
 
-/// A prompt that is not answered yet.
+/// A prompt that has not been answered yet.
 struct Prompt {
     id: RequestId,
-    /// What the client sent, and shows.
+    /// The text that the client sent and shows.
     sent: String,
     cancelled: bool,
     ending: Option<Ending>,
@@ -156,7 +157,7 @@ impl Session {
         (session, me)
     }
 
-    /// Serves until it is closed. Nothing that it began is left at work.
+    /// Serves until the session is closed. Then nothing that it started still runs.
     pub(super) async fn run(mut self) {
         let closed = loop {
             tokio::select! {
@@ -177,7 +178,7 @@ impl Session {
             let _ = (&mut self.conversation.driver).await;
             self.conversation.parts.server_tools.close().await;
         };
-        // A process that never ends must not keep the session from ending.
+        // A process that does not end must not keep the session open.
         let _ = tokio::time::timeout(STOP_TIMEOUT, ends).await;
         if let Some(prompt) = self.prompt.take() {
             self.client.respond(&prompt.id, Ok(PromptResponse::new(StopReason::Cancelled))).await;
@@ -254,12 +255,12 @@ impl Session {
         let sent = text;
         let text = match offer::command(&sent) {
             None => sent.clone(),
-            // It is an ordinary prompt, with the words of what is suggested.
+            // This is an ordinary prompt with the words of the suggestion.
             Some(Command::Next) => match self.offer.first().map(str::to_owned) {
                 Some(suggested) => suggested,
                 None => return self.say(&id, "Nothing is suggested now.").await,
             },
-            // The prompt ends when the summary is there, which the client is told of.
+            // The prompt is answered when the summary exists, and the client is told of the summary.
             Some(Command::Compact) if agent.compact().is_ok() => {
                 self.prompt = Some(Prompt { id, sent, cancelled: false, ending: None });
                 return;
@@ -270,7 +271,7 @@ impl Session {
             }
         };
         self.conversation.parts.begin_index();
-        // What is equal to a candidate takes the work behind it.
+        // A text that is equal to a candidate accepts the work that was done ahead for it.
         if agent.submit(&text).is_err() {
             let empty = rpc::wrong("params.prompt", "there is no word in it");
             self.client.refuse(&id, empty).await;
@@ -284,7 +285,7 @@ impl Session {
         }
     }
 
-    /// Answers a prompt that was for nobody but this program.
+    /// Answers a prompt that only this program reads, without a model.
     async fn say(&self, id: &RequestId, text: &str) {
         self.tell(updates::said(self.said.fetch_add(1, Ordering::Relaxed), text)).await;
         self.client.respond(id, Ok(PromptResponse::new(StopReason::EndTurn))).await;
@@ -334,7 +335,7 @@ impl Session {
         match &mut self.prompt {
             Some(prompt) => {
                 prompt.cancelled = true;
-                // What has ended by itself needs no stop.
+                // It may have ended by itself, and then there is nothing to stop.
                 let _ = self.conversation.agent.interrupt();
             }
             None => self.conversation.agent.drop_suggestion(),
@@ -414,7 +415,7 @@ impl Session {
         }
     }
 
-    /// Asks what was not asked yet, and takes a question back that does not stand any more.
+    /// Asks a new question, and withdraws one that has become irrelevant.
     async fn on_question(&mut self, view: &View) {
         let known = self.asking.as_ref().map(|(asking, _)| asking.id);
         let stands = view.question.as_ref().map(|question| question.id);
@@ -430,7 +431,7 @@ impl Session {
             return;
         };
         if asking.is_new {
-            // It stands for a question about work, which is no call of the conversation.
+            // The call represents a question about work ahead, which is no call of the conversation.
             self.close_question_of_work(ToolCallStatus::Failed).await;
             self.about_work = Some(asking.call.tool_call_id.clone());
             if let Ok(call) = ToolCall::try_from(asking.call.clone()) {
@@ -467,20 +468,20 @@ impl Session {
                 }
             },
             Said::Stop => {
-                // What has ended by itself needs no stop.
+                // It may have ended by itself, and then there is nothing to stop.
                 let _ = agent.interrupt();
                 return;
             }
         };
-        // A question that does not stand any more is no question any more.
+        // The question may have become irrelevant meanwhile; then the answer has no effect.
         let _ = self.conversation.agent.answer(question, answer);
     }
 
-    /// The prompt is answered: nothing goes on, and all that there was to tell is told.
+    /// Answers the prompt. Nothing runs any more, and the client has been told everything.
     async fn finish(&mut self) {
         let Some(prompt) = self.prompt.take() else { return };
         self.close_question_of_work(ToolCallStatus::Failed).await;
-        // An interrupted call has no result, and its client would show it as one that runs.
+        // An interrupted call has no result, so without this the client would show it as running.
         for key in std::mem::take(&mut self.open_calls) {
             let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Failed);
             let ended = ToolCallUpdate::new(updates::call_id(key), fields);
@@ -506,14 +507,14 @@ impl Session {
         self.client.respond(&prompt.id, answer).await;
     }
 
-    /// Whether the client knows settings that are on or off.
+    /// Whether the client knows boolean settings.
     fn switches(&self) -> bool {
         let options = self.client.can().session.and_then(|session| session.config_options);
         options.is_some_and(|options| options.boolean.is_some())
     }
 }
 
-/// Lines as they are in a terminal.
+/// Lines in the form of terminal output.
 fn listed(lines: &[String]) -> String {
     format!("```text\n{}\n```\n", lines.join("\n"))
 }

@@ -1,4 +1,4 @@
-//! The sessions on disk, as clients list, delete and fork them.
+//! The sessions on disk, which clients list, delete and fork.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::rpc;
 use crate::conversation::conversation_id;
 use crate::sessions::Sessions;
 
-/// Those of a folder, or of all folders of which that is known, the one that was written last first.
+/// The sessions of a folder, or those of all known folders. The one that was written last comes first.
 pub(super) fn list(state: &Path, cwd: Option<&Path>) -> Result<ListSessionsResponse, Error> {
     let all = match cwd {
         Some(cwd) => vec![Sessions::of(state, &folder(cwd)?)],
@@ -20,7 +20,7 @@ pub(super) fn list(state: &Path, cwd: Option<&Path>) -> Result<ListSessionsRespo
     let mut found = Vec::new();
     for sessions in all {
         for listed in sessions.list().map_err(|error| refused(&error.into()))? {
-            // One that cannot be read cannot be gone on with.
+            // A session that cannot be read cannot be continued.
             let Ok(session) = &listed.session else { continue };
             let written = listed.modified_ms();
             let info = SessionInfo::new(listed.id.clone(), sessions.workspace())
@@ -33,7 +33,7 @@ pub(super) fn list(state: &Path, cwd: Option<&Path>) -> Result<ListSessionsRespo
     Ok(ListSessionsResponse::new(found.into_iter().map(|(_, info)| info).collect()))
 }
 
-/// Whether a session is one of this folder's.
+/// Checks that a session belongs to this folder.
 pub(super) fn is_here(state: &Path, workspace: &Path, id: &str) -> Result<(), Error> {
     let workspace = workspace.to_string_lossy();
     if Sessions::of(state, &workspace).has(id) {
@@ -42,13 +42,13 @@ pub(super) fn is_here(state: &Path, workspace: &Path, id: &str) -> Result<(), Er
     Err(unknown(id, &format!(" in {workspace}")))
 }
 
-/// Removes one, wherever it is.
+/// Removes a session, whichever folder it belongs to.
 pub(super) fn delete(state: &Path, id: &str) -> Result<(), Error> {
     let sessions = find(state, id)?;
     sessions.remove(id).map_err(|error| refused(&error.into()))
 }
 
-/// Copies one, wherever it is. Gives the id of the copy.
+/// Copies a session, whichever folder it belongs to, and returns the id of the copy.
 pub(super) fn fork(state: &Path, id: &str) -> Result<String, Error> {
     let sessions = find(state, id)?;
     let fork = conversation_id();
@@ -65,7 +65,7 @@ fn unknown(id: &str, place: &str) -> Error {
     rpc::wrong("params.sessionId", &format!("no session {id:?} is kept{place}"))
 }
 
-/// Milliseconds since the Unix epoch as a date and a time of UTC.
+/// Milliseconds since the Unix epoch as a date and time in UTC.
 fn rfc3339(ms: u64) -> String {
     let seconds = ms / 1_000 % 86_400;
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);

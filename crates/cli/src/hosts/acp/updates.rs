@@ -1,4 +1,4 @@
-//! What a conversation tells, as updates of the protocol. Nothing here reads or writes.
+//! The events of a conversation as updates of the protocol. Nothing here does IO.
 
 use std::path::Path;
 
@@ -17,18 +17,18 @@ use serde_json::Value;
 use crate::conversation::words::{call_title_of, counts_with};
 use crate::output::one_line;
 
-/// Words of the model's, of the answer at this place of the conversation.
+/// Text of the model, in the answer with this key in the conversation.
 pub(super) fn answer(key: usize, text: &str) -> SessionUpdate {
     SessionUpdate::AgentMessageChunk(chunk(key, text))
 }
 
-/// Words of this program, a message of their own.
+/// Text of this program, as a message of its own.
 pub(super) fn said(number: u64, text: &str) -> SessionUpdate {
     let chunk = ContentChunk::new(block(text)).message_id(MessageId::new(format!("headstart-{number}")));
     SessionUpdate::AgentMessageChunk(chunk)
 }
 
-/// A prompt of the user's, at this place of the conversation.
+/// A prompt of the user, with this key in the conversation.
 pub(super) fn prompt(key: usize, text: &str) -> SessionUpdate {
     SessionUpdate::UserMessageChunk(chunk(key, text))
 }
@@ -45,7 +45,7 @@ fn content(text: &str) -> ToolCallContent {
     ToolCallContent::from(block(text))
 }
 
-/// The id of the call at this place of the conversation.
+/// The id of the call with this key in the conversation.
 pub(super) fn call_id(key: usize) -> ToolCallId {
     ToolCallId::new(format!("call-{key}"))
 }
@@ -61,7 +61,7 @@ pub(super) fn call(key: usize, item: &CallItem, workspace: &Path) -> ToolCall {
         .raw_input(Value::Object(call.args.clone()))
 }
 
-/// A call as it is asked about.
+/// A call, as the client is asked about it.
 pub(super) fn asked_call(
     key: usize,
     call: &Call,
@@ -81,7 +81,7 @@ pub(super) fn asked_call(
     ToolCallUpdate::new(call_id(key), fields)
 }
 
-/// What is new about a call; `written` is what it changed.
+/// What is new about a call. `written` is what it changed.
 pub(super) fn changed_call(
     key: usize,
     item: &CallItem,
@@ -100,7 +100,7 @@ pub(super) fn changed_call(
     }
     let fields = ToolCallUpdateFields::new().status(status(item)).title(title(&item.call));
     let fields = if shown.is_empty() { fields } else { fields.content(shown) };
-    // What the call named is known already.
+    // The client already knows the paths that the call named.
     let found = found(item, workspace);
     let is_new = !found.is_empty() && found != locations(&item.call, workspace);
     let fields = if is_new { fields.locations(found) } else { fields };
@@ -112,7 +112,7 @@ pub(super) fn changed_call(
     ToolCallUpdate::new(call_id(key), fields)
 }
 
-/// The places of the workspace that a result is about.
+/// The places in the workspace that a result is about.
 fn found(item: &CallItem, workspace: &Path) -> Vec<ToolCallLocation> {
     let place = |uri: &ItemUri| match uri {
         ItemUri::File { path, lines } => {
@@ -123,7 +123,7 @@ fn found(item: &CallItem, workspace: &Path) -> Vec<ToolCallLocation> {
     item.items.iter().filter_map(|item| item.uri.as_ref()).filter_map(place).collect()
 }
 
-/// Work ahead is the user's now.
+/// Says that work ahead was accepted and applied.
 pub(super) fn applied(
     id: ToolCallId,
     applied: &Applied,
@@ -144,7 +144,7 @@ pub(super) fn applied(
         .content(shown)
 }
 
-/// Both sides of each file that is text on both.
+/// The old and the new text of each changed file that is text in both versions.
 pub(in crate::hosts) fn diffs(changes: &ChangeSet, workspace: &Path) -> Vec<ToolCallContent> {
     changes.changes.iter().filter_map(|change| diff(change, workspace)).collect()
 }
@@ -167,7 +167,7 @@ fn diff(change: &Change, workspace: &Path) -> Option<ToolCallContent> {
     Some(ToolCallContent::Diff(Diff::new(path, after).old_text(before)))
 }
 
-/// Tokens as the protocol counts them, each once; none where the model told none.
+/// Token counts in the protocol's form, in which each token counts once; `None` if the model reported none.
 pub(super) fn usage(tokens: Tokens) -> Option<Usage> {
     let Tokens { cached_input_tokens: read, cache_creation_tokens: written, output_tokens: output, .. } =
         tokens;
@@ -195,7 +195,7 @@ pub(super) fn kind(call: &Call) -> ToolKind {
     }
 }
 
-/// The file that a call is about, if it names one that can be in the workspace.
+/// The file that a call is about, if the call names one that can be in the workspace.
 fn locations(call: &Call, workspace: &Path) -> Vec<ToolCallLocation> {
     let of_builtin = || Declaration::built_in(&call.name).and_then(|tool| tool.only_path(&call.args));
     let path = edited_file(call).or_else(of_builtin);

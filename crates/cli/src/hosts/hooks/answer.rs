@@ -1,4 +1,4 @@
-//! From the gate's verdict to the answer of a hook. It allows what the gate allows, or less, never more.
+//! Turns the gate's verdict into the answer of a hook, which never allows more than the gate does.
 
 use headstart_tool_gate::{Decision, ElsewhereVerdict, Reason};
 use serde_json::Value;
@@ -6,28 +6,28 @@ use serde_json::Value;
 use super::contract::{Contract, Shape};
 use super::message::Call;
 
-/// In which form an allowed command runs.
+/// How an allowed command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// In the place of the command this line runs, which confines it.
+    /// This line, which confines the command, replaces it.
     Confined { line: String },
-    /// As it is, in the product's own shell.
+    /// Unchanged, in the product's own shell.
     AsText,
 }
 
-/// What a hook says.
+/// The answer of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The command runs without a question; `line` in its place.
+    /// The command runs without a question; if there is a `line`, that runs in its place.
     Allow { why: String, line: Option<String> },
     /// The command does not run.
     Deny { why: String },
-    /// Nothing: the product does as it always did.
+    /// No answer: the product behaves as it would without the hook.
     Silent { why: String },
 }
 
 impl Answer {
-    /// Its name in JSON.
+    /// The name of the answer in JSON.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Allow { .. } => "allow",
@@ -37,7 +37,8 @@ impl Answer {
     }
 }
 
-/// The answer to a call that the gate has judged. `hindrance` is what of the product's surroundings speaks against an "allow".
+/// The answer to a call that the gate has judged. `hindrance` is the reason in the product's surroundings, if there is
+/// one, why the command must not be allowed.
 pub(crate) fn decide(
     contract: &Contract,
     judged: &ElsewhereVerdict,
@@ -74,12 +75,12 @@ pub(crate) fn decide(
     }
 }
 
-/// The JSON of an answer to `call`; nothing where there is nothing to say.
+/// The JSON of an answer to `call`; `None` if nothing is to be printed.
 pub(crate) fn render(answer: &Answer, call: &Call) -> Option<Value> {
     let (behavior, why, line) = match answer {
         Answer::Allow { why, line } => ("allow", why, line.as_deref()),
         Answer::Deny { why } => ("deny", why, None),
-        // What this product is documented to take for nothing.
+        // According to its documentation, this product reads an empty object as no answer.
         Answer::Silent { .. } if call.shape == Shape::Permission => return Some(object([])),
         Answer::Silent { .. } => return None,
     };
@@ -116,7 +117,7 @@ pub(crate) fn render(answer: &Answer, call: &Call) -> Option<Value> {
     })
 }
 
-/// An object of the fields that there are.
+/// A JSON object of the fields that have a value.
 fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
     let there = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(there.collect())

@@ -1,30 +1,31 @@
-//! What is different from product to product: one row each. Nothing else of the hooks knows a product.
+//! The differences between products, one row each. No other part of the hooks knows a particular product.
 
 /// A product that asks a hook before it runs a command.
 #[derive(Debug)]
 pub(crate) struct Contract {
-    /// As `headstart hook` names it.
+    /// The name in `headstart hook`.
     pub(crate) name: &'static str,
-    /// As its users name it.
+    /// The name that its users know.
     pub(crate) product: &'static str,
-    /// The events that it may send, and how each is answered. The first is the one to register, and meant where a message names none.
+    /// The events that it may send, and the form of the answer to each. The first one is the one to register, and is
+    /// assumed if a message names no event.
     pub(crate) events: &'static [(&'static str, Shape)],
-    /// What it calls a tool that runs a command in a shell for Unix.
+    /// The product's names for a tool that runs a command in a Unix shell.
     pub(crate) tools: &'static [&'static str],
-    /// Whether it runs another command in place of the one that it sent, without asking about that.
+    /// Whether it runs another command in place of the one it sent, without asking about that.
     pub(crate) takes_other_command: bool,
-    /// Whether an "allow" keeps it from asking.
+    /// Whether it does not ask if the answer is "allow".
     pub(crate) takes_allow: bool,
-    /// Whether its shell is bash, whatever the user's own is.
+    /// Whether its shell is bash, whichever shell the user has.
     pub(crate) runs_bash: bool,
     /// Variables of the hook's environment that name the project's folder.
     pub(crate) project_variables: &'static [&'static str],
-    /// The start of a call's description with which it asks for something else than running the command.
+    /// The beginning of a call's description if the product asks for something else than to run the command.
     pub(crate) other_question: Option<&'static str>,
     pub(crate) settings: Settings,
 }
 
-/// How an answer is written.
+/// The JSON form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// `{"hookSpecificOutput":{"hookEventName":…,"permissionDecision":…,"permissionDecisionReason":…,"updatedInput":…}}`
@@ -46,22 +47,22 @@ pub(crate) enum Shape {
 pub(crate) struct Settings {
     /// The file below the user's home folder.
     pub(crate) user: &'static str,
-    /// A variable that names another place for the first folder of `user`.
+    /// A variable that replaces the first folder of `user`.
     pub(crate) user_variable: Option<&'static str>,
     /// The file below the project.
     pub(crate) project: &'static str,
     pub(crate) form: EntryForm,
-    /// Which calls are meant.
+    /// The matcher for the calls that the hook is started for.
     pub(crate) matcher: Option<&'static str>,
-    /// The time that the hook may take: ten seconds, by the field's name and in its unit.
+    /// The field and the value that limit the hook to ten seconds; the unit depends on the product.
     pub(crate) time_limit: Option<(&'static str, u32)>,
-    /// Whether the file has to begin with `"version": 1`.
+    /// Whether the file must begin with `"version": 1`.
     pub(crate) versioned: bool,
-    /// What the user has to know or do besides, in a sentence.
+    /// What else the user has to know or do, in a sentence.
     pub(crate) remark: Option<&'static str>,
 }
 
-/// What stands in the list of an event.
+/// The form of an entry in the list of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryForm {
     /// `{"matcher":…,"hooks":[{"type":"command","command":…}]}`
@@ -72,7 +73,7 @@ pub(crate) enum EntryForm {
     Bash,
 }
 
-/// Every product that is known. Where a row was read in a product's documentation and not tried, docs/hooks.md says so.
+/// Every known product. docs/hooks.md says which rows were taken from a product's documentation without a trial.
 pub(crate) const CONTRACTS: [Contract; 6] = [
     Contract {
         name: "claude-code",
@@ -111,7 +112,7 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
             project: ".qwen/settings.json",
             form: EntryForm::Grouped,
             matcher: Some("^run_shell_command$"),
-            // Earlier versions count milliseconds, and later ones take a number as large as this for such.
+            // Earlier versions count milliseconds, and later ones read a number as large as this as milliseconds.
             time_limit: Some(("timeout", 10_000)),
             versioned: false,
             remark: None,
@@ -126,7 +127,7 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
         takes_allow: true,
         runs_bash: false,
         project_variables: &[],
-        // It asks about a command's connections as if about the command.
+        // The product asks about the connections of a command in the same form as about the command itself.
         other_question: Some("network-access"),
         settings: Settings {
             user: ".codex/hooks.json",
@@ -214,7 +215,7 @@ pub(crate) const CONTRACTS: [Contract; 6] = [
     },
 ];
 
-/// The row of a product, by the name that `headstart hook` has for it.
+/// The row of a product, by its name in `headstart hook`.
 pub(crate) fn contract(name: &str) -> Option<&'static Contract> {
     CONTRACTS.iter().find(|contract| contract.name == name)
 }

@@ -1,4 +1,4 @@
-//! The verdict on a call, and the answer: the gate's word, and what of this machine it rests on.
+//! The verdict on a call and the answer to it, from the gate and from the conditions on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::shell_words::shell_line;
 
-/// What the flags of a hook say.
+/// The flags of a hook.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ways {
-    /// Whether what a deny rule covers is refused, and not only asked about.
+    /// Whether a command that a deny rule covers is refused; without this the product only asks.
     pub(crate) denies: bool,
-    /// Whether an allowed command runs as it is, also where the product would take a confined one.
+    /// Whether an allowed command runs unchanged, even if the product would accept a confined one in its place.
     pub(crate) as_text: bool,
 }
 
@@ -27,11 +27,11 @@ pub(crate) struct Ways {
 pub(crate) struct Judged {
     pub(crate) elsewhere: ElsewhereVerdict,
     pub(crate) answer: Answer,
-    /// Whether the user has records kept.
+    /// Whether the user wants answers to be recorded.
     pub(crate) is_kept: bool,
 }
 
-/// Judges a call by the rules of its user and its project.
+/// Judges a call by the rules of the user and of the project.
 pub(crate) fn judge(
     contract: &Contract,
     call: &Call,
@@ -79,12 +79,12 @@ fn of_confined(program: &Path, workspace: &Path, context: &Context) -> Option<St
     surroundings::of_confined(&context.environment, workspace, program)
 }
 
-/// This program by its path, which no alias and no search path changes.
+/// The path of this program, so that no alias and no search path can replace it.
 fn program() -> PathBuf {
     std::env::current_exe().unwrap_or_default()
 }
 
-/// The command line that judges the command again, and runs it confined.
+/// The command line that judges the command again and runs it confined.
 fn confined_line(program: &Path, call: &Call, workspace: &Path) -> String {
     let mut words = vec![program.to_string_lossy().into_owned(), "run".to_owned(), "--read-only".to_owned()];
     if workspace != Path::new(&call.directory) {

@@ -1,4 +1,4 @@
-//! What a product says before it runs a command, in whichever of its forms.
+//! Reads what a product sends before it runs a command, in any of the forms that products use.
 
 use std::borrow::Cow;
 
@@ -6,34 +6,34 @@ use serde_json::{Map, Value};
 
 use super::contract::{Contract, Shape};
 
-/// Most bytes that a message may have.
+/// The most bytes of a message.
 pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Names of the field that holds a tool's arguments.
 const ARGUMENTS: [&str; 4] = ["tool_input", "toolInput", "toolArgs", "tool_args"];
-/// Modes of an approval in which nothing is asked, so that there is nothing to allow.
+/// Names of approval modes in which the product asks nothing, so that there is nothing to allow.
 const NEVER_ASKS: [&str; 2] = ["bypassPermissions", "yolo"];
-/// Names by which a call gives its own folder.
+/// Names under which a call gives its own folder.
 const FOLDERS: [&str; 4] = ["directory", "dir_path", "cwd", "workdir"];
 
-/// A call of a shell, about which a product may ask its user.
+/// A call of a shell tool, about which a product may ask its user.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Call {
-    /// As the message names it.
+    /// The event, as the message names it.
     pub(crate) event: &'static str,
     pub(crate) shape: Shape,
-    /// All arguments, as they came.
+    /// All arguments, unchanged.
     pub(crate) args: Map<String, Value>,
     /// The folder in which the command would run, an absolute path.
     pub(crate) directory: String,
-    /// Whether the product asks before a command, in the mode that the message names.
+    /// Whether the product asks before a command in the approval mode that the message names.
     pub(crate) asks: bool,
-    /// Folders that the message calls those of the project.
+    /// Folders that the message names as those of the project.
     pub(crate) roots: Vec<String>,
 }
 
 impl Call {
-    /// What would run.
+    /// The command that would run.
     pub(crate) fn command(&self) -> &str {
         self.args.get("command").and_then(Value::as_str).unwrap_or_default()
     }
@@ -42,9 +42,9 @@ impl Call {
 /// Why a message gets no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unanswered {
-    /// It is not about a command that a user is asked about: nothing is wrong with it.
+    /// The message is not about a command that a user is asked about, which is no error.
     NotMeant(String),
-    /// It is not understood.
+    /// The message is not understood.
     NotUnderstood(String),
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn read(contract: &'static Contract, bytes: &[u8]) -> Result<Call, Un
     Ok(Call { event, shape, args: args.into_owned(), directory, asks, roots })
 }
 
-/// The event by the message, for one product may register one program for several.
+/// The event according to the message, because a product may register one program for several events.
 fn event(
     contract: &'static Contract,
     message: &Map<String, Value>,
@@ -111,7 +111,8 @@ fn event(
     known.copied().ok_or_else(|| Unanswered::NotMeant(format!("{named:?} is no event to answer")))
 }
 
-/// The arguments of the call: in one of the fields for them, as an object or as its text, or the message itself.
+/// The arguments of the call. They are in one of the fields for them, as an object or as its JSON text, or else they
+/// are the message itself.
 fn arguments(message: &Map<String, Value>) -> Result<Cow<'_, Map<String, Value>>, Unanswered> {
     let wrong = |problem: &str| Unanswered::NotUnderstood(problem.to_owned());
     let mut fields = ARGUMENTS.iter().filter_map(|name| message.get(*name)).filter(|value| !value.is_null());
@@ -120,7 +121,7 @@ fn arguments(message: &Map<String, Value>) -> Result<Cow<'_, Map<String, Value>>
         return Err(wrong("the command is in several places"));
     }
     match field {
-        // The message's own folder is where the command runs.
+        // The message's own folder is the one in which the command runs, so it is not an argument.
         None => {
             let of_call = |name: &str| !FOLDERS.contains(&name);
             let args = message.iter().filter(|(name, _)| of_call(name));
@@ -138,7 +139,7 @@ fn arguments(message: &Map<String, Value>) -> Result<Cow<'_, Map<String, Value>>
     }
 }
 
-/// The text under one of several names, which must not say different things.
+/// The text under one of several names. If several are present, they must have the same value.
 fn text<'a>(message: &'a Map<String, Value>, names: &[&str]) -> Result<Option<&'a str>, Unanswered> {
     let mut found = None;
     for name in names {

@@ -1,16 +1,17 @@
-//! Permission hooks: a product asks before it runs a command, and one that provably only reads is allowed.
+//! Permission hooks: a product starts headstart before it runs a command, and a command that provably only reads is
+//! allowed.
 //!
 //! | part | what it does |
 //! |---|---|
-//! | `contract` | what is different from product to product, a row each |
-//! | `message` | reads what a product says |
+//! | `contract` | the differences between products, one row each |
+//! | `message` | reads what a product sends |
 //! | `answer` | the answer to a verdict, and its JSON |
-//! | `surroundings` | what of the product's surroundings a verdict rests on |
+//! | `surroundings` | the conditions outside a command that a verdict depends on |
 //! | `judge` | the verdict and the answer, with the rules of the user and the project |
-//! | `record` | what was answered, in the state folder |
+//! | `record` | the record of answers in the state folder |
 //! | `settings` | the entry in a product's settings |
 //!
-//! The first three do no IO, and are what the fuzz target in `crates/cli/fuzz` feeds.
+//! The first three do no IO; the fuzz target in `crates/cli/fuzz` runs them.
 
 pub(crate) mod answer;
 pub(crate) mod contract;
@@ -33,8 +34,8 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::{clock, output};
 
-/// Answers the message on standard input. Whatever goes wrong is a line on standard error, and no answer: the product then does
-/// as it always did.
+/// Answers the message on standard input. Any failure becomes a line on standard error and no answer, so that the
+/// product behaves as it would without the hook.
 pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool, context: &Context) {
     let started = Instant::now();
     let mut bytes = Vec::new();
@@ -73,7 +74,7 @@ pub(crate) fn serve(contract: &'static Contract, ways: Ways, with_command: bool,
     }
 }
 
-/// What a file holds, as `read` gave it. No file: nothing.
+/// The content of a file, as `read` returned it, or the default if the file does not exist.
 fn or_empty<T: Default>(read: io::Result<T>, file: &Path) -> Result<T, CliError> {
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),

@@ -1,8 +1,8 @@
-//! What hooks answered: one file of JSON Lines in the folder of the ledgers, for all projects.
+//! The record of what hooks answered: one file of JSON Lines in the folder of the ledgers, for all projects.
 //!
 //! ```text
-//! STATE/ledgers/hooks.jsonl       one line an answer
-//! STATE/ledgers/hooks.old.jsonl   the lines before those, once there were many
+//! STATE/ledgers/hooks.jsonl       one line per answer
+//! STATE/ledgers/hooks.old.jsonl   earlier lines, once the file has become large
 //! ```
 
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::{ledger, store};
 
-/// From this size on the file becomes the old one: some 40,000 answers.
+/// The size in bytes from which on the file is renamed to the old one; some 40,000 answers.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// The records below one state folder.
+/// The record below one state folder.
 pub(crate) struct Records {
     file: PathBuf,
 }
@@ -29,20 +29,20 @@ pub(crate) struct Records {
 /// An answer, as a line of the record.
 #[derive(Serialize)]
 pub(crate) struct Line<'a> {
-    /// When it was given.
+    /// When the answer was given, in milliseconds since 1970.
     pub(crate) at: u64,
     pub(crate) host: &'a str,
     pub(crate) answer: &'a str,
     pub(crate) verdict: Decision,
     pub(crate) reason: Reason,
-    /// How long it took.
+    /// How long the answer took, in milliseconds.
     pub(crate) ms: u64,
-    /// Only where the user wants it kept.
+    /// Only present if the user wants commands recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<&'a str>,
 }
 
-/// What counts of a line.
+/// The fields of a line that the statistics need.
 #[derive(Deserialize)]
 struct Counted {
     at: u64,
@@ -50,15 +50,15 @@ struct Counted {
     answer: String,
 }
 
-/// How many questions were not asked.
+/// How many questions a hook made unnecessary.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Unasked {
-    /// On this day, in universal time, as all days of the statistics.
+    /// On this day, in universal time, as for all days of the statistics.
     pub(crate) today: u64,
     /// On this day and the six before it.
     pub(crate) week: u64,
-    /// Of the week's, by product.
+    /// The number of the week by product.
     pub(crate) by_host: BTreeMap<String, u64>,
 }
 
@@ -67,7 +67,7 @@ impl Records {
         Ok(Self { file: context.store()?.state_folder().join("ledgers/hooks.jsonl") })
     }
 
-    /// Adds an answer at the end.
+    /// Appends an answer.
     pub(crate) fn add(&self, line: &Line<'_>) -> Result<(), CliError> {
         let folder = self.file.parent().expect("works because the file is in a folder of the state folder");
         store::create_private_folder(folder)?;
@@ -79,7 +79,7 @@ impl Records {
         ledger::append(&self.file, line).map_err(CliError::io("write", &self.file))
     }
 
-    /// Counts the questions that were not asked in the week that ends at `now`. A line that cannot be read does not count.
+    /// Counts the questions that were not asked in the week that ends at `now`. Lines that cannot be read are skipped.
     pub(crate) fn unasked(&self, now: u64) -> Result<Unasked, CliError> {
         let mut unasked = Unasked::default();
         for file in [&self.old(), &self.file] {

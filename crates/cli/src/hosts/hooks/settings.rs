@@ -1,4 +1,5 @@
-//! The entry of a hook in a product's settings. Everything else in the file stays as it is, comments and blanks among it.
+//! The entry of a hook in a product's settings. Everything else in the file stays unchanged, including comments and
+//! blanks.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -15,21 +16,21 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::shell_words::shell_line;
 
-/// Whose settings are meant.
+/// Which settings are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     User,
     Project,
 }
 
-/// Why a text is left as it is.
+/// Why a settings file is left unchanged.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     line: usize,
     message: String,
 }
 
-/// The file that holds the settings.
+/// The path of the settings file.
 pub(crate) fn file(
     settings: &Settings,
     scope: Scope,
@@ -52,8 +53,8 @@ pub(crate) fn file(
     }
 }
 
-/// The command that a product has to start. The user's own settings name this program by its path, so that no other takes its place;
-/// those of a project are for several machines.
+/// The command that a product is to start. The user's own settings name this program by its path, so that no other
+/// program can take its place; those of a project name it without one, because they are for several machines.
 pub(crate) fn command(
     contract: &Contract,
     scope: Scope,
@@ -67,7 +68,8 @@ pub(crate) fn command(
     shell_line([program.as_str(), "hook", contract.name].into_iter().chain(flags.iter().copied()))
 }
 
-/// Where the search path finds this program, for that stays when a newer version is installed; else where it is.
+/// The path at which the search path finds this program, because that one stays the same when a newer version is
+/// installed; otherwise the path of this executable.
 fn own_path(environment: &Environment) -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     let path = environment.get("PATH").unwrap_or_default();
@@ -78,7 +80,8 @@ fn own_path(environment: &Environment) -> PathBuf {
     found.unwrap_or(own)
 }
 
-/// The text with an entry that starts `command`; `None`: it has that already. An entry for another command of headstart's is changed.
+/// The text with an entry that starts `command`; `None` if it has that entry already. An entry that starts another
+/// command of headstart's is changed.
 pub(crate) fn with_entry(contract: &Contract, text: &str, command: &str) -> Result<Option<String>, Problem> {
     let root = parse(text)?;
     let object = match root.value() {
@@ -109,7 +112,8 @@ pub(crate) fn with_entry(contract: &Contract, text: &str, command: &str) -> Resu
     Ok(Some(if text.ends_with('\n') { text } else { text + "\n" }))
 }
 
-/// The text without any entry of headstart's for this product, and without what is empty then; `None`: there is none.
+/// The text without headstart's entries for this product, and without lists and objects that are empty then; `None` if
+/// there are no such entries.
 pub(crate) fn without_entry(contract: &Contract, text: &str) -> Result<Option<String>, Problem> {
     let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(None) };
@@ -141,18 +145,18 @@ pub(crate) fn without_entry(contract: &Contract, text: &str) -> Result<Option<St
     Ok(Some(root.to_string()))
 }
 
-/// Whether nothing stands in the text that anybody could miss.
+/// Whether the text has no content of its user's, so that the file can be removed.
 pub(crate) fn is_bare(text: &str) -> bool {
     let bare: String = text.chars().filter(|sign| !sign.is_whitespace()).collect();
     matches!(bare.as_str(), "" | "{}" | "{\"version\":1}")
 }
 
-/// An entry of ours.
+/// An entry of headstart's.
 struct Own {
     /// The command.
     text: CstStringLit,
     entry: CstObject,
-    /// The group in which it stands, and that group's list.
+    /// The group that contains the entry, and the list that contains the group.
     group: Option<(CstObject, CstArray)>,
 }
 
@@ -192,7 +196,7 @@ fn own(
     })
 }
 
-/// The first word of a command line as [`shell_line`] writes it, and what follows.
+/// The first word of a command line that [`shell_line`] wrote, and the rest of the line.
 fn first_word(line: &str) -> Option<(String, &str)> {
     let line = line.trim_start();
     if !line.starts_with('\'') {
@@ -229,7 +233,7 @@ fn number(value: u32) -> CstInputValue {
 }
 
 fn parse(text: &str) -> Result<CstRootNode, Problem> {
-    // Comments and commas at the end are what most of these products take.
+    // Most of these products accept comments and trailing commas.
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -252,7 +256,8 @@ fn of_no_use(what: &str, wanted: &str) -> Problem {
     Problem { line: 1, message: format!("{what} is not {wanted}; make it one, and try again") }
 }
 
-/// Of a name that stands twice the product takes one, and an entry might stand in the other.
+/// Refuses an object with two fields of the same name, because the product uses only one of them, and the entry might
+/// be in the other.
 fn check_names(object: &CstObject) -> Result<(), Problem> {
     let names: Vec<_> = object.properties().iter().filter_map(CstObjectProp::decoded_name).collect();
     match names.iter().enumerate().find(|(place, name)| names[..*place].contains(name)) {
@@ -271,13 +276,13 @@ impl Problem {
     }
 }
 
-/// What a file holds. No file: nothing.
+/// The content of a file; empty if it does not exist.
 pub(crate) fn read(file: &Path) -> Result<String, CliError> {
     super::or_empty(fs::read_to_string(file), file)
 }
 
-/// Puts `text` in place of what the file held when it was read, whole or not at all. A link stays one. Where somebody has changed the
-/// file since, nothing is written.
+/// Replaces the content of the file with `text`, completely or not at all, and keeps a link a link. Nothing is written
+/// if the file no longer contains `before`, because somebody has changed it since it was read.
 pub(crate) fn replace(file: &Path, before: &str, text: &str) -> Result<(), CliError> {
     let failed = |error| CliError::io("write", file)(error);
     let real = if file.is_symlink() { file.canonicalize().map_err(failed)? } else { file.to_owned() };

@@ -1,4 +1,5 @@
-//! What of the product's surroundings a verdict rests on: where its project is, and what its shell would do with a text.
+//! The conditions outside a command that a verdict depends on: where the product's project is, and what its shell would
+//! do with a text.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,10 +11,11 @@ use super::message::Call;
 use crate::config::PROJECT_FILE;
 use crate::environment::Environment;
 
-/// Variables, or how they begin, by which a shell or any program runs somebody's code when it starts.
+/// Variables, or the beginnings of their names, by which a shell or any program runs someone's code when it starts.
 const RUN_AT_START: [&str; 5] = ["BASH_ENV", "ENV", "LD_*", "DYLD_*", "SHELLOPTS"];
 
-/// Variables that put functions in the place of programs, or choose programs, files or options for programs that the gate knows.
+/// Variables, or the beginnings of their names, that put functions in the place of programs, or that choose programs,
+/// files or options for programs that the gate knows.
 const CHANGE_PROGRAMS: [&str; 31] = [
     "BASH_FUNC_*",
     "GIT_*",
@@ -48,7 +50,7 @@ const CHANGE_PROGRAMS: [&str; 31] = [
     "MAGIC",
 ];
 
-/// Folders of programs that belong to the system, which nobody but its owner fills.
+/// Folders of the system's programs, into which only the system's owner writes.
 const SYSTEM_FOLDERS: [&str; 8] = [
     "/bin",
     "/sbin",
@@ -60,9 +62,9 @@ const SYSTEM_FOLDERS: [&str; 8] = [
     "/run/current-system/sw/bin",
 ];
 
-/// The folder that counts as the workspace of a call: the product's project where it says so and the command runs in it, else the
-/// command's own folder. Where a folder above that, up to the repository's, has a project file of headstart's, that one, so that
-/// its rules count.
+/// The folder that counts as the workspace of a call. It is the product's project if the message names it and the
+/// command runs in it, and otherwise the command's own folder. If a folder above that, up to the repository's, has a
+/// project file of headstart's, it is that folder, so that its rules apply.
 pub(crate) fn workspace(contract: &Contract, call: &Call, environment: &Environment) -> PathBuf {
     let directory = Path::new(&call.directory);
     let holds_it = |folder: &&Path| folder.is_absolute() && is_real(folder) && directory.starts_with(folder);
@@ -80,7 +82,7 @@ pub(crate) fn workspace(contract: &Contract, call: &Call, environment: &Environm
     project.to_owned()
 }
 
-/// What speaks against running a command in `directory` at all, if anything does.
+/// Why no command may be allowed in `directory` at all; `None` if there is no such reason.
 pub(crate) fn of_folder(directory: &Path, workspace: &Path) -> Option<String> {
     if !is_real(directory) || !is_real(workspace) {
         return Some(format!(
@@ -92,7 +94,7 @@ pub(crate) fn of_folder(directory: &Path, workspace: &Path) -> Option<String> {
         .then(|| format!("the folder {} is outside the workspace", directory.display()))
 }
 
-/// What speaks against having a confined command started by the product's shell.
+/// Why the product's shell should not start a confined command; `None` if there is no such reason.
 pub(crate) fn of_confined(environment: &Environment, workspace: &Path, program: &Path) -> Option<String> {
     if program.starts_with(workspace) {
         return Some(
@@ -101,7 +103,8 @@ pub(crate) fn of_confined(environment: &Environment, workspace: &Path, program: 
         );
     }
     let leads_here = |value: &OsStr| {
-        // The loader parts names at blanks, too, so that not every one of the project's begins a path.
+        // The loader also splits this list at blanks, so the project's folder counts anywhere in it and not only at the
+        // beginning of a path.
         std::env::split_paths(value).any(|path| !path.is_absolute())
             || value.to_string_lossy().contains(&*workspace.to_string_lossy())
     };
@@ -111,7 +114,8 @@ pub(crate) fn of_confined(environment: &Environment, workspace: &Path, program: 
     Some(format!("the variable {found} may have the shell run something of the project's"))
 }
 
-/// What speaks against having the product's shell run the text as it is, which names these programs.
+/// Why the product's shell should not run the text unchanged; `None` if there is no such reason. The text starts the
+/// given programs.
 pub(crate) fn of_text(
     contract: &Contract,
     environment: &Environment,
@@ -131,14 +135,15 @@ pub(crate) fn of_text(
         }
     }
     let path = environment.get("PATH").unwrap_or_default();
-    // Not only where it comes first: a program may be a script that starts others by their names.
+    // A folder of the project counts wherever it is in the list, because a program may be a script that starts others
+    // by name.
     if let Some(folder) = std::env::split_paths(path).find(|folder| is_filled_by(folder, workspace)) {
         return Some(format!("PATH has a folder that the project fills: {:?}", folder.display().to_string()));
     }
     of_programs(path, programs)
 }
 
-/// What speaks against starting these programs by their names.
+/// Why these programs should not be started by their names; `None` if there is no such reason.
 pub(crate) fn of_programs(path: &OsStr, programs: &[String]) -> Option<String> {
     let other = programs.iter().find(|name| !is_what_it_is_called(name, path))?;
     Some(format!("what PATH finds as {other} may be something that starts another program"))
@@ -149,15 +154,15 @@ pub(crate) fn changes_commands(name: &str) -> bool {
     fits(name, &RUN_AT_START) || fits(name, &CHANGE_PROGRAMS)
 }
 
-/// Whether a folder of programs is one that whoever writes the project fills.
+/// Whether the authors of the project can put programs into a folder of the search path.
 pub(crate) fn is_filled_by(folder: &Path, workspace: &Path) -> bool {
     !folder.is_absolute()
         || folder.starts_with(workspace)
         || folder.canonicalize().is_ok_and(|real| real.starts_with(workspace))
 }
 
-/// Whether a name leads to the program of that name, and not to a script or a version manager's stand-in for it, which a file of the
-/// project could tell what to start. A name that is not found is the shell's own.
+/// Whether a name leads to the program of that name, and not to a script or to a version manager's substitute, which a
+/// file of the project could tell what to start. A name that is not found is a command built into the shell.
 fn is_what_it_is_called(name: &str, path: &OsStr) -> bool {
     let Some(file) = std::env::split_paths(path).map(|folder| folder.join(name)).find(|file| file.is_file())
     else {
@@ -173,7 +178,7 @@ fn is_what_it_is_called(name: &str, path: &OsStr) -> bool {
     !is_script && real.file_name().and_then(OsStr::to_str).is_some_and(|real| real.starts_with(name))
 }
 
-/// Whether a folder is there, and spelt as the system spells it.
+/// Whether a folder exists and its path is spelt as the system spells it, without links.
 fn is_real(folder: &Path) -> bool {
     folder.is_dir() && folder.canonicalize().is_ok_and(|real| real.as_os_str() == folder.as_os_str())
 }

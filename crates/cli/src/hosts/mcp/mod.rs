@@ -1,7 +1,7 @@
-//! `headstart mcp`: what the commands of this program say, as tools of the Model Context Protocol.
+//! `headstart mcp`: commands of this program as tools of the Model Context Protocol.
 //!
-//! Each tool is a command (`tools`), run as a process of its own (`process`): a tool and its command cannot differ, and a call that is not wanted any
-//! more ends with all that it began.
+//! Each tool runs a command (`tools`) as a separate process (`process`). A tool and its command can therefore not
+//! differ, and a call that is no longer wanted ends with everything that it started.
 
 mod process;
 mod tools;
@@ -25,14 +25,14 @@ use crate::error::CliError;
 use crate::signals::Signals;
 use crate::workspace;
 
-/// So often the client hears that a call goes on.
+/// How often the client is told that a call still runs.
 const BEAT: Duration = Duration::from_secs(1);
-/// So much of what a command printed is told, in bytes; its beginning.
+/// The most bytes of a command's output that are returned, from its beginning.
 const TOLD: usize = 64 * 1024;
-/// What `run --read-only` says of a command that it does not run.
+/// The beginning of the message with which `run --read-only` refuses to run a command.
 const NOT_RUN: &str = "headstart: the command was not run: ";
 
-/// Serves the client until it is gone. No process that was begun for it is left.
+/// Serves the client until it disconnects. Then no process that was started for it is left.
 pub(crate) async fn serve(workspace: Option<String>, state: Option<PathBuf>) -> Result<(), CliError> {
     let mut signals = Signals::new().map_err(CliError::Input)?;
     let groups = Groups::default();
@@ -41,7 +41,7 @@ pub(crate) async fn serve(workspace: Option<String>, state: Option<PathBuf>) -> 
         let failed = |error: String| CliError::Unavailable(format!("the client cannot be served: {error}"));
         match server.serve(rmcp::transport::stdio()).await {
             Ok(service) => service.waiting().await.map(drop).map_err(|error| failed(error.to_string())),
-            // A client that hangs up before it has said anything wants nothing.
+            // A client that disconnects before it has sent anything is no failure.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(failed(error.to_string())),
         }
@@ -57,7 +57,7 @@ pub(crate) async fn serve(workspace: Option<String>, state: Option<PathBuf>) -> 
 }
 
 struct Server {
-    /// That of the flag.
+    /// The folder that the flag names.
     workspace: Option<String>,
     state: Option<PathBuf>,
     groups: Groups,
@@ -108,7 +108,7 @@ impl ServerHandler for Server {
 }
 
 impl Server {
-    /// The folder that the calls are about: never one of a call's own.
+    /// The workspace for all calls. A call cannot name one itself.
     #[expect(deprecated, reason = "clients tell their folders so, and have no other way yet")]
     async fn workspace(&self, context: &RequestContext<RoleServer>) -> Result<String, String> {
         if let Some(workspace) = &self.workspace {
@@ -144,7 +144,7 @@ impl Server {
     }
 }
 
-/// Tells the client each second that the call goes on, if it wants to hear of it. It never ends.
+/// Tells the client each second that the call still runs, if the client asked for that. The future never ends.
 async fn tell_of_progress(context: &RequestContext<RoleServer>) {
     let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
     let mut seconds = 0.0;
@@ -153,12 +153,12 @@ async fn tell_of_progress(context: &RequestContext<RoleServer>) {
         seconds += BEAT.as_secs_f64();
         let progress = ProgressNotificationParam::new(token.clone(), seconds);
         let progress = progress.with_message(format!("running for {seconds:.0} s"));
-        // A client that is gone hears nothing.
+        // The client may be gone, which is no failure here.
         let _ = context.peer.notify_progress(progress).await;
     }
 }
 
-/// What came of a command, as an answer.
+/// The result of a command, as an answer.
 fn answer(invocation: &Invocation, ended: Result<Ended, String>) -> CallToolResult {
     let ended = match ended {
         Ok(ended) if ended.is_cut && invocation.answer != Answer::Command => {
@@ -189,13 +189,13 @@ fn answer(invocation: &Invocation, ended: Result<Ended, String>) -> CallToolResu
     }
 }
 
-/// A command that was not run is an answer, and so is one that failed.
+/// The answer for a command that was run for the client. It is no error if the command was not run, or failed.
 fn of_command(ended: &Ended) -> CallToolResult {
     let refusal = ended.errors.lines().find_map(|line| line.strip_prefix(NOT_RUN));
     if let (Some(why), true) = (refusal, ended.code == Some(i32::from(NOT_CONFINED))) {
         return CallToolResult::structured(json!({ "ran": false, "why": why }));
     }
-    // Where this program itself has something to say, nothing ran.
+    // A message from this program itself means that no command ran.
     if let (Some(why), false) = (ended.errors.strip_prefix("headstart: "), ended.code == Some(0)) {
         return failed(why.trim_end());
     }
@@ -228,7 +228,7 @@ fn first_line(ended: &Ended) -> Option<Value> {
     lines(ended).into_iter().next()
 }
 
-/// Why a command failed, in its own words.
+/// The reason that a failed command gave.
 fn why(ended: &Ended) -> String {
     let said = lines(ended).into_iter().find_map(|line| match (&line["type"], &line["message"]) {
         (Value::String(kind), Value::String(message)) if kind == "error" => Some(message.clone()),

@@ -1,4 +1,5 @@
-//! Commands of this program as processes of their own, each the first of its group, so that nothing of one is left when nobody wants it any more.
+//! Runs commands of this program as processes. Each is the leader of its own process group, so that all processes of a
+//! command can be ended once its call is no longer wanted.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,34 +11,34 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
-/// So much of what a process prints is kept, in bytes of each stream.
+/// The most bytes that are kept of each output stream of a process.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
-/// Who is told to end has so long to leave nothing behind.
+/// How long a process that was told to end has time to clean up.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// The groups of the processes that run.
+/// The groups of the running processes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Groups(Arc<Mutex<BTreeSet<i32>>>);
 
 /// How a process ended, and what it printed.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// `None`: a signal ended it.
+    /// The exit code; `None` if a signal ended the process.
     pub(super) code: Option<i32>,
     pub(super) output: String,
     pub(super) errors: String,
-    /// More was printed than is kept.
+    /// Whether more was printed than is kept.
     pub(super) is_cut: bool,
 }
 
-/// A process that runs. Whoever drops it ends its group.
+/// A running process. Dropping this ends its group.
 struct Running<'a> {
     groups: &'a Groups,
     group: Option<Pid>,
 }
 
 impl Groups {
-    /// Runs this program to its end, in a folder.
+    /// Runs this program in a folder until it ends.
     pub(super) async fn run(
         &self,
         arguments: &[String],
@@ -55,7 +56,7 @@ impl Groups {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let writes = async {
             if let Some(mut stdin) = stdin {
-                // A command that does not read its input is no failure.
+                // The command may end without reading its input, which is no failure.
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
         };
@@ -66,7 +67,7 @@ impl Groups {
         Ok(Ended { code, output: output.0, errors: errors.0, is_cut })
     }
 
-    /// Ends all that run.
+    /// Ends all running processes.
     pub(super) async fn end(&self) {
         let all: Vec<i32> = self.lock().iter().copied().collect();
         for group in all {
@@ -104,7 +105,7 @@ impl<'a> Running<'a> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if self.group.is_some() {
-            // First, so that a command which leaves something behind can see to it.
+            // This signal comes before the one that kills, so that a command can clean up.
             end(self.group, Signal::TERM);
             let group = self.group;
             self.ended();
@@ -120,16 +121,16 @@ impl Drop for Running<'_> {
 
 fn end(group: Option<Pid>, signal: Signal) {
     if let Some(group) = group {
-        // It may have ended by itself.
+        // The group may have ended by itself.
         let _ = kill_process_group(group, signal);
     }
 }
 
-/// What comes, as far as it is kept, and whether there was more.
+/// The beginning of a stream, as far as it is kept, and whether there was more.
 async fn kept(stream: Option<impl AsyncRead + Unpin>) -> (String, bool) {
     let Some(mut stream) = stream else { return (String::new(), false) };
     let mut bytes = Vec::new();
-    // What was read until an error is what there is.
+    // An error ends the reading; what was read before it is kept.
     let _ = (&mut stream).take(MOST_BYTES).read_to_end(&mut bytes).await;
     let more = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.unwrap_or_default();
     (String::from_utf8_lossy(&bytes).into_owned(), 0 < more)

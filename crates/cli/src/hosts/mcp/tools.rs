@@ -1,4 +1,5 @@
-//! The tools: what each takes, which command does it, and what its answer looks like. Nothing here runs anything.
+//! The tools of the server: the arguments of each, the command that does its work, and the form of its answer. Nothing
+//! here runs anything.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,19 +9,19 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The longest that a command may run.
+/// The longest time limit that a call may ask for, in seconds.
 const MOST_SECONDS: u64 = 3_600;
-/// A command for which nothing is said may run so long.
+/// The time limit of a command if the call names none, in seconds.
 const SECONDS: u64 = 120;
-/// What nobody limits is ended then: a language server that never answers, say.
+/// The time limit of calls that have none of their own, in case a language server, for example, never answers.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// A call, as a command of this program.
+/// A call, as a command line of this program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Invocation {
     /// The subcommand and its flags, before the workspace.
     pub(super) command: Vec<String>,
-    /// What follows the workspace.
+    /// The arguments after the workspace.
     pub(super) rest: Vec<String>,
     pub(super) input: String,
     pub(super) time_limit: Duration,
@@ -32,11 +33,11 @@ pub(super) struct Invocation {
 pub(super) enum Answer {
     /// The first line is the answer.
     Line,
-    /// The lines are a list of this name.
+    /// The lines are a list with this name.
     Lines(&'static str),
-    /// What a command printed, and how it ended.
+    /// The answer is what a command printed, and how it ended.
     Command,
-    /// The first line is the answer, also where the command says by its exit code that something is in the way.
+    /// The first line is the answer, even if the exit code says that the command could not do what it was asked.
     Outcome,
 }
 
@@ -82,7 +83,7 @@ struct OfId {
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// The command that does a call; the error says what is wrong with its arguments. `None`: there is no such tool.
+/// The command line for a call; the error says what is wrong with its arguments. `None` if there is no such tool.
 pub(super) fn invocation(name: &str, args: JsonObject) -> Option<Result<Invocation, String>> {
     Some(match name {
         "judge" => read(args).and_then(judge),
@@ -153,7 +154,7 @@ fn of_id(word: &str, args: OfId, answer: Answer) -> Result<Invocation, String> {
     Ok(Invocation { rest: last(vec![text("id", args.id)?]), ..command(&["--json", word], answer) })
 }
 
-/// Nothing of them is taken for a flag.
+/// Arguments after `--`, so that none of them is read as a flag.
 fn last(words: Vec<String>) -> Vec<String> {
     std::iter::once("--".to_owned()).chain(words).collect()
 }
@@ -186,12 +187,12 @@ fn time_limit(args: &Run) -> Result<Duration, String> {
     }
 }
 
-/// All tools, as they are offered.
+/// All tools that the server offers.
 pub(super) fn all() -> Vec<Tool> {
     [of_commands(), of_records()].concat()
 }
 
-/// Those that run, judge or look for something.
+/// The tools that run, judge or search for something.
 fn of_commands() -> Vec<Tool> {
     let command = json!({ "type": "string", "description": "A line for bash" });
     let seconds = json!({ "type": "integer", "minimum": 1, "maximum": MOST_SECONDS, "default": SECONDS });
@@ -270,7 +271,7 @@ fn of_commands() -> Vec<Tool> {
     ]
 }
 
-/// Those about work that is kept.
+/// The tools for stored speculations.
 fn of_records() -> Vec<Tool> {
     let id = json!({ "type": "string", "description": "The id of a speculation, or the start of it" });
     let with_id = || object(&json!({ "id": id }), &["id"]);
@@ -305,7 +306,7 @@ fn of_records() -> Vec<Tool> {
     ]
 }
 
-/// A list of this name, and what else there is to say.
+/// The schema of an answer that has a list of this name, and remarks.
 fn list(name: &str) -> JsonObject {
     let notes = json!({ "type": "array", "items": { "type": "string" } });
     object(&json!({ name: { "type": "array", "items": { "type": "object" } }, "notes": notes }), &[name])

@@ -1,4 +1,4 @@
-//! The agent that the editor talks to, as a process.
+//! The process of the agent that the editor talks to.
 
 use std::collections::VecDeque;
 use std::process::{ExitStatus, Stdio};
@@ -15,33 +15,34 @@ use super::streams::{Outlet, lines};
 use crate::hosts::node;
 use crate::output;
 
-/// So many of the last lines of its standard error are kept, for whoever is told of its end, and so much of each, in bytes.
+/// How many of the last lines of the agent's standard error are kept for the message about its end, and the most bytes
+/// of each.
 const KEPT_LINES: usize = 8;
 const KEPT_BYTES: usize = 400;
-/// Who is told to end has so long, before the next word.
+/// How long the agent may take to end after each request to do so, before a stronger one follows.
 const GOODBYE: Duration = Duration::from_secs(3);
 
-/// The agent.
+/// The first agent, which the editor talks to.
 pub(super) struct Agent {
     child: Child,
     pub(super) out: Option<Outlet>,
     pub(super) lines: mpsc::Receiver<Vec<u8>>,
     said: Arc<Mutex<VecDeque<String>>>,
     listening: JoinHandle<()>,
-    /// What is wrong with the Node.js that runs it.
+    /// The task that finds out what is wrong with the Node.js that runs the agent.
     node: JoinHandle<Option<String>>,
 }
 
-/// How it ended.
+/// How the agent ended.
 pub(super) struct Ended {
-    /// For the editor.
+    /// The reason, for the editor.
     pub(super) why: String,
-    /// As a shell would give it.
+    /// The exit code, as a shell would return it.
     pub(super) code: u8,
 }
 
 impl Agent {
-    /// Starts it with our own folder and variables: as if the editor had.
+    /// Starts the agent in this process's folder and with its variables, as the editor would have.
     pub(super) fn start(command: &[String]) -> Result<Self, Ended> {
         let (program, arguments) = command.split_first().expect("works because the command line needs one");
         let started = Command::new(program)
@@ -64,11 +65,11 @@ impl Agent {
         Ok(Self { child, out: Some(out), lines, said, listening, node })
     }
 
-    /// Waits for its end, which its closed standard output announced.
+    /// Waits for the agent's end after its standard output was closed.
     pub(super) async fn ended(&mut self) -> Ended {
         self.out = None;
         let status = self.wait_or_end().await;
-        // What it said last may be read after its end.
+        // Its last lines on standard error may arrive after its end.
         let _ = tokio::time::timeout(Duration::from_secs(1), &mut self.listening).await;
         let mut why = format!("the agent ended with {}", how(status));
         if let Ok(Ok(Some(trouble))) = tokio::time::timeout(Duration::from_secs(1), &mut self.node).await {
@@ -83,7 +84,7 @@ impl Agent {
         Ended { why, code: code(status) }
     }
 
-    /// Ends it as its editor would: by the end of its input, and then by signals.
+    /// Ends the agent as an editor would: by closing its input, and then by signals.
     pub(super) async fn wait_or_end(&mut self) -> Option<ExitStatus> {
         self.out = None;
         for signal in [Signal::TERM, Signal::KILL] {
@@ -92,7 +93,7 @@ impl Agent {
             }
             let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
             if let Some(pid) = pid {
-                // It may have ended in this moment.
+                // The agent may have ended just now.
                 let _ = kill_process(pid, signal);
             }
         }
@@ -100,14 +101,14 @@ impl Agent {
     }
 }
 
-/// Says what is wrong with the Node.js that runs the agent, while it starts.
+/// Reports what is wrong with the Node.js that runs the agent, while the agent starts.
 async fn node_of(command: Vec<String>) -> Option<String> {
     let trouble = node::trouble(&command, std::env::var_os("PATH").as_deref()).await?;
     output::note(&format!("headstart: {trouble}"));
     Some(trouble)
 }
 
-/// Passes on what it says on standard error, and keeps the end of it.
+/// Passes on what the agent writes to standard error, and keeps the last lines.
 async fn listen(errors: impl AsyncRead + Unpin, said: Arc<Mutex<VecDeque<String>>>) {
     let mut errors = BufReader::new(errors);
     let mut line = Vec::new();

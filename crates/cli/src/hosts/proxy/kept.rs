@@ -1,4 +1,5 @@
-//! Which conversation of the agent's stands for which of the editor's, and the forks that nobody is to see: kept for the next start.
+//! Stores for the next start which of the agent's conversations stands for which of the editor's, and which forks the
+//! user must not see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -13,26 +14,27 @@ use serde::{Deserialize, Serialize};
 use super::message::SessionNames;
 use crate::{output, store};
 
-/// The folder in the state folder in which the proxy keeps things.
+/// The folder in the state folder for the proxy's files.
 pub(super) const KEPT: &str = "acp-proxy";
 
-/// What is kept of one agent.
+/// The stored data for one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Kept {
-    /// What the editor calls a session, with the fork that goes on in its place.
+    /// The editor's id of a session, and the fork that continues it.
     pub(super) names: SessionNames,
-    /// Forks that were made and not taken, and those that another took the place of; the agent is asked to delete them.
+    /// Forks that were made and not taken, and those that another fork replaced. The agent is asked to delete them.
     pub(super) forks: BTreeSet<String>,
-    /// The process of ours that made a fork, and may still take it.
+    /// The process of ours that made a fork and may still take it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) makers: BTreeMap<String, Process>,
-    /// Those of the forks whose changes are about to be committed: what a process notes that may die before it can note the end of it.
+    /// Forks whose changes are about to be committed. They are noted before the commit, because the process may die
+    /// before it can note the result.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) taking: BTreeMap<String, Taking>,
 }
 
-/// What a fork is about to be taken for.
+/// The session that a fork is about to be taken for, and its changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Taking {
@@ -42,21 +44,21 @@ pub(super) struct Taking {
     pub(super) by: Process,
 }
 
-/// What changes of it.
+/// A change of the stored data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     Made(String, Process),
-    /// Its changes are about to be committed.
+    /// The fork's changes are about to be committed.
     Taking(String, Taking),
-    /// They were not.
+    /// The fork's changes were not committed.
     NotTaken(String),
-    /// The agent deleted it.
+    /// The agent has deleted the fork.
     Gone(String),
     Taken {
         session: String,
         fork: String,
     },
-    /// The session stands for itself again, for its fork is gone or it was deleted.
+    /// The session stands for itself again, because its fork does not exist any more or the session was deleted.
     Freed(String),
 }
 
@@ -84,12 +86,12 @@ impl Kept {
         }
     }
 
-    /// What the editor calls the agent's sessions.
+    /// The editor's ids for the agent's sessions.
     pub(super) fn editors_names(&self) -> SessionNames {
         self.names.iter().map(|(session, fork)| (fork.clone(), session.clone())).collect()
     }
 
-    /// The forks that nobody takes any more, for whoever made them has ended.
+    /// The forks that nobody can take any more, because the processes that made them have ended.
     pub(super) fn left_behind(&self) -> Vec<String> {
         let may_be_taken = |fork: &String| {
             self.taking.contains_key(fork) || self.makers.get(fork).is_some_and(Process::is_alive)
@@ -97,23 +99,23 @@ impl Kept {
         self.forks.iter().filter(|fork| !may_be_taken(fork)).cloned().collect()
     }
 
-    /// Whether the user knows nothing of this session of the agent's.
+    /// Whether this session of the agent's must not be shown to the user.
     pub(super) fn hides(&self, session: &str) -> bool {
         self.forks.contains(session) || self.names.contains_key(session)
     }
 }
 
-/// The file in which it is kept. Several processes may change it.
+/// The file with the stored data. Several processes may change it.
 #[derive(Debug, Clone)]
 pub(super) struct KeptFile(Option<PathBuf>);
 
 impl KeptFile {
-    /// The one of an agent; without a state folder nothing is kept.
+    /// The file for an agent. Without a state folder nothing is stored.
     pub(super) fn of(state: Option<&Path>, agent: &str) -> Self {
         Self(state.map(|state| state.join(KEPT).join(format!("{agent}.json"))))
     }
 
-    /// What is kept; nothing where there is no file yet.
+    /// The stored data; empty if there is no file yet.
     pub(super) fn read(&self) -> Result<Kept, String> {
         let Some(path) = &self.0 else { return Ok(Kept::default()) };
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
@@ -124,7 +126,8 @@ impl KeptFile {
         }
     }
 
-    /// What a process that is gone was about to take was taken, where its changes were committed.
+    /// Finds out what became of forks that a process was about to take when it ended: a fork was taken if its changes
+    /// were committed.
     pub(super) fn settle(
         &self,
         kept: &mut Kept,
@@ -162,7 +165,7 @@ impl KeptFile {
     }
 }
 
-/// Writes changes in their order on a thread of its own, for a disk may take seconds and messages do not wait for it.
+/// Writes changes in order, in a thread of its own, because a disk may take seconds and messages must not wait for it.
 pub(super) struct KeptWriter {
     changes: Option<mpsc::Sender<(Change, mpsc::Sender<()>)>>,
     thread: Option<JoinHandle<()>>,
@@ -185,11 +188,12 @@ impl KeptWriter {
         Self { changes: Some(changes), thread: thread.map_err(|error| is_lost(&error)).ok() }
     }
 
-    /// Returns at once. The other half of what it gives goes when the change is written, or cannot be.
+    /// Returns at once. The sender of the returned channel is dropped when the change has been written, or could not
+    /// be.
     pub(super) fn write(&self, change: Change) -> mpsc::Receiver<()> {
         let (written, is_written) = mpsc::channel();
         if let Some(changes) = &self.changes {
-            // Where there is no thread, that was told.
+            // If the thread could not be started, that was reported.
             let _ = changes.send((change, written));
         }
         is_written
@@ -197,7 +201,7 @@ impl KeptWriter {
 }
 
 impl Drop for KeptWriter {
-    /// Waits until all is written.
+    /// Waits until everything is written.
     fn drop(&mut self) {
         drop(self.changes.take());
         if let Some(thread) = self.thread.take() {

@@ -1,20 +1,21 @@
-//! Messages of others as they stand on their lines: what is acted on is read, all other bytes stay as they came. Nothing here reads or writes.
+//! Messages of the editor and the agent as lines: the proxy reads what it acts on, and passes all other bytes on
+//! unchanged. Nothing here does IO.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// Ids of sessions, each with the one that takes its place.
+/// Ids of sessions, each with the id that replaces it.
 pub(super) type SessionNames = BTreeMap<String, String>;
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Request,
     Notification,
     Response,
-    /// None of the protocol's, so nothing to act on.
+    /// No message of the protocol, so the proxy does not act on it.
     Other,
 }
 
@@ -36,12 +37,12 @@ pub(super) fn session(message: &Value) -> Option<&str> {
     message["params"]["sessionId"].as_str()
 }
 
-/// An id as a key. Ids of different types are different ids.
+/// The id of a message as a map key. Ids of different types are different keys.
 pub(super) fn key(message: &Value) -> String {
     message["id"].to_string()
 }
 
-/// The words of a prompt, if it is words alone.
+/// The text of a prompt that has nothing but text.
 pub(super) fn words(prompt: &Value) -> Option<String> {
     let blocks = prompt["params"]["prompt"].as_array()?;
     let texts: Option<Vec<&str>> =
@@ -49,7 +50,7 @@ pub(super) fn words(prompt: &Value) -> Option<String> {
     Some(texts?.concat())
 }
 
-/// The same prompt with other words.
+/// The same prompt with another text.
 pub(super) fn with_words(prompt: &Value, words: &str) -> Value {
     let mut prompt = prompt.clone();
     prompt["params"]["prompt"] = json!([{ "type": "text", "text": words }]);
@@ -76,19 +77,19 @@ pub(super) fn error(id: &Value, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 
-/// What an error says; some say only in its data what it is about.
+/// The text of an error. Some errors give the reason only in their data.
 pub(super) fn why(error: &Value) -> String {
     let said = error["message"].as_str().unwrap_or_default();
     let more = error["data"]["details"].as_str().or(error["data"].as_str());
     more.map_or_else(|| said.to_owned(), |more| format!("{said}: {more}"))
 }
 
-/// A message as a line without its end.
+/// A message as a line, without the line end.
 pub(super) fn line(message: &Value) -> Vec<u8> {
     message.to_string().into_bytes()
 }
 
-/// The line with other names for sessions, wherever a field is called `sessionId`. Every other byte stays.
+/// The line with other ids for sessions, wherever a field is named `sessionId`. All other bytes stay the same.
 pub(super) fn renamed<'a>(line: &'a [u8], names: &SessionNames) -> Cow<'a, [u8]> {
     if names.is_empty() {
         return Cow::Borrowed(line);
@@ -101,7 +102,7 @@ pub(super) fn renamed<'a>(line: &'a [u8], names: &SessionNames) -> Cow<'a, [u8]>
         if &line[start..end] != b"\"sessionId\"" {
             continue;
         }
-        // Only a name of a field has a colon behind it.
+        // Only the name of a field is followed by a colon.
         let Some(colon) = after_blanks(line, end).filter(|at| line[*at] == b':') else { continue };
         let Some(value) = after_blanks(line, colon + 1).filter(|at| line[*at] == b'"') else { continue };
         let Some(value_end) = end_of_text(line, value) else { break };
@@ -120,7 +121,8 @@ pub(super) fn renamed<'a>(line: &'a [u8], names: &SessionNames) -> Cow<'a, [u8]>
     Cow::Owned(new)
 }
 
-/// The title of the session for which a fork stands: without what agents add to that of a fork, ` (fork)` or ` (fork #2)`.
+/// The title of the session that a fork stands for: without the ` (fork)` or ` (fork #2)` that agents append to the
+/// title of a fork.
 pub(super) fn without_fork(title: &Value) -> Value {
     let Some(mut own) = title.as_str() else { return title.clone() };
     while let Some((before, number)) = own.strip_suffix(')').and_then(|title| title.rsplit_once(" (fork"))
@@ -136,7 +138,7 @@ fn quote(line: &[u8], from: usize) -> Option<usize> {
     line[from..].iter().position(|byte| *byte == b'"').map(|at| from + at)
 }
 
-/// The place behind the text that begins with the quote at `start`.
+/// The position after the JSON string that begins with the quote at `start`.
 fn end_of_text(line: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -167,7 +169,7 @@ mod tests {
             ),
             (r#"[{"sessionId":"S"},{"sessionId":"T"}]"#, r#"[{"sessionId":"F \"1\""},{"sessionId":"T"}]"#),
             (r#"{"sessionId":"\u0053"}"#, r#"{"sessionId":"F \"1\""}"#),
-            // Neither a value, nor text within a text, nor another type.
+            // A value, a text within a text, and another type are not replaced.
             (r#"{"x":"sessionId","S":"S"}"#, r#"{"x":"sessionId","S":"S"}"#),
             (r#"{"x":"\"sessionId\":\"S\""}"#, r#"{"x":"\"sessionId\":\"S\""}"#),
             (r#"{"x":"a\\","sessionId":null}"#, r#"{"x":"a\\","sessionId":null}"#),

@@ -1,8 +1,9 @@
-//! `headstart acp-proxy`: stands between an editor and an agent that speak the Agent Client Protocol, and has the agent work ahead.
+//! `headstart acp-proxy`: runs between an editor and an agent that speak the Agent Client Protocol, and has the agent
+//! work ahead.
 //!
-//! Messages pass as the lines that they are (`message`). What is learned from them, and what is done because of it, is decided without any IO (`relay`,
-//! `permission`); here it is done: two processes of the agent, the one that the editor talks to (`agent`) and one in a view of the project (`second`), and the commit
-//! of what the second one did.
+//! Messages are passed on as unchanged lines (`message`). What the proxy learns from them, and what it does then, is
+//! decided without any IO (`relay`, `permission`). This module does the IO: it runs two processes of the agent, the one
+//! that the editor talks to (`agent`) and one in a view of the project (`second`), and commits what the second one did.
 
 mod agent;
 mod kept;
@@ -37,21 +38,21 @@ use crate::exit::ExitStatus;
 use crate::output;
 use crate::signals::Signals;
 
-/// How often it is looked whether the time of work ahead is up.
+/// How often the proxy checks whether the time of work ahead is up.
 const TICK: Duration = Duration::from_secs(1);
-/// An editor whose agent is gone has so long to ask something, so that it can be told.
+/// After the agent has ended, the editor has so long to send another request, so that it can be told of the end.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// An agent whose editor is gone, and a second agent, have so long to be gone.
+/// The time limit for the end of the agent once the editor has disconnected, and for that of a second agent.
 const GOODBYE: Duration = Duration::from_secs(3);
 
-/// What happens beside the two streams.
+/// Events besides the lines of the editor and the agent.
 enum Happened {
     Second(u64, Event),
     Prepared(u64),
     Committed(u64, Result<CommitOutcome, String>),
 }
 
-/// Passes messages until the editor or the agent is gone. Nothing that was begun is left at work.
+/// Passes messages on until the editor or the agent ends. Then nothing that was started still runs.
 pub(crate) async fn serve(
     context: Context,
     command: Vec<String>,
@@ -115,12 +116,12 @@ pub(crate) async fn serve(
         Err(ended) => Ok(last_words(&mut proxy, &mut desk, &mut of_editor, ended).await),
     };
     drop((desk, editor));
-    // What was said last is on its way.
+    // The last lines may not have been written yet.
     let _ = tokio::time::timeout(Duration::from_secs(1), writing).await;
     ended
 }
 
-/// Who went first.
+/// Which side ended first.
 enum Over {
     Editor(Result<ExitStatus, CliError>),
     Agent,
@@ -138,7 +139,7 @@ async fn relay(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let Some(to_agent) = agent.out.as_ref().map(Outlet::gauge) else { return Over::Agent };
     let (editor, to_editor) = (desk.editor.clone(), desk.editor.gauge());
-    // When the editor has said its last word, the agent's last ones still go to it.
+    // After the editor's last line, the remaining lines of the agent still go to the editor.
     let mut last = None;
     desk.act(proxy);
     loop {
@@ -175,7 +176,7 @@ async fn relay(
     }
 }
 
-/// Tells the editor how the agent ended, in answer to what it asked for, or to what it asks next.
+/// Tells the editor how the agent ended, as the answer to its open requests or to its next one.
 async fn last_words(
     proxy: &mut Proxy,
     desk: &mut Desk,
@@ -196,7 +197,7 @@ async fn last_words(
     ExitStatus::Of(ended.code)
 }
 
-/// Does what the proxy wants done.
+/// Carries out the effects that the proxy decides on.
 struct Desk {
     editor: Outlet,
     agent: Option<Outlet>,
@@ -204,7 +205,7 @@ struct Desk {
     happens: mpsc::UnboundedSender<Happened>,
     projects: SharedProjects,
     kept: KeptWriter,
-    /// What was prepared for a commit.
+    /// The changes that were prepared for a commit.
     prepared: Vec<Prepared>,
     forgetting: Vec<JoinHandle<()>>,
 }
@@ -255,11 +256,11 @@ impl Desk {
             Effect::Prepare { number, folder, changes } => {
                 let happens = self.happens.clone();
                 let Ok(tree) = self.projects.tree(&folder) else {
-                    // The commit will say why.
+                    // The commit will report the error.
                     return drop(happens.send(Happened::Prepared(number)));
                 };
                 let prepared = tokio::task::spawn_blocking(move || {
-                    // Without it a commit takes longer.
+                    // Preparing only makes the commit faster, so its error has no effect.
                     let _ = futures::executor::block_on(tree.prepare(&changes));
                     let _ = happens.send(Happened::Prepared(number));
                     (tree, changes)
@@ -269,15 +270,15 @@ impl Desk {
             Effect::Commit { number, folder, changes, note } => {
                 let noted = self.kept.write(note);
                 let (happens, tree) = (self.happens.clone(), self.projects.tree(&folder));
-                // It may wait for the commit of another process, which must not hold up messages.
+                // The commit may wait for one of another process, which must not delay messages.
                 tokio::task::spawn_blocking(move || {
-                    // Whoever starts after a crash has to know what was begun.
+                    // The note must be on disk first, so that a process that starts after a crash knows of the commit.
                     let _ = noted.recv();
                     let outcome = tree.and_then(|tree| {
                         let committed = tree.commit(&changes, CommitOptions::default());
                         futures::executor::block_on(committed).map_err(|error| error.to_string())
                     });
-                    // Nobody waits for it where the proxy is about to end.
+                    // Nobody receives this if the proxy is about to end.
                     let _ = happens.send(Happened::Committed(number, outcome));
                 });
             }
@@ -287,7 +288,8 @@ impl Desk {
         }
     }
 
-    /// Nothing waits for a commit any more; of what was committed nothing is left to forget.
+    /// Removes what was prepared for commits that nobody waits for any more. A commit that was made has left nothing to
+    /// remove.
     fn forget(&mut self) {
         self.forgetting.retain(|forgetting| !forgetting.is_finished());
         for prepared in self.prepared.drain(..) {
@@ -329,7 +331,7 @@ impl Desk {
         }
     }
 
-    /// Gives up what runs ahead, but for a commit that is under way, and waits until nothing of it is left.
+    /// Ends the work ahead, except for a commit that is in progress, and waits until nothing of it is left.
     async fn leave(&mut self, proxy: &mut Proxy, happened: &mut mpsc::UnboundedReceiver<Happened>) {
         let deadline = Instant::now() + GOODBYE;
         while proxy.leaves_after_commit()

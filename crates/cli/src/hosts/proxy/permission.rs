@@ -1,4 +1,4 @@
-//! The answer to a question of the second agent's: whether a call may go on without its user. Nothing here reads or writes.
+//! Answers a question of the second agent: whether a call may run without the user. Nothing here does IO.
 
 use headstart_tool_gate::{Access, CallRef, Decision, EffectKind, Gate, GateContext, Reason, Verdict};
 use headstart_workspace_path::WorkspacePath;
@@ -6,29 +6,30 @@ use serde_json::{Map, Value, json};
 
 use crate::shell_words::shell_line;
 
-/// Whether a call goes on.
+/// Whether a call may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Judged {
     Allowed,
-    /// Its user is asked, if they come to see it.
+    /// The user is asked, if they accept the work.
     Boundary(Boundary),
 }
 
-/// Why a call waits.
+/// Why a call waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Boundary {
     pub(super) why: String,
-    /// Whether it would do in the view what its user says yes to. What writes outside or needs this machine would not: there only the first agent can do it.
+    /// Whether the view can do the call once the user agrees. It cannot if the call writes outside the workspace or
+    /// needs this machine, because only the first agent can do that.
     pub(super) holds_in_view: bool,
 }
 
-/// What speaks against starting programs of these names, if anything does.
+/// Says why programs of these names must not be started; `None` if there is no reason.
 pub(super) type Hindrance = Box<dyn Fn(&[String]) -> Option<String> + Send>;
 
-/// What the answers rest on.
+/// What the answers depend on.
 pub(super) struct Rules {
     pub(super) gate: GateContext,
-    /// What speaks against starting these programs by their names, if anything does.
+    /// Why these programs must not be started by name, if there is a reason.
     pub(super) programs: Hindrance,
 }
 
@@ -49,13 +50,14 @@ const PATHS: [&str; 14] = [
     "destination",
     "directory",
 ];
-/// Fields in which agents say that a command is to reach an address, or what lies outside the project.
+/// Fields in which agents say that a command needs an address, or something outside the project.
 const MORE: [&str; 2] = ["url", "additionalPermissions"];
 /// Fields in which agents name the folder of a command.
 const FOLDERS: [&str; 4] = ["cwd", "workdir", "working_directory", "directory"];
 
 impl Rules {
-    /// Judges a call, as it is told with its question. `asked`: the call waits for the answer; else it runs already, because the agent takes it for harmless.
+    /// Judges a call as the agent describes it in its question. `asked` says whether the call waits for the answer;
+    /// otherwise it already runs, because the agent considers it harmless.
     pub(super) fn judge(&self, call: &Value, asked: bool) -> Judged {
         let nothing = Map::new();
         let input = call["rawInput"].as_object().unwrap_or(&nothing);
@@ -96,7 +98,8 @@ impl Rules {
             let verdict = if ahead.decision == Decision::Allow { &elsewhere.verdict } else { &ahead };
             return boundary(&verdict.detail, holds);
         }
-        // Git runs what a repository's configuration names, unless it is told not to, and nobody can tell the agent's shell.
+        // Git runs programs that a repository's configuration names, unless it is started with options against that,
+        // and the agent's shell cannot be made to add them.
         if asked && elsewhere.verdict.hardened.is_some() {
             return boundary("git would have to be told to run nothing of the repository's", true);
         }
@@ -112,7 +115,8 @@ impl Rules {
         Judged::Allowed
     }
 
-    /// Every path that the call names is one of the workspace that no rule closes. An edit names one; what reads without naming any reads the workspace.
+    /// Allows a call if each path that it names is in the workspace and no rule closes it. An edit must name a path; a
+    /// call that reads without naming one reads the workspace.
     fn files(&self, call: &Value, input: &Map<String, Value>, access: Access) -> Judged {
         let mut named = Vec::new();
         for place in call["locations"].as_array().into_iter().flatten() {
@@ -128,7 +132,7 @@ impl Rules {
                 _ => {}
             }
         }
-        // A patch by its changes: a path for each.
+        // A patch names a path for each of its changes.
         for path in input.get("changes").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
             named.push(path);
         }
@@ -152,7 +156,7 @@ fn boundary(why: &str, holds_in_view: bool) -> Judged {
     Judged::Boundary(Boundary { why: why.to_owned(), holds_in_view })
 }
 
-/// The line that a shell gets. A list is what a program is started with, often a shell itself.
+/// The line for the shell. A list holds the arguments of a program, which is often a shell itself.
 fn command_line(input: &Map<String, Value>) -> Option<String> {
     let given = ["command", "cmd"].iter().find_map(|name| input.get(*name))?;
     if let Some(text) = given.as_str() {
@@ -168,7 +172,7 @@ fn command_line(input: &Map<String, Value>) -> Option<String> {
     Some(shell_line(words))
 }
 
-/// Whether all that a command does beside reading is to write.
+/// Whether writing to the workspace is all that a command does besides reading.
 fn writes_here(verdict: &Verdict) -> bool {
     let known = |kind| matches!(kind, EffectKind::ReadOnly | EffectKind::WritesWorkspace);
     verdict.decision == Decision::Shadow
@@ -176,8 +180,9 @@ fn writes_here(verdict: &Verdict) -> bool {
         && verdict.effects.iter().all(|effect| known(effect.kind))
 }
 
-/// Whether no word of a command may be a path outside. The gate does not look up what a program writes to, because a view forgets what is written outside it; but
-/// here the agent would believe that it is there.
+/// Whether no word of a command can be a path outside the workspace. The gate does not check where a program writes,
+/// because a view discards what is written outside it. Here that is not enough, because the agent would believe that
+/// the files exist.
 fn stays_inside(command: &str, workspace: &str) -> bool {
     if command.contains(['~', '$', '`', '\\', '{', '\0']) || command.contains("..") {
         return false;
@@ -189,7 +194,7 @@ fn stays_inside(command: &str, workspace: &str) -> bool {
         .all(|word| word == "/dev/null" || WorkspacePath::resolve(word, workspace).is_ok())
 }
 
-/// The option of a question that says yes to this call alone.
+/// The option of a question that allows this call once.
 pub(super) fn allows_once(question: &Value) -> Option<&str> {
     let options = question["params"]["options"].as_array()?;
     options.iter().find(|option| option["kind"] == "allow_once")?["optionId"].as_str()
@@ -303,7 +308,7 @@ mod tests {
             ),
             ("read", at("/home/ada/.ssh/id_ed25519"), json!({ "x": 1 }), "waits for the first agent"),
             ("read", json!([]), json!({ "file_path": "/home/ada/p/.env" }), "waits for the first agent"),
-            // Some tell the paths alone.
+            // Some agents name only the paths.
             ("edit", at("/home/ada/p/a.txt"), json!({}), "allowed"),
             ("edit", at("/home/ada/a.txt"), json!({}), "waits for the first agent"),
             ("edit", json!([]), json!({}), "waits for the first agent"),

@@ -25,7 +25,7 @@ use crate::hosts::hooks::surroundings;
 use crate::setup::{self, AcceptedBy};
 use crate::{clock, output};
 
-/// All folders of one proxy.
+/// All folders that one proxy works in.
 pub(super) struct Projects {
     context: Context,
     command: Vec<String>,
@@ -40,12 +40,12 @@ pub(super) struct Projects {
 struct Open {
     config: Config,
     store: Arc<AccountFiles>,
-    /// Made when it is needed first, for it looks at the disk.
+    /// Made when it is first needed, because making it reads the disk.
     plan: Option<Plan>,
     tree: Option<Arc<OsTree>>,
 }
 
-/// The same, as several may ask for it.
+/// The folders, shared between tasks and threads.
 #[derive(Clone)]
 pub(super) struct SharedProjects(Arc<Mutex<Projects>>);
 
@@ -66,7 +66,7 @@ impl SharedProjects {
         self.lock().tree(folder)
     }
 
-    /// Whether these changes were committed in a folder, which may be gone.
+    /// Whether these changes were committed in a folder. The folder may not exist any more.
     pub(super) fn has_committed(&self, folder: &str, changes: ContentHash) -> Result<bool, String> {
         let folder = Path::new(folder);
         if !folder.is_dir() {
@@ -77,7 +77,7 @@ impl SharedProjects {
         tree.has_committed(changes).map_err(|error| error.to_string())
     }
 
-    /// Adds to the ledger of a folder, beside everything else.
+    /// Adds to the ledger of a folder, without waiting for the disk.
     pub(super) fn write(&self, folder: &str, unwritten: Unwritten) {
         let mut projects = self.lock();
         let Some(store) = projects.open.get(folder).map(|open| Arc::clone(&open.store)) else { return };
@@ -89,7 +89,7 @@ impl SharedProjects {
         }));
     }
 
-    /// Waits until the ledgers have what was added to them.
+    /// Waits until the ledgers have been written.
     pub(super) async fn written(&self) {
         let writing = std::mem::take(&mut self.lock().writing);
         futures::future::join_all(writing).await;

@@ -1,5 +1,5 @@
-//! What passes between the editor and the agent, what is learned from it, and what is done ahead because of it. Nothing here reads or writes: lines come in, and what is to
-//! be done comes out as [`Effect`]s.
+//! The messages between the editor and the agent, what is learned from them, and what is done ahead because of that.
+//! Nothing here does IO: lines come in, and the actions to take come out as [`Effect`]s.
 
 mod ahead;
 mod commands;
@@ -23,30 +23,30 @@ use super::message::{self, Kind, SessionNames};
 use super::permission::Rules;
 use super::table::Row;
 
-/// Our own ids begin so; no editor's and no agent's does.
+/// The beginning of this program's own request ids, which no editor and no agent uses.
 const OURS: &str = "headstart:";
 
-/// What the proxy wants done.
+/// An action that the proxy decided on.
 #[derive(Debug)]
 pub(super) enum Effect {
     ToEditor(Vec<u8>),
     ToAgent(Vec<u8>),
     ToSecond(Vec<u8>),
-    /// A command of the second agent's, by the name under which it waits.
+    /// Answers a command of the second agent, by the name under which the command waits.
     Answer {
         name: String,
         may_run: bool,
     },
-    /// A second agent, in a new view of this folder.
+    /// Starts a second agent in a new view of this folder.
     Start {
         number: u64,
         folder: String,
     },
-    /// Its work is done: its process is to end, and what its view holds to be read.
+    /// The work is done: ends the process, and reads the changes from its view.
     Freeze {
         number: u64,
     },
-    /// It is not wanted any more, nor what it did.
+    /// Ends a second agent and discards what it did.
     End {
         number: u64,
     },
@@ -54,10 +54,10 @@ pub(super) enum Effect {
         number: u64,
         folder: String,
         changes: ChangeSet,
-        /// Is kept before it begins.
+        /// Written to the stored data before the commit begins.
         note: Change,
     },
-    /// These changes in this folder may be taken soon.
+    /// Prepares the commit of these changes to this folder, which may follow soon.
     Prepare {
         number: u64,
         folder: String,
@@ -65,7 +65,7 @@ pub(super) enum Effect {
     },
     Keep(Change),
     Write(String, Unwritten),
-    /// A remark for whoever reads standard error.
+    /// A remark for standard error.
     Say(String),
 }
 
@@ -81,11 +81,11 @@ pub(crate) enum Suggestions {
     Off,
 }
 
-/// What the proxy needs to know of the machine.
+/// The parts of the machine that the proxy depends on.
 pub(super) trait Host: Send {
     /// Milliseconds since the Unix epoch.
     fn now(&self) -> u64;
-    /// A folder in which a session works; `None` where nothing is done ahead.
+    /// A folder in which a session works; `None` if nothing is done ahead there.
     fn project(&mut self, folder: &str) -> Option<Project>;
     /// The beginning of an id that no other suggestion has.
     fn id(&mut self) -> String;
@@ -93,7 +93,7 @@ pub(super) trait Host: Send {
     fn process(&self) -> Process;
 }
 
-/// What counts in one folder.
+/// The settings and rules of one folder.
 pub(super) struct Project {
     pub(super) metering: Metering,
     pub(super) rules: Rules,
@@ -103,22 +103,22 @@ pub(super) struct Project {
     pub(super) most_ms: u64,
 }
 
-/// A request of the editor's that the agent has not answered yet.
+/// A request from the editor that the agent has not answered yet.
 pub(super) struct Pending {
     pub(super) id: Value,
     pub(super) method: String,
-    /// The request itself, where its answer says what to do next.
+    /// The request itself, if the reaction to its answer depends on it.
     pub(super) request: Option<Value>,
 }
 
-/// A request of ours that the agent has not answered yet.
+/// A request from this program that the agent has not answered yet.
 pub(super) enum Own {
     Adopt { number: u64 },
     Delete { fork: String },
     Other,
 }
 
-/// What the agent offers to do with sessions.
+/// The methods for sessions that the agent supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a method of the protocol")]
 pub(super) struct Can {
@@ -128,24 +128,24 @@ pub(super) struct Can {
     pub(super) delete: bool,
 }
 
-/// A session, by what the editor calls it.
+/// A session, under the editor's id.
 pub(super) struct Session {
     pub(super) folder: String,
     pub(super) servers: Value,
     pub(super) project: Option<Project>,
-    /// What the editor set, by what it is about: the method and its parameters.
+    /// The editor's settings by their subject: the method and its parameters.
     pub(super) settings: BTreeMap<String, (String, Value)>,
     pub(super) mode: Option<String>,
-    /// The agent's own commands, as it told them last.
+    /// The agent's own commands, as it last listed them.
     pub(super) commands: Option<Value>,
-    /// How often the model spoke.
+    /// The number of the model's answers.
     pub(super) entries: usize,
     pub(super) offer: Option<Offered>,
-    /// What its user said of work ahead.
+    /// Whether the user switched work ahead off.
     pub(super) is_off: bool,
 }
 
-/// What is suggested in a session.
+/// The suggestion of a session.
 pub(super) struct Offered {
     pub(super) id: String,
     pub(super) text: String,
@@ -157,11 +157,11 @@ pub(super) struct Proxy {
     pub(super) host: Box<dyn Host>,
     pub(super) row: Option<&'static Row>,
     pub(super) suggestions: Suggestions,
-    /// Why nothing runs ahead any more, once that is known.
+    /// Why nothing runs ahead any more; `None` as long as it can.
     pub(super) unfit: Option<String>,
-    /// What the editor said of itself.
+    /// The parameters of the editor's `initialize`.
     pub(super) introduction: Value,
-    /// Whether the editor shows suggestions of agents by itself, so that the agent may send them.
+    /// Whether the editor itself shows suggestions of agents, so that the agent may send them.
     pub(super) shows_suggestions: bool,
     pub(super) can: Can,
     pub(super) pending: HashMap<String, Pending>,
@@ -170,7 +170,7 @@ pub(super) struct Proxy {
     pub(super) sessions: BTreeMap<String, Session>,
     pub(super) kept: Kept,
     editors_names: SessionNames,
-    /// Forks that the agent deleted; what it says of them late is nobody's.
+    /// Forks that the agent deleted. Late messages about them are dropped.
     gone: BTreeSet<String>,
     ahead: Option<Ahead>,
     pub(super) number: u64,
@@ -212,7 +212,7 @@ impl Proxy {
         std::mem::take(&mut self.effects)
     }
 
-    /// A line of the editor's.
+    /// Handles a line from the editor.
     pub(super) fn editor(&mut self, line: &[u8]) {
         if let Ok(message) = serde_json::from_slice::<Value>(line) {
             let is_done = match message::kind(&message) {
@@ -229,7 +229,7 @@ impl Proxy {
         self.pass_to_agent(line);
     }
 
-    /// A line of the agent's.
+    /// Handles a line from the agent.
     pub(super) fn agent(&mut self, line: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return self.pass_to_editor(line) };
         match message::kind(&message) {
@@ -319,7 +319,7 @@ impl Proxy {
         }
     }
 
-    /// A session whose fork the agent does not have any more is asked for by its own name.
+    /// Repeats a request with the session's own id if its fork is gone. Returns whether it did.
     fn again_as_itself(&mut self, pending: &Pending) -> bool {
         let Some(request) = pending
             .request
@@ -350,7 +350,7 @@ impl Proxy {
         }
     }
 
-    /// What an answer of the agent's tells of it and its sessions.
+    /// Learns from an answer of the agent about it and its sessions.
     fn learn(&mut self, pending: &Pending, result: &Value) {
         let params = pending.request.as_ref().map_or(&Value::Null, |request| &request["params"]);
         let session = params["sessionId"].as_str().unwrap_or_default();
@@ -362,7 +362,7 @@ impl Proxy {
                 self.open(new, params, result, entries);
             }
             "session/load" | "session/resume" => self.open(session.to_owned(), params, result, 2),
-            // The one that its fork stands for goes with it.
+            // The session that its fork stands for is deleted too.
             "session/delete" if self.kept.names.contains_key(session) => {
                 self.keep(Change::Freed(session.to_owned()));
                 self.ask_agent("session/delete", &json!({ "sessionId": session }), Own::Other);
@@ -405,7 +405,7 @@ impl Proxy {
             |name: &str| capabilities["sessionCapabilities"].get(name).is_some_and(|value| !value.is_null());
         self.can =
             Can { fork: has("fork"), resume: has("resume"), close: has("close"), delete: has("delete") };
-        // What was left of an earlier process.
+        // Deletes forks that an earlier process left.
         for fork in self.kept.left_behind() {
             self.delete(fork);
         }
@@ -435,7 +435,7 @@ impl Proxy {
         if self.is_hidden(message) {
             return;
         }
-        // Its user knows nothing of a fork.
+        // The user must not see the title of a fork.
         let stands = message::session(message).is_some_and(|id| self.editors_names.contains_key(id));
         let title = &message["params"]["update"]["title"];
         let own = message::without_fork(title);
@@ -469,7 +469,7 @@ impl Proxy {
         }
     }
 
-    /// Learns from an update. Whether it was told to the editor already.
+    /// Learns from an update. Returns whether the editor was told already.
     fn update_of_agent(&mut self, id: &str, update: &Value) -> bool {
         let Some(session) = self.sessions.get_mut(id) else { return false };
         match update["sessionUpdate"].as_str().unwrap_or_default() {
@@ -494,7 +494,7 @@ impl Proxy {
         false
     }
 
-    /// The list of sessions as its user knows them. Whether that differs from what the agent says.
+    /// Tells the editor the sessions as the user knows them. Returns `false` if the agent's list is the same.
     fn tell_list(&mut self, message: &Value) -> bool {
         if self.kept == Kept::default() {
             return false;
@@ -519,7 +519,7 @@ impl Proxy {
         self.effects.push(Effect::Keep(change));
     }
 
-    /// Has the agent forget a fork; where it cannot, the fork is only not listed.
+    /// Has the agent delete a fork. If it cannot, the fork is only hidden.
     pub(super) fn delete(&mut self, fork: String) {
         if self.can.delete {
             self.ask_agent("session/delete", &json!({ "sessionId": fork }), Own::Delete { fork });
@@ -537,7 +537,7 @@ impl Proxy {
         format!("{OURS}{}", self.next)
     }
 
-    /// What is new in the ledger of a session's project.
+    /// Adds new entries to the ledger of the session's project.
     pub(super) fn write_down(&mut self, id: &str) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let Some(project) = &mut session.project else { return };
@@ -547,7 +547,7 @@ impl Proxy {
         }
     }
 
-    /// The agent's name of a session.
+    /// The agent's id of a session.
     pub(super) fn agents_name(&self, session: &str) -> String {
         self.kept.names.get(session).cloned().unwrap_or_else(|| session.to_owned())
     }
@@ -556,7 +556,7 @@ impl Proxy {
         self.editors_names.get(session).cloned().unwrap_or_else(|| session.to_owned())
     }
 
-    /// Whether a message of the agent's is about a session of which its user knows nothing.
+    /// Whether a message from the agent is about a session that the user must not see.
     fn is_hidden(&self, message: &Value) -> bool {
         message::session(message)
             .is_some_and(|session| self.kept.forks.contains(session) || self.gone.contains(session))
@@ -577,7 +577,7 @@ impl Proxy {
     }
 }
 
-/// The mode of a session among its options.
+/// The current mode of a session, from its options.
 fn mode_among(options: &Value) -> Option<&str> {
     let mode = options.as_array()?.iter().find(|option| option["category"] == "mode")?;
     mode["currentValue"].as_str()

@@ -1,4 +1,4 @@
-//! The second agent as a process in a view of the project, and what becomes of its view.
+//! The process of the second agent in a view of the project, and what its view holds in the end.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,21 +22,21 @@ use crate::environment::Environment;
 use crate::hosts::hooks::surroundings;
 use crate::views::{AgentNeeds, BuildOutput, Opened, Read, Views};
 
-/// An agent whose input ended has so long to write down what it keeps.
+/// How long an agent has time to write its conversation to disk after its input was closed.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// An agent that is to tell its settings has so long: some look for packages of theirs first.
+/// The time limit for an agent that prints its settings, because some look for their packages first.
 const TELLING: Duration = Duration::from_secs(60);
-/// Address space of a process: runtimes reserve far more than they use.
+/// The most address space of a process, in bytes. It is so large because runtimes reserve far more than they use.
 const ADDRESS_SPACE: u64 = 1 << 46;
 
-/// What is told of a second agent, by its number.
+/// An event of the second agent with a certain number.
 #[derive(Debug)]
 pub(super) enum Event {
     Started,
     Line(Vec<u8>),
-    /// It waits to run a command.
+    /// The agent waits to run a command.
     Asked(Asked),
-    /// It could not be started, or is gone; `for_good`: another one would be, too.
+    /// The agent could not be started, or has ended. `for_good` means that a further one would fail in the same way.
     Ended {
         why: String,
         for_good: bool,
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Frozen {
     }
 }
 
-/// What is needed to start one.
+/// What is needed to start a second agent.
 #[derive(Clone)]
 pub(super) struct Plan {
     pub(super) row: &'static Row,
@@ -68,7 +68,7 @@ enum Wish {
     Freeze,
 }
 
-/// A second agent. It is gone when this is dropped, with all that it did.
+/// A second agent. When this is dropped, it ends and everything that it did is discarded.
 pub(super) struct Second {
     stand_in: Option<Arc<StandIn>>,
     wishes: Sender<Wish>,
@@ -77,7 +77,7 @@ pub(super) struct Second {
 }
 
 impl Second {
-    /// Starts one; what comes of it is told under this number.
+    /// Starts a second agent, whose events have this number.
     pub(super) fn start(
         plan: Plan,
         number: u64,
@@ -88,7 +88,7 @@ impl Second {
         let kept = Arc::clone(&ender);
         let stand_in = plan.stand_in.clone();
         let holder = std::thread::Builder::new().name("second-agent".to_owned()).spawn(move || {
-            // Whoever is told may be gone.
+            // The receiver may no longer exist.
             let tell = |event| drop(events.send((number, event)));
             if let Err((why, for_good)) = hold(&plan, &wanted, &kept, &tell, &events, number) {
                 tell(Event::Ended { why, for_good });
@@ -98,23 +98,23 @@ impl Second {
     }
 
     pub(super) fn send(&self, line: Vec<u8>) {
-        // It may have ended.
+        // The agent may have ended.
         let _ = self.wishes.send(Wish::Line(line));
     }
 
-    /// Lets a command run that waits, or not.
+    /// Allows or refuses a command that waits.
     pub(super) fn answer(&self, name: &str, may_run: bool) {
         if let Some(stand_in) = &self.stand_in {
             stand_in.answer(name, may_run);
         }
     }
 
-    /// Its work is done: its view is read when it has ended.
+    /// The work is done: the view is read once the agent has ended.
     pub(super) fn freeze(&self) {
         let _ = self.wishes.send(Wish::Freeze);
     }
 
-    /// Ends it, and gives what to wait for until nothing of it is left.
+    /// Ends the agent. Returns the thread to wait for until nothing of it is left.
     pub(super) fn end(mut self) -> Option<std::thread::JoinHandle<()>> {
         self.cut();
         self.holder.take()
@@ -135,7 +135,7 @@ impl Drop for Second {
     }
 }
 
-/// Makes the view, runs the agent in it, and holds both for as long as they are wanted.
+/// Makes the view, runs the agent in it, and keeps both as long as they are wanted.
 fn hold(
     plan: &Plan,
     wished: &Receiver<Wish>,
@@ -150,7 +150,7 @@ fn hold(
         return Err(for_good(format!("there is no view here: {why}")));
     }
     let began = Instant::now();
-    // It often begins right after an accept, whose files its work then changes.
+    // This often begins right after an accept, whose files the agent's work may then change.
     headstart_shadow::wait_for_later_times();
     let opened = plan.views.open_for(&plan.deny, &ChangeSet::default(), None, BuildOutput::InMemory);
     let mut opened = opened.map_err(|why| (why, false))?;
@@ -159,7 +159,7 @@ fn hold(
     match against(plan, view).map_err(passing)? {
         Told::Asks => {}
         Told::Acts(why) => return Err(for_good(format!("the agent may act without a question: {why}"))),
-        // A busy machine is not busy for good.
+        // The machine may only be busy, so this is not permanent.
         Told::Late => {
             return Err((
                 format!("the agent did not tell its settings within {} s", TELLING.as_secs()),
@@ -169,7 +169,7 @@ fn hold(
     }
     let asked = events.clone();
     let _listening = plan.stand_in.as_ref().map(|stand_in| {
-        // Nobody may want it any more.
+        // The receiver may no longer exist.
         stand_in.listen(move |command| drop(asked.send((number, Event::Asked(command)))))
     });
     let program = view
@@ -215,7 +215,7 @@ fn hold(
         match wished.recv() {
             Ok(Wish::Line(line)) => {
                 let Some(input) = &mut input else { continue };
-                // Where it has ended, its output tells.
+                // If the agent has ended, the end of its output says so.
                 let _ =
                     input.write_all(&line).and_then(|()| input.write_all(b"\n")).and_then(|()| input.flush());
             }
@@ -230,7 +230,7 @@ fn hold(
     }
 }
 
-/// Waits until the agent has ended, and reads what its view holds.
+/// Waits until the agent has ended, and reads the changes in its view.
 fn freeze(opened: &mut Opened, plan: &Plan, wished: &Receiver<Wish>) -> Result<Frozen, String> {
     let deadline = Instant::now() + GOODBYE;
     let failed = |error: ShadowError| error.to_string();
@@ -258,13 +258,13 @@ fn freeze(opened: &mut Opened, plan: &Plan, wished: &Receiver<Wish>) -> Result<F
     Ok(Frozen { changes: back.changes, hindrance })
 }
 
-/// Whether later work rests on what is in an ignored folder, and the agent believes that it is there.
+/// Whether an ignored folder holds dependencies, which the agent believes to be there and on which later work depends.
 fn holds_dependencies(path: &WorkspacePath) -> bool {
     const FOLDERS: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
     path.to_string().split('/').any(|part| FOLDERS.contains(&part))
 }
 
-/// Why what was done to the repository cannot be taken; that nothing was but to look is no reason.
+/// Why the changes to the repository cannot be taken. Reading the repository is no reason.
 fn of_repository(read: Read) -> Option<String> {
     match read {
         Read::Change(None) => None,
@@ -276,7 +276,8 @@ fn of_repository(read: Read) -> Option<String> {
     }
 }
 
-/// The agent's own command line, in the variables of its user without those that have programs do something else, and with those that have it ask.
+/// The command line and the variables of the second agent. Variables that make programs do something else are left out,
+/// and those that make the agent ask are added.
 fn command(plan: &Plan) -> Command {
     let mut command = in_variables(plan, &plan.command, Duration::MAX);
     let of_settings = match &plan.row.asks {
@@ -303,17 +304,17 @@ fn in_variables(plan: &Plan, words: &[String], time: Duration) -> Command {
     Command { environment, ..Command::new(arguments, time) }
 }
 
-/// What the settings of an agent say of ours, which have it ask.
+/// What an agent's settings say about those that this program adds to make it ask.
 enum Told {
-    /// Nothing speaks against them.
+    /// Nothing in them prevents the agent from asking.
     Asks,
-    /// Something does.
+    /// Something in them does, for this reason.
     Acts(String),
-    /// Nothing was said in time.
+    /// The agent did not print its settings in time.
     Late,
 }
 
-/// Has the agent tell its settings, as it finds them in its view.
+/// Has the agent print its settings, as they apply in its view.
 fn against(plan: &Plan, view: &mut View) -> Result<Told, ShadowError> {
     let (Asks::BySettings(settings), Some(words)) =
         (&plan.row.asks, plan.row.settings_command(&plan.command))
@@ -330,7 +331,7 @@ fn against(plan: &Plan, view: &mut View) -> Result<Told, ShadowError> {
 
 /// The variables of the second agent.
 pub(super) fn variables(users: &Environment, folder: &Path) -> BTreeMap<OsString, OsString> {
-    // They name sockets, and a folder for temporary files that may not be there.
+    // These variables name sockets, and a folder for temporary files that may not exist in the view.
     const LEFT_OUT: [&str; 6] = [
         "TMPDIR",
         "SSH_AUTH_SOCK",
@@ -352,7 +353,7 @@ pub(super) fn variables(users: &Environment, folder: &Path) -> BTreeMap<OsString
     variables
 }
 
-/// What the agent needs of the machine beside a view, or why it cannot have it.
+/// What the agent needs of the machine besides a view, or why it cannot have it.
 pub(super) fn needs(
     row: &Row,
     command: &[String],
@@ -400,7 +401,8 @@ pub(super) fn needs(
     })
 }
 
-/// The folders of what the command line starts: of packages all beside which they are installed.
+/// The folders of the programs that the command line starts. For a package, all packages installed beside it belong to
+/// them.
 fn programs(command: &[String], users: &Environment) -> Vec<PathBuf> {
     let path = users.get("PATH").unwrap_or_default();
     let found = |word: &String| {

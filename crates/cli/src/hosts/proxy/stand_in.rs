@@ -1,4 +1,5 @@
-//! A program in the view of a second agent that stands for the one by which the agent runs commands: each waits until its words were judged, and none runs without a yes.
+//! A program in the view of a second agent that replaces the one by which the agent runs commands. Each command waits
+//! until it has been judged, and none runs without permission.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,36 +13,37 @@ use std::time::Duration;
 use headstart_overlay_fs::Process;
 use rustix::fs::OFlags;
 
-/// How folders of stand-ins begin; the number of their process follows.
+/// The beginning of the names of stand-in folders; the id of their process follows.
 const PREFIX: &str = "stand-in-";
-/// How often it is looked whether something is asked.
+/// How often the folder of questions is checked.
 const LOOK: Duration = Duration::from_millis(5);
-/// A command has so many bytes.
+/// The most bytes of a command.
 const MOST: u64 = 1 << 20;
 
-/// The folder of one, which is gone with it.
+/// The folder of a stand-in. Dropping this removes it.
 #[derive(Debug)]
 pub(super) struct StandIn {
     folder: PathBuf,
 }
 
-/// A command that waits.
+/// A command that waits for permission.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// By which it is answered.
+    /// The name under which it is answered.
     pub(super) name: String,
-    /// The folder that it runs in, and its words.
+    /// The working directory, and then the words of the command.
     pub(super) words: Vec<String>,
 }
 
 impl StandIn {
-    /// A stand-in for a program of this name, below the folder in which the proxy keeps things. What dead processes left there goes.
+    /// A stand-in for a program of this name, in the proxy's folder. Folders that processes left there when they died
+    /// are removed.
     pub(super) fn new(kept: &Path, program: &str) -> io::Result<Self> {
         for entry in fs::read_dir(kept).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse().ok());
             if number.is_some_and(|number| !Process::with_id(number).is_alive()) {
-                // Whoever starts next looks again.
+                // If this fails, the next start tries again.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -56,17 +58,17 @@ impl StandIn {
         Ok(made)
     }
 
-    /// The folder that comes first on the search path.
+    /// The folder of programs, which comes first on the search path.
     pub(super) fn programs(&self) -> PathBuf {
         self.folder.join("programs")
     }
 
-    /// The folder in which a view asks.
+    /// The folder in which the view puts its questions.
     pub(super) fn questions(&self) -> PathBuf {
         self.folder.join("questions")
     }
 
-    /// The folder in which it is answered, where no view can write.
+    /// The folder of the answers, to which no view can write.
     pub(super) fn answers(&self) -> PathBuf {
         self.folder.join("answers")
     }
@@ -78,12 +80,12 @@ impl StandIn {
             fs::rename(&new, &file)
         };
         if let Err(error) = write() {
-            // Nothing runs then.
+            // Without an answer the command does not run.
             tracing::warn!(%error, "a command is not answered");
         }
     }
 
-    /// Tells what is asked until the end of what is returned. What was asked before is forgotten.
+    /// Reports each waiting command until the returned value is dropped. Earlier questions are removed.
     pub(super) fn listen(self: &Arc<Self>, tell: impl Fn(Asked) + Send + 'static) -> Listening {
         for folder in [self.questions(), self.answers()] {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -102,7 +104,7 @@ impl StandIn {
     }
 }
 
-/// Ends listening when it is dropped.
+/// Stops listening when it is dropped.
 pub(super) struct Listening(Arc<AtomicBool>);
 
 impl Drop for Listening {
@@ -111,12 +113,12 @@ impl Drop for Listening {
     }
 }
 
-/// Tells what is asked and was not told. `false` once there is no stand-in any more.
+/// Reports commands that were not reported yet. Returns `false` once the stand-in has been dropped.
 fn look(stand_in: &Weak<StandIn>, told: &mut BTreeSet<String>, tell: &impl Fn(Asked)) -> bool {
     let Some(stand_in) = stand_in.upgrade() else { return false };
     for entry in fs::read_dir(stand_in.questions()).into_iter().flatten().flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        // A file that is not there yet will be.
+        // A file that is not complete yet is read the next time.
         if !told.contains(&name)
             && let Ok(words) = words(&entry.path().join("words"))
         {
@@ -127,7 +129,7 @@ fn look(stand_in: &Weak<StandIn>, told: &mut BTreeSet<String>, tell: &impl Fn(As
     true
 }
 
-/// The words of a file that a view wrote; none where it is anything else.
+/// The words in a file that a view wrote. Anything but such a file is an error.
 fn words(path: &Path) -> io::Result<Vec<String>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
@@ -144,7 +146,7 @@ fn words(path: &Path) -> io::Result<Vec<String>> {
 
 impl Drop for StandIn {
     fn drop(&mut self) {
-        // The next start looks again.
+        // If this fails, the next start tries again.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -181,7 +183,7 @@ mod tests {
             assert_eq!(output.stdout, if may_run { &b"a b -- c\n"[..] } else { b"" });
             assert_eq!(output.status.code(), Some(if may_run { 0 } else { 126 }));
         }
-        // As a program that does what it is called.
+        // Starts it as a program that depends on the name by which it is called.
         let child = run(&["--argv0", "sh", "--unshare-user", "--", "/bin/bash", "-c", "echo $0"]);
         let asked = told.recv_timeout(Duration::from_secs(20)).unwrap();
         assert_eq!(asked.words, [&folder, "/bin/bash", "-c", "echo $0"]);
@@ -192,7 +194,7 @@ mod tests {
             let output = run(words).wait_with_output().unwrap();
             assert_eq!(output.status.success(), words == ["--help"], "{words:?}");
         }
-        // What else a view may put there is no command, and holds nobody up.
+        // Anything else that a view puts there is no command, and delays nothing.
         symlink(kept.path(), stand_in.questions().join("link")).unwrap();
         fs::create_dir(stand_in.questions().join("odd")).unwrap();
         symlink("/etc/passwd", stand_in.questions().join("odd/words")).unwrap();

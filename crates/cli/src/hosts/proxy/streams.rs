@@ -1,4 +1,4 @@
-//! Lines from one side and to the other.
+//! Reads lines from one side, and writes lines to the other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,12 +7,13 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
-/// So many lines that were read may wait for whoever acts on them.
+/// The most lines that were read and wait to be handled.
 const READ_AHEAD: usize = 256;
-/// While so many lines wait for a side that does not read, no more is read for it.
+/// While so many lines wait for a side that reads slowly, nothing more is read for it.
 const WAITING: usize = 256;
 
-/// The lines of a stream, without their ends. A line has no limit, as it would have none without us. The channel ends with the stream.
+/// The lines of a stream, without line ends. Their length is not limited, because it would not be without the proxy.
+/// The channel ends with the stream.
 pub(super) fn lines(stream: impl AsyncRead + Unpin + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
     let (tell, lines) = mpsc::channel(READ_AHEAD);
     tokio::spawn(async move {
@@ -34,14 +35,15 @@ pub(super) fn lines(stream: impl AsyncRead + Unpin + Send + 'static) -> mpsc::Re
     lines
 }
 
-/// The way to a side. Whoever writes never waits, so that a side that does not read holds up no other; its [`TokenEstimate`] tells when to stop reading for it.
+/// Sends lines to a side. Sending never waits, so that a side that reads slowly does not delay another one;
+/// [`TokenEstimate`] tells when to stop reading for it.
 #[derive(Clone)]
 pub(super) struct Outlet {
     lines: mpsc::UnboundedSender<Vec<u8>>,
     gauge: TokenEstimate,
 }
 
-/// How much waits for a side.
+/// The number of lines that wait for a side.
 #[derive(Clone, Default)]
 pub(super) struct TokenEstimate {
     waiting: Arc<AtomicUsize>,
@@ -53,14 +55,15 @@ impl TokenEstimate {
         self.waiting.load(Ordering::Relaxed) < WAITING
     }
 
-    /// Some of what waited was written.
+    /// Completes when some of the waiting lines have been written.
     pub(super) async fn drained(&self) {
         self.drained.notified().await;
     }
 }
 
 impl Outlet {
-    /// The outlet, and the task that writes: it ends with the last clone of the outlet, or when nobody reads.
+    /// The outlet, and the task that writes. The task ends when the last clone of the outlet is dropped, or when the
+    /// side no longer reads.
     pub(super) fn new(mut stream: impl AsyncWrite + Unpin + Send + 'static) -> (Self, JoinHandle<()>) {
         let (lines, mut waits) = mpsc::unbounded_channel::<Vec<u8>>();
         let gauge = TokenEstimate::default();
@@ -90,16 +93,16 @@ impl Outlet {
 
     pub(super) fn send(&self, line: Vec<u8>) {
         self.gauge.waiting.fetch_add(1, Ordering::Relaxed);
-        // Nobody reads any more: the end follows.
+        // If the side no longer reads, the proxy ends soon, so the error has no effect.
         let _ = self.lines.send(line);
     }
 
-    /// How much waits, for whoever does not keep the way open.
+    /// The number of waiting lines, without a clone of the outlet that would keep the task running.
     pub(super) fn gauge(&self) -> TokenEstimate {
         self.gauge.clone()
     }
 
-    /// Nobody reads any more.
+    /// Completes when the side no longer reads.
     pub(super) async fn gone(&self) {
         self.lines.closed().await;
     }

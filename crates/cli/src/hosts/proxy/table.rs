@@ -1,59 +1,64 @@
-//! What is known of agents: how each asks before it acts, and where it keeps its conversations. Nothing here reads or writes.
+//! What is known of agents: how each is made to ask before it acts, and where it stores its conversations. Nothing here
+//! does IO.
 
 use std::path::{Component, Path};
 
 use serde_json::Value;
 
-/// An agent that can be forked and adopted.
+/// An agent that can be forked, and can load the fork later.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// As it is named to people, and in the file that keeps what was taken.
+    /// The name for people, and for the file with the stored forks.
     pub(super) name: &'static str,
-    /// Programs, by the last part of their path, and parts of the names of packages.
+    /// Names of programs (the last part of their path), and parts of the names of packages.
     programs: &'static [&'static str],
-    /// A word that has to be among the arguments.
+    /// An argument that the command line must have.
     argument: Option<&'static str>,
     pub(super) asks: Asks,
-    /// Folders of the home that it reads; what it writes to them is forgotten.
+    /// Folders of the home folder that the agent reads. What it writes to them is discarded.
     pub(super) reads: &'static [&'static str],
-    /// Files of the home that it has a copy of; what it writes to them is forgotten.
+    /// Files of the home folder that the agent gets a copy of. What it writes to them is discarded.
     pub(super) copies: &'static [&'static str],
-    /// Folders and files of the home in which it keeps conversations. They are those of the machine, for that is where the first agent finds a fork.
+    /// Folders and files of the home folder in which the agent stores conversations. They are not copies, because the
+    /// first agent must find a fork there.
     pub(super) keeps: &'static [&'static str],
-    /// Folders of the home that it finds empty: what they hold says what it may do without a question.
+    /// Folders of the home folder that are empty in the view, because their content says what the agent may do without
+    /// a question.
     pub(super) empties: &'static [&'static str],
-    /// The same in the project, as patterns of its files, which it does not find.
+    /// Patterns of such files in the project, which are hidden in the view.
     pub(super) closes: &'static [&'static str],
-    /// The same of the whole machine; where one of them is there, nothing runs ahead.
+    /// Such files of the whole machine. If one of them exists, nothing runs ahead.
     pub(super) unless_there: &'static [&'static str],
-    /// Variables that move its folders or say what it may do; where one of them is set, nothing runs ahead.
+    /// Variables that move the agent's folders or say what it may do. If one of them is set, nothing runs ahead.
     pub(super) unless_set: &'static [&'static str],
-    /// The program by which it runs every command that its user is not asked about: one of ours stands for it in the view.
+    /// The program by which the agent runs every command that its user is not asked about. In the view a program of
+    /// headstart's replaces it.
     pub(super) runs_by: Option<RunsBy>,
-    /// Modes of a session in which its user is not asked about edits.
+    /// Modes of a session in which the user is not asked about edits.
     pub(super) edits_in: &'static [&'static str],
 }
 
-/// A program that is told which command to run in a sandbox.
+/// A program that runs a command in a sandbox.
 #[derive(Debug)]
 pub(super) struct RunsBy {
     pub(super) program: &'static str,
-    /// Variables of the second agent, so that it is told the commands as they are.
+    /// Variables of the second agent that make it pass commands unchanged.
     pub(super) variables: &'static [(&'static str, &'static str)],
-    /// The option of what it starts behind which the command comes, after `--`.
+    /// The option of the inner program that is followed by `--` and the command.
     until: &'static str,
-    /// The agent's own program and the option by which it starts itself for an edit that was asked about.
+    /// The agent's own program, and the option with which it starts itself for an edit that was asked about.
     own: (&'static str, &'static str),
 }
 
 impl RunsBy {
-    /// The command itself among the words that the program is told to start.
+    /// The command among the words that the program is told to start.
     pub(super) fn command<'a>(&self, words: &'a [String]) -> Option<&'a [String]> {
         let at = words.iter().position(|word| word == self.until)?;
         words[at + 1..].strip_prefix(&["--".to_owned()]).filter(|command| !command.is_empty())
     }
 
-    /// Whether the agent starts itself. Nothing of the workspace is taken for it, and elsewhere a view has nothing that its commands wrote.
+    /// Whether the command is the agent itself. A program in the workspace never counts, and outside the workspace a
+    /// view has no files that the agent's commands wrote.
     pub(super) fn is_its_own(&self, command: &[String], workspace: &str) -> bool {
         let [program, option] = command else { return false };
         let program = Path::new(program);
@@ -64,23 +69,23 @@ impl RunsBy {
     }
 }
 
-/// How the second agent is brought to ask before it acts.
+/// How the second agent is made to ask before it acts.
 #[derive(Debug)]
 pub(super) enum Asks {
-    /// By a mode of its sessions.
+    /// With this mode of its sessions.
     InMode(&'static str),
-    /// By its settings, for all of its modes.
+    /// With settings that count in all modes.
     BySettings(Settings),
 }
 
-/// Settings that have an agent ask, which only count where its user has none of that kind.
+/// Settings that make an agent ask. They only have an effect if the user has no settings of that kind.
 #[derive(Debug)]
 pub(super) struct Settings {
     /// Variables of the second agent.
     pub(super) variables: &'static [(&'static str, &'static str)],
-    /// The words that come in the place of [`Row::argument`] where the program is to tell its settings as JSON.
+    /// The words that replace [`Row::argument`] so that the program prints its settings as JSON.
     told_by: &'static [&'static str],
-    /// What in its settings speaks against it.
+    /// Says why the agent's settings prevent that it asks; `None` if they do not.
     pub(super) against: fn(&Value) -> Option<String>,
 }
 
@@ -100,8 +105,9 @@ const ROWS: [Row; 3] = [
         runs_by: None,
         edits_in: &["acceptEdits", "bypassPermissions"],
     },
-    // Commands run in a sandbox of its own, a namespace in a namespace, which no view gives, and without a question. What would make that sandbox is told which command
-    // to run, so it is there that each is judged; the agent's own second stage closes the network to it.
+    // This agent runs commands without a question in a sandbox of its own, a namespace in a namespace, which is not
+    // possible in a view. The program that would make the sandbox is told which command to run, so each command is
+    // judged there; the second stage of the agent's sandbox keeps the command from the network.
     Row {
         name: "codex-acp",
         programs: &["codex-acp"],
@@ -116,7 +122,8 @@ const ROWS: [Row; 3] = [
         unless_set: &["CODEX_HOME", "CODEX_SQLITE_HOME", "CODEX_CONFIG"],
         runs_by: Some(RunsBy {
             program: "bwrap",
-            // Else each command is wrapped in one that restores what its user's shell files set.
+            // Without this setting each command is wrapped in another one that restores what the user's shell files
+            // set.
             variables: &[("CODEX_CONFIG", r#"{"features":{"shell_snapshot":false}}"#)],
             until: "--apply-seccomp-then-exec",
             own: ("codex", "--codex-run-as-fs-helper"),
@@ -129,12 +136,13 @@ const ROWS: [Row; 3] = [
         argument: Some("acp"),
         asks: Asks::BySettings(Settings {
             variables: &[
-                // Last in its order of settings. What reads does so in the view, which does not hold what a rule closes.
+                // This variable comes last in the agent's order of settings. Tools that read do so in the view, which
+                // does not contain what a rule closes.
                 (
                     "OPENCODE_PERMISSION",
                     r#"{"*":"ask","read":"allow","glob":"allow","grep":"allow","list":"allow","todowrite":"allow","todoread":"allow"}"#,
                 ),
-                // Both start programs of the project by themselves.
+                // These features start programs of the project without a question.
                 (
                     "OPENCODE_CONFIG_CONTENT",
                     r#"{"lsp":false,"formatter":false,"share":"disabled","autoupdate":false}"#,
@@ -146,7 +154,7 @@ const ROWS: [Row; 3] = [
         }),
         reads: &[".local/share/opencode", ".config/opencode", ".local/state/opencode", ".cache/opencode"],
         copies: &[],
-        // A database, with the files by which its processes share it.
+        // A database, with the files through which its processes share it.
         keeps: &[
             ".local/share/opencode/opencode.db",
             ".local/share/opencode/opencode.db-shm",
@@ -172,7 +180,7 @@ const ROWS: [Row; 3] = [
 ];
 
 impl Row {
-    /// The command line that tells its settings, made of the one that starts it.
+    /// The command line that prints the agent's settings, made from the one that starts the agent.
     pub(super) fn settings_command(&self, command: &[String]) -> Option<Vec<String>> {
         let Asks::BySettings(settings) = &self.asks else { return None };
         let at = command.iter().position(|word| Some(word.as_str()) == self.argument)?;
@@ -181,7 +189,8 @@ impl Row {
     }
 }
 
-/// Rules of its user's own would be widened or narrowed by ours, and a plugin may answer questions: neither is known well enough.
+/// Refuses if the user has permission rules of their own, because ours would widen or narrow them, or has plugins,
+/// because a plugin may answer questions. Neither effect is known well enough.
 fn against_asking(settings: &Value) -> Option<String> {
     let is_set = |value: &Value, name: &str| match &value[name] {
         Value::Null => false,
@@ -200,7 +209,7 @@ fn against_asking(settings: &Value) -> Option<String> {
     own.next().map(|(name, _)| format!("its agent {name:?} has permissions of its own"))
 }
 
-/// What is known of the agent that a command line starts.
+/// The row of the agent that a command line starts.
 pub(super) fn row(command: &[String]) -> Option<&'static Row> {
     let starts = |row: &&Row, word: &String| {
         let path = Path::new(word);

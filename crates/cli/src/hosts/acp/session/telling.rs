@@ -1,4 +1,4 @@
-//! What the items of a conversation are to its client.
+//! Tells the client about the items of a conversation.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +17,7 @@ use crate::output::{checked_line, merged_line, stale_line};
 impl Session {
     pub(super) async fn on_item(&mut self, key: usize, item: &Item, is_new: bool) {
         match item {
-            // The client shows what it sent.
+            // The client already shows the prompt that it sent.
             Item::Prompt { text } if self.prompt.as_ref().is_none_or(|prompt| prompt.sent != *text) => {
                 self.tell(updates::prompt(key, text)).await;
             }
@@ -59,31 +59,31 @@ impl Session {
     }
 
     pub(super) async fn on_call(&mut self, key: usize, call: &CallItem) {
-        // Its arguments are not whole yet.
+        // The arguments are not complete yet.
         if call.stage == CallStage::Generating {
             return;
         }
         let workspace = self.conversation.parts.workspace.clone();
         let is_known = self.calls.contains_key(&key);
-        // The turn that goes on with it tells it.
+        // The turn that continues with this call tells the client about it.
         if call.stage == CallStage::Boundary && !is_known {
             return;
         }
         if !is_known {
             self.tell(SessionUpdate::ToolCall(updates::call(key, call, &workspace))).await;
         }
-        // That it has ended is told once what came of it is there.
+        // The end of a call is told together with its outcome.
         if call.stage.is_end() && call.outcome.is_none() {
             self.open_calls.insert(key);
             self.calls.entry(key).or_insert_with(|| updates::changed_call(key, call, None, &workspace));
             return;
         }
-        // What work ahead changed is told with its accept.
+        // What work ahead changed is told when it is accepted.
         let is_edit = updates::kind(&call.call) == ToolKind::Edit;
         let may_have_written = is_edit && call.stage.is_end() && call.origin == Origin::Turn;
         let written = may_have_written.then(|| self.conversation.written.take(&call.call)).flatten();
         let update = updates::changed_call(key, call, written.as_ref(), &workspace);
-        // How far it is was said with it.
+        // A call that the client did not know was told with its current stage.
         let says_more = call.printed.is_some() || call.outcome.is_some();
         if (is_known || says_more) && self.calls.get(&key) != Some(&update) {
             self.tell(SessionUpdate::ToolCallUpdate(update.clone())).await;
@@ -132,7 +132,7 @@ impl Session {
         }
     }
 
-    /// Something that the model did not say. A client that knows no notices shows it as part of the answer.
+    /// Tells the client something that the model did not say. A client without notices shows it as part of the answer.
     pub(super) async fn notice(&self, severity: NoticeSeverity, text: &str) {
         let knows = self.client.can().session.is_some_and(|session| session.notices.is_some());
         if knows {

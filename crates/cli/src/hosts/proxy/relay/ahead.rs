@@ -1,4 +1,4 @@
-//! The second agent: what it is asked, what it asks, and how far its work is. Nothing here reads or writes.
+//! The second agent: the requests to it, its questions, and the state of its work. Nothing here does IO.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,19 +16,19 @@ use crate::hosts::proxy::message::{self, Kind};
 use crate::hosts::proxy::permission::{Boundary, Judged, allows_once};
 use crate::hosts::proxy::table::Asks;
 
-/// A question waits so long for its user, in milliseconds.
+/// How long a question waits for the user, in milliseconds.
 const QUESTION_WAITS: u64 = 15 * 60 * 1000;
 
-/// What the second agent is started for.
+/// The purpose of a second agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Goal {
-    /// To say what its user asks next.
+    /// To find out what the user asks next.
     Suggest,
-    /// To do it.
+    /// To do what the user asks next.
     Run,
 }
 
-/// What it is asked next.
+/// The next request to the second agent.
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Initialize,
@@ -39,40 +39,40 @@ enum Step {
     Close,
 }
 
-/// How far it is.
+/// The state of its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// At work, or at a question.
+    /// It works, or waits for the answer to a question.
     Working,
-    /// Its turn ended well; its view is about to be read.
+    /// Its turn ended well, and its view is being read.
     Freezing,
-    /// The first agent takes its fork in.
+    /// The first agent is loading its fork.
     Adopting,
-    /// Its changes are staged, so that a commit is only renames.
+    /// Its changes are staged, so that the commit needs only renames.
     Preparing,
     Ready,
 }
 
-/// A second agent and what it did.
+/// A second agent and its work.
 pub(super) struct Ahead {
     pub(super) number: u64,
-    /// As the editor calls it.
+    /// The editor's id of the session.
     pub(super) session: String,
     pub(super) goal: Goal,
     pub(super) phase: Phase,
     steps: VecDeque<Step>,
-    /// What it was asked last and has not answered.
+    /// The request that it has not answered yet.
     waits_for: Option<(u64, Step)>,
     next: u64,
     pub(super) fork: Option<String>,
-    /// The words of its answer, of a question for a suggestion.
+    /// The text of its answer, if it was asked for a suggestion.
     said: String,
-    /// What it told of its work.
+    /// The updates about its work.
     pub(super) updates: Vec<Value>,
     calls: BTreeMap<String, Value>,
-    /// Calls that were asked about.
+    /// The calls that it asked about.
     asked: Vec<String>,
-    /// The questions that wait, with what the gate said of the first.
+    /// The questions that wait, each with the gate's reason.
     pub(super) questions: VecDeque<(Value, Boundary)>,
     /// The answer to its prompt.
     pub(super) result: Value,
@@ -80,9 +80,9 @@ pub(super) struct Ahead {
     pub(super) taken: Option<Taken>,
     pub(super) began: u64,
     pub(super) worked_ms: u64,
-    /// No later than then.
+    /// When the work is given up, in milliseconds since the Unix epoch.
     pub(super) deadline: u64,
-    /// Whether the ledger knows what it cost.
+    /// Whether the cost of the work is in the ledger.
     is_written: bool,
 }
 
@@ -112,7 +112,7 @@ impl Ahead {
         }
     }
 
-    /// How far its work is, for its user, and how many files it changed.
+    /// The state of its work in words for the user, and how many files it changed.
     pub(crate) fn told(&self) -> Option<(&'static str, usize)> {
         let state = match self.phase {
             _ if self.goal == Goal::Suggest => return None,
@@ -123,7 +123,7 @@ impl Ahead {
         Some((state, self.changes.changes.len()))
     }
 
-    /// Whether the first agent has its fork.
+    /// Whether the first agent has loaded its fork.
     pub(super) fn is_adopted(&self) -> bool {
         matches!(self.phase, Phase::Preparing | Phase::Ready)
     }
@@ -133,10 +133,10 @@ impl Ahead {
     }
 }
 
-/// What a view held that a second agent left.
+/// The changes in the view of a second agent that has ended.
 pub(crate) struct Frozen {
     pub(crate) changes: ChangeSet,
-    /// Why it cannot be taken, if it cannot.
+    /// Why the changes cannot be taken; `None` if they can.
     pub(crate) hindrance: Option<String>,
 }
 
@@ -151,7 +151,7 @@ impl Proxy {
         self.plan_fork();
     }
 
-    /// A fork of the conversation with the settings of its session, asked in the mode that asks; where the agent asks in every mode, in that of the session.
+    /// Plans to fork the conversation, in the mode that asks; in the session's mode if the agent asks in every mode.
     pub(super) fn plan_fork(&mut self) {
         let Some(ahead) = &mut self.ahead else { return };
         let Some(session) = self.sessions.get(&ahead.session) else { return };
@@ -169,16 +169,16 @@ impl Proxy {
         ahead.steps.push_back(Step::Prompt);
     }
 
-    /// The second agent runs.
+    /// The second agent has started.
     pub(crate) fn second_started(&mut self, number: u64) {
         if self.is_current(number) {
             self.next_step();
         }
     }
 
-    /// It could not be started, or ended by itself.
+    /// The second agent could not be started, or ended by itself.
     pub(crate) fn second_ended(&mut self, number: u64, why: &str, is_for_good: bool) {
-        // Its end is awaited where it has done its work.
+        // After its work its end is expected.
         if self.ahead.as_ref().is_none_or(|ahead| ahead.number != number || ahead.phase != Phase::Working) {
             return;
         }
@@ -192,7 +192,7 @@ impl Proxy {
         self.ahead.as_ref().is_some_and(|ahead| ahead.number == number)
     }
 
-    /// Asks the second agent the next thing that there is to ask.
+    /// Sends the next request to the second agent.
     pub(super) fn next_step(&mut self) {
         let Some(ahead) = &mut self.ahead else { return };
         let Some(step) = ahead.steps.pop_front() else { return };
@@ -228,7 +228,7 @@ impl Proxy {
         self.effects.push(Effect::ToSecond(message::line(&request)));
     }
 
-    /// A line of the second agent's.
+    /// Handles a line from the second agent.
     pub(crate) fn second(&mut self, number: u64, line: &[u8]) {
         if !self.is_current(number) || line.is_empty() {
             return;
@@ -259,7 +259,7 @@ impl Proxy {
         if let Some(error) = message.get("error") {
             let said = &message::why(error);
             return match step {
-                // It has said its last word, so that it cannot be closed is no harm.
+                // The last request failed, which does no harm, because the agent is about to end.
                 Step::Close => self.freeze(),
                 Step::Mode(mode) => {
                     self.is_unfit(&format!(
@@ -308,7 +308,7 @@ impl Proxy {
                     self.ran_unasked(&call);
                 }
             }
-            // What its editor is told of the fork by the first agent, or knows already.
+            // The first agent tells the editor of these for the fork, or the editor knows them already.
             "user_message_chunk"
             | "available_commands_update"
             | "current_mode_update"
@@ -393,7 +393,7 @@ impl Proxy {
         self.effects.push(Effect::Freeze { number: ahead.number });
     }
 
-    /// The view of the second agent's work was read.
+    /// The view of the second agent has been read.
     pub(crate) fn frozen(&mut self, number: u64, frozen: Result<Frozen, String>) {
         if !self.is_current(number) {
             return;
@@ -424,7 +424,7 @@ impl Proxy {
         self.ask_agent("session/resume", &params, Own::Adopt { number });
     }
 
-    /// The first agent knows the fork now, or says why it does not.
+    /// The first agent has loaded the fork, or refused to.
     pub(super) fn adopted(&mut self, number: u64, result: Result<&Value, &Value>) {
         if !self.is_current(number) {
             return;
@@ -433,7 +433,7 @@ impl Proxy {
             return self.drop_work(&message::why(error));
         }
         let Some(ahead) = &mut self.ahead else { return };
-        // Whoever took it already waits for nothing more than the commit.
+        // If the user has taken the work already, only the commit is left to wait for.
         ahead.phase = if ahead.taken.is_some() { Phase::Ready } else { Phase::Preparing };
         let (session, fork) = (ahead.session.clone(), ahead.fork.clone().unwrap_or_default());
         self.settle_fork(&session, &fork);
@@ -447,7 +447,7 @@ impl Proxy {
         }
     }
 
-    /// The changes can be put in place at once.
+    /// The commit of the changes has been prepared.
     pub(crate) fn prepared(&mut self, number: u64) {
         let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.number == number) else { return };
         if ahead.phase != Phase::Preparing {
@@ -462,7 +462,7 @@ impl Proxy {
         }
     }
 
-    /// The fork gets the settings of the session that it may stand for.
+    /// Gives the fork the settings of the session that it may stand for.
     fn settle_fork(&mut self, id: &str, fork: &str) {
         let Some(session) = self.sessions.get(id) else { return };
         let is_mode = |params: &Value| params.get("modeId").is_some() || params["configId"] == "mode";
@@ -477,7 +477,7 @@ impl Proxy {
         }
     }
 
-    /// Writes down once what the work cost.
+    /// Writes the cost of the work to the ledger, once.
     pub(super) fn note_cost(&mut self, status: Status) {
         let now = self.host.now();
         let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.goal == Goal::Run) else { return };
@@ -502,7 +502,7 @@ impl Proxy {
         }
     }
 
-    /// The work cannot be taken any more. What is suggested stays: a prompt as any other.
+    /// Gives up the work. The suggestion stays, as an ordinary prompt.
     pub(super) fn drop_work(&mut self, why: &str) {
         tracing::info!(why, "what ran ahead is dropped");
         self.note_cost(Status::Failed);
@@ -518,14 +518,15 @@ impl Proxy {
         self.write_down(&session);
     }
 
-    /// The first agent's model answers with an error, such as that of a rate limit: the second one asks nothing more of it. Where its user waits for its work, that is their own turn.
+    /// The first agent's model failed, at a rate limit for example, so the second agent asks nothing more of it. If the
+    /// user waits for the work, it is their own turn and goes on.
     pub(super) fn agent_failed(&mut self, why: &str) {
         if !self.is_taking() && self.ahead.as_ref().is_some_and(|ahead| ahead.phase == Phase::Working) {
             self.drop_work(&format!("the first agent could not go on: {why}"));
         }
     }
 
-    /// Nothing of the second agent is wanted any more.
+    /// Ends the second agent and everything of it.
     pub(super) fn end_ahead(&mut self) {
         let Some(mut ahead) = self.ahead.take() else { return };
         self.effects.push(Effect::End { number: ahead.number });
@@ -537,7 +538,7 @@ impl Proxy {
         }
     }
 
-    /// Time passes.
+    /// Gives up work that takes too long. Called at regular intervals.
     pub(crate) fn tick(&mut self) {
         let now = self.host.now();
         let is_late =
@@ -548,7 +549,7 @@ impl Proxy {
     }
 }
 
-/// What is known of a call, with what is told of it now.
+/// Merges what is told of a call now into what is known of it.
 fn note_call<'a>(calls: &'a mut BTreeMap<String, Value>, told: &Value) -> &'a Value {
     let id = told["toolCallId"].as_str().unwrap_or_default().to_owned();
     let call = calls.entry(id).or_insert_with(|| json!({}));
@@ -561,7 +562,7 @@ fn note_call<'a>(calls: &'a mut BTreeMap<String, Value>, told: &Value) -> &'a Va
     call
 }
 
-/// What a turn cost, as far as it is told.
+/// The cost of a turn, as far as the agent reports it.
 pub(super) fn usage(told: &Value) -> Usage {
     let number = |name: &str| told[name].as_u64().unwrap_or_default();
     if told.get("inputTokens").is_none() {
@@ -569,7 +570,7 @@ pub(super) fn usage(told: &Value) -> Usage {
     }
     let (read, written) = (number("cachedReadTokens"), number("cachedWriteTokens"));
     Usage {
-        // The protocol counts those from a cache apart.
+        // The protocol does not include cached tokens in this number.
         input_tokens: number("inputTokens") + read + written,
         cached_input_tokens: read,
         cache_creation_tokens: written,

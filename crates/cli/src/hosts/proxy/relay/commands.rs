@@ -1,4 +1,4 @@
-//! Commands of the second agent that it asks nobody about. Nothing here reads or writes.
+//! Commands that the second agent runs without asking. Nothing here does IO.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,8 @@ use crate::hosts::proxy::permission::{Boundary, Judged};
 use crate::hosts::proxy::stand_in::Asked;
 
 impl Proxy {
-    /// The agent ran a command that it takes for harmless. Where the gate does not, the work ends, because the wall around the network is the question.
+    /// The agent ran a command that it considers harmless. If the gate does not allow the command, the work ends,
+    /// because a command that ran without a question was not kept from the network.
     pub(super) fn ran_unasked(&mut self, call: &Value) {
         let Some(ahead) = &self.ahead else { return };
         let Some(project) = self.sessions.get(&ahead.session).and_then(|session| session.project.as_ref())
@@ -19,7 +20,8 @@ impl Proxy {
         }
     }
 
-    /// A command waits before it is run, of an agent that asks nobody about it: what the gate does not allow ends the work.
+    /// A command waits to be run, of an agent that does not ask the user about it. A command that the gate does not
+    /// allow ends the work.
     pub(crate) fn command_of_second(&mut self, number: u64, asked: &Asked) {
         if !self.is_current(number) {
             return;
@@ -39,7 +41,7 @@ impl Proxy {
         let runs_by = self.row.and_then(|row| row.runs_by.as_ref()).ok_or("nothing stands for a sandbox")?;
         let [folder, words @ ..] = words else { return Err("it cannot be read".to_owned()) };
         let Some(command) = runs_by.command(words) else {
-            // It tries whether there is a sandbox.
+            // The agent tests whether a sandbox is available.
             let is_trial = matches!(words, [program] if program.ends_with("/true"));
             return if is_trial { Ok(()) } else { Err("it is none that is known".to_owned()) };
         };

@@ -1,4 +1,4 @@
-//! How it ends: the editor or the agent goes. Nothing here reads or writes.
+//! What happens when the editor or the agent ends. Nothing here does IO.
 
 use headstart_budget::ledger::Outcome;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{Effect, Pending, Proxy};
 use crate::hosts::proxy::message::{self, Kind};
 
 impl Proxy {
-    /// The agent is gone: what waits for it is answered, and so is every further request.
+    /// The agent has ended: answers all open requests with the reason.
     pub(crate) fn agent_ended(&mut self, why: &str) {
         let waiting: Vec<Pending> = self.pending.drain().map(|(_, pending)| pending).collect();
         for pending in waiting {
@@ -16,7 +16,7 @@ impl Proxy {
         self.end_ahead();
     }
 
-    /// A request of the editor's that comes after the agent's end. Whether it was one.
+    /// Answers a request that the editor sends after the agent's end. Returns whether the line was a request.
     pub(crate) fn refuse(&mut self, line: &[u8], why: &str) -> bool {
         let request = serde_json::from_slice::<Value>(line).ok();
         let request = request.filter(|message| message::kind(message) == Kind::Request);
@@ -26,13 +26,13 @@ impl Proxy {
         request.is_some()
     }
 
-    /// The editor or the agent goes, and nothing begins any more. Whether a commit is to be waited for.
+    /// The editor or the agent ends, and nothing new begins. Returns whether a commit must be waited for.
     pub(crate) fn leaves_after_commit(&mut self) -> bool {
         self.unfit.get_or_insert_with(|| "its editor goes".to_owned());
         self.is_committing()
     }
 
-    /// Gives up what runs ahead.
+    /// Gives up the work that runs ahead.
     pub(crate) fn leave(&mut self) {
         let is_committing = self.is_committing();
         for id in self.take_unanswered() {
@@ -40,7 +40,7 @@ impl Proxy {
             self.pending.insert(pending.id.to_string(), pending);
         }
         if is_committing && let Some(ahead) = self.ahead.take() {
-            // The next start finds out whether it was taken.
+            // The next start finds out whether the commit was made.
             self.effects.push(Effect::End { number: ahead.number });
         }
         match self.ahead.as_ref().map(|ahead| ahead.session.clone()) {

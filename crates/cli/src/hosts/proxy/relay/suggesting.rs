@@ -1,4 +1,4 @@
-//! What is suggested: who says it, whether it is shown and runs, and how its user learns of it. Nothing here reads or writes.
+//! Suggestions: who makes them, whether they are shown and run, and how the user is told. Nothing here does IO.
 
 use headstart_budget::QueryCost;
 use headstart_budget::ledger::Outcome;
@@ -11,12 +11,12 @@ use super::{Effect, Offered, Proxy, Suggestions};
 use crate::hosts::acp::offer::Offer;
 use crate::hosts::proxy::message;
 
-/// After fewer words of the model's too little is known of where its user is going.
+/// The least number of the model's answers before a suggestion, because too little is known of the user's aim before.
 const LEAST_ENTRIES: usize = 2;
 
 impl Proxy {
-    /// What the editor says of itself. Where the agent is to suggest, it is told that somebody shows that; what else it tells such an editor is taken
-    /// out again ([`without_declared`]).
+    /// Learns from the editor's `initialize`. If the agent is to suggest, it is told that the editor shows suggestions;
+    /// whatever else it then sends to such an editor is removed again ([`without_declared`]).
     pub(super) fn introduce(&mut self, message: &Value) -> bool {
         self.introduction = message["params"].clone();
         let declared = "/params/clientCapabilities/_meta/jetbrains/air";
@@ -31,14 +31,15 @@ impl Proxy {
         true
     }
 
-    /// Whether what the agent tells because of our declaration has to be taken out.
+    /// Whether the agent's additions for an editor that shows suggestions must be removed, because only the proxy
+    /// declared that.
     pub(super) fn declares(&self) -> bool {
         self.suggestions == Suggestions::Agent && !self.shows_suggestions
     }
 
     /// A turn of the user's ended well.
     pub(super) fn turn_ended(&mut self, id: &str) {
-        // Nobody's work is given up while its user waits for it.
+        // Work that the user waits for is not given up.
         if self.suggestions != Suggestions::Own || self.is_taking() || !self.may_fork() {
             return;
         }
@@ -54,7 +55,7 @@ impl Proxy {
         self.start(id, Goal::Suggest, most_ms);
     }
 
-    /// Whether the agent is one that can be forked, and whose fork it can adopt.
+    /// Whether the agent can be forked, and can load the fork later.
     fn may_fork(&mut self) -> bool {
         if self.row.is_none() || self.unfit.is_some() {
             return false;
@@ -66,7 +67,7 @@ impl Proxy {
         true
     }
 
-    /// From now on messages are passed on, and nothing runs ahead.
+    /// From now on the proxy only passes messages on, and nothing runs ahead.
     pub(crate) fn is_unfit(&mut self, why: &str) {
         if self.unfit.is_none() {
             self.effects.push(Effect::Say(format!("nothing runs ahead: {why}")));
@@ -74,7 +75,7 @@ impl Proxy {
         }
     }
 
-    /// The answer to our own question.
+    /// The answer to the question that this program asks for a suggestion.
     pub(super) fn own_suggestion(&mut self, found: Result<Suggestion, SuppressionReason>, cost: QueryCost) {
         let now = self.host.now();
         let Some(ahead) = &mut self.ahead else { return };
@@ -95,7 +96,7 @@ impl Proxy {
         self.write_down(&session);
     }
 
-    /// A suggestion of the agent's own, or none any more.
+    /// A suggestion of the agent's own. An empty one withdraws the last.
     pub(super) fn suggested(&mut self, id: &str, text: &str, cost: QueryCost) {
         let (now, is_taking) = (self.host.now(), self.is_taking());
         let Some(session) = self.sessions.get_mut(id).filter(|session| !session.is_off) else { return };
@@ -107,7 +108,7 @@ impl Proxy {
         }
         let Some(project) = &mut session.project else { return };
         if text.is_empty() {
-            // It is taken back.
+            // The agent withdraws its suggestion.
             return self.give_up(Outcome::Replaced);
         }
         match filter(text.trim()) {
@@ -120,7 +121,7 @@ impl Proxy {
         self.write_down(id);
     }
 
-    /// Shows what is suggested, and has it run if it is worth it.
+    /// Shows a suggestion, and starts the work for it if that is worth it.
     fn show(&mut self, id: &str, suggestion: &Suggestion, cost: QueryCost) {
         let now = self.host.now();
         let text = suggestion.as_str().to_owned();
@@ -140,7 +141,7 @@ impl Proxy {
             Some(allowance) if self.may_fork() => {
                 let time = time(allowance.time);
                 match &mut self.ahead {
-                    // The one that was asked for the suggestion.
+                    // The second agent that made the suggestion also does the work.
                     Some(ahead) => {
                         (ahead.goal, ahead.began, ahead.deadline) =
                             (Goal::Run, now, now.saturating_add(time));
@@ -155,7 +156,7 @@ impl Proxy {
         self.tell_offer(id);
     }
 
-    /// Tells what is suggested, and how far the work for it is.
+    /// Tells the editor the suggestion and the state of the work for it.
     pub(super) fn tell_offer(&mut self, id: &str) {
         let told = self.offer(id).told();
         let told = serde_json::to_value(told).unwrap_or_default();
@@ -163,7 +164,7 @@ impl Proxy {
         self.tell_commands(id);
     }
 
-    /// The commands of the agent, and beside them the one that takes what is suggested.
+    /// Tells the editor the agent's commands, and the command that takes the suggestion.
     pub(super) fn tell_commands(&mut self, id: &str) {
         let next = self.offer(id).next().and_then(|next| serde_json::to_value(next).ok());
         let own = self.sessions.get(id).and_then(|session| session.commands.clone());
@@ -185,7 +186,7 @@ impl Proxy {
     }
 }
 
-/// An answer without what an agent tells only such an editor, if there is anything of it.
+/// An answer without the agent's additions for an editor that shows suggestions; `None` if it has no such additions.
 pub(super) fn undeclared(answer: &Value) -> Option<Value> {
     let mut rest = answer.clone();
     strip(&mut rest);
@@ -196,7 +197,7 @@ pub(super) fn undeclared(answer: &Value) -> Option<Value> {
     (rest != *answer).then_some(rest)
 }
 
-/// Takes out what agents say to such an editor, wherever it is.
+/// Removes the agent's additions for such an editor, at any depth.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -214,13 +215,13 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// What is left of a message without what an agent tells only an editor that declared itself as the one which shows suggestions.
+/// A message without the agent's additions for an editor that shows suggestions.
 #[derive(Debug, PartialEq)]
 pub(super) enum Rest {
-    /// There is nothing of it in the message.
+    /// The message has no such additions.
     Whole,
     Part(Value),
-    /// Nothing else is in it.
+    /// The message has nothing else.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! A prompt that takes what is suggested, with the work that ran for it. Nothing here reads or writes.
+//! A prompt that takes the suggestion together with the work that was done for it. Nothing here does IO.
 
 use headstart_budget::ledger::Outcome;
 use headstart_followup_state::filter;
@@ -17,41 +17,41 @@ use crate::hosts::proxy::message;
 
 const TAKE: &str = "/next";
 
-/// A prompt that waits for the work which it takes.
+/// A prompt that waits for the work that it takes.
 #[expect(clippy::struct_excessive_bools, reason = "each may hold without the others")]
 pub(super) struct Taken {
-    /// The prompt in the suggestion's words.
+    /// The prompt, with the suggestion as its text.
     prompt: Value,
-    /// Whether its user sees what was done so far, and what is done from now on.
+    /// Whether the user is shown the work so far and everything that follows.
     pub(super) is_shown: bool,
-    /// How much of it was shown.
+    /// The number of updates that were shown.
     shown: usize,
-    /// The question that they were asked last, and what it is about.
+    /// The id of the last question that the user was asked, and its subject.
     asked: Option<(String, About)>,
     is_agreed: bool,
     is_committing: bool,
-    /// Whether it was still at work when it was taken.
+    /// Whether the work was still going on when it was taken.
     joined: bool,
 }
 
-/// A prompt that came while the one before it takes work.
+/// A prompt that arrived while the one before it takes work.
 pub(super) struct Waiting {
     session: String,
     id: Value,
-    /// As it came.
+    /// The unchanged line.
     line: Vec<u8>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
-    /// A call of the second agent's.
+    /// One call of the second agent.
     Call,
-    /// All changes.
+    /// All changes together.
     Changes,
 }
 
 impl Proxy {
-    /// Whether its user waits for work that they took.
+    /// Whether the user waits for work that they took.
     pub(super) fn is_taking(&self) -> bool {
         self.ahead.as_ref().is_some_and(|ahead| ahead.taken.is_some())
     }
@@ -65,7 +65,7 @@ impl Proxy {
         self.ahead.as_ref().is_some_and(|ahead| ahead.taken.is_some() && ahead.session == session)
     }
 
-    /// Whether a request is a prompt that has to wait for the one before it, of which the agent knows nothing yet.
+    /// Whether a request is a prompt that has to wait for the one before it, which the agent does not know yet.
     pub(crate) fn waits(&mut self, request: &Value, line: &[u8]) -> bool {
         let session = message::session(request).unwrap_or_default();
         let waits = message::method(request) == "session/prompt" && self.is_taking_in(session);
@@ -76,7 +76,7 @@ impl Proxy {
         waits
     }
 
-    /// Deals with the prompts that waited, in their order, once nothing is taken in their session any more.
+    /// Handles the waiting prompts in order, once nothing is being taken in their sessions.
     pub(super) fn go_on_with_waiting(&mut self) {
         let free =
             |proxy: &Self| proxy.waiting.iter().position(|waiting| !proxy.is_taking_in(&waiting.session));
@@ -85,14 +85,14 @@ impl Proxy {
         }
     }
 
-    /// The ids of prompts that are answered here, by whoever cannot answer them any more.
+    /// The ids of prompts that this program has to answer, for a caller that can only refuse them.
     pub(super) fn take_unanswered(&mut self) -> Vec<Value> {
         let taken = self.ahead.as_mut().and_then(|ahead| ahead.taken.take());
         let waiting = self.waiting.drain(..).map(|waiting| waiting.id);
         taken.map(|taken| taken.prompt["id"].clone()).into_iter().chain(waiting).collect()
     }
 
-    /// A prompt of the user's. Whether it is dealt with here.
+    /// Handles a prompt from the user. Returns whether the agent need not see it.
     pub(crate) fn prompt(&mut self, id: &str, prompt: &Value) -> bool {
         let words = message::words(prompt);
         let words = words.as_deref().map(str::trim);
@@ -150,7 +150,7 @@ impl Proxy {
         self.tell(&message::result(&prompt["id"], &json!({ "stopReason": "end_turn" })));
     }
 
-    /// Does what comes next for a prompt that was taken.
+    /// Takes the next step for a prompt that takes work.
     pub(super) fn go_on_taking(&mut self) {
         let Some(ahead) = &mut self.ahead else { return };
         let Some(taken) = &mut ahead.taken else { return };
@@ -172,7 +172,7 @@ impl Proxy {
         }
     }
 
-    /// Shows what was not shown yet of the work, as of the session that its user knows.
+    /// Shows the updates of the work that were not shown yet, under the session's id in the editor.
     pub(super) fn show_updates(&mut self) {
         let Some(ahead) = &mut self.ahead else { return };
         let Some(taken) = &mut ahead.taken else { return };
@@ -184,7 +184,7 @@ impl Proxy {
         }
     }
 
-    /// Passes the first question that waits on to the user.
+    /// Passes the first waiting question on to the user.
     pub(super) fn ask_editor(&mut self) {
         let id = self.own_id();
         let Some(ahead) = &mut self.ahead else { return };
@@ -199,7 +199,7 @@ impl Proxy {
         let mut params = question["params"].clone();
         params["sessionId"] = session.into();
         if let Some(options) = params["options"].as_array_mut() {
-            // What is allowed for good would be kept by an agent that is gone soon.
+            // A permanent choice would be stored in an agent that ends soon.
             options.retain(|option| option["kind"] != "allow_always" && option["kind"] != "reject_always");
         }
         taken.asked = Some((id.clone(), About::Call));
@@ -227,7 +227,7 @@ impl Proxy {
         }
     }
 
-    /// Its user does not want the changes.
+    /// The user does not want the changes.
     fn refused(&mut self) {
         let Some(taken) = self.ahead.as_mut().and_then(|ahead| ahead.taken.take()) else { return };
         let Some(session) = self.ahead.as_ref().map(|ahead| ahead.session.clone()) else { return };
@@ -280,7 +280,7 @@ impl Proxy {
         self.tell(&message::request(&id, "session/request_permission", &params));
     }
 
-    /// The changes were written, or something speaks against it.
+    /// The changes were committed, or could not be.
     pub(crate) fn committed(&mut self, number: u64, outcome: Result<CommitOutcome, String>) {
         let Some(ahead) = self.ahead.as_mut().filter(|ahead| ahead.number == number) else { return };
         match outcome {
@@ -324,7 +324,7 @@ impl Proxy {
         if self.can.close {
             self.ask_agent("session/close", &json!({ "sessionId": before }), Own::Other);
         }
-        // What the user knew as their session stays with the agent; a fork that another took the place of goes.
+        // The session that the user knew stays with the agent; a fork that another one replaced is deleted.
         if self.kept.forks.contains(&before) {
             self.delete(before);
         }
@@ -338,7 +338,7 @@ impl Proxy {
         self.write_down(&session);
     }
 
-    /// The work cannot be taken, so the prompt goes to the agent as if nothing had run.
+    /// The work cannot be taken, so the prompt goes to the agent as if nothing had run ahead.
     pub(super) fn run_anew(&mut self, session: &str, taken: &Taken, why: &str) {
         if 0 < taken.shown {
             self.say(session, &format!("What ran ahead is not taken ({why}); nothing of it was written, and the prompt runs anew.\n\n"));
@@ -352,7 +352,8 @@ impl Proxy {
         self.pass_to_agent(&message::line(prompt));
     }
 
-    /// The user stops what they began. Whether it was a prompt that takes work (with this id, if one is given), of which the agent knows nothing.
+    /// The user cancels. Returns whether a prompt that takes work was cancelled (the one with this id, if one is
+    /// given), which the agent does not know.
     pub(super) fn cancel(&mut self, id: &str, request: Option<&Value>) -> bool {
         let is_meant =
             |waiting: &Waiting| waiting.session == id && request.is_none_or(|request| waiting.id == *request);
@@ -370,7 +371,7 @@ impl Proxy {
             return false;
         };
         if taken.is_committing {
-            // It is done in a moment.
+            // The commit takes only a moment, so it is completed.
             ahead.taken = Some(taken);
             return true;
         }
@@ -383,7 +384,7 @@ impl Proxy {
         true
     }
 
-    /// What is suggested in the session is not what its user wants.
+    /// The user does not want the suggestion of this session.
     pub(super) fn give_up_in(&mut self, id: &str, outcome: Outcome) {
         if self.ahead.as_ref().is_some_and(|ahead| ahead.session == id) {
             return self.give_up(outcome);
@@ -396,11 +397,11 @@ impl Proxy {
         }
     }
 
-    /// The same for the session for which a second agent is at work.
+    /// The same for the session that the second agent works for.
     pub(super) fn give_up(&mut self, outcome: Outcome) {
         let Some(session) = self.ahead.as_ref().map(|ahead| ahead.session.clone()) else { return };
         if self.is_committing() {
-            // It is done in a moment.
+            // The commit takes only a moment, so it is completed.
             return;
         }
         let has_work = self.ahead.as_ref().is_some_and(|ahead| ahead.told().is_some());
@@ -429,7 +430,7 @@ impl Proxy {
         }
     }
 
-    /// Tells the editor that nothing is suggested, while it may still be worked on.
+    /// Withdraws the suggestion in the editor. The work for it may go on.
     fn take_back_offer(&mut self, id: &str) {
         let offer = self.sessions.get_mut(id).and_then(|session| session.offer.take());
         self.tell_offer(id);
@@ -438,7 +439,7 @@ impl Proxy {
         }
     }
 
-    /// What became of a suggestion that did not run.
+    /// Records the outcome of a suggestion that did not run.
     fn decided(&mut self, id: &str, outcome: Outcome) {
         let now = self.host.now();
         let Some(session) = self.sessions.get_mut(id) else { return };
@@ -454,7 +455,7 @@ impl Proxy {
         self.ahead = Some(ahead);
     }
 
-    /// What became of work that ran.
+    /// Records the outcome of work that ran.
     fn settled_for(&mut self, id: &str, outcome: Outcome, saved_ms: u64, ahead: &Ahead) {
         let now = self.host.now();
         let Some(session) = self.sessions.get_mut(id) else { return };
@@ -464,7 +465,7 @@ impl Proxy {
         }
     }
 
-    /// Words of this program, in the session.
+    /// Shows a text of this program in the session.
     fn say(&mut self, session: &str, text: &str) {
         let update =
             json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } });
