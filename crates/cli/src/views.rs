@@ -1,7 +1,7 @@
-//! The views in which commands of work ahead may write: `headstart-shadow` behind the toolbox's port.
+//! The views in which commands of work ahead may write: `headstart-shadow` as the toolbox's port for views.
 //!
-//! A view is made when a step needs one first, and held until its work is over. It blocks a thread while a command runs; whoever drops the
-//! future ends the view, and the thread finds that out by itself.
+//! A view is made when a step first needs one, and kept until the step's work is over. A command blocks a thread while
+//! it runs. Dropping the future ends the view, and the thread then notices that by itself.
 
 mod ahead;
 mod closed;
@@ -51,19 +51,19 @@ pub(crate) use rooms::{Rooms, all as all_kept, processes};
 use settings::Settings;
 use watched::Watched;
 
-/// What an agent of the user's needs in a view beside the workspace.
+/// What a user's agent needs in a view besides the workspace.
 #[cfg(feature = "acp")]
 #[derive(Debug, Clone)]
 pub(crate) struct AgentNeeds {
-    /// Folders that it reads; what it writes to them is forgotten.
+    /// Folders that the agent reads. What it writes to them is discarded.
     pub(crate) tools: Vec<PathBuf>,
-    /// Folders and files that are the machine's own.
+    /// Folders and files that are the machine's own, so that what is written to them stays.
     pub(crate) shared: Vec<PathBuf>,
-    /// Files of which it has a copy.
+    /// Files that the agent gets a copy of.
     pub(crate) copied: Vec<PathBuf>,
     /// Folders that are shown empty.
     pub(crate) emptied: Vec<PathBuf>,
-    /// Folders that it only reads.
+    /// Folders that can only be read.
     pub(crate) show: Vec<PathBuf>,
     pub(crate) network: Network,
     pub(crate) address_space: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Views {
     options: Options,
     environment: Vec<(OsString, OsString)>,
     home: Option<PathBuf>,
-    /// What of a view comes back.
+    /// Which changes in a view are read back.
     rules: ReadRules,
     most_held: usize,
     most_time: Duration,
@@ -83,11 +83,11 @@ pub(crate) struct Views {
     notes: Vec<String>,
     repository: Repository,
     git: Settings,
-    /// Where what was found of this system is kept.
+    /// The state folder, which stores what was found out about this system.
     state: Option<PathBuf>,
-    /// Where build output is kept on the disk; without a state folder nowhere.
+    /// The folders on disk for build output; `None` without a state folder.
     rooms: Option<Rooms>,
-    /// Command lines that build ahead.
+    /// The command lines that build ahead in idle time.
     warm: Vec<String>,
     held: AllHeld,
     filler: Mutex<Filler>,
@@ -97,7 +97,7 @@ pub(crate) struct Views {
 }
 
 impl Views {
-    /// The views that the configuration allows; whether this system gives any is found out by making one.
+    /// The views that the configuration allows. Whether this system can make any is found out by making one.
     pub(crate) fn new(
         workspace: &Path,
         settings: &Shadow,
@@ -150,7 +150,7 @@ impl Views {
         }
     }
 
-    /// The same for an agent of the user's, which needs more than a command does.
+    /// These views for a user's agent, which needs more than a command does.
     #[cfg(feature = "acp")]
     pub(crate) fn for_agent(mut self, needs: AgentNeeds) -> Self {
         let AgentNeeds { tools, shared, copied, emptied, show, network, address_space } = needs;
@@ -162,14 +162,14 @@ impl Views {
         self
     }
 
-    /// The same for a command that its user gave the network of the machine.
+    /// These views with the machine's network, for a command that its user allowed to use it.
     pub(crate) fn on_network(mut self) -> Self {
         environment::online(&mut self.environment);
         self.options.network = Network::Machine;
         self
     }
 
-    /// The same with the workspace shown at another path: it is a copy.
+    /// These views with the workspace shown at another path, because it is a copy.
     pub(crate) fn shown_at(mut self, path: PathBuf) -> Self {
         self.options.shown_at = Some(path);
         self
@@ -179,37 +179,37 @@ impl Views {
         &self.support
     }
 
-    /// Of what a view is made, before a rule closes anything.
+    /// What a view is made of, before rules close paths in it.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
 
-    /// What programs in a view have in their environment.
+    /// The environment variables of programs in a view.
     pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
         &self.environment
     }
 
-    /// Where programs are looked for.
+    /// The search path of programs in a view.
     pub(crate) fn path(&self) -> Option<&OsStr> {
         self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str())
     }
 
-    /// The paths on disk that rules close, without those for which somebody was asked.
+    /// The paths on disk that rules close, except those that a person has allowed.
     pub(crate) fn closed(&self, deny: &DenyRules) -> std::io::Result<Vec<WorkspacePath>> {
         self.looks.closed(&self.options.workspace, deny, Secrets::of(deny))
     }
 
-    /// What speaks against each better way to keep views apart.
+    /// Why each better way to keep views apart does not work here.
     pub(crate) fn against(&self) -> &[Against] {
         &self.against
     }
 
-    /// What else is worse here than it could be.
+    /// What else works less well here than it could.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// A view for a command of the user's own, over what is staged, and what of the repository.
+    /// A view for a command that the user starts, over staged changes and over changes to the repository.
     pub(crate) fn open_for(
         &self,
         deny: &DenyRules,
@@ -227,12 +227,12 @@ impl Views {
         Ok(opened)
     }
 
-    /// What all commands in a view did to the repository, once one of them wrote to git's folder.
+    /// What all commands in a view did to the repository, if one of them wrote to git's folder.
     pub(crate) fn read_repository(&self, opened: &mut Opened) -> Read {
         self.repository.read(opened)
     }
 
-    /// What a view holds that the workspace does not, with these ignored paths.
+    /// The changes in a view compared with the workspace, including these ignored paths.
     pub(crate) fn read_back(
         &self,
         view: &mut View,
@@ -243,13 +243,13 @@ impl Views {
         view.read_back(tree, &rules).map_err(|error| error.to_string())
     }
 
-    /// A program with its arguments as it runs in a view.
+    /// A program with its arguments, to be run in a view.
     pub(crate) fn program(&self, words: &[String], streams: Streams) -> Command {
         let environment = self.environment();
         Command { environment, streams, ..Command::new(words, self.most_time) }
     }
 
-    /// A command line as it runs in a view.
+    /// A command line, to be run in a view.
     pub(crate) fn command(&self, line: &str, time: Duration, output: usize) -> Command {
         let words = ["/bin/bash", "--noprofile", "--norc", "-c", "--", line];
         Command { environment: self.environment(), output, ..Command::new(words, time.min(self.most_time)) }
@@ -259,7 +259,7 @@ impl Views {
         [self.environment.clone(), self.git.variables()].concat()
     }
 
-    /// As the port has it.
+    /// Implements the port's method for running a command.
     pub(crate) async fn run(self: &Arc<Self>, request: ViewRequest) -> Result<ViewOutput, ToolError> {
         if let Support::None { why } = &self.support {
             return Err(ToolError::no_view(why));
@@ -270,7 +270,7 @@ impl Views {
         let this = Arc::clone(self);
         let ran = tokio::task::spawn_blocking(move || this.run_blocking(&held, &request)).await;
         ends.disarm();
-        // For the step above, which has a view of its own.
+        // The next view may be needed soon, so its processes are prepared.
         self.prepare();
         ran.unwrap_or_else(|error| Err(ToolError::no_view_of(error)))
     }
@@ -311,7 +311,8 @@ impl Views {
         }
     }
 
-    /// Whether a view shows what the request rests on: nothing of that was accepted, its user changed nothing on disk, and it has not ended.
+    /// Whether a view still shows what the request is based on: no staged changes below it were accepted, the user has
+    /// changed nothing on disk, and the view has not ended.
     fn still_serves(&self, open: &mut Open, request: &ViewRequest) -> bool {
         let Open { opened, below, .. } = open;
         if opened.view.has_ended() || *below != request.below || opened.git.shown != request.git {
@@ -323,8 +324,9 @@ impl Views {
         !request.command.contains("git") || !repository::has_changed_since(workspace, opened.git.since)
     }
 
-    /// The same in a copy, for a command that failed because an overlay renames no folder of the workspace as a whole. The copy goes after it, for it lacks what git
-    /// ignores; so a failure in it says nothing.
+    /// Runs the command again in a copy, because it failed where an overlay cannot rename a folder of the workspace as
+    /// a whole. The copy is removed afterwards, because it lacks what git ignores. For the same reason a failure in the
+    /// copy means nothing and is not reported.
     fn run_in_copy(&self, held: &Held, request: &ViewRequest) -> Option<ViewOutput> {
         let mut open = self.start_held(held, request, BuildOutput::Copied).ok()?;
         let ran = self.run_in(&mut open.opened, request).ok()?;
@@ -425,13 +427,14 @@ impl Views {
         }
     }
 
-    /// Whether a tool keeps it for itself, in a folder that a variable names. What it installs for its user is none of that.
+    /// Whether a path belongs to a tool's own folder, which a variable names. Programs that the tool installs for its
+    /// user do not count.
     fn is_cache(&self, path: &Path) -> bool {
         let tools = self.options.tools.iter().filter_map(|tool| path.strip_prefix(tool).ok());
         tools.into_iter().any(|below| !below.starts_with("bin"))
     }
 
-    /// A path outside the workspace as its user writes it.
+    /// A path outside the workspace, in the form that its user writes.
     fn shown(&self, path: &Path) -> String {
         match self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
             Some(below) => format!("~/{}", below.display()),
@@ -440,7 +443,7 @@ impl Views {
     }
 }
 
-/// Ends the view where the future is dropped that waits for its command.
+/// Ends the view if the future that waits for its command is dropped.
 struct EndOnDrop<'a> {
     views: &'a Views,
     id: Option<ViewId>,
@@ -460,7 +463,7 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// What the model reads of a view that was made anew, where there was something in the one before that no change set holds.
+/// What the model is told if a new view replaced one that held something which no change set contains.
 fn lost(left: &[WorkspacePath]) -> Option<String> {
     let (first, more) = left.split_first()?;
     let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
@@ -477,7 +480,7 @@ fn tier_of(tier: headstart_shadow::Tier) -> Tier {
     }
 }
 
-/// What the model can act on stays an error of the call; all else means that there is no view.
+/// An error that the model can act on stays an error of the call; any other one means that there is no view.
 fn of_view(error: ShadowError) -> ToolError {
     match error {
         ShadowError::Command { .. } | ShadowError::Read { .. } => ToolError::of(error),
@@ -516,6 +519,6 @@ fn not_staged(left: &NotStaged) -> String {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a panic left half done is an open view, which is dropped or ended as any other.
+    // A panic can only have left a view open here, and that is dropped or ended like any other.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,5 @@
-//! Processes of a view that wait for it: made when work begins that may want one, so that its first command does not wait for them.
+//! Processes of a view that are started in advance: when work begins that may need a view, so that its first command
+//! does not wait for them.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -8,10 +9,11 @@ use headstart_shadow::{Options, Prepared, ShadowError, View};
 
 use super::{Views, lock};
 
-/// They hold a copy of what is mounted on the machine, so they wait no longer than a model usually takes to its first command.
+/// How long the processes wait. They hold a copy of the machine's mounts, so they are not kept longer than a model
+/// usually takes until its first command.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// The processes of one view, and since when they wait.
+/// The processes for one view, and when they were started.
 #[derive(Default)]
 pub(super) struct Ahead(Mutex<Option<(Prepared, Instant)>>);
 
@@ -19,7 +21,7 @@ impl Ahead {
     fn make(&self, program: &Path) {
         let mut waiting = lock(&self.0);
         if waiting.is_none() {
-            // Whoever starts a view without them is told what was refused.
+            // A view that has to start its own processes reports what was refused.
             *waiting = Prepared::new(program).ok().map(|prepared| (prepared, Instant::now()));
         }
     }
@@ -28,7 +30,7 @@ impl Ahead {
         lock(&self.0).take().map(|(prepared, _)| prepared)
     }
 
-    /// Ends what has waited for so long, or for longer than anything waits.
+    /// Ends processes that have waited for so long, or for longer than the limit.
     pub(super) fn end(&self, waited: Duration) {
         let is_old = |(_, since): &mut (Prepared, Instant)| waited.min(WAIT) <= since.elapsed();
         let ended = lock(&self.0).take_if(is_old);
@@ -37,7 +39,7 @@ impl Ahead {
 }
 
 impl Views {
-    /// Work begins, or goes on, that may want a view that is not there yet. Comes back at once.
+    /// Prepares processes, because work begins or goes on that may need a new view. Returns at once.
     pub(crate) fn prepare(self: &Arc<Self>) {
         if self.support.has_views() {
             self.watch_idle();
@@ -46,7 +48,7 @@ impl Views {
         }
     }
 
-    /// A view, with what waits for it.
+    /// Starts a view, with the processes that were prepared for it.
     pub(super) fn start_view(&self, options: &Options) -> Result<View, ShadowError> {
         View::start_with(options, self.ahead.take())
     }

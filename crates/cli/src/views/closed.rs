@@ -1,7 +1,7 @@
-//! What must not be in a view: paths that a rule closes.
+//! Paths that must not be in a view, because a rule closes them.
 //!
-//! They are looked for before each command. A name that comes into a folder or goes changes the folder's times, so one that is as it was at the last look is
-//! not listed again.
+//! They are searched for before each command. A folder's times change when a name in it appears or disappears, so a
+//! folder whose times are the same as at the last search is not listed again.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,14 +18,16 @@ use headstart_toolbox::Secrets;
 
 use super::lock;
 
-/// Folders that no file with a secret of the user's is looked for in: what package managers and compilers wrote. Deny rules count there, too.
+/// Folders that are not searched for the user's files with secrets, because package managers and compilers wrote their
+/// content. Deny rules do apply there.
 const NOT_SEARCHED: [&str; 4] = [".git", "node_modules", ".venv", "target"];
-/// So many names are looked at before a command.
+/// The most names that are searched before a command.
 const MOST_NAMES: usize = 1_000_000;
-/// A folder that changed so shortly before it was listed may have changed after it, and show the same times.
+/// A folder that changed so shortly before it was listed may have changed again afterwards, and still show the same
+/// times.
 const YOUNG: Duration = Duration::from_secs(1);
 
-/// What was found at the last look.
+/// The result of the last search.
 #[derive(Debug)]
 pub(super) struct Looks {
     last: Mutex<Option<Look>>,
@@ -46,17 +48,18 @@ struct Look {
     folders: HashMap<WorkspacePath, Listed>,
 }
 
-/// One folder, as it was listed.
+/// One folder at the time it was listed.
 #[derive(Debug)]
 struct Listed {
-    /// Nothing where its times would not show that it has changed.
+    /// `None` if the folder's times would not show a change.
     stamp: Option<Stamp>,
     names: usize,
     closed: Vec<WorkspacePath>,
     folders: Vec<WorkspacePath>,
 }
 
-/// What no program can set back: nobody sets the time of the last change of an inode.
+/// Identifies a state of a folder. No program can set this back, because the time of the last change of an inode cannot
+/// be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -65,7 +68,7 @@ struct Stamp {
 }
 
 impl Looks {
-    /// The paths on disk that are closed, the uppermost of each.
+    /// The closed paths on disk. If a folder is closed, nothing below it is listed.
     pub(super) fn closed(
         &self,
         workspace: &Path,
@@ -110,7 +113,8 @@ impl Search<'_> {
             return Ok(());
         }
         let folder = self.workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
-        // Looked at before it is listed: what comes meanwhile shows at the next look.
+        // The stamp is taken before the folder is listed, so that names which appear meanwhile are seen at the next
+        // search.
         let stamp = self.stamp(&folder);
         let known = self.before.remove(&path).filter(|known| known.stamp.is_some() && known.stamp == stamp);
         let listed = match known {
@@ -141,7 +145,8 @@ impl Search<'_> {
         for_secrets: bool,
     ) -> io::Result<Listed> {
         let mut listed = Listed { stamp, names: 0, closed: Vec::new(), folders: Vec::new() };
-        // What cannot be listed cannot be searched by a command either, which has the same user.
+        // A folder that cannot be listed cannot be searched by a command either, because the command runs as the same
+        // user.
         let Ok(entries) = fs::read_dir(folder) else { return Ok(Listed { stamp: None, ..listed }) };
         for entry in entries.take(MOST_NAMES + 1) {
             let entry = entry?;
@@ -162,22 +167,23 @@ impl Search<'_> {
         let found = folder.symlink_metadata().ok().filter(|_| self.keeps_times)?;
         let changed = (found.ctime(), found.ctime_nsec());
         let at = Duration::new(u64::try_from(changed.0).ok()?, u32::try_from(changed.1).ok()?);
-        // A time to come is that of another clock.
+        // A time in the future comes from another clock.
         (at + self.young < now).then(|| Stamp { device: found.dev(), inode: found.ino(), changed })
     }
 }
 
-/// Whether a folder's times are those of this machine's own kernel, which changes them with each name that comes or goes.
+/// Whether a folder's times are set by this machine's own kernel, which changes them with each name that appears or
+/// disappears.
 #[cfg(target_os = "linux")]
 pub(super) fn keeps_times(workspace: &Path) -> bool {
-    // ext2 to ext4, btrfs, xfs, f2fs, bcachefs, tmpfs, overlayfs.
+    // These are ext2 to ext4, btrfs, xfs, f2fs, bcachefs, tmpfs and overlayfs.
     const KNOWN: [u32; 7] =
         [0xEF53, 0x9123_683E, 0x5846_5342, 0xF2F5_2010, 0xCA45_1A4E, 0x0102_1994, 0x794C_7630];
     let kind = rustix::fs::statfs(workspace).ok().and_then(|found| u32::try_from(found.f_type).ok());
     kind.is_some_and(|kind| KNOWN.contains(&kind))
 }
 
-/// Without views nothing is looked for more than once.
+/// Other systems have no views, so that nothing is searched more than once.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn keeps_times(_: &Path) -> bool {
     false
@@ -220,7 +226,7 @@ mod tests {
         names
     }
 
-    /// So long that a folder's times show all that comes later.
+    /// After this time a folder's times show every later change.
     const TICK: Duration = Duration::from_millis(20);
 
     #[test]
@@ -235,7 +241,7 @@ mod tests {
         let deny = DenyRules::default();
         std::thread::sleep(2 * TICK);
         assert_eq!(look(&deny), ["busy/.env", "quiet/.env"]);
-        // Whatever is kept of a folder that has not changed counts.
+        // Changes the stored number, so that its use can be seen for a folder that has not changed.
         let count = |listed: &mut Listed| listed.names += 100;
         lock(&looks.last).as_mut().unwrap().folders.values_mut().for_each(count);
         fs::write(folder.path().join("busy/.envrc"), "").unwrap();
@@ -244,7 +250,7 @@ mod tests {
             lock(&looks.last).as_ref().unwrap().folders[&WorkspacePath::parse(path).unwrap()].names
         };
         assert_eq!((names_in("quiet"), names_in("busy")), (101, 2));
-        // Other rules find other paths.
+        // Other rules close other paths.
         assert_eq!(look(&DenyRules::from_patterns(["busy"]).unwrap()), ["busy", "quiet/.env"]);
         assert_eq!(names_in("quiet"), 1);
     }
@@ -279,7 +285,7 @@ mod tests {
                     folder.path().join(parts.collect::<PathBuf>())
                 };
                 let (one, other) = (path(), path());
-                // Most of them fail; all of them are legal.
+                // Most of these calls fail, which does no harm.
                 let _ = match throw(6) {
                     0 | 1 => fs::create_dir_all(&one),
                     2 => fs::write(&one, ""),

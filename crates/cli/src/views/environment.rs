@@ -1,4 +1,4 @@
-//! The variables that a command in a view sees.
+//! The environment variables of a command in a view.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::environment::Environment;
 use crate::runner;
 
-/// Variables that name where toolchains are. Nothing else of the user's own gets in, and so no key and no token.
+/// Variables that name the folders of toolchains. No other variable of the user's is passed on, and so no key and no
+/// token.
 const TOOLCHAINS: [&str; 13] = [
     "CARGO_HOME",
     "GOMODCACHE",
@@ -23,8 +24,9 @@ const TOOLCHAINS: [&str; 13] = [
     "VOLTA_HOME",
 ];
 
-/// There is neither a terminal nor a network; programs that are told so do not wait for one. Those that would look for a newer version of
-/// themselves or tell how they are used are asked not to: a test that fails would look as if it had failed for want of a network.
+/// Variables for all commands. A view has neither a terminal nor a network, and programs that know this do not wait for
+/// one. Programs that would look for a newer version of themselves or report their use are told not to, because a test
+/// that fails would otherwise look as if it had failed for lack of a network.
 const SET: [(&str, &str); 19] = [
     ("CARGO_NET_OFFLINE", "true"),
     ("CHECKPOINT_DISABLE", "1"),
@@ -47,12 +49,12 @@ const SET: [(&str, &str); 19] = [
     ("npm_config_update_notifier", "false"),
 ];
 
-/// Those of them that say that there is no network.
+/// Those of the variables that say that there is no network.
 const OFFLINE: [&str; 6] =
     ["CARGO_NET_OFFLINE", "GOFLAGS", "GOPROXY", "PIP_NO_INDEX", "UV_OFFLINE", "npm_config_offline"];
 
-/// What programs say that were told by these variables to stay offline, and lack what they would have fetched. They ask no network then, so
-/// nothing else shows it.
+/// Messages of programs that stay offline because of these variables, and lack what they would have fetched. They are
+/// needed because these programs do not try the network, so nothing else shows that they need it.
 const STAYED_OFFLINE: [&str; 7] = [
     "using offline mode (--offline)",
     "but --offline was specified",
@@ -63,7 +65,7 @@ const STAYED_OFFLINE: [&str; 7] = [
     "No matching distribution found for",
 ];
 
-/// Whether a program would have needed the network, and did not ask for it because it was told that there is none.
+/// Whether a program needed the network but did not try it, because it was told that there is none.
 pub(super) fn stayed_offline(output: &[u8]) -> bool {
     let output = String::from_utf8_lossy(output);
     STAYED_OFFLINE.iter().any(|said| output.contains(said))
@@ -81,12 +83,13 @@ pub(super) fn of_views(users: &Environment, workspace: &Path) -> Vec<(OsString, 
     variables.into_iter().collect()
 }
 
-/// The same for a command that has a network.
+/// Changes the variables for a command that has a network.
 pub(super) fn online(variables: &mut Vec<(OsString, OsString)>) {
     variables.retain(|(name, _)| !OFFLINE.iter().any(|offline| name == offline));
 }
 
-/// The folders that these variables name, where they are neither in the home, whose folders of tools are known, nor in the workspace.
+/// The folders that these variables name, except those in the home folder, whose folders of tools are known, and those
+/// in the workspace.
 pub(super) fn toolchains(users: &Environment, workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let folders = TOOLCHAINS.iter().filter_map(|name| users.get(name)).map(PathBuf::from);
     let elsewhere = |folder: &PathBuf| {
@@ -101,7 +104,7 @@ pub(super) fn toolchains(users: &Environment, workspace: &Path, home: Option<&Pa
     folders.filter(elsewhere).collect()
 }
 
-/// Where a tool keeps what it signs in with beside what it needs, nothing is shown.
+/// Whether a folder holds a tool's credentials beside what the tool needs. Such a folder is not shown.
 fn holds_secret(folder: &Path) -> bool {
     let mut secrets = headstart_shadow::TOOL_FOLDERS.iter().flat_map(|tool| tool.masked);
     secrets.any(|name| folder.join(name).exists())

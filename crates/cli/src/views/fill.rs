@@ -1,4 +1,5 @@
-//! Builds ahead what all views of a workspace begin with: over the tree as it is on disk, with nothing staged.
+//! Builds in advance the layers with which all views of a workspace begin, from the tree on disk without staged
+//! changes.
 
 use std::time::{Duration, Instant};
 
@@ -8,35 +9,36 @@ use headstart_tool_gate::DenyRules;
 
 use super::Views;
 
-/// Of all commands together; a build from nothing takes longer than a command of work ahead may.
+/// The time limit of all commands together. It is longer than that of a command of work ahead, because a build from
+/// nothing takes long.
 const TIME: Duration = Duration::from_secs(30 * 60);
 
-/// What came of it.
+/// The result of building in advance.
 pub(crate) struct Filled {
     pub(crate) end: End,
     pub(crate) time: Duration,
     pub(crate) folders: Vec<WorkspacePath>,
-    /// Bytes that are kept now; the error says why nothing is. `Ok(None)`: there was nothing to build.
+    /// The number of bytes that are stored now; the error says why nothing is. `Ok(None)` means that nothing was built.
     pub(crate) kept: Result<Option<u64>, String>,
 }
 
 impl Views {
-    /// The command lines that the user's file names for this.
+    /// The command lines for this in the user's file.
     pub(crate) fn warm_lines(&self) -> &[String] {
         &self.warm
     }
 
-    /// A command line as [`fill`](Self::fill) takes it.
+    /// A command line for [`fill`](Self::fill).
     pub(crate) fn fill_line(&self, line: &str) -> Command {
         self.command(line, TIME, 0)
     }
 
-    /// A program with its arguments as [`fill`](Self::fill) takes it.
+    /// A program with its arguments for [`fill`](Self::fill).
     pub(crate) fn fill_program(&self, words: &[String]) -> Command {
         self.program(words, Streams::Apart)
     }
 
-    /// Runs the commands one after the other, and keeps what they built. The error says why nothing ran.
+    /// Runs the commands one after the other, and stores what they built. The error says why nothing ran.
     pub(crate) fn fill(
         &self,
         commands: &[Command],
@@ -101,7 +103,7 @@ impl Views {
         Ok(Filled { end, time, folders, kept })
     }
 
-    /// What was built must not rest on files that only this view has.
+    /// Checks that the built files do not depend on files that only this view has.
     fn rests_on_disk(&self, view: &mut View, folders: &[WorkspacePath]) -> Result<(), String> {
         let tree = OsTree::open(view.workspace()).map_err(|error| error.to_string())?;
         let back = view.read_back(&tree, &self.rules).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! What its user changed in a workspace since a moment.
+//! Finds out what the user has changed in a workspace since a certain time.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -7,11 +7,11 @@ use headstart_overlay_fs::WorkspacePath;
 
 use crate::workspace::unignored;
 
-/// Most files that are named; a warning needs no more.
+/// The most files that are named, because a warning needs no more.
 const MOST: usize = 1_000;
 
-/// The files below a workspace whose content, bits or name changed since a moment, in milliseconds since the Unix epoch: without what git
-/// ignores, and without git's own folder.
+/// The files below a workspace whose content, permissions or name changed since a time in milliseconds since the Unix
+/// epoch. What git ignores and git's own folder are left out.
 pub(crate) fn changed_since(workspace: &Path, unix_ms: u64) -> Vec<WorkspacePath> {
     let since = i128::from(unix_ms);
     let changed = unignored(workspace).filter_map(Result::ok).filter(|entry| {
@@ -26,13 +26,13 @@ pub(crate) fn changed_since(workspace: &Path, unix_ms: u64) -> Vec<WorkspacePath
     paths.take(MOST).collect()
 }
 
-/// Whether files or folders came, went or changed since a moment, in nanoseconds of the clock of files. What git ignores does not count, nor does its
-/// own folder.
+/// Whether files or folders appeared, disappeared or changed since a time in nanoseconds of the clock of files. What
+/// git ignores and git's own folder do not count.
 pub(super) fn has_changed_since(workspace: &Path, since: i64) -> bool {
     unignored(workspace).filter_map(Result::ok).any(|entry| is_newer(&entry, since))
 }
 
-/// Whether it changed, or names in it came or went.
+/// Whether the entry changed, or names in it appeared or disappeared.
 pub(super) fn is_newer(entry: &ignore::DirEntry, since: i64) -> bool {
     entry.metadata().is_ok_and(|found| {
         i128::from(since) <= i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec())

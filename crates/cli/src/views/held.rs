@@ -1,4 +1,4 @@
-//! The views of steps that live, and when they end: with the step, where there are too many, or after a while without a command.
+//! The views of steps, and when they end: with the step, if there are too many, or after some time without a command.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,34 +13,35 @@ use headstart_toolbox::ViewId;
 use super::opening::{Opened, Output};
 use super::{Views, lock};
 
-/// A view without a command for so long is ended; the next command makes another.
+/// A view without a command for so long is ended. The step's next command makes a new one.
 const IDLE: Duration = Duration::from_secs(15 * 60);
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// The view of one step.
 pub(super) struct Held {
-    /// Locked while a command runs.
+    /// Locked while a command runs in it.
     pub(super) open: Mutex<Option<Open>>,
     pub(super) ender: Mutex<Option<Ender>>,
-    /// Nobody wants it any more.
+    /// Whether the step is over.
     is_over: AtomicBool,
     used: Mutex<Instant>,
-    /// A command of this step removed a folder of build output as a whole, which only works in memory.
+    /// Where build output goes. It changes after a command of this step removed a folder of build output as a whole,
+    /// which only works in memory.
     pub(super) output: Mutex<Output>,
 }
 
 pub(super) struct Open {
     pub(super) opened: Opened,
     pub(super) below: Arc<ChangeSet>,
-    /// What its commands wrote and no change set holds, as far as the last one told.
+    /// Paths that its commands wrote and that no change set contains, according to the last command.
     pub(super) left: Vec<WorkspacePath>,
 }
 
-/// All that are held, and the thread that ends the idle ones.
+/// All views that are kept, and the thread that ends idle ones.
 #[derive(Default)]
 pub(super) struct AllHeld {
     views: Mutex<BTreeMap<ViewId, Arc<Held>>>,
-    /// Without it the thread ends.
+    /// When this is dropped, the thread ends.
     watched: Mutex<Option<Sender<()>>>,
 }
 
@@ -57,7 +58,7 @@ impl Default for Held {
 }
 
 impl Views {
-    /// The view of this id; of too many the one that was used longest ago goes.
+    /// The view with this id. If there are too many, the one that was last used the longest ago is ended.
     pub(super) fn hold(self: &Arc<Self>, id: &ViewId) -> Arc<Held> {
         self.watch_idle();
         self.give_way();
@@ -70,7 +71,7 @@ impl Views {
         held
     }
 
-    /// As the port has it.
+    /// Implements the port's method for ending a view.
     pub(crate) fn end(&self, id: &ViewId) {
         let held = lock(&self.held.views).remove(id);
         if let Some(held) = held {
@@ -84,7 +85,7 @@ impl Views {
         all.values().all(|held| held.is_idle() && since <= lock(&held.used).elapsed())
     }
 
-    /// Ends the idle view that was used longest ago; whether there was one.
+    /// Ends the idle view that was last used the longest ago. Returns whether there was one.
     pub(super) fn end_oldest(&self) -> bool {
         let oldest = {
             let mut all = lock(&self.held.views);
@@ -95,7 +96,7 @@ impl Views {
         oldest.inspect(|held| held.end()).is_some()
     }
 
-    /// Ends what had no command for so long, and what waits for one.
+    /// Ends views that had no command for so long, and processes that wait for a view.
     pub(crate) fn end_idle(&self, since: Duration) {
         let idle: Vec<_> = {
             let mut all = lock(&self.held.views);
@@ -118,7 +119,7 @@ impl Views {
         let (sender, gone) = channel();
         *watched = Some(sender);
         let views: Weak<Self> = Arc::downgrade(self);
-        // Without the thread idle views stay, which costs memory and nothing else.
+        // Without the thread idle views stay, which only costs memory.
         let _ = std::thread::Builder::new().name("idle-views".to_owned()).spawn(move || {
             while gone.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 let Some(views) = views.upgrade() else { return };
@@ -133,9 +134,9 @@ impl Held {
         self.is_over.load(Ordering::SeqCst)
     }
 
-    /// No command runs in it, and none is about to.
+    /// Whether no command runs in the view, and none is about to.
     fn is_idle(self: &Arc<Self>) -> bool {
-        // Whoever is about to run one has it as well.
+        // A caller that is about to run a command also holds a reference.
         Arc::strong_count(self) == 1 && self.open.try_lock().is_ok()
     }
 
@@ -144,7 +145,7 @@ impl Held {
         if let Some(ender) = lock(&self.ender).take() {
             ender.end();
         }
-        // Where a command runs, its thread drops the view.
+        // If a command runs, its thread drops the view.
         if let Ok(mut open) = self.open.try_lock() {
             *open = None;
         }

@@ -1,4 +1,4 @@
-//! Builds ahead in idle time, where the user's file names commands for it.
+//! Builds in advance in idle time, if the user's file names commands for that.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,26 +9,27 @@ use headstart_tool_gate::DenyRules;
 
 use super::{Views, lock};
 
-/// No command of work ahead for so long, and it is idle time.
+/// Idle time begins when no command of work ahead has run for so long.
 const QUIET: Duration = Duration::from_secs(3);
 
-/// What is built in idle time.
+/// The build that runs in idle time, or waits for it.
 #[derive(Default)]
 pub(super) struct Filler {
-    /// Without it the thread ends.
+    /// When this is dropped, the waiting thread ends.
     waiting: Option<Sender<()>>,
-    /// Ends the view in which it is built.
+    /// Ends the view in which the build runs.
     ender: Option<Ender>,
 }
 
 impl Views {
-    /// After an accept: builds what all views begin with, as soon as no command runs ahead. One that begins meanwhile ends it.
+    /// After an accept, builds the layers with which all views begin, as soon as no command runs ahead. A command that
+    /// begins meanwhile ends the build.
     pub(crate) fn warm_when_idle(self: &Arc<Self>, deny: DenyRules) {
         if self.warm_lines().is_empty() {
             return;
         }
         let (sender, gone) = channel();
-        // The one before ends, and what it was building is of files that have changed.
+        // An earlier build ends, because the files that it was based on have changed.
         let before =
             std::mem::replace(&mut *lock(&self.filler), Filler { waiting: Some(sender), ender: None });
         drop(before.waiting);
@@ -36,7 +37,7 @@ impl Views {
             ender.end();
         }
         let views = Arc::downgrade(self);
-        // Without the thread nothing is built ahead, which is only slower.
+        // Without the thread nothing is built in advance, which only makes commands slower.
         let _ = std::thread::Builder::new().name("warm".to_owned()).spawn(move || {
             while gone.recv_timeout(QUIET) == Err(RecvTimeoutError::Timeout) {
                 let Some(views) = views.upgrade() else { return };
@@ -44,7 +45,7 @@ impl Views {
                     let lines: Vec<Command> =
                         views.warm_lines().iter().map(|line| views.fill_line(line)).collect();
                     let started = |ender| lock(&views.filler).ender = Some(ender);
-                    // What cannot be kept is told by `shadow warm`, which the user may run by hand.
+                    // Errors are not reported here; `shadow warm`, which the user may run, reports them.
                     drop(views.fill(&lines, &deny, started, &mut |_, _| {}));
                     lock(&views.filler).ender = None;
                     return;
@@ -53,7 +54,7 @@ impl Views {
         });
     }
 
-    /// A command of work ahead begins: it has the processors.
+    /// Ends a build in idle time, because a command of work ahead begins and needs the processors.
     pub(super) fn give_way(&self) {
         if let Some(ender) = lock(&self.filler).ender.take() {
             ender.end();

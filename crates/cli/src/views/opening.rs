@@ -1,4 +1,4 @@
-//! A view with what belongs to it: its room on the disk, and the finished layers that it lies over.
+//! Opens a view together with its folder on disk and the finished layers below it.
 
 use headstart_shadow::{Options, ShadowError, Tier, View};
 use headstart_tool_gate::DenyRules;
@@ -9,37 +9,38 @@ use super::warm::Used;
 use super::{Views, support};
 use crate::clock;
 
-/// A view, and what goes after it.
+/// A view, and the resources that must be dropped after it.
 pub(crate) struct Opened {
     pub(crate) view: View,
-    /// What is known of the repository in it.
+    /// The state of the repository in it.
     pub(super) git: InView,
-    /// It shows what was on disk at this moment, in nanoseconds of the clock of files.
+    /// The view shows the files as they were on disk at this time, in nanoseconds of the clock of files.
     pub(super) fresh: i64,
     kept: Kept,
 }
 
-/// What a view has on the disk, which goes after it, and by which other processes know of it.
+/// The files of a view on disk, through which other processes know of it. They must be dropped after the view.
 #[derive(Default)]
 pub(crate) struct Kept {
     room: Option<Room>,
-    /// Nobody removes these while the view lies over them.
+    /// The locks of the layers below the view, which keep them from being removed.
     _over: Option<Used>,
 }
 
-/// Where build output goes.
+/// Where build output is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// To the disk, in folders that have a place of their own and so cannot be removed or renamed as a whole.
+    /// To disk, into folders that are mounted separately and therefore cannot be removed or renamed as a whole.
     OnDisk,
-    /// To memory, with all else.
+    /// To memory, with everything else.
     InMemory,
-    /// Nowhere but in a copy of the workspace, where that is small enough: there a folder can be renamed as a whole. What git ignores is not in it.
+    /// To a copy of the workspace, if the workspace is small enough. In a copy a folder can be renamed as a whole; what
+    /// git ignores is missing.
     Copied,
 }
 
 impl Views {
-    /// A new view with nothing shown in it.
+    /// A new view in which no changes are shown yet.
     pub(super) fn open(&self, id: &str, deny: &DenyRules, output: Output) -> Result<Opened, ShadowError> {
         let git = InView::starts_now();
         let (view, kept) = self.start(id, &self.options, deny, output)?;
@@ -47,7 +48,8 @@ impl Views {
         Ok(Opened { view, git, fresh, kept })
     }
 
-    /// A view of these options, with nothing shown in it. Where the disk cannot hold a layer of it, it is in memory.
+    /// A view with these options, in which no changes are shown yet. If the disk cannot hold one of its layers, the
+    /// layer is in memory.
     pub(crate) fn start(
         &self,
         id: &str,
@@ -81,7 +83,7 @@ impl Views {
                 room.tell(|about| about.tier = Tier::Copy);
                 (self.start_view(options)?, None)
             }
-            // All of it is on the disk.
+            // The whole view is on disk.
             _ if options.tier == Tier::Clone => {
                 let build = Some(rooms.build(&room, &[], |_| Vec::new()));
                 (self.start_view(&Options { build, ..options.clone() })?, None)
@@ -93,7 +95,8 @@ impl Views {
         Ok((view, Kept { room: Some(room), _over: over }))
     }
 
-    /// A state folder that cannot be written is told by whoever needs it.
+    /// Makes a room for a view, after space has been freed for it. A state folder that cannot be written to is reported
+    /// elsewhere.
     fn make_a_room(&self, id: &str) -> Option<(&Rooms, Room)> {
         let rooms = self.rooms.as_ref()?;
         self.make_room(rooms);
@@ -112,7 +115,7 @@ impl Views {
             return Ok((self.start_view(options)?, None));
         }
         let with = |build| Options { build: Some(build), ..options.clone() };
-        // A finished layer serves as one of an overlay.
+        // A finished layer can only be a layer of an overlay.
         let over = if options.tier.copies() { None } else { rooms.warm().take(&folders) };
         if let Some(over) = over {
             let build = rooms.build(room, &folders, |folder| over.below(folder));
@@ -122,7 +125,7 @@ impl Views {
             });
             match started {
                 Ok(view) => return Ok((view, Some(over))),
-                // What changed on disk cannot be given another time, or a layer is damaged.
+                // The files that changed on disk could not be given another time, or a layer is damaged.
                 Err(_) => drop(room.empty()),
             }
         }
@@ -134,7 +137,8 @@ impl Views {
         Ok((view, None))
     }
 
-    /// Makes space on the disk, the longest unused first: views of this process that are idle, then finished layers.
+    /// Frees space on disk, beginning with what was last used the longest ago: first views of this process that are
+    /// idle, then finished layers.
     fn make_room(&self, rooms: &Rooms) {
         loop {
             let (used, most) = rooms.usage();
@@ -153,7 +157,7 @@ impl Views {
 }
 
 impl Opened {
-    /// Tells other processes that a command runs, or how much there is after it.
+    /// Tells other processes that a command runs, or how much the view holds after it.
     pub(super) fn tell(&mut self, is_running: bool) {
         if !is_running {
             self.kept.measure(&self.view);
@@ -166,7 +170,7 @@ impl Opened {
 }
 
 impl Kept {
-    /// Tells other processes how the view is.
+    /// Updates what other processes are told about the view.
     pub(crate) fn tell(&mut self, change: impl FnOnce(&mut About)) {
         if let Some(room) = &mut self.room {
             room.tell(change);
@@ -184,7 +188,7 @@ impl Kept {
     }
 }
 
-/// Whether a command failed because a folder that has a place of its own cannot be removed as a whole.
+/// Whether a command failed because a separately mounted folder cannot be removed as a whole.
 pub(super) fn met_a_place(opened: &Opened, exit_code: Option<i32>, said: &str) -> bool {
     const SAID: [&str; 3] = ["Device or resource busy", "EBUSY", "os error 16"];
     exit_code != Some(0) && opened.view.is_on_disk() && SAID.iter().any(|busy| said.contains(busy))

@@ -1,7 +1,8 @@
-//! What commands in a view do to the git repository of the workspace: read from the view, and shown in a later one.
+//! Finds out what commands in a view did to the git repository of the workspace, and shows that in a later view.
 //!
-//! A view whose commands leave git's folder alone pays nothing: what the repository was when the view started is read afterwards, and
-//! counts only if nothing in it has changed since. Else the command is run once more.
+//! A view whose commands do not touch git's folder costs nothing: the state of the repository at the start of the view
+//! is read afterwards, and only counts if the repository has not changed since then. If it has, the command is run once
+//! more.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,12 @@ use super::rooms::is_leftover;
 use crate::store::create_private_folder;
 use crate::{clock, git};
 
-/// The folder of the state in which each process has one of its own.
+/// The folder in the state folder in which each process has a folder.
 const FOLDER: &str = "git";
-/// In it, the process that it belongs to.
+/// The file in such a folder that names its process.
 const OWNER: &str = "owner";
 
-/// The repository of a workspace, as its views need it.
+/// What views need to know of the workspace's repository.
 pub(super) struct Repository {
     workspace: PathBuf,
     state: Option<PathBuf>,
@@ -32,45 +33,46 @@ pub(super) struct Repository {
     packs: AtomicU64,
 }
 
-/// A git to read with, and a folder for what it reads; both made when a command first changed a repository.
+/// The git to read with and a folder for what it reads. Both are created when a command first changes a repository.
 struct Ready {
     reader: Reader,
     state: PathBuf,
-    /// Gone with the process.
+    /// Removed when the process ends.
     private: TempDir,
 }
 
 /// The repository in one view.
 pub(crate) struct InView {
-    /// The kernel's clock before the view started.
+    /// The time of the kernel's clock before the view started.
     pub(super) since: i64,
-    /// What it was when the first command ran in the view, once that is known; nothing where there was none.
+    /// The state of the repository when the first command ran in the view, once that has been read; `None` if there was
+    /// no repository.
     before: Option<Snapshot>,
     is_known: bool,
-    /// Whether git in the view was told to take closed files that it tracks as they were.
+    /// Whether git in the view was told to treat the closed files that it tracks as unchanged.
     pub(super) keeps_tracked: bool,
-    /// What the view shows of the work's own changes.
+    /// The changes of the work itself that the view shows.
     pub(super) shown: GitSoFar,
 }
 
-/// What came of reading a repository.
+/// The result of reading a repository.
 pub(crate) enum Read {
-    /// What all commands in the view did; `None`: nothing.
+    /// What all commands in the view did; `None` if they did nothing.
     Change(Option<Box<GitChange>>),
-    /// Its user changed the repository while the view was there.
+    /// The user changed the repository during the lifetime of the view.
     Disturbed,
-    /// It is none that can be read, or not everything in it can be.
+    /// The repository, or a part of it, cannot be read.
     Refused(String),
 }
 
 impl Repository {
-    /// `state` is the folder of all state; without it no commit made ahead can be kept.
+    /// `state` is the state folder. Without it commits made ahead cannot be stored.
     pub(super) fn new(workspace: &Path, state: Option<&Path>) -> Self {
         let (workspace, state) = (workspace.to_owned(), state.map(Path::to_owned));
         Self { workspace, state, ready: OnceLock::new(), packs: AtomicU64::new(0) }
     }
 
-    /// Shows in a view, in which no command has run yet, what the work did to the repository before.
+    /// Shows what the work did to the repository earlier. No command must have run in the view yet.
     pub(super) fn show(&self, opened: &mut Opened, so_far: &GitSoFar) -> Result<(), String> {
         let (view, shown) = (opened.view.root(), &mut opened.git);
         shown.shown = so_far.clone();
@@ -89,7 +91,7 @@ impl Repository {
         Ok(())
     }
 
-    /// What the commands in a view did, where one of them wrote to git's folder.
+    /// What the commands in a view did, if one of them wrote to git's folder.
     pub(super) fn read(&self, opened: &mut Opened) -> Read {
         self.try_read(opened).unwrap_or_else(Read::Refused)
     }
@@ -103,7 +105,8 @@ impl Repository {
             shown.before = Snapshot::take(&real, ready.private.path()).map_err(told)?;
             shown.is_known = true;
         }
-        // What the view shows, and what was read a moment ago, is of one moment only if nobody changed anything meanwhile.
+        // What the view shows and what was just read only belong to the same state if nobody changed anything
+        // meanwhile.
         if Snapshot::changed_since(&real, shown.since).map_err(told)? {
             return Ok(Read::Disturbed);
         }
@@ -112,7 +115,7 @@ impl Repository {
         let pack = format!("{FOLDER}/{folder}/{number}.pack");
         let change = ready.reader.read(shown.before.as_ref(), view, &ready.state, &pack).map_err(told)?;
         match (&shown.shown.step, &change) {
-            // What was known already stays as it was kept.
+            // What was known before stays as it was stored.
             (Some(known), Some(now)) if known.is_same(now) => {
                 let _ = std::fs::remove_file(ready.state.join(&pack));
             }
@@ -121,7 +124,7 @@ impl Repository {
         Ok(Read::Change(shown.shown.step.clone().map(Box::new)))
     }
 
-    /// Why git finds no repository in a view of this workspace, where it finds one outside.
+    /// Why git finds no repository in a view of this workspace although it finds one outside.
     pub(super) fn is_elsewhere(&self) -> Option<&'static str> {
         let git = self.workspace.join(".git");
         match git.symlink_metadata() {
@@ -157,7 +160,7 @@ impl Repository {
 }
 
 impl InView {
-    /// In a view that is started now, by the clock that the kernel stamps files with.
+    /// For a view that starts now, by the clock with which the kernel stamps files.
     pub(super) fn starts_now() -> Self {
         Self {
             since: clock::since_now_ns(),
@@ -169,17 +172,17 @@ impl InView {
     }
 }
 
-/// Whether its user did something in the repository of a workspace; what cannot be read is told by whoever reads it.
+/// Whether the user changed the repository of a workspace. A repository that cannot be read is reported elsewhere.
 pub(super) fn has_changed_since(workspace: &Path, since: i64) -> bool {
     File::open(workspace).is_ok_and(|real| Snapshot::changed_since(&real, since).unwrap_or(false))
 }
 
-/// Removes what processes left that died.
+/// Removes the folders of processes that have died.
 fn remove_old(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let owner = std::fs::read(entry.path().join(OWNER)).ok();
         let owner = owner.and_then(|bytes| serde_json::from_slice::<Process>(&bytes).ok());
-        // One without an owner is being made at this moment, or was left by a process that died within it.
+        // A folder without an owner is just being created, or was left by a process that died while creating it.
         let is_old = || entry.metadata().is_ok_and(|found| is_leftover(&found));
         if owner.map_or_else(is_old, |owner| !owner.is_alive()) {
             let _ = std::fs::remove_dir_all(entry.path());
@@ -187,7 +190,8 @@ fn remove_old(folder: &Path) {
     }
 }
 
-/// Why a change is not applied that is about what git ignores, or about build output: these folders stay in the view.
+/// Why a change is not applied that contains ignored files or build output, whose folders stay in the view; `None` if
+/// it contains none.
 pub(crate) fn commits_output(change: &GitChange, output: &[WorkspacePath]) -> Option<String> {
     let path = change.paths.iter().find(|path| output.iter().any(|folder| path.starts_with(folder)))?;
     Some(format!(
@@ -195,7 +199,7 @@ pub(crate) fn commits_output(change: &GitChange, output: &[WorkspacePath]) -> Op
     ))
 }
 
-/// Whether a command says that it found no repository.
+/// Whether a command printed that it found no repository.
 pub(crate) fn found_none(output: &str) -> bool {
     output.contains("not a git repository")
 }

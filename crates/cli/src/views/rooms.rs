@@ -1,6 +1,8 @@
-//! What views keep on the disk: `STATE/shadow/WORKSPACE/`, a folder for each view, which its process holds locked, and one for finished layers.
+//! The files of views on disk. `STATE/shadow/WORKSPACE/` has a folder for each view (its room), which the view's
+//! process holds locked, and one for finished layers.
 //!
-//! A room goes with its view. That of a process that died is removed by whoever makes or lists one next: the lock says that nobody has it.
+//! A room is removed with its view. The room of a process that died is removed the next time one is made or listed,
+//! because its lock shows that no process holds it.
 
 use std::fs::{self, File};
 use std::io;
@@ -23,10 +25,10 @@ const SHADOW: &str = "shadow";
 const LOCK: &str = "lock";
 const ABOUT: &str = "view.json";
 const BUILD: &str = "build";
-/// A room that is being made has another name, for nobody holds it yet.
+/// The beginning of the name of a room that is being made, because no process holds its lock yet.
 const NEW: &str = ".new-";
 const ROOM: &str = "view-";
-/// What is being made for so long was left by a dead process.
+/// A room that has been in the making for so long was left by a dead process.
 const LEFTOVER_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// The rooms of one workspace.
@@ -34,13 +36,13 @@ const LEFTOVER_AFTER: Duration = Duration::from_secs(60 * 60);
 pub(crate) struct Rooms {
     folder: PathBuf,
     workspace: PathBuf,
-    /// Bytes on the disk, all rooms and layers together.
+    /// The most bytes on disk of all rooms and layers together.
     most: u64,
     /// Further folders of build output.
     more: Vec<WorkspacePath>,
 }
 
-/// A folder for one view, locked; removed when this is dropped, which has to be after the view.
+/// A locked folder for one view. Dropping this removes it, which must happen after the view has ended.
 #[derive(Debug)]
 pub(crate) struct Room {
     folder: PathBuf,
@@ -48,39 +50,39 @@ pub(crate) struct Room {
     _lock: FileLock,
 }
 
-/// What a room says of its view, for other processes.
+/// What other processes are told about a view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct About {
     pub(crate) id: String,
     pub(crate) workspace: String,
     pub(crate) tier: Tier,
-    /// The process that holds it, and the first one of the view.
+    /// The process that holds the view, and below it the first process in the view.
     pub(crate) owner: u32,
     pub(crate) process: u32,
     /// In milliseconds since the Unix epoch.
     pub(crate) started: u64,
-    /// When it had something to do last.
+    /// When it was last used.
     pub(crate) used: u64,
     /// Whether a command or a server runs in it.
     pub(crate) is_running: bool,
-    /// Written by its commands, when the last one had ended; by a server, when that was last looked at.
+    /// What its commands wrote, measured when the last one had ended; for a server, at the last check.
     pub(crate) memory_bytes: u64,
     pub(crate) disk_bytes: u64,
 }
 
-/// What is kept of a workspace.
+/// What is stored for a workspace.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) folder: PathBuf,
     pub(crate) views: Vec<About>,
-    /// Views of processes that died, which were removed.
+    /// The number of views that were removed because their processes had died.
     pub(crate) left: usize,
 }
 
 impl Rooms {
-    /// Those of a workspace; none where they would be in the workspace itself, whose views show them.
+    /// The rooms of a workspace; `None` if they would be inside the workspace, because its views would show them.
     pub(crate) fn new(state: &Path, workspace: &Path, settings: &Shadow) -> Option<Self> {
         let workspace = workspace.canonicalize().ok()?;
         let folder = state.join(SHADOW).join(state_name(&workspace));
@@ -97,13 +99,13 @@ impl Rooms {
         Warm::new(&self.folder, &self.workspace)
     }
 
-    /// The folders of the workspace that hold much build output, but for those that a rule closes.
+    /// The folders of the workspace that hold much build output, except those that a rule closes.
     pub(super) fn folders(&self, deny: &DenyRules) -> Vec<WorkspacePath> {
         let folders = headstart_shadow::build_folders(&self.workspace, &self.more);
         folders.into_iter().filter(|path| deny.matching(path).is_none()).collect()
     }
 
-    /// A room for one view. What dead processes left is removed.
+    /// Makes a room for one view. Rooms of dead processes are removed.
     pub(super) fn make(&self, id: &str, tier: Tier) -> io::Result<Room> {
         if let Some(above) = self.folder.parent() {
             crate::store::create_private_folder(above).map_err(io::Error::other)?;
@@ -136,7 +138,7 @@ impl Rooms {
         Ok(Room { folder, about, _lock: lock })
     }
 
-    /// What a view is given of a room: these folders, over the finished layers of each.
+    /// The part of a room for a view's build output: these folders, each over its finished layers.
     pub(super) fn build(
         &self,
         room: &Room,
@@ -152,7 +154,7 @@ impl Rooms {
         }
     }
 
-    /// Bytes on the disk as far as they were told, and how many there may be.
+    /// The bytes on disk according to the records, and the most that are allowed.
     pub(super) fn usage(&self) -> (u64, u64) {
         let views: u64 = views(&self.folder).iter().map(|about| about.disk_bytes).sum();
         (views + self.warm().bytes(), self.most)
@@ -160,24 +162,25 @@ impl Rooms {
 }
 
 impl Room {
-    /// Makes the folder for layers empty again, for another try.
+    /// Empties the folder for layers, for another attempt.
     pub(super) fn empty(&self) -> io::Result<()> {
         remove_folder(&self.folder.join(BUILD))?;
         fs::create_dir(self.folder.join(BUILD))
     }
 
-    /// Where what a view wrote to its folder of this number is, once it has ended.
+    /// The folder with what a view wrote to its folder with this number, once the view has ended.
     pub(super) fn upper(&self, number: usize) -> PathBuf {
         self.folder.join(BUILD).join(number.to_string()).join("upper")
     }
 
-    /// Tells other processes how the view is. That it cannot be told is no error: the room is as good.
+    /// Updates what other processes are told about the view. An error has no effect, because the room works without
+    /// that.
     pub(super) fn tell(&mut self, change: impl FnOnce(&mut About)) {
         change(&mut self.about);
         let _ = write(&self.folder, ABOUT, &self.about);
     }
 
-    /// Bytes on the disk of what the view wrote.
+    /// The bytes on disk that the view wrote.
     pub(super) fn bytes(&self) -> u64 {
         bytes_below(&self.folder)
     }
@@ -185,12 +188,12 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next sweep.
+        // A room that cannot be removed now is removed by the next sweep.
         let _ = remove_folder(&self.folder);
     }
 }
 
-/// All that is kept, of every workspace. What dead processes left is removed first.
+/// Everything that is stored, for every workspace. Rooms of dead processes are removed first.
 pub(crate) fn all(state: &Path) -> io::Result<Vec<Kept>> {
     let entries = match fs::read_dir(state.join(SHADOW)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -211,7 +214,7 @@ pub(crate) fn all(state: &Path) -> io::Result<Vec<Kept>> {
 }
 
 impl Kept {
-    /// The path of the workspace; empty where nobody noted it.
+    /// The path of the workspace; empty if it was not noted.
     pub(crate) fn name(&self) -> String {
         self.workspace.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
     }
@@ -220,14 +223,14 @@ impl Kept {
         Warm::new(&self.folder, self.workspace.as_deref().unwrap_or(Path::new("/nonexistent")))
     }
 
-    /// Removes what is left of a workspace that is gone.
+    /// Removes what is stored for a workspace that no longer exists.
     pub(crate) fn remove_if_unused(&self) -> bool {
         let is_gone = self.workspace.as_ref().is_none_or(|workspace| !workspace.is_dir());
         is_gone && self.views.is_empty() && self.warm().clear() && remove_folder(&self.folder).is_ok()
     }
 }
 
-/// Removes the rooms that nobody holds; how many there were.
+/// Removes the rooms that no process holds, and returns their number.
 pub(crate) fn sweep(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let left = entries.filter(|entry| {
@@ -241,19 +244,19 @@ pub(crate) fn sweep(folder: &Path) -> usize {
     left.filter(|entry| remove_folder(&entry.path()).is_ok()).count()
 }
 
-/// Whether what nobody is known to hold is too old to be just being made.
+/// Whether something without a known holder is too old to be in the making.
 pub(super) fn is_leftover(found: &fs::Metadata) -> bool {
     let age = found.modified().ok().and_then(|time| time.elapsed().ok());
     age.is_some_and(|age| LEFTOVER_AFTER < age)
 }
 
-/// A folder for this user alone; one that is there stays.
+/// Creates a folder for this user alone, if it does not exist.
 pub(super) fn make_private(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Whether a living process holds the lock; one that cannot be asked counts as held.
+/// Whether a living process holds the lock. A lock that cannot be checked counts as held.
 pub(super) fn is_held(lock: &Path) -> bool {
     match FileLock::is_free(lock) {
         Ok(is_free) => !is_free,
@@ -271,7 +274,7 @@ fn views(folder: &Path) -> Vec<About> {
     views
 }
 
-/// How many processes a view has, with its own two.
+/// The number of processes in a view, including its own two.
 pub(crate) fn processes(first: u32) -> usize {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let parents: Vec<(u32, u32)> = entries
@@ -290,14 +293,14 @@ pub(crate) fn processes(first: u32) -> usize {
     found.len()
 }
 
-/// Puts a value in place of a file, whole or not at all.
+/// Replaces the content of a file with a value, completely or not at all.
 pub(super) fn write(folder: &Path, name: &str, value: &impl Serialize) -> io::Result<()> {
     let mut file = tempfile::Builder::new().prefix(NEW).tempfile_in(folder)?;
     serde_json::to_writer(&mut file, value)?;
     file.persist(folder.join(name)).map(drop).map_err(|error| error.error)
 }
 
-/// Bytes on the disk of all that is below a folder.
+/// The bytes on disk of everything below a folder.
 pub(super) fn bytes_below(folder: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Whether a view holds what it promises, tried out.
+//! Tests whether a view keeps its promises.
 
 use std::io;
 use std::net::TcpListener;
@@ -10,19 +10,20 @@ use headstart_tool_gate::DenyRules;
 
 use super::{BuildOutput, Kept, Views};
 
-/// A name that no file of a project has.
+/// A file name that no project uses.
 const WRITTEN: &str = "headstart-shadow-check";
 const TIME: Duration = Duration::from_secs(10);
 
-/// One thing that was tried.
+/// One test.
 pub(crate) struct Trial {
     pub(crate) what: &'static str,
-    /// What went wrong, if anything did.
+    /// What failed; `None` if the test passed.
     pub(crate) problem: Option<String>,
 }
 
 impl Views {
-    /// Tries a write, a way out and an end by force. Nothing but a temporary file of its own is outside the views it makes.
+    /// Tests a write, a way out of the view, and the end by force. Apart from one temporary file nothing is touched
+    /// outside of the views.
     pub(crate) fn self_test(&self) -> Vec<Trial> {
         let trial = |what, tried: Result<(), String>| Trial { what, problem: tried.err() };
         vec![
@@ -32,7 +33,7 @@ impl Views {
         ]
     }
 
-    /// What a view has on the disk, and the view, which goes first: what is bound last is dropped first.
+    /// A view with its files on disk. The view comes last, because the last binding is dropped first.
     fn plain(&self) -> Result<(Kept, View), String> {
         let started = self.start("check", &self.options, &DenyRules::default(), BuildOutput::InMemory);
         started.map(|(view, kept)| (kept, view)).map_err(|error| error.to_string())

@@ -1,8 +1,8 @@
-//! What of its user's own git settings counts in a view, where their home is empty.
+//! Which of the user's own git settings apply in a view, where the home folder is empty.
 //!
-//! Who commits, how line ends and ignored files are treated: a commit made ahead is to be the one that its user would have made. Only
-//! what is on a list gets in, because such files hold tokens, and name programs that ask for passwords. What the repository sets itself
-//! is in the view anyway, and wins.
+//! They say who commits and how line ends and ignored files are treated, because a commit made ahead is to be the one
+//! that its user would have made. Only settings on a list are passed on, because these files contain tokens and name
+//! programs that ask for passwords. The repository's own settings are in the view anyway, and take precedence.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -17,7 +17,7 @@ use super::lock;
 use crate::environment::Environment;
 use crate::git;
 
-/// Settings that say what a commit is, and nothing of how a server is reached.
+/// Settings that determine what a commit contains, and say nothing about how a server is reached.
 const SHOWN: [&str; 17] = [
     "commit.cleanup",
     "commit.gpgsign",
@@ -37,28 +37,29 @@ const SHOWN: [&str; 17] = [
     "user.email",
     "user.name",
 ];
-/// And all in these sections: who commits, and what becomes of the content of files (large ones, say) on their way into an object.
+/// Sections of which all settings are passed on: who commits, and how file content (of large files, for example) is
+/// turned into an object.
 const SHOWN_SECTIONS: [&str; 3] = ["author.", "committer.", "filter."];
-/// Files that a setting names or that are looked for in the home, with their places there.
+/// Files that a setting names or that git looks for in the home folder, with their names there.
 const FILES: [(&str, &str); 2] = [("core.attributesfile", "attributes"), ("core.excludesfile", "ignore")];
-/// No such file is longer, in bytes.
+/// The most bytes of such a file.
 const LONGEST: u64 = 1 << 20;
 
-/// A user's git settings, read anew when their files change.
+/// A user's git settings, which are read again when their files change.
 pub(super) struct Settings {
     workspace: PathBuf,
     users: Vec<(OsString, OsString)>,
-    /// Where settings of the user's own are looked for.
+    /// The paths at which the user's own settings are searched for.
     places: Vec<PathBuf>,
     /// Whether the workspace has a repository.
     is_there: bool,
-    /// Copies of the files that settings name, for views to show; gone with the process.
+    /// The folder with copies of the files that settings name, which views show. Removed when the process ends.
     folder: Option<TempDir>,
     read: Mutex<Option<Known>>,
 }
 
 struct Known {
-    /// The files that they came from, as they were; `None` where that does not say whether they are still the same.
+    /// The files that the settings came from, with their stamps; `None` if the stamps would not show every change.
     stamps: Option<Vec<(PathBuf, Option<Stamp>)>>,
     variables: Vec<(OsString, OsString)>,
 }
@@ -66,7 +67,7 @@ struct Known {
 type Stamp = (u64, u64, i64, i64);
 
 impl Settings {
-    /// Those of the user with this environment, for a workspace.
+    /// The settings of the user with this environment, for a workspace.
     pub(super) fn new(workspace: &Path, environment: &Environment) -> Self {
         let users: Vec<_> = ["HOME", "XDG_CONFIG_HOME"]
             .into_iter()
@@ -85,12 +86,12 @@ impl Settings {
         Self { workspace: workspace.to_owned(), users, places, is_there, folder, read: Mutex::default() }
     }
 
-    /// The folder that a view has to show.
+    /// The folder that a view must show.
     pub(super) fn folder(&self) -> Option<&Path> {
         self.folder.as_ref().map(TempDir::path)
     }
 
-    /// The variables that give git these settings, below those of its own command line.
+    /// The variables that give git these settings. Settings on git's own command line take precedence over them.
     pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
         if !self.is_there {
             return Vec::new();
@@ -108,7 +109,7 @@ impl Settings {
 
     fn look(&self) -> Known {
         let settings = git::find(&self.workspace).and_then(|git| git.settings(&self.workspace, &self.users));
-        // Without them a commit says that it does not know its author.
+        // Without the settings a commit fails with the message that it does not know its author.
         let settings = settings.unwrap_or_default();
         let files = settings.iter().filter_map(|setting| setting.file.as_ref());
         let mut files: Vec<_> = files.map(|file| self.workspace.join(file)).collect();
@@ -135,7 +136,7 @@ impl Settings {
             }
             files.push(file);
         }
-        // Whether a part of a file counts may depend on more than the file.
+        // Whether an included file applies may depend on more than that file.
         let has_parts = settings.iter().any(|setting| setting.key.starts_with("include"));
         let stamps = files
             .into_iter()
@@ -147,7 +148,7 @@ impl Settings {
         Known { stamps: (!has_parts).then_some(stamps), variables: variables(&shown) }
     }
 
-    /// A path as git reads it in a setting.
+    /// Resolves a path in a setting as git does.
     fn in_home(&self, path: &str) -> PathBuf {
         let home = self.users.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
         match (path.strip_prefix("~/"), home) {
@@ -157,7 +158,7 @@ impl Settings {
     }
 }
 
-/// Whether a file of settings may name one of [`FILES`], or is one.
+/// Whether a file of settings may name one of [`FILES`], or is one of them.
 fn may_name_files(place: &Path) -> bool {
     let Ok(bytes) = fs::read(place) else { return false };
     let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
@@ -185,7 +186,7 @@ fn variables(settings: &[(String, String)]) -> Vec<(OsString, OsString)> {
     variables
 }
 
-/// Whether there is a copy now.
+/// Copies a file. Returns whether the copy exists now.
 fn copy_to(file: &Path, copy: &Path) -> bool {
     let is_plain = fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= LONGEST);
     is_plain && fs::read(file).is_ok_and(|bytes| fs::write(copy, bytes).is_ok())
@@ -196,7 +197,7 @@ fn stamp_of(file: &Path) -> Option<Stamp> {
     fs::metadata(file).ok().map(stamp)
 }
 
-/// Whether git says that it could not sign.
+/// Whether git printed that it could not sign.
 pub(super) fn could_not_sign(output: &[u8]) -> bool {
     let text = String::from_utf8_lossy(output);
     ["gpg failed to sign the data", "failed to write commit object", "unable to sign the tag"]

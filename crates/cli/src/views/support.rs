@@ -1,4 +1,5 @@
-//! Whether this system gives views, found by making one, and kept for as long as nothing changes on which that rests.
+//! Whether this system can make views. It is found out by making one, and the answer is stored as long as the
+//! conditions that it depends on stay the same.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +13,8 @@ use super::rooms;
 
 const FILE: &str = "support.json";
 
-/// A yes that was found. A no is never kept: whoever mended what refused wants to see it.
+/// A stored positive answer. A negative one is never stored, because a user who has removed the cause wants to see
+/// that.
 #[derive(Serialize, Deserialize)]
 struct Found {
     rests_on: String,
@@ -21,7 +23,7 @@ struct Found {
     notes: Vec<String>,
 }
 
-/// Whether there are views. What was found before counts where all that it rests on is as it was.
+/// Whether views can be made. A stored answer counts if all conditions that it depends on are the same.
 pub(super) fn find(options: &Options, state: Option<&Path>) -> Support {
     let rests_on = rests_on(options);
     let folder = state.map(folder);
@@ -34,13 +36,13 @@ pub(super) fn find(options: &Options, state: Option<&Path>) -> Support {
     let found = try_out(options, folder.as_deref());
     if let (Support::Views { tier, against, notes }, Some(folder)) = (&found, folder) {
         let (tier, against, notes) = (*tier, against.clone(), notes.clone());
-        // Without it the next start tries again.
+        // If it cannot be stored, the next start tries again.
         let _ = rooms::write(&folder, FILE, &Found { rests_on, tier, against, notes });
     }
     found
 }
 
-/// With a room for a clone, if there is a folder that is not in the workspace itself.
+/// Tries to make a view, with a room for a clone if there is a folder for it outside the workspace.
 fn try_out(options: &Options, folder: Option<&Path>) -> Support {
     let is_inside = |folder: &Path| {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -57,7 +59,7 @@ fn try_out(options: &Options, folder: Option<&Path>) -> Support {
     headstart_shadow::support(&Options { build, ..options.clone() })
 }
 
-/// Forgets what was found, for a view was refused after all.
+/// Removes the stored answer, because a view was refused although the answer was positive.
 pub(super) fn forget(state: &Path) {
     let _ = fs::remove_file(folder(state).join(FILE));
 }
@@ -66,7 +68,8 @@ fn folder(state: &Path) -> PathBuf {
     state.join("shadow")
 }
 
-/// The kernel and its run, the container, the rules for this process and its user, this program, and what a view is made of.
+/// The conditions that the answer depends on: the kernel and its run, the container, the rules for this process and its
+/// user, this program, and what a view is made of.
 fn rests_on(options: &Options) -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let link = |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Closed files that git tracks. A view does not have them, so to git in it they would be gone, and `git add -A` would record that.
+//! Closed files that git tracks. They are missing in a view, so git there would consider them deleted, and `git add -A`
+//! would record that.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,14 +12,15 @@ use super::Views;
 use super::opening::Opened;
 
 const TIME: Duration = Duration::from_secs(20);
-/// So long may all the paths be together, in bytes; of more, a command that records them is a boundary.
+/// The most bytes of all these paths together. If there are more, a command that records the files is a boundary.
 const LONGEST: usize = 512 << 10;
-/// Git's index in the view takes the files as they were, whatever is in their place, until somebody tells it otherwise.
+/// Makes git's index in the view treat the files as unchanged, whatever is in their place, until a command tells it
+/// otherwise.
 const LINE: &str = "git ls-files -z -- \"$@\" | git update-index -z --skip-worktree --stdin";
 
 impl Views {
-    /// Has git in a view, once, leave these paths as it has them. What a command records of them all the same is found in its commits, where rules about paths
-    /// count; so nothing depends on whether this works.
+    /// Makes git in a view treat these paths as unchanged; this is done once. If a command records them nevertheless,
+    /// that is found in its commits, to which rules about paths apply, so nothing depends on the success of this.
     pub(super) fn keep_tracked(&self, opened: &mut Opened, closed: &[WorkspacePath]) {
         let is_long = LONGEST < closed.iter().map(|path| path.as_bytes().len() + 1).sum();
         let has_git = opened.view.workspace().join(".git").is_dir();

@@ -1,7 +1,8 @@
-//! Finished layers of build output: what commands built of the workspace as it is on disk, for all views of it.
+//! Finished layers of build output: what commands built from the workspace on disk, for all its views.
 //!
-//! Build tools compare times, so a layer only serves as long as nothing can be older than it that it was not built of: it is filled over the tree
-//! on disk with nothing staged, dropped when the folder on disk is another, and what changed on disk since gets a later time in each view.
+//! Build tools compare times, so a layer can only be used as long as no file that it was not built from can be older
+//! than it. Therefore it is built over the tree on disk without staged changes, it is dropped when the folder on disk
+//! has changed, and files that changed on disk since then get a later time in each view.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -22,13 +23,13 @@ const WARM: &str = "warm";
 const RECORD: &str = "warm.json";
 const LOCK: &str = "lock";
 const FILL: &str = "fill";
-/// Layers on each other; with one more, all are built anew.
+/// The most layers on top of each other. If one more is needed, all are built anew.
 const MOST_LAYERS: usize = 4;
-/// Of a folder on disk so many entries are looked at, to depth two.
+/// The most entries of a folder on disk that are read for its stamp, to a depth of two.
 const MOST_STAMPED: usize = 4_096;
-/// With more names in the workspace it is not known soon enough what changed.
+/// The most names in a workspace. With more it would take too long to find out what changed.
 const MOST_NAMES: usize = 200_000;
-/// So many changed files get a later time in a view, none of them longer than this.
+/// The most changed files that get a later time in a view; below it the most bytes of each.
 const MOST_CHANGED: usize = 200;
 const LONGEST: u64 = 1 << 20;
 const SECOND: i64 = 1_000_000_000;
@@ -40,14 +41,14 @@ pub(crate) struct Warm {
     workspace: PathBuf,
 }
 
-/// What is kept, the topmost layer first.
+/// The stored layers, the topmost first.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Record {
     pub(crate) layers: Vec<Layer>,
-    /// What the folders on disk were.
+    /// The stamps of the folders on disk.
     stamps: BTreeMap<String, String>,
-    /// When a view last lay over them, in milliseconds since the Unix epoch.
+    /// When a view last used the layers, in milliseconds since the Unix epoch.
     pub(crate) used: u64,
 }
 
@@ -62,17 +63,17 @@ pub(crate) struct Layer {
     bytes: u64,
 }
 
-/// Layers that a view lies over; nobody removes them meanwhile.
+/// Layers that a view uses, so that they are not removed meanwhile.
 #[derive(Debug)]
 pub(super) struct Used {
     record: Record,
     folder: PathBuf,
-    /// What has to get a later time than they have.
+    /// The files that must get a later time than the layers have.
     pub(super) changed: Vec<WorkspacePath>,
     _locks: Vec<FileLock>,
 }
 
-/// The right to fill.
+/// The right to build a layer.
 pub(super) struct Filling {
     _lock: FileLock,
     began: i64,
@@ -85,25 +86,25 @@ impl Warm {
         Self { folder: of_workspace.join(WARM), workspace: workspace.to_owned() }
     }
 
-    /// What is kept, and whether it still serves.
+    /// The stored layers, and whether they can still be used.
     pub(crate) fn look(&self) -> Option<(Record, bool)> {
         let record = self.record()?;
         let serves = self.are_current(&record.stamps);
         Some((record, serves))
     }
 
-    /// Bytes of all layers.
+    /// The bytes of all layers.
     pub(crate) fn bytes(&self) -> u64 {
         self.record().map_or(0, |record| record.bytes())
     }
 
-    /// The layers for a view with these folders; none where there is none that serves.
+    /// The layers for a view with these folders; `None` if there are none that can be used.
     pub(super) fn take(&self, folders: &[WorkspacePath]) -> Option<Used> {
         let mut record = self.record()?;
         let lock = |layer: &Layer| {
             let file = File::open(self.folder.join(&layer.id).join(LOCK)).ok()?;
             let lock = FileLock::shared(file).ok()?;
-            // Whoever removes it has the lock until all of it is gone.
+            // A process that removes the layer holds the lock until all of it is removed.
             let is_there = fs::metadata(self.folder.join(&layer.id).join(LOCK)).is_ok();
             is_there.then_some(lock)
         };
@@ -124,7 +125,7 @@ impl Warm {
         Some(Used { record, folder: self.folder.clone(), changed, _locks: locks })
     }
 
-    /// Begins to fill; an error says what is in the way.
+    /// Begins to build a layer; the error says what prevents it.
     pub(super) fn begin(&self, folders: &[WorkspacePath]) -> Result<Filling, String> {
         let failed = |error: io::Error| error.to_string();
         rooms::make_private(&self.folder).map_err(failed)?;
@@ -142,7 +143,8 @@ impl Warm {
         })
     }
 
-    /// Keeps what a view wrote that has ended, over the layers that it lay over. `Ok(None)`: it wrote nothing. An error says why it is not kept.
+    /// Stores what an ended view wrote, on top of the layers that it used. `Ok(None)` means that it wrote nothing; an
+    /// error says why it is not stored.
     pub(super) fn keep(
         &self,
         filling: &Filling,
@@ -173,7 +175,7 @@ impl Warm {
             return Ok(None);
         }
         File::create_new(new.path().join(LOCK)).map_err(failed)?;
-        // The overlay was volatile: what is not on the medium yet would be half a layer after a loss of power.
+        // The overlay was volatile, so after a loss of power a layer that is not on the medium could be incomplete.
         write_out(new.path()).map_err(failed)?;
         let random =
             new.path().file_name().unwrap_or_default().to_string_lossy().replacen(".new-", "layer-", 1);
@@ -187,13 +189,13 @@ impl Warm {
         Ok(Some(bytes))
     }
 
-    /// Removes all layers that no view lies over; whether none is left.
+    /// Removes all layers that no view uses. Returns whether none is left.
     pub(crate) fn clear(&self) -> bool {
         let _ = fs::remove_file(self.folder.join(RECORD));
         self.remove_unknown()
     }
 
-    /// Removes the layers that no record names and no view lies over; whether none is left.
+    /// Removes the layers that no record names and no view uses. Returns whether none is left.
     fn remove_unknown(&self) -> bool {
         let known: Vec<String> = self
             .record()
@@ -206,7 +208,7 @@ impl Warm {
         });
         let removed: Vec<bool> = layers
             .map(|entry| {
-                // A layer without this file was never whole.
+                // A layer without this file was never completed.
                 let lock = File::open(entry.path().join(LOCK)).ok().map(FileLock::exclusive);
                 !matches!(lock, Some(Err(_))) && remove_folder(&entry.path()).is_ok()
             })
@@ -219,14 +221,15 @@ impl Warm {
         (!record.layers.is_empty()).then_some(record)
     }
 
-    /// Whether the folders on disk are what they were.
+    /// Whether the folders on disk have the same stamps as before.
     fn are_current(&self, stamps: &BTreeMap<String, String>) -> bool {
         stamps.iter().all(|(name, seen)| {
             WorkspacePath::parse(name).is_ok_and(|path| stamp(&self.workspace, &path) == *seen)
         })
     }
 
-    /// The files of the workspace that changed since a moment, without those in these folders and in git's own; `None` if there are too many to look at.
+    /// The files of the workspace that changed since a time, except those in these folders and in git's own. `None` if
+    /// there are too many files to check.
     fn changed_since(&self, since: i64, without: &[WorkspacePath]) -> Option<Vec<Changed>> {
         let mut search = Search { since, without, looked_at: 0, found: Vec::new() };
         search.folder(&self.workspace, &WorkspacePath::root()).then_some(search.found)
@@ -258,7 +261,7 @@ impl Used {
         self.record.layers.iter().filter_map(layer).collect()
     }
 
-    /// When the last of them was done.
+    /// When the last layer was finished.
     pub(super) fn done(&self) -> i64 {
         self.record.done()
     }
@@ -270,7 +273,7 @@ struct Changed {
     is_plain: bool,
 }
 
-/// Of what changed, what does not show it by its time; `None` if a view cannot give it another one.
+/// The changed files whose own time does not show the change; `None` if a view cannot give them another time.
 fn older(changed: Vec<Changed>, done: i64) -> Option<Vec<WorkspacePath>> {
     let second = done.div_euclid(SECOND);
     let older: Vec<_> = changed.into_iter().filter(|one| one.modified.div_euclid(SECOND) <= second).collect();
@@ -286,7 +289,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether all of it was looked at.
+    /// Searches a folder. Returns whether all of it was searched.
     fn folder(&mut self, folder: &Path, path: &WorkspacePath) -> bool {
         let Ok(entries) = fs::read_dir(folder) else { return false };
         for entry in entries {
@@ -299,7 +302,7 @@ impl Search<'_> {
             }
             let found = match entry.metadata() {
                 Ok(found) => found,
-                // It went a moment ago.
+                // It was removed just now.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) => return false,
             };
@@ -318,7 +321,8 @@ impl Search<'_> {
     }
 }
 
-/// What a folder on disk is: itself and what is in it, to depth two, by what every change of it moves.
+/// A stamp of a folder on disk: of the folder and its entries to a depth of two, by the data that every change of them
+/// alters.
 fn stamp(workspace: &Path, folder: &WorkspacePath) -> String {
     let at = workspace.join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
     let mut text = Vec::new();
@@ -350,7 +354,8 @@ fn numbers(found: &Metadata) -> [i64; 4] {
 fn nanoseconds(seconds: i64, more: i64) -> i64 {
     seconds.saturating_mul(SECOND).saturating_add(more)
 }
-/// Writes what is in a folder to the medium, with all else of its file system. Only Linux can write out one file system.
+/// Writes the content of a folder to the medium, together with everything else on its file system. Only Linux can do
+/// this for one file system.
 fn write_out(folder: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::fs::syncfs(File::open(folder)?)?;

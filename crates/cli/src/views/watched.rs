@@ -1,8 +1,9 @@
-//! Whether a view that is held still shows what is on disk.
+//! Whether a kept view still shows the files on disk.
 //!
-//! The kernel does not say what an overlay shows of a file that was replaced below it: one that a command has looked at may stay the old one. So before
-//! a further command in a view it is found out whether its user changed anything since, and then another view is made. The first time all files are looked
-//! at. From then on the kernel tells of each change, and while it tells of none nothing has to be looked at.
+//! The kernel does not define what an overlay shows of a file that was replaced below it: a file that a command has
+//! already read may stay the old one. Before a further command in a view it is therefore checked whether the user has
+//! changed anything since, and if so a new view is made. The first check reads the times of all files. From then on the
+//! kernel reports each change, and as long as it reports none nothing has to be read.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -13,22 +14,24 @@ use super::lock;
 use crate::clock;
 use crate::workspace::unignored;
 
-/// More folders are not watched: the kernel has a limit that the user's other programs need, too. All files are looked at then, each time.
+/// The most folders that are watched, because the kernel has a limit that the user's other programs share. With more
+/// folders all files are checked each time.
 const MOST_FOLDERS: usize = 20_000;
 
-/// One workspace.
+/// The state for one workspace.
 #[derive(Default)]
 pub(super) struct Watched(Mutex<Option<Quiet>>);
 
-/// The kernel has told of no change from this moment on, in nanoseconds of the clock of files.
+/// The kernel has reported no change since this time, in nanoseconds of the clock of files.
 struct Quiet {
     events: Events,
     from: i64,
 }
 
 impl Watched {
-    /// Until when it is known that nothing has changed since a moment; `None` where something has, or where that cannot be known. Both are in nanoseconds of
-    /// the clock of files. What git ignores does not count, nor does its own folder.
+    /// The time until which it is known that nothing has changed since `since`; `None` if something has changed, or if
+    /// that cannot be known. Both times are in nanoseconds of the clock of files. What git ignores and git's own folder
+    /// do not count.
     pub(super) fn unchanged(&self, workspace: &Path, since: i64) -> Option<i64> {
         let mut quiet = lock(&self.0);
         let now = clock::since_now_ns();
@@ -36,7 +39,7 @@ impl Watched {
             let is_old = since < quiet.from;
             return (!is_old || !has_changed_since(workspace, since)).then_some(now);
         }
-        // What has happened may have made folders.
+        // The change may have created folders that are not watched.
         *quiet = None;
         if !keeps_times(workspace) {
             return None;
@@ -46,7 +49,8 @@ impl Watched {
         for entry in unignored(workspace).filter_map(Result::ok) {
             if entry.file_type().is_some_and(|kind| kind.is_dir()) {
                 folders += 1;
-                // Before it is listed, so that what comes into it meanwhile is told, or seen.
+                // The folder is watched before it is listed, so that a name that appears meanwhile is either reported
+                // or listed.
                 events = events.filter(|events| folders <= MOST_FOLDERS && events.watch(entry.path()));
             }
             if is_newer(&entry, since) {
@@ -60,19 +64,19 @@ impl Watched {
     }
 }
 
-/// What the kernel tells of changes in folders.
+/// The kernel's reports of changes in folders.
 #[cfg(target_os = "linux")]
 struct Events(std::os::fd::OwnedFd);
 
 #[cfg(target_os = "linux")]
 impl Events {
-    /// None where this user has no more of them.
+    /// `None` if this user has reached the kernel's limit.
     fn new() -> Option<Self> {
         use rustix::fs::inotify::{CreateFlags, init};
         init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok().map(Self)
     }
 
-    /// Whether what happens in a folder is told from now on.
+    /// Reports changes in a folder from now on. Returns whether that works.
     fn watch(&self, folder: &Path) -> bool {
         use rustix::fs::inotify::{WatchFlags, add_watch};
         let told = WatchFlags::MODIFY
@@ -88,13 +92,13 @@ impl Events {
         add_watch(&self.0, folder, told).is_ok()
     }
 
-    /// Whether nothing happened.
+    /// Whether there are no reports.
     fn are_none(&self) -> bool {
         rustix::io::read(&self.0, &mut [0; 4096]) == Err(rustix::io::Errno::AGAIN)
     }
 }
 
-/// Elsewhere there are no views.
+/// Other systems have no views.
 #[cfg(not(target_os = "linux"))]
 struct Events;
 
@@ -143,7 +147,7 @@ mod tests {
             self.folder.path().join(name)
         }
 
-        /// Whether it is still what it was.
+        /// Whether the view would still be up to date.
         fn is_fresh(&mut self) -> bool {
             let until = self.watched.unchanged(self.folder.path(), self.fresh);
             self.fresh = until.unwrap_or(self.fresh);
@@ -154,7 +158,7 @@ mod tests {
             lock(&self.watched.0).as_ref().is_some_and(|quiet| quiet.from <= self.fresh)
         }
 
-        /// As if another view had been made.
+        /// Behaves as if a new view had been made.
         fn begin_anew(&mut self) {
             std::thread::sleep(TICK);
             self.fresh = clock::since_now_ns();
@@ -200,7 +204,7 @@ mod tests {
             fs::write(place.at("out/deep/file"), "o").unwrap();
             fs::write(place.at(".git/HEAD"), "h").unwrap();
             assert!(place.is_fresh() && place.is_quiet());
-            // Beside files that count, so the kernel tells of it, and it is looked at.
+            // An ignored file changes in a folder with other files, so the kernel reports it and the folder is checked.
             fs::write(place.at("a/b/c/x.log"), "two").unwrap();
             assert!(place.is_fresh() && place.is_quiet());
         }
