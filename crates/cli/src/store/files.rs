@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::CliError;
 
-/// Ours alone: a user may have named a folder that holds other things, too.
+/// Only headstart's own files are ignored, because a user may have named a folder that also holds other things.
 const IGNORED: &[u8] = b"/.gitignore
 /copies/
 /git/
@@ -21,19 +21,20 @@ const IGNORED: &[u8] = b"/.gitignore
 /user/
 ";
 
-/// Makes a folder in the state folder (and those above it) for this user alone; one that others can write is refused.
+/// Creates a folder in the state folder, and the folders above it, for this user alone. A folder to which others can
+/// write is refused.
 pub(crate) fn create_private_folder(path: &Path) -> Result<(), CliError> {
     private().recursive(true).create(path).map_err(CliError::state(path))?;
     check_is_ours(path)?;
     if let Some(state) = path.parent() {
-        // The state may be in a repository: where somebody has their home in one, say. If it cannot be written, git
-        // shows what is there, and that is all.
+        // The state folder may be in a repository, for example if somebody's home folder is one. If the file cannot be
+        // written, git only shows the files of the state folder.
         let _ = File::create_new(state.join(".gitignore")).and_then(|mut file| file.write_all(IGNORED));
     }
     Ok(())
 }
 
-/// What keeps this user from keeping files in a folder of the state, if anything does.
+/// Why this user cannot store files in a folder of the state; `None` if they can.
 pub(crate) fn trouble_with(folder: &Path) -> Option<CliError> {
     if let Err(error) = create_private_folder(folder) {
         return Some(error);
@@ -41,7 +42,7 @@ pub(crate) fn trouble_with(folder: &Path) -> Option<CliError> {
     tempfile::tempfile_in(folder).err().map(CliError::state(folder))
 }
 
-/// Refuses a folder in which somebody else may have written.
+/// Refuses a folder in which another user may have written.
 pub(super) fn check_is_ours(path: &Path) -> Result<(), CliError> {
     let metadata = fs::symlink_metadata(path).map_err(CliError::io("read", path))?;
     let refused =
@@ -58,12 +59,12 @@ pub(super) fn check_is_ours(path: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Makes one folder for this user alone; it must not be there yet.
+/// Creates one folder for this user alone. It must not exist yet.
 pub(super) fn create_folder(path: &Path) -> Result<(), CliError> {
     private().create(path).map_err(CliError::io("create", path))
 }
 
-/// Puts `bytes` in place of the file, whole or not at all, and on the medium before it returns.
+/// Replaces the file with `bytes`, completely or not at all. They are on the medium when this returns.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let folder = path.parent().expect("works because every file of the store is in a folder");
     let failed = |error| CliError::io("write", path)(error);
@@ -74,7 +75,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     sync_folder(folder)
 }
 
-/// Puts the names in a folder on the medium.
+/// Writes the names in a folder to the medium.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), CliError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(CliError::io("write", folder))
 }

@@ -8,10 +8,10 @@ use crate::error::CliError;
 use crate::file_lock::FileLock;
 use headstart_speculation::Finished;
 
-/// Somebody who only looks whether a lock is held keeps it for microseconds; so long do we wait for them.
+/// How long to wait for a lock. A process that only checks whether it is held keeps it for microseconds.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A record and the right to change it: no other process has it as long as this value lives.
+/// A record and the right to change it, which no other process has while this value lives.
 #[derive(Debug)]
 pub(crate) struct Held {
     store: Store,
@@ -22,7 +22,7 @@ pub(crate) struct Held {
 impl Held {
     pub(super) fn acquire(store: &Store, id: &SpeculationId) -> Result<Self, CliError> {
         let lock = lock_file(store, id)?;
-        // Whoever had the lock before may have removed the folder: read what is there now.
+        // The previous holder of the lock may have removed the folder, so the record is read now.
         let record = store.read(id)?;
         Ok(Self { store: store.clone(), record, _lock: lock })
     }
@@ -35,7 +35,7 @@ impl Held {
         &self.record
     }
 
-    /// Records what became of the speculation. On an error the record on disk is as it was.
+    /// Records the outcome of the speculation. On an error the record on disk is unchanged.
     pub(crate) fn mark(&mut self, state: State) -> Result<(), CliError> {
         let mut next = self.record.clone();
         if !next.state.may_become(state) {
@@ -48,7 +48,7 @@ impl Held {
         self.write(next)
     }
 
-    /// Notes that an accept begins; `true`: one began before, and was not ended.
+    /// Notes that an accept begins. Returns `true` if an earlier one began and did not end.
     pub(crate) fn begin_accept(&self) -> Result<bool, CliError> {
         let began_before = self.accept_began();
         let file = self.store.folder_of(&self.record.id).join(ACCEPTING);
@@ -56,18 +56,18 @@ impl Held {
         Ok(began_before)
     }
 
-    /// Whether an accept began, and was not ended.
+    /// Whether an accept began and did not end.
     pub(crate) fn accept_began(&self) -> bool {
         self.store.folder_of(&self.record.id).join(ACCEPTING).exists()
     }
 
-    /// The accept has its outcome, and the record says so.
+    /// Notes that the accept has ended. Its outcome must be in the record already.
     pub(crate) fn end_accept(&self) {
-        // If it stays, the next accept only looks once more whether it was made.
+        // If the file stays, the next accept only checks once more whether this one was made.
         let _ = fs::remove_file(self.store.folder_of(&self.record.id).join(ACCEPTING));
     }
 
-    /// Has the objects of commits made ahead lie beside the record, so that they go with it.
+    /// Moves the objects of commits made ahead beside the record, so that they are removed with it.
     pub(super) fn keep_objects(&self, finished: &mut Finished) -> Result<(), CliError> {
         let Some(objects) = finished.git.as_mut().and_then(|git| git.objects.as_mut()) else { return Ok(()) };
         let folder = self.store.folder_of(&self.record.id);
@@ -86,13 +86,14 @@ impl Held {
         Ok(())
     }
 
-    /// Removes the speculation with all its files. It is gone at once, even if the process dies on the way.
+    /// Removes the speculation with all its files. It no longer exists at once, even if the process dies before all
+    /// files are removed.
     pub(crate) fn remove(self) -> Result<(), CliError> {
         remove_folder(&self.store, &self.record.id)
     }
 }
 
-/// As [`Held::remove`], where there is no record to hold.
+/// Like [`Held::remove`], for a speculation whose record cannot be read.
 pub(super) fn remove_damaged(store: &Store, id: &SpeculationId) -> Result<(), CliError> {
     let _lock = lock_file(store, id)?;
     match store.read(id) {
@@ -109,8 +110,9 @@ fn remove_folder(store: &Store, id: &SpeculationId) -> Result<(), CliError> {
     remove_renamed(&gone).map_err(CliError::io("remove", &gone))
 }
 
-/// Who was opening a file by the folder's former name while it was renamed may still make that one file in it, after
-/// the folder was emptied. Nobody comes by that name later, so a few rounds see the last of them.
+/// Removes a renamed folder. A process that was opening a file by the folder's old name during the rename may still
+/// create that one file after the folder was emptied. Later processes do not find the folder, so a few attempts are
+/// enough.
 pub(super) fn remove_renamed(folder: &Path) -> io::Result<()> {
     let mut outcome = fs::remove_dir_all(folder);
     for _ in 0..100 {
@@ -123,7 +125,7 @@ pub(super) fn remove_renamed(folder: &Path) -> io::Result<()> {
     outcome
 }
 
-/// Whether somebody has the lock in this file. No file: nobody.
+/// Whether a process holds the lock in this file; no if the file does not exist.
 pub(super) fn is_held(path: &Path) -> Result<bool, CliError> {
     let file = match File::open(path) {
         Ok(file) => file,

@@ -4,21 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CliError;
 
-/// Letters and digits that are not taken for one another.
+/// Letters and digits that are not easily confused.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 10;
 
-/// The name of a speculation: ten letters and digits, drawn at random. Safe in a path, a URL and a shell.
+/// The name of a speculation: ten random letters and digits, which are safe in a path, a URL and a shell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct SpeculationId(String);
 
-/// The start of an id, as a person types it.
+/// The beginning of an id, as a person types it.
 #[derive(Debug)]
 pub(super) struct Prefix<'a>(&'a str);
 
 impl SpeculationId {
-    /// An id that no other speculation has, as far as chance allows (50 bits).
+    /// A random id of 50 bits, so that no other speculation is likely to have it.
     pub(crate) fn random() -> Result<Self, CliError> {
         Ok(Self(random_name(LENGTH)?))
     }
@@ -49,7 +49,7 @@ impl<'a> Prefix<'a> {
     }
 }
 
-/// A name for a folder that nobody else uses.
+/// A random name for a folder that no other process uses.
 pub(super) fn random_name(length: usize) -> Result<String, CliError> {
     let mut bytes = vec![0; length];
     getrandom::fill(&mut bytes)

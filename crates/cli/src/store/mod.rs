@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! STATE/speculations/ID/record.json   what is known of the speculation; replaced as a whole
-//!                       lock          held by whoever works on it: while it runs, or while it is accepted
-//!                       abort         is there when another process wants it to stop
-//!                       objects.pack  what git is to have, of work that committed
-//!                       accepting     is there from the start of an accept until its outcome is in the record
+//!                       lock          held by the process that runs or accepts the speculation
+//!                       abort         exists when another process wants the speculation to stop
+//!                       objects.pack  the git objects of commits that the work made
+//!                       accepting     exists from the start of an accept until its outcome is in the record
 //! ```
 //!
 //! A folder appears and disappears by one rename, a record changes by one rename. A record that cannot be read is
@@ -33,7 +33,7 @@ pub(crate) use self::sweep::{Keep, Swept};
 use crate::environment::Environment;
 use crate::error::CliError;
 
-/// Below the state folder.
+/// The folder in the state folder.
 const FOLDER: &str = "speculations";
 const OBJECTS: &str = "objects.pack";
 const RECORD: &str = "record.json";
@@ -48,7 +48,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The store in `flag`, else where `HEADSTART_STATE_DIR` or the XDG directories say. Touches no file.
+    /// The store in the folder `flag`, or else where `HEADSTART_STATE_DIR` or the XDG directories say. Touches no file.
     pub(crate) fn locate(flag: Option<&Path>, environment: &Environment) -> Result<Self, CliError> {
         let named = flag.or_else(|| environment.get("HEADSTART_STATE_DIR").map(Path::new));
         let state = match named {
@@ -58,24 +58,24 @@ impl Store {
         Ok(Self { folder: state.join(FOLDER) })
     }
 
-    /// Starts a record; the value returned is the right to finish it.
+    /// Creates a record. The returned value is the right to finish it.
     pub(crate) fn create(&self, draft: Draft) -> Result<Running, CliError> {
         create_private_folder(&self.folder)?;
         Running::create(self, draft)
     }
 
-    /// The speculation that `text` names: an id, or the start of one.
+    /// The speculation that `text` names, which is an id or the beginning of one.
     pub(crate) fn resolve(&self, text: &str) -> Result<SpeculationId, CliError> {
         self.only(text, self.fitting(text)?)
     }
 
-    /// Those whose ids begin so.
+    /// The speculations whose ids begin with `text`.
     pub(crate) fn fitting(&self, text: &str) -> Result<Vec<SpeculationId>, CliError> {
         let prefix = id::Prefix::parse(text)?;
         Ok(self.ids()?.into_iter().filter(|id| prefix.fits(id)).collect())
     }
 
-    /// The only one of those that `text` may name.
+    /// The only one of these speculations; an error if `text` does not name exactly one.
     pub(crate) fn only(
         &self,
         text: &str,
@@ -89,7 +89,7 @@ impl Store {
         Err(CliError::AmbiguousId { prefix: text.to_owned(), candidates })
     }
 
-    /// Every speculation there is, in the order of the ids.
+    /// All speculations, in the order of their ids.
     pub(crate) fn ids(&self) -> Result<Vec<SpeculationId>, CliError> {
         Ok(self.names()?.iter().filter_map(|name| SpeculationId::parse(name)).collect())
     }
@@ -111,19 +111,19 @@ impl Store {
         })
     }
 
-    /// The record, with the right to change it: nobody else has it as long as the value lives.
+    /// The record with the right to change it, which no other process has while the value lives.
     ///
-    /// Fails with [`CliError::Busy`] where another process keeps it for longer than a moment.
+    /// Fails with [`CliError::Busy`] if another process holds it for longer than a moment.
     pub(crate) fn lock(&self, id: &SpeculationId) -> Result<Held, CliError> {
         Held::acquire(self, id)
     }
 
-    /// Removes a speculation whose record is damaged. One that somebody has, or that can be read after all, stays.
+    /// Removes a speculation whose record is damaged. It stays if a process holds it, or if it can be read after all.
     pub(crate) fn remove_damaged(&self, id: &SpeculationId) -> Result<(), CliError> {
         held::remove_damaged(self, id)
     }
 
-    /// Whether the process that runs the speculation lives. False for one that has ended.
+    /// Whether the process that runs the speculation is alive; no if the speculation has ended.
     pub(crate) fn is_alive(&self, record: &Record) -> Result<bool, CliError> {
         if record.state != State::Running {
             return Ok(false);
@@ -137,17 +137,17 @@ impl Store {
         File::create(&file).map_err(CliError::io("create", &file)).map(drop)
     }
 
-    /// Removes what nobody needs any more; says what was removed and what was left.
+    /// Removes speculations that nobody needs any more. Returns which were removed and which were kept.
     pub(crate) fn sweep(&self, now_ms: u64, keep: Keep) -> Result<Vec<Swept>, CliError> {
         sweep::sweep(self, now_ms, keep)
     }
 
-    /// The folder of everything that headstart keeps.
+    /// The folder of all state of headstart.
     pub(crate) fn state_folder(&self) -> &Path {
         self.folder.parent().expect("works because the folder is one in the state folder")
     }
 
-    /// Where the folders of the speculations are.
+    /// The folder of all speculations.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -156,14 +156,14 @@ impl Store {
         self.folder.join(id.as_str())
     }
 
-    /// The names in the folder, sorted; none where there is no folder.
+    /// The names in the folder, sorted; empty if the folder does not exist.
     fn names(&self) -> Result<Vec<String>, CliError> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(CliError::state(&self.folder)(error)),
         };
-        // What another user wrote here would be accepted as if it were this user's.
+        // Otherwise what another user wrote here would be accepted as if it were this user's.
         files::check_is_ours(&self.folder)?;
         let mut names = Vec::new();
         for entry in entries {

@@ -2,15 +2,15 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// A process, told apart from a later one with the same number. Only Linux says enough; elsewhere the lock of
-/// the record alone tells whether its process lives.
+/// A process, distinguished from a later one with the same number. Only Linux offers enough for that; on other systems
+/// only the lock of the record tells whether its process is alive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Owner {
     pub(crate) pid: u32,
-    /// Clock ticks between the start of the system and that of the process.
+    /// Clock ticks from the start of the system to the start of the process.
     pub(crate) start_time: Option<u64>,
-    /// Names one run of one machine's kernel.
+    /// Identifies one run of one machine's kernel.
     pub(crate) boot_id: Option<String>,
 }
 
@@ -20,7 +20,7 @@ impl Owner {
         Self { pid, start_time: start_time(pid), boot_id: boot_id() }
     }
 
-    /// Whether this very process lives on this machine.
+    /// Whether exactly this process is alive on this machine.
     pub(crate) fn is_alive(&self) -> bool {
         self.start_time.is_some()
             && self.boot_id.is_some()
@@ -33,12 +33,12 @@ fn boot_id() -> Option<String> {
     Some(fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
 }
 
-/// Field 22 of `/proc/PID/stat`; the program's name before it may hold blanks and brackets.
+/// Field 22 of `/proc/PID/stat`. The program's name before it may contain blanks and brackets.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;
     let mut fields = after_name.split_whitespace();
-    // A zombie has ended: its parent has only not looked yet.
+    // A zombie has ended; only its parent has not read its exit status yet.
     if fields.next()? == "Z" {
         return None;
     }

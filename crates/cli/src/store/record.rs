@@ -5,35 +5,35 @@ use serde::{Deserialize, Serialize};
 use super::SpeculationId;
 use super::owner::Owner;
 
-/// Raised when a record changes so that an older headstart would misread it.
+/// Increased when a record changes in such a way that an older headstart would misread it.
 const FORMAT_VERSION: u32 = 1;
 
 /// What is known before a speculation runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
-    /// Absolute, without links.
+    /// The absolute path, without links.
     pub(crate) workspace: String,
     pub(crate) mode: ApprovalMode,
-    /// Whether the mode was given on the command line, and so is not for a file to change later.
+    /// Whether the mode was given on the command line, so that a configuration file must not change it later.
     pub(crate) mode_by_flag: bool,
     /// The specification of the conversation's model.
     pub(crate) model: String,
-    /// That of the model that does the work, where it is another one. It has no cache of the conversation.
+    /// The model that does the work, if it is another one. It has no cache of the conversation.
     pub(crate) fast_model: Option<String>,
     pub(crate) prompt: String,
 }
 
-/// One speculation as it stands on disk.
+/// One speculation, as it is stored on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Record {
     format_version: u32,
     pub(crate) id: SpeculationId,
-    /// Absolute, without links.
+    /// The absolute path, without links.
     pub(crate) workspace: String,
     /// Milliseconds since the Unix epoch.
     pub(crate) created_at: u64,
-    /// The process that runs it, or ran it.
+    /// The process that runs or ran the speculation.
     pub(crate) owner: Owner,
     pub(crate) state: State,
     pub(crate) mode: ApprovalMode,
@@ -42,7 +42,7 @@ pub(crate) struct Record {
     pub(crate) mode_by_flag: bool,
     /// The specification of the conversation's model.
     pub(crate) model: String,
-    /// That of the model that did the work, where it was another one. It had no cache of the conversation.
+    /// The model that did the work, if it was another one. It had no cache of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fast_model: Option<String>,
     pub(crate) prompt: String,
@@ -50,26 +50,26 @@ pub(crate) struct Record {
     pub(crate) finished: Option<Finished>,
 }
 
-/// What has been done with a speculation.
+/// The state of a speculation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum State {
-    /// Somebody runs it, or died on it.
+    /// A process runs it, or died while running it.
     Running,
-    /// It ended, and waits for a decision.
+    /// It has ended and waits for a decision.
     Finished,
-    /// Its changes are in the workspace.
+    /// Its changes were applied to the workspace.
     Accepted,
-    /// It was given up.
+    /// It was aborted.
     Aborted,
 }
 
-/// Why a record cannot be read, in words.
+/// Why a record cannot be read, as a text.
 #[derive(Debug)]
 pub(super) enum Unreadable {
-    /// A newer headstart can.
+    /// A newer headstart wrote it and can read it.
     Newer(String),
-    /// Nobody can.
+    /// No headstart can read it.
     Damaged(String),
 }
 
@@ -91,7 +91,7 @@ impl Record {
         }
     }
 
-    /// The record in `bytes`, or why they hold none.
+    /// The record in `bytes`, or why they contain none.
     pub(super) fn parse(bytes: &[u8], id: &SpeculationId) -> Result<Self, Unreadable> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -121,7 +121,7 @@ impl Record {
         bytes
     }
 
-    /// The word that says where it stands. `alive` tells a running one from one whose process died.
+    /// The word for its state. `alive` distinguishes a running speculation from one whose process died.
     pub(crate) fn status_word(&self, alive: bool) -> &'static str {
         match (self.state, self.finished.as_ref().map(|finished| finished.ending.status())) {
             (State::Accepted, _) => "accepted",
@@ -141,13 +141,13 @@ impl Record {
 }
 
 impl State {
-    /// Whether a speculation may go from this state to `next`.
+    /// Whether the state may change from this one to `next`.
     pub(super) fn may_become(self, next: Self) -> bool {
         matches!(
             (self, next),
             (Self::Running, Self::Finished | Self::Aborted)
                 | (Self::Finished, Self::Accepted | Self::Aborted)
-                // An accept that was undone waits for a decision again.
+                // After its accept was undone, a speculation waits for a decision again.
                 | (Self::Accepted, Self::Finished)
         )
     }

@@ -9,10 +9,10 @@ use crate::clock;
 use crate::error::CliError;
 use crate::file_lock::FileLock;
 
-/// How often a running speculation looks whether another process wants it to stop.
+/// How often a running speculation checks whether another process wants it to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// A speculation that this process runs. Dropped without [`finish`](Self::finish) or
+/// A speculation that this process runs. If it is dropped without [`finish`](Self::finish) or
 /// [`discard`](Self::discard), it counts as interrupted.
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -27,7 +27,7 @@ impl Running {
         files::create_folder(&draft_folder)?;
         let folder = store.folder_of(&record.id);
         let made = || -> Result<_, CliError> {
-            // Only this process knows the file yet.
+            // No other process knows the file yet.
             let lock = draft_folder.join(LOCK);
             let file = File::create(&lock).map_err(CliError::io("create", &lock))?;
             let lock =
@@ -37,7 +37,7 @@ impl Running {
             Ok(lock)
         };
         let lock = made().inspect_err(|_| {
-            // The error says what is wrong; what is left is empty, and a sweep finds it.
+            // The error says what is wrong. The rest of the folder is empty, and a sweep will find it.
             let _ = fs::remove_dir_all(&draft_folder);
         })?;
         files::sync_folder(&store.folder)?;
@@ -48,14 +48,14 @@ impl Running {
         self.held.record()
     }
 
-    /// Ends when another process asks for the speculation to be given up.
+    /// Completes when another process requests the abort of the speculation.
     pub(crate) async fn until_abort_is_requested(&self) {
         while !self.abort.exists() {
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
 
-    /// Keeps what came out, for another process to accept. On an error nothing is kept but the start.
+    /// Stores the result, so that another process can accept it. On an error only the original record is left.
     pub(crate) fn finish(mut self, mut finished: Finished) -> Result<Record, CliError> {
         let mut record = self.record().clone();
         self.held.keep_objects(&mut finished)?;
@@ -65,7 +65,7 @@ impl Running {
         Ok(self.held.record().clone())
     }
 
-    /// Leaves nothing behind.
+    /// Removes the speculation completely.
     pub(crate) fn discard(self) -> Result<(), CliError> {
         self.held.remove()
     }

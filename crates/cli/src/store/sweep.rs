@@ -5,15 +5,16 @@ use super::{Record, SpeculationId, State, Store};
 use crate::error::CliError;
 use crate::output;
 
-/// A folder that is being made or removed is so for milliseconds; one that is older was left by a dead process.
+/// A folder is created or removed within milliseconds, so one that has been in that state for longer was left by a dead
+/// process.
 const LEFTOVER_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// What a sweep leaves.
+/// What a sweep keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keep {
-    /// Younger ones are left. Those whose process died are removed whatever their age.
+    /// Younger speculations are kept, except those whose process died, which are always removed.
     pub(crate) younger_than: Duration,
-    /// Whether work that nobody accepted or aborted is left, whatever its age.
+    /// Whether work that nobody has accepted or aborted is kept, whatever its age.
     pub(crate) undecided: bool,
 }
 
@@ -55,7 +56,8 @@ fn sweep_record(
     }
 }
 
-/// `Err`: why it stays. What is known of its age is when it was made.
+/// Why a record is removed; `Err` says why it is kept. Its age counts from its creation, because no later time is
+/// known.
 fn reason_to_remove(record: &Record, now_ms: u64, keep: Keep) -> Result<String, String> {
     let age = Duration::from_millis(now_ms.saturating_sub(record.created_at));
     let made = match now_ms.checked_sub(record.created_at) {
@@ -73,7 +75,7 @@ fn reason_to_remove(record: &Record, now_ms: u64, keep: Keep) -> Result<String, 
 }
 
 impl Keep {
-    /// What is left for its age.
+    /// Says in words which ages are kept.
     pub(crate) fn in_words(self) -> String {
         format!("what is younger than {} stays", output::days(self.younger_than))
     }

@@ -43,7 +43,7 @@ fn finished() -> Finished {
     }
 }
 
-/// A record of a process that is dead.
+/// The record of a process that has died.
 fn orphan(store: &Store) -> SpeculationId {
     let running = store.create(draft()).unwrap();
     let id = running.record().id.clone();
@@ -129,7 +129,7 @@ fn a_removal_ends_although_others_were_about_to_make_a_file_in_the_folder() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 start.wait();
-                // More than ever are about to at one moment.
+                // More processes than there ever are try this at the same time.
                 (0..50).for_each(|_| drop(File::create(folder.join(LOCK))));
             });
             start.wait();
@@ -241,7 +241,7 @@ fn a_record_that_cannot_be_written_leaves_the_old_one() {
     let running = store.create(draft()).unwrap();
     let id = running.record().id.clone();
     let folder = store.folder_of(&id);
-    // Root may write anywhere, so a missing folder stands in for a full disk.
+    // Root may write anywhere, so a missing folder takes the place of a full disk.
     let aside = store.folder().join("aside");
     fs::rename(&folder, &aside).unwrap();
     let error = running.finish(finished()).unwrap_err().to_string();
