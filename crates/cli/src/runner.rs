@@ -39,38 +39,40 @@ use crate::remote::Places;
 use crate::signals::Signals;
 use machine::InstalledGit;
 
-/// When the command is over, what a process that left its group still prints is waited for no longer than this.
+/// How long to wait after the end of a command for output of processes that left its group.
 const DRAIN: Duration = Duration::from_millis(100);
 
-/// Whoever sees the output while it comes is told no more often, and no more of its end.
+/// A listener is told of new output no more often than this; below it the most bytes of the output's end that it is
+/// told.
 const TOLD_EVERY: Duration = Duration::from_millis(100);
 const TOLD_BYTES: usize = 4 * 1024;
 
-/// Nobody sits at a terminal, whoever approved the command: nothing may page or ask.
+/// There is no terminal, even if a person approved the command, so no program may start a pager or ask a question.
 const WITHOUT_TERMINAL: [(&str, &str); 4] =
     [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
 /// Runs commands with bash in the workspace on disk.
 ///
-/// A command that nobody was asked about is confined by the kernel ([`Confinement`]); where that cannot be, it does not run.
+/// A command that nobody was asked about is confined by the kernel ([`Confinement`]). If that is not possible, it does
+/// not run.
 ///
-/// Each command is a process group of its own, ended as a whole when the command is over, when its time is up or when
-/// the future is dropped. A process that starts a session of its own (`setsid`) is not reached by that.
+/// Each command is a process group, which is ended as a whole when the command has ended, when its time is up or when
+/// the future is dropped. A process that starts a session of its own (`setsid`) is not ended by that.
 pub(crate) struct BashRunner {
     root: PathBuf,
     users: BTreeMap<OsString, OsString>,
     clean: BTreeMap<OsString, OsString>,
-    /// The program that confines a command: this binary.
+    /// The program that confines a command, which is this executable.
     confiner: Option<PathBuf>,
     git: InstalledGit,
-    /// Where commands run that write.
+    /// The views in which commands that write run.
     views: Places,
 }
 
 impl BashRunner {
-    /// Runs in the workspace `root`, an absolute path, with what this process has in its environment now.
+    /// A runner for the workspace `root`, an absolute path, with the current environment of this process.
     pub(crate) fn new(root: PathBuf) -> Self {
-        // What runs now, also where the file was replaced meanwhile.
+        // This names the executable that runs now, even if its file was replaced meanwhile.
         let own = PathBuf::from("/proc/self/exe");
         let confiner = if own.exists() { Some(own) } else { std::env::current_exe().ok() };
         Self {
@@ -79,19 +81,20 @@ impl BashRunner {
         }
     }
 
-    /// The same, with views for commands that write.
+    /// This runner with views for commands that write.
     pub(crate) fn with_views(self, views: Places) -> Self {
         Self { views, ..self }
     }
 
-    /// As [`new`](Self::new), with the user's environment given, and without a program that could confine.
+    /// Like [`new`](Self::new), but with the given environment of the user, and without a program that could confine
+    /// commands.
     pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         let clean = clean_environment(&users, &root);
         Self { root, users, clean, confiner: None, git: InstalledGit::default(), views: Places::default() }
     }
 
-    /// The folder on disk; neither a link nor a change meanwhile leads out of the workspace.
+    /// The folder on disk. Neither a link nor a change made meanwhile can lead out of the workspace.
     fn directory(&self, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
         let failed = |message: String| ToolError::failed(message);
         let named = self.root.join(OsStr::from_bytes(path.as_bytes()));
@@ -126,15 +129,15 @@ impl BashRunner {
     }
 }
 
-/// A command that can be started.
+/// A command that is ready to be started.
 struct Ready {
     process: Command,
-    /// Gone with its content when the command is over.
+    /// A temporary folder, which is removed when the command has ended.
     scratch: TempDir,
 }
 
 impl BashRunner {
-    /// The process that a request comes to, with all that it rests on looked at.
+    /// The process for a request, after everything that its verdict depends on was checked.
     async fn ready(&self, request: &CommandRequest) -> Result<Ready, ToolError> {
         let directory = self.directory(&request.directory)?;
         let mut environment = self.environment(request.surroundings);
@@ -163,8 +166,8 @@ impl BashRunner {
         Ok(Ready { process, scratch })
     }
 
-    /// Runs a command with the output of this process, and as a part of its process group, so that whoever ends that ends the command, too.
-    /// A signal that asks this process to end is passed on. The limits of the request do not count.
+    /// Runs a command with the output of this process and as a part of its process group, so that ending the group also
+    /// ends the command. A signal that asks this process to end is passed on. The limits of the request do not apply.
     pub(crate) async fn run_attached(&self, request: &CommandRequest) -> Result<ExitStatus, ToolError> {
         let mut ready = self.ready(request).await?;
         let mut signals = Signals::new().map_err(not_started)?;
@@ -173,7 +176,8 @@ impl BashRunner {
             tokio::select! {
                 exited = child.wait() => return exited.map_err(lost),
                 signal = signals.next() => {
-                    // Not waited for yet, so the id is its own. Where it ended meanwhile, there is nothing to pass on.
+                    // The process has not been waited for yet, so no other process can have its id. If it has ended
+                    // meanwhile, the signal has no effect.
                     let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
                     let _ = pid.map(|pid| kill_process(pid, signal.signal()));
                 }
@@ -182,12 +186,12 @@ impl BashRunner {
     }
 }
 
-/// The arguments with which bash runs a line, and reads no start-up file.
+/// The arguments with which bash runs a line without reading start-up files.
 fn line(command: &str) -> [&str; 5] {
     ["--noprofile", "--norc", "-c", "--", command]
 }
 
-/// What no command reads that nobody was asked about.
+/// Whether a path holds a secret. Commands that nobody was asked about do not read such paths.
 pub(crate) fn holds_a_secret(path: &WorkspacePath) -> bool {
     DenyRules::default().secret(path).is_some()
 }
@@ -246,18 +250,19 @@ impl BashRunner {
     }
 }
 
-/// A command on its way. Dropping it ends the whole group.
+/// A running command. Dropping this ends its whole process group.
 struct Running {
-    // First, so that the group is ended while its leader's id is still its own.
+    // This comes first, so that the group is ended while no other process can have its leader's id.
     group: Group,
     child: Child,
     output: Receiver,
 }
 
-/// Takes the builder, so that our ends for writing go with it: else the pipe would never end.
+/// Takes the builder by value, because it holds this process's write ends of the pipe. They must be closed, or the pipe
+/// would never end.
 fn start(mut process: Command) -> io::Result<Running> {
     let (reader, writer) = io::pipe()?;
-    // One pipe for both, so that what is printed stays in order.
+    // Standard output and standard error share a pipe, so that the output stays in order.
     process.stdout(writer.try_clone()?).stderr(writer).process_group(0).kill_on_drop(true);
     let child = process.spawn()?;
     let group = Group::of(&child).ok_or_else(|| io::Error::other("the process has no id"))?;
@@ -266,7 +271,7 @@ fn start(mut process: Command) -> io::Result<Running> {
     Ok(Running { group, child, output })
 }
 
-/// The system's own bash first: a `PATH` decides only where the system has none.
+/// Looks for bash in the system's folders first, and in `PATH` only if they have none.
 fn find_bash(path: &OsStr) -> Option<PathBuf> {
     [PathBuf::from("/bin"), PathBuf::from("/usr/bin")]
         .into_iter()
@@ -287,14 +292,14 @@ impl Running {
         let mut status: Option<ExitStatus> = None;
         let mut timed_out = false;
         let mut open = true;
-        // A time limit beyond the clock's range is none.
+        // A time limit beyond the range of the clock counts as none.
         let mut until = deadline;
         while open || status.is_none() {
             let mut alarm = pin!(wait_until(until));
             tokio::select! {
                 exited = child.wait(), if status.is_none() => {
                     status = Some(exited.map_err(lost)?);
-                    // What it left in the background ends with it.
+                    // Background processes of the command end with it.
                     group.end();
                     until = Some(Instant::now() + DRAIN);
                 }
@@ -322,10 +327,10 @@ impl Running {
     }
 }
 
-/// Somebody who sees the output while it comes.
+/// A listener that is told of the output while the command runs.
 struct Told<'a> {
     hears: Option<&'a dyn PartialOutput>,
-    /// When they are to be told, where there is something new.
+    /// When the listener is told next, if there is new output.
     due: Option<Instant>,
     last: Option<Instant>,
 }

@@ -1,7 +1,8 @@
-//! Commands that outlive their call, and never this process.
+//! Commands that continue after their call, but never after this process.
 //!
-//! Each is started by this binary itself ([`TIED`]), which waits for it with one end of a pipe in its hand. The other end is here: when this process is
-//! gone, however it went, the pipe ends, and the whole process group is killed.
+//! This executable itself starts each of them ([`TIED`]), in a process that waits for the command and holds the reading
+//! end of a pipe. This process has the other end: when it ends, for whatever reason, the pipe is closed, and the whole
+//! process group is killed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
@@ -23,16 +24,16 @@ use tokio::time::{Instant, timeout};
 
 use super::{BashRunner, DRAIN, Ready, Running, not_started, start, wait_until};
 
-/// The first argument of this binary when it is started to wait for a command; no subcommand has such a name.
+/// The first argument of this executable when it is started to wait for a command. No subcommand has this name.
 pub(crate) const TIED: &str = "__tied";
 
-/// Bytes of output that are kept until they are asked for.
+/// The most bytes of output that are kept until they are requested.
 const MOST_BYTES: usize = 1024 * 1024;
-/// When nothing more was printed for so long, what there is is told.
+/// When nothing more was printed for so long, the output so far is returned.
 const QUIET: Duration = Duration::from_millis(100);
-/// Commands that run at the same time.
+/// The most commands that run at the same time.
 const MOST_COMMANDS: usize = 8;
-/// As long a command has to end by itself when it is asked to.
+/// How long a command has time to end by itself after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// The commands in the background of one conversation.
@@ -57,7 +58,7 @@ struct State {
     printed: VecDeque<u8>,
     left_out: usize,
     began: Instant,
-    /// When, and with which exit code.
+    /// When the command ended, and with which exit code.
     ended: Option<(Instant, Option<i32>)>,
 }
 
@@ -117,24 +118,24 @@ impl BackgroundRunner for Background {
         let shared = &command.shared;
         let comes = async {
             shared.until(|state| !state.printed.is_empty() || state.ended.is_some()).await;
-            // What is printed together is told together.
+            // Output that is printed in quick succession is returned together.
             while shared.lock().ended.is_none() && timeout(QUIET, shared.changed.notified()).await.is_ok() {}
         };
-        // What is not there in time is told with the next question.
+        // Output that does not come in time is returned at the next request.
         let _ = timeout(wait, comes).await;
         Some(command.shared.take())
     }
 
     async fn stop(&self, number: usize) -> Option<BackgroundOutput> {
         let command = self.of(number)?;
-        // It may have ended by itself.
+        // The command may have ended by itself.
         let _ = command.stop.try_send(());
         command.shared.until(|state| state.ended.is_some()).await;
         Some(command.shared.take())
     }
 }
 
-/// The process that waits for a command and ends with us.
+/// The process that waits for a command, and ends with this process.
 fn tied(runner: &BashRunner, command: &Command, held: io::PipeReader) -> Result<Command, ToolError> {
     let Some(own) = &runner.confiner else {
         return Err(ToolError::failed("this program cannot start itself to watch a command"));
@@ -147,7 +148,7 @@ fn tied(runner: &BashRunner, command: &Command, held: io::PipeReader) -> Result<
     Ok(process)
 }
 
-/// Reads what a command prints until it has ended; dropping this ends it.
+/// Reads the output of a command until it has ended. Dropping the future ends the command.
 async fn follow(
     mut running: Running,
     lifeline: PipeWriter,
@@ -161,7 +162,7 @@ async fn follow(
         tokio::select! {
             exited = child.wait(), if code.is_none() => {
                 code = Some(exited.ok().and_then(|status| status.code()));
-                // What it left behind ends with it.
+                // Background processes of the command end with it.
                 group.end();
                 until = Some(Instant::now() + DRAIN);
             }
@@ -219,7 +220,7 @@ impl Shared {
         }
     }
 
-    /// What is new.
+    /// Takes the output since the last request.
     fn take(&self) -> BackgroundOutput {
         let mut state = self.lock();
         let printed = Vec::from(std::mem::take(&mut state.printed));
@@ -240,10 +241,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a command to its end, as a part of this process's group, and kills the group when standard input ends: then whoever started it is gone.
+/// Runs a command to its end as a part of this process's group, and kills the group when standard input is closed,
+/// because then the process that started this one has ended.
 pub(crate) fn tie(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(program) = arguments.next() else { return ExitCode::FAILURE };
-    // The command is asked to end by the same signals, and is waited for.
+    // The command receives the same signals, so this process ignores them and waits for it.
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
         if signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).is_err() {
             return ExitCode::FAILURE;
@@ -255,7 +257,7 @@ pub(crate) fn tie(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
             match io::stdin().read(&mut nothing) {
                 Ok(length) if 0 < length => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A group that cannot be killed holds nothing of ours.
+                // If the group cannot be killed, it has no process of ours.
                 _ => drop(kill_current_process_group(Signal::KILL)),
             }
         }

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use headstart_tool_gate::clean_environment as gates_environment;
 
-/// The environment that the gate's verdicts rest on, with programs of the user's added behind the system's.
+/// The environment that the gate's verdicts depend on, with folders of the user's programs added after those of the
+/// system.
 ///
-/// Of the user's own variables only the home folder and what is on their path get in: `BASH_ENV`, `LD_*`, `GIT_*`, pagers,
-/// editors and exported functions choose programs, and keys and tokens are nobody's business.
+/// Of the user's own variables only the home folder and the search path are used. `BASH_ENV`, `LD_*`, `GIT_*`, pagers,
+/// editors and exported functions choose programs, and keys and tokens must not reach the command.
 pub(crate) fn clean_environment(
     users: &BTreeMap<OsString, OsString>,
     workspace: &Path,
@@ -21,7 +22,8 @@ pub(crate) fn clean_environment(
     clean
 }
 
-/// The system's folders, then the user's; none that is relative or that the repository could have filled.
+/// The system's folders, followed by the user's. Relative folders, and those into which the repository could have put
+/// programs, are left out.
 fn extended(system: &OsStr, users: Option<&OsString>, workspace: &Path) -> Option<OsString> {
     let mut folders: Vec<_> = std::env::split_paths(system).collect();
     for folder in users.into_iter().flat_map(std::env::split_paths) {

@@ -33,19 +33,19 @@ impl KeptOutput {
         self.left_out += skipped + dropped;
     }
 
-    /// The last bytes of what has come, as text.
+    /// The last bytes so far, as text.
     pub(super) fn end(&self, most: usize) -> String {
         let from_head = most.saturating_sub(self.tail.len()).min(self.head.len());
         let from_tail = most.min(self.tail.len());
         let head = &self.head[self.head.len() - from_head..];
-        // Between the two something is missing.
+        // If something was left out, the beginning does not join the end.
         let head = if self.left_out == 0 { head } else { &[] };
         let tail = self.tail.iter().skip(self.tail.len() - from_tail);
         let end: Vec<u8> = head.iter().chain(tail).copied().collect();
         String::from_utf8_lossy(whole_start(whole_end(&end))).into_owned()
     }
 
-    /// The text, and whether something is missing from it; bytes that are not UTF-8 become U+FFFD.
+    /// The text, and whether something is missing from it. Bytes that are not UTF-8 become U+FFFD.
     pub(super) fn finish(self) -> (String, bool) {
         let Self { mut head, tail, left_out, .. } = self;
         let tail = Vec::from(tail);
@@ -63,7 +63,7 @@ impl KeptOutput {
     }
 }
 
-/// Without a character that the cut split at the end.
+/// Removes a character that was split at the end.
 fn whole_start(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
@@ -71,7 +71,7 @@ fn whole_start(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Without the rest of a character that the cut split at the beginning.
+/// Removes the rest of a character that was split at the beginning.
 fn whole_end(bytes: &[u8]) -> &[u8] {
     let split = bytes.iter().take(3).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
     &bytes[split..]

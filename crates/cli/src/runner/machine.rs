@@ -1,6 +1,6 @@
-//! What the gate asks of the machine right before a command runs that nobody was asked about.
+//! Answers the gate's questions about the machine, right before a command runs that nobody was asked about.
 //!
-//! Which questions there are, and what they come to, is [`ConditionalCommand`]'s; here they are answered.
+//! [`ConditionalCommand`] defines the questions and what follows from the answers.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use headstart_tool_gate::{ConditionalCommand, Probe, Probed, Probes, ProvenComma
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-/// The version of the git that commands find, asked for once.
+/// The version of the git that commands find; it is asked for only once.
 #[derive(Default)]
 pub(super) struct InstalledGit(OnceCell<Option<(u32, u32)>>);
 
@@ -27,7 +27,7 @@ impl InstalledGit {
     }
 }
 
-/// The command as it may run in the workspace `root`, a path without links; or why it must not.
+/// The command as it may run in the workspace `root`, a path without links, or why it must not run.
 pub(super) async fn prove<'a>(
     command: &'a ConditionalCommand,
     root: &Path,
@@ -59,7 +59,7 @@ fn folder(path: &Path, root: &Path) -> Probed {
     match real.strip_prefix(root).map(Path::to_str) {
         Ok(Some("")) => Probed::Folder(".".to_owned()),
         Ok(Some(inside)) => Probed::Folder(inside.to_owned()),
-        // A name that is no text cannot be asked about.
+        // A name that is not text cannot be part of a question.
         Ok(None) => Probed::Unknown,
         Err(_) => Probed::Outside,
     }
@@ -67,7 +67,7 @@ fn folder(path: &Path, root: &Path) -> Probed {
 
 fn file(path: &Path) -> Probed {
     match fs::metadata(path) {
-        // Reading a pipe would wait for whoever writes to it.
+        // Reading a pipe would wait for a process that writes to it.
         Ok(metadata) if !metadata.is_file() => Probed::Unknown,
         Ok(_) => fs::read(path).map_or_else(|error| missing(&error), Probed::File),
         Err(error) => missing(&error),

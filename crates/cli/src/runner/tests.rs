@@ -51,7 +51,7 @@ async fn run(root: &Path, request: CommandRequest) -> Result<CommandOutput, Tool
     BashRunner::with_environment(root.to_owned(), environment(root)).run(request).await
 }
 
-/// Whether a process runs (a zombie does not).
+/// Whether a process runs; a zombie does not.
 fn is_running(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
@@ -252,7 +252,7 @@ fn the_same_bytes_are_kept_however_they_arrive() {
     }
 }
 
-/// What a command prints, as it was told.
+/// Collects the output of a command as it was reported.
 #[derive(Default)]
 struct Heard(std::sync::Mutex<Vec<String>>);
 

@@ -2,7 +2,7 @@ use headstart_tool_gate::{Decision, Gate, GateContext};
 
 use super::*;
 
-/// What becomes of a git command in `folder` of a workspace with these files, where git is new enough.
+/// The outcome for a git command in `folder` of a workspace with these files, if git is new enough.
 async fn proven_in(root: &Path, folder: &str) -> Result<(), String> {
     let context = GateContext { workspace: "/ws".to_owned(), ..GateContext::default() };
     let written = format!("git -C {folder} status");
@@ -36,13 +36,13 @@ async fn attributes_that_git_cannot_leave_out_keep_a_command_from_running() {
     assert!(checked(&deep, "sub/deep").await.is_err());
     let fine = [(".git/info/exclude", ""), (".git/config", "[core]\n\tbare = false\n")];
     assert_eq!(checked(&fine, ".").await, Ok(()));
-    // These name no program.
+    // These attributes name no program.
     assert_eq!(checked(&[(".git/info/attributes", "*.c text eol=lf\n")], ".").await, Ok(()));
-    // A repository that git does not find from there.
+    // Git does not find this repository from that folder.
     let beside = [("sub/.git/info/attributes", "* diff=x\n"), ("other/file", "")];
     assert_eq!(checked(&beside, "other").await, Ok(()));
     assert_eq!(checked(&[], "missing").await, Ok(()));
-    // Not a file that can be read.
+    // This is not a file that can be read.
     assert!(checked(&[(".git/info/attributes/x", "")], ".").await.is_err());
 }
 
@@ -117,7 +117,8 @@ async fn a_git_that_is_too_old_or_missing_runs_nothing() {
     let environment = |path: &str| BTreeMap::from([("PATH".into(), path.into())]);
     let scratch = tempfile::tempdir().unwrap();
     let git = scratch.path().join("git");
-    // Another process writes it: a child that another test starts meanwhile would hold this one's file open, and it could not be run.
+    // Another process writes the file. Otherwise a child that another test starts meanwhile could hold it open for
+    // writing, and it could not be run.
     let writes = r"printf '#!/bin/sh\necho git version 2.44.1\n' > git && chmod +x git";
     let written =
         std::process::Command::new("sh").args(["-c", writes]).current_dir(&scratch).status().unwrap();
@@ -129,7 +130,7 @@ async fn a_git_that_is_too_old_or_missing_runs_nothing() {
     let old = InstalledGit::default();
     let told = prove(&command, scratch.path(), &old, &here).await.unwrap_err().to_string();
     assert!(told.contains("git here is 2.44"), "{told}");
-    // It is asked once.
+    // The version is asked for only once.
     fs::remove_file(&git).unwrap();
     assert_eq!(old.version(&here).await, Probed::Version(2, 44));
     let none = prove(&command, scratch.path(), &InstalledGit::default(), &environment("/nowhere")).await;
