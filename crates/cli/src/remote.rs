@@ -1,8 +1,9 @@
-//! Views on another machine, reached through a program that the user's own file names: the side of the exchange that has the workspace.
+//! Views on another machine, reached through a program that the user's own file names. This is the side that has the
+//! workspace.
 //!
-//! The other machine is asked only by this user's word, and what it answers is believed as little as what a command writes: see
-//! [`headstart_toolbox::exchange`]. Where it cannot be reached or says what no view would give, nothing runs here in its place: the user has
-//! said where commands ahead run.
+//! The other machine is only used because this user's own file names it, and its answers are trusted as little as what
+//! a command writes: see [`headstart_toolbox::exchange`]. If it cannot be reached, or answers something that no view
+//! would, the command does not run on this machine instead, because the user has decided where commands run ahead.
 
 mod connection;
 mod places;
@@ -31,20 +32,20 @@ use connection::{Call, Connection};
 pub(crate) use places::{Places, names_git};
 use scan::{Rules, Scan};
 
-/// After a connection that could not be made none is tried for so long.
+/// How long no connection is tried after one has failed.
 const PAUSE: Duration = Duration::from_secs(30);
-/// Beyond the time of a command its answer may take so long.
+/// How much longer than the time of its command an answer may take.
 const GRACE: Duration = Duration::from_secs(60);
-/// A message that the other side can give at once may take so long.
+/// The time limit for a message that the other side can send at once.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// A build ahead may take so long.
+/// The time limit for building in advance.
 const BUILD: Duration = Duration::from_secs(31 * 60);
-/// So often a command is asked for again where the workspace changed on the way.
+/// How often a command is tried if the workspace changes before it can run.
 const MOST_TRIES: usize = 3;
-/// Edits of so many bytes are one message.
+/// The most bytes of edits in one message.
 const MOST_EDITS: usize = MOST_LINE / 16;
 
-/// The views of one workspace that are on another machine. Nothing is started before the first command.
+/// The views of one workspace on another machine. Nothing is started before the first command.
 pub(crate) struct Remote {
     command: Vec<String>,
     workspace: PathBuf,
@@ -55,7 +56,7 @@ pub(crate) struct Remote {
     most_time: Duration,
     warm: Vec<String>,
     connection: tokio::sync::Mutex<Known>,
-    /// What the other side holds; locked while it is brought up to date.
+    /// The state of the copy on the other side. Locked while the copy is updated.
     tree: tokio::sync::Mutex<Sent>,
 }
 
@@ -65,31 +66,31 @@ struct Known {
     failed: Option<(Instant, String)>,
 }
 
-/// What was sent.
+/// What was sent to the other side.
 #[derive(Default)]
 struct Sent {
-    /// Read from the disk, as what the last process knew.
+    /// Whether the scan was read from disk, where an earlier process stored it.
     is_read: bool,
     scan: Scan,
-    /// What the other side of this connection holds.
+    /// The connection's number, and the content of the copy on the other side.
     there: Option<(u64, Manifest, ContentHash)>,
-    /// When the look began after which all of it was sent, and by which rules.
+    /// When the scan began after which everything was sent, and the rules for it.
     began: Option<(Instant, Rules)>,
 }
 
-/// What came of trying it out.
+/// The result of trying the connection.
 pub(crate) struct Checked {
     pub(crate) program: String,
     pub(crate) tier: Tier,
     pub(crate) notes: Vec<String>,
-    /// Files and bytes that are there now, and what is not sent.
+    /// The files and bytes on the other machine now; below them the paths that are not sent.
     pub(crate) files: usize,
     pub(crate) bytes: u64,
     pub(crate) left_out: Vec<String>,
 }
 
 impl Remote {
-    /// What the user's file names; `None` where it names nothing.
+    /// The views on the machine that the user's file names; `None` if it names none.
     pub(crate) fn new(
         workspace: &Path,
         settings: &Shadow,
@@ -128,17 +129,17 @@ impl Remote {
         })
     }
 
-    /// How it is reached, in a few words.
+    /// The beginning of the command line that reaches the other machine.
     pub(crate) fn name(&self) -> String {
         self.command.join(" ").chars().take(80).collect()
     }
 
-    /// The command lines that build ahead.
+    /// The command lines that build in advance.
     pub(crate) fn warm_lines(&self) -> &[String] {
         &self.warm
     }
 
-    /// As the port has it.
+    /// Implements the port's method for running a command.
     pub(crate) async fn run(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
         let began_ms = clock::since_now_ms();
         if let Some(change) = request
@@ -164,7 +165,7 @@ impl Remote {
         Err(self.no_view("the workspace changes faster than it can be sent"))
     }
 
-    /// `None`: the workspace changed on the way.
+    /// Tries to run a command; `None` if the workspace changed meanwhile.
     async fn try_run(&self, request: &ViewRequest) -> Result<Option<ViewOutput>, ToolError> {
         let connection = self.connect().await.map_err(|why| self.no_view(&why))?;
         let Some(tree) = self.bring(&connection, &request.deny).await.map_err(|why| self.no_view(&why))?
@@ -265,9 +266,9 @@ impl Remote {
         ToolError::no_view(format!("{}: {why}", self.name()))
     }
 
-    /// The view is not needed any more.
+    /// Ends a view that is not needed any more.
     pub(crate) fn end(&self, view: &ViewId) {
-        // Whoever connects at this moment has no view yet.
+        // If the lock is held, a connection is just being made, and it has no view yet.
         if let Ok(known) = self.connection.try_lock()
             && let Some(connection) = &known.connection
         {
@@ -275,7 +276,7 @@ impl Remote {
         }
     }
 
-    /// Builds ahead on the other machine.
+    /// Builds in advance on the other machine.
     pub(crate) async fn build(&self, deny: &DenyRules, lines: &[String]) -> Result<Warmed, String> {
         for _ in 0..MOST_TRIES {
             let connection = self.connect().await?;
@@ -293,7 +294,7 @@ impl Remote {
         Err("the workspace changes faster than it can be sent".to_owned())
     }
 
-    /// Connects, and sends what has to be there.
+    /// Connects, and updates the copy on the other machine.
     pub(crate) async fn check(&self, deny: &DenyRules) -> Result<Checked, String> {
         let connection = self.connect().await?;
         for _ in 0..MOST_TRIES {
@@ -339,7 +340,8 @@ impl Remote {
         }
     }
 
-    /// Brings the copy on the other side to what is on the disk here; gives its state, or `None` where a file changed on the way.
+    /// Updates the copy on the other side to the files on disk here. Returns its hash, or `None` if a file changed
+    /// meanwhile.
     async fn bring(&self, connection: &Connection, deny: &DenyRules) -> Result<Option<ContentHash>, String> {
         let asked = Instant::now();
         let rules = Rules::new(deny);
@@ -349,7 +351,7 @@ impl Remote {
             && *by == rules
             && *number == connection.number()
         {
-            // Somebody who waited less long has looked since.
+            // Another call that got the lock first has scanned since.
             return Ok(Some(*digest));
         }
         if !std::mem::replace(&mut sent.is_read, true) {
@@ -385,7 +387,7 @@ impl Remote {
         Ok(Some(digest))
     }
 
-    /// Sends what differs; whether all of it could be.
+    /// Sends the differences. Returns whether all of them could be sent.
     async fn send(
         &self,
         connection: &Connection,
@@ -432,11 +434,11 @@ impl Remote {
     }
 }
 
-/// Why a command came to nothing.
+/// Why a command had no result.
 enum Failed {
-    /// What the user or the model is told.
+    /// An error for the user or the model.
     Told(ToolError),
-    /// The other side is not to be believed.
+    /// The other side broke the protocol, so it is no longer trusted.
     Wrong(String),
 }
 
@@ -467,7 +469,7 @@ fn lines_of(
     })
 }
 
-/// Ends the view where the future is dropped that waits for its command.
+/// Ends the view if the future that waits for its command is dropped.
 struct EndOnDrop<'a> {
     connection: &'a Connection,
     view: Option<&'a ViewId>,

@@ -1,4 +1,5 @@
-//! One connection to another machine: a program that the user's file names, its standard input and output, and the calls that share them.
+//! One connection to another machine: a program that the user's file names, its standard input and output, and the
+//! calls that share them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,21 +21,21 @@ use tokio::time::timeout;
 use crate::environment::Environment;
 use crate::process_group::Group;
 
-/// The greeting of the other side has to come within this; a host may have to be woken.
+/// The time limit for the greeting of the other side. It is long because the other machine may have to wake up.
 const GREETING: Duration = Duration::from_secs(30);
-/// The other side says something so often, and is given up after a while without.
+/// The other side must send something at least this often. After a longer silence the connection is given up.
 const SILENCE: Duration = Duration::from_secs(60);
-/// This side says something so often.
+/// This side sends something at least this often.
 const ALIVE: Duration = Duration::from_secs(15);
-/// The program gets so long to end by itself.
+/// How long the program has time to end by itself.
 const ENDING: Duration = Duration::from_secs(2);
-/// When a stream of it ended, what it says of that may take so long.
+/// How long to wait for the program's explanation after one of its streams has ended.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// Messages that wait to be written, or to be taken by a call.
+/// The most messages that wait to be written, or to be received by a call.
 const MOST_WAITING: usize = 64;
-/// Answers to calls that nobody waits for any more.
+/// The most answers to calls that nobody waits for any more.
 const MOST_STRAY: usize = 10_000;
-/// So much of what the program prints on standard error is told.
+/// The most bytes of the program's standard error that are reported.
 const MOST_SAID: usize = 500;
 
 static NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -47,19 +48,19 @@ pub(super) struct Connection {
     notes: Vec<String>,
     tree: Option<ContentHash>,
     out: mpsc::Sender<Vec<u8>>,
-    /// Goes before what waits in `out`. Without it the connection ends.
+    /// Messages that are sent before those in `out`. When this is dropped, the connection ends.
     first: Option<mpsc::UnboundedSender<Ask>>,
     calls: Arc<Calls>,
     next: AtomicU64,
-    /// Says nothing, and ends when the program has.
+    /// Receives nothing, and is closed when the program has ended.
     program_runs: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
-/// Who waits for an answer.
+/// The calls that wait for answers.
 #[derive(Default)]
 struct Calls {
     open: Mutex<BTreeMap<u64, mpsc::Sender<Told>>>,
-    /// Why the connection is over.
+    /// Why the connection has ended; `None` while it is open.
     over: Mutex<Option<String>>,
 }
 
@@ -71,15 +72,15 @@ pub(super) struct Call {
     calls: Arc<Calls>,
 }
 
-/// The program that reaches the other machine. Its group is ended with it.
+/// The program that reaches the other machine. When it is dropped, its process group is ended.
 struct Transport {
-    // First, so that the group is ended while its leader's id is still its own.
+    // This comes first, so that the group is ended while no other process can have its leader's id.
     _group: Group,
     child: Child,
 }
 
 impl Connection {
-    /// Starts the program and waits for the greeting of the other side. The error says why there is none.
+    /// Starts the program and waits for the greeting of the other side. The error says why there was none.
     pub(super) async fn open(
         command: &[String],
         workspace: &Path,
@@ -95,7 +96,7 @@ impl Connection {
         let mut said = Said::of(errors);
         let mut told = Incoming { output, lines: Lines::default(), buffer: vec![0; 256 << 10] };
         let greeted = async {
-            // That nobody reads it is told better by what comes back.
+            // An error here is ignored, because the output of the program explains it better.
             let _ = input.write_all(&line_of(&Ask::Hello(hello.clone()))).await;
             let line = told.next(GREETING).await?;
             read_greeting::<Told>(&line).map_err(|error| error.to_string())
@@ -106,7 +107,7 @@ impl Connection {
             Ok(_) => return Err("its first message is no greeting".to_owned()),
             Err(why) => {
                 drop(input);
-                // What it says of itself comes with its end.
+                // The program's own explanation arrives when it ends.
                 let _ = timeout(ENDING, transport.child.wait()).await;
                 return Err(said.with(why).await);
             }
@@ -125,7 +126,8 @@ impl Connection {
                 why = read_all(&mut told, &mine) => why,
                 why = write_all(&mut input, waiting, urgent) => why,
             };
-            // The program ends with its input; what waits for an answer is told then, with what it said last.
+            // The program ends when its input is closed. Then the waiting calls are told why, including the program's
+            // last message.
             drop((input, told));
             mine.end(&said.with(why).await);
             let _ = timeout(ENDING, transport.child.wait()).await;
@@ -145,7 +147,7 @@ impl Connection {
         })
     }
 
-    /// Tells connections of this process apart.
+    /// Distinguishes this connection from others of the process.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -162,7 +164,7 @@ impl Connection {
         &self.notes
     }
 
-    /// What the copy held when the connection was made.
+    /// The hash of the copy at the time of the connection.
     pub(super) fn tree(&self) -> Option<ContentHash> {
         self.tree
     }
@@ -171,14 +173,14 @@ impl Connection {
         lock(&self.calls.over).is_none()
     }
 
-    /// Nothing that comes over it is believed any more.
+    /// Ends the connection, because nothing that arrives over it is trusted any more.
     pub(super) fn end(&self, why: &str) {
         self.calls.end(why);
     }
 
-    /// Says something that needs no answer.
+    /// Sends a message that needs no answer.
     pub(super) fn tell(&self, ask: Ask) {
-        // Where nobody listens any more there is nothing to end, either.
+        // If nobody receives the message any more, nothing remains to be ended either.
         if let Some(first) = &self.first {
             let _ = first.send(ask);
         }
@@ -195,7 +197,8 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// Waits for the end of the program, which ends all that runs on the other side; one that does not end by itself is killed within this.
+    /// Waits until the program has ended, which ends everything that runs on the other side. A program that does not
+    /// end by itself is killed meanwhile.
     fn drop(&mut self) {
         self.first = None;
         let _ = lock(&self.program_runs).recv_timeout(2 * ENDING);
@@ -248,7 +251,7 @@ impl Transport {
     fn start(command: &[String], workspace: &Path, environment: &Environment) -> Result<Self, String> {
         let (program, arguments) = command.split_first().ok_or("no program is named")?;
         let mut variables = environment.all();
-        // A program that the workspace brings along is none that the user named.
+        // A program from the workspace is not the one that the user named.
         let outside = |folder: &std::path::PathBuf| folder.is_absolute() && !folder.starts_with(workspace);
         let path = environment.get("PATH").unwrap_or_default();
         let path = std::env::join_paths(std::env::split_paths(path).filter(outside)).unwrap_or_default();
@@ -279,7 +282,7 @@ fn find(program: &str, path: &std::ffi::OsStr) -> Option<std::path::PathBuf> {
     std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// Gives out what comes, until something is wrong with it: what that is.
+/// Passes incoming messages on until one is wrong, and returns what is wrong.
 async fn read_all(told: &mut Incoming, calls: &Calls) -> String {
     let mut stray = 0;
     loop {
@@ -307,7 +310,7 @@ async fn read_all(told: &mut Incoming, calls: &Calls) -> String {
         };
         let call = lock(&calls.open).get(&id).cloned();
         match call {
-            // Whoever waits too long for the answer is gone by then.
+            // A call that waited too long for the answer is no longer open then.
             Some(call) => drop(call.send(told).await),
             None => stray += 1,
         }
@@ -343,7 +346,7 @@ async fn write_all(
     }
 }
 
-/// What comes from the other side.
+/// The messages from the other side.
 struct Incoming {
     output: ChildStdout,
     lines: Lines,
@@ -378,7 +381,7 @@ impl Said {
         Self { text: Arc::clone(&text), listening: tokio::spawn(listen(errors, text)) }
     }
 
-    /// Why the connection is over, with what the program said of it: that may come a little later.
+    /// Why the connection has ended, with the program's own explanation, which may arrive a little later.
     async fn with(&mut self, why: String) -> String {
         let _ = timeout(LAST_WORDS, &mut self.listening).await;
         let said = lock(&self.text);

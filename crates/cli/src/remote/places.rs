@@ -1,4 +1,4 @@
-//! Where commands of work ahead run: in views of this machine, or of another one.
+//! Where commands of work ahead run: in views on this machine or on another one.
 
 use std::sync::Arc;
 
@@ -12,19 +12,20 @@ use crate::views::Views;
 #[derive(Clone, Default)]
 pub(crate) struct Places {
     pub(crate) here: Option<Arc<Views>>,
-    /// Where the user's file names another machine, commands run there, but for those that need the repository: it does not leave this one.
+    /// The views on another machine, if the user's file names one. Commands run there, except those that need the
+    /// repository, which is never sent.
     pub(crate) remote: Option<Arc<Remote>>,
 }
 
 impl Places {
-    /// Whether there is any.
+    /// Whether there are any views.
     pub(crate) fn are_there(&self) -> bool {
         self.support().has_views()
     }
 
     pub(crate) fn support(&self) -> Support {
         match (&self.remote, &self.here) {
-            // Whether it can be reached is known when it has to be.
+            // Whether the machine can be reached is only found out when it is needed.
             (Some(_), _) => Support::Views { tier: Tier::Remote },
             (None, Some(views)) => views.support().clone(),
             (None, None) => Support::default(),
@@ -56,19 +57,20 @@ impl Places {
         }
     }
 
-    /// Work ahead begins: where its commands run here, the first of them finds a view almost ready.
+    /// Prepares a view at the beginning of work ahead, so that the first command does not wait long for it. Only done
+    /// for views on this machine.
     pub(crate) fn prepare(&self) {
         if let (None, Some(views)) = (&self.remote, &self.here) {
             views.prepare();
         }
     }
 
-    /// After an accept: builds ahead where commands run.
+    /// After an accept, builds in advance where commands run.
     pub(crate) fn warm_when_idle(&self, deny: DenyRules) {
         match (&self.remote, &self.here) {
             (Some(remote), _) if !remote.warm_lines().is_empty() => {
                 let remote = Arc::clone(remote);
-                // What cannot be kept is told by `shadow warm`, which the user may run by hand.
+                // Errors are not reported here; `shadow warm`, which the user may run, reports them.
                 tokio::spawn(async move { remote.build(&deny, remote.warm_lines()).await });
             }
             (None, Some(views)) => views.warm_when_idle(deny),

@@ -1,4 +1,5 @@
-//! What of a workspace is sent: the files that git does not ignore, without git's own folder and what rules close.
+//! Finds out what is sent of a workspace: the files that git does not ignore, without git's own folder and without what
+//! rules close.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,34 +18,34 @@ use serde::{Deserialize, Serialize};
 use crate::clock;
 use crate::workspace::unignored_but;
 
-/// A longer file is not sent, in bytes.
+/// The most bytes of a file. A longer one is not sent.
 const LONGEST: u64 = 256 << 20;
-/// A workspace with more paths is not sent.
+/// The most paths of a workspace. One with more is not sent.
 const MOST_PATHS: usize = 1_000_000;
-/// So many that are left out are named.
+/// The most paths that are named among those that are not sent.
 const MOST_NAMED: usize = 20;
-/// A file that changed so short a time ago may change again without a later time, in nanoseconds.
+/// A file that changed so recently, in nanoseconds, may change again without getting a later time.
 const RACY: i64 = 2_000_000_000;
 
-/// Which paths do not leave this machine.
+/// The paths that must not leave this machine.
 #[derive(Clone)]
 pub(super) struct Rules {
     deny: DenyRules,
-    /// Closes what holds a secret by its name, also for a user who has such files open here.
+    /// Closes files whose names say that they hold a secret, even if the user allows to read such files here.
     secrets: DenyRules,
 }
 
-/// What was found.
+/// The result of a scan.
 #[derive(Clone, Default)]
 pub(super) struct Scan {
     pub(super) manifest: Manifest,
-    /// By what each file is known to be as it was.
+    /// Stamps that show whether a file is unchanged.
     pub(super) stamps: BTreeMap<WorkspacePath, Stamp>,
     /// What is not sent although git does not ignore it, and why.
     pub(super) left_out: Vec<String>,
 }
 
-/// A file as the system saw it: device, inode, length, times.
+/// Identifies a state of a file: its device, inode, length and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp(u64, u64, u64, i64, i64);
 
@@ -71,7 +72,7 @@ impl PartialEq for Rules {
 }
 
 impl Scan {
-    /// Where the files with these contents are; `None` if one of them is nowhere.
+    /// The paths of the files with these contents; `None` if one of the contents is missing.
     pub(super) fn files(&self, hashes: &[ContentHash]) -> Option<Vec<(ContentHash, WorkspacePath)>> {
         let mut paths = BTreeMap::new();
         for (path, standing) in self.manifest.iter() {
@@ -82,13 +83,13 @@ impl Scan {
         hashes.iter().map(|hash| Some((*hash, paths.get(hash)?.clone()))).collect()
     }
 
-    /// The next look reads this file whatever its times say.
+    /// Makes the next scan read this file, whatever its times are.
     pub(super) fn forget(&mut self, path: &WorkspacePath) {
         self.stamps.remove(path);
     }
 }
 
-/// Looks at the workspace; files that are as they were `before` are not read again.
+/// Scans the workspace. Files that are unchanged since `before` are not read again.
 pub(super) fn scan(workspace: &Path, rules: &Rules, before: &Scan) -> Result<Scan, String> {
     let began = clock::since_now_ns();
     let (root, by) = (workspace.to_owned(), rules.clone());
@@ -166,7 +167,7 @@ fn look(workspace: &Path, before: &Scan, entry: Result<DirEntry, ignore::Error>)
     match read(workspace, &path) {
         Ok(bytes) => {
             let (hash, len) = (ContentHash::of(&bytes), bytes.len() as u64);
-            // What was read may be newer than the stamp, which then says so at the next look.
+            // The content may be newer than the stamp. Then the file's stamp will differ at the next scan.
             Some(Found::At(path, Standing::File { hash, len, executable }, Some(stamp)))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -174,7 +175,7 @@ fn look(workspace: &Path, before: &Scan, entry: Result<DirEntry, ignore::Error>)
     }
 }
 
-/// The content of a file; a link at its place is an error.
+/// The content of a file. A link in its place is an error.
 pub(super) fn read(workspace: &Path, path: &WorkspacePath) -> io::Result<Vec<u8>> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
@@ -237,7 +238,7 @@ mod tests {
         assert!(first.stamps.is_empty(), "files of this moment are read again");
         let target = first.manifest.get(&WorkspacePath::parse("link").unwrap()).unwrap();
         assert_eq!(*target, Standing::Link { target: "/etc/shadow".into() });
-        // Nobody finds a closed content by its hash, either.
+        // The content of a closed file cannot be found by its hash either.
         assert!(first.files(&[ContentHash::of(b"TOKEN")]).is_none());
         assert!(read(folder.path(), &WorkspacePath::parse("link").unwrap()).is_err());
     }
@@ -250,7 +251,7 @@ mod tests {
         let rules = Rules::new(&DenyRules::default());
         let mut first = scan(folder.path(), &rules, &Scan::default()).unwrap();
         let path = WorkspacePath::parse("a.txt").unwrap();
-        // As if it had not changed for long.
+        // Makes the file look as if it had not changed for a long time.
         first.stamps.insert(path.clone(), stamp(&file.symlink_metadata().unwrap()));
         let known = Standing::File { hash: ContentHash::of(b"known"), len: 3, executable: false };
         first.manifest.insert(path.clone(), known.clone());

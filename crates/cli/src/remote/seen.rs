@@ -1,4 +1,4 @@
-//! What is kept of a workspace between two processes, so that the next one sends only what changed: `STATE/remote/`.
+//! The stored state of a workspace, in `STATE/remote/`, with which the next process sends only what has changed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ struct Kept {
     stamps: Vec<(WorkspacePath, Stamp)>,
 }
 
-/// A random name for this state folder; without one a name that no other process has.
+/// A random name for this state folder; without a folder, a name that no other process has.
 pub(super) fn client(state: Option<&Path>) -> String {
     let known = state.and_then(|state| kept_client(&state.join(FOLDER)).ok());
     known.unwrap_or_else(|| random().unwrap_or_else(|_| format!("process-{}", std::process::id())))
@@ -37,7 +37,7 @@ fn kept_client(folder: &Path) -> io::Result<String> {
     }
     let mut new = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
     new.write_all(random()?.as_bytes())?;
-    // Where another process was faster, its name counts.
+    // If another process was faster, its name counts.
     let _ = new.persist_noclobber(&file);
     fs::read_to_string(file)
 }
@@ -48,7 +48,7 @@ fn random() -> io::Result<String> {
     Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
 }
 
-/// What the last process knew; nothing where that cannot be read.
+/// The state that an earlier process stored; empty if it cannot be read.
 pub(super) fn read(state: Option<&Path>, workspace: &Path) -> Scan {
     let kept = file(state, workspace).and_then(|file| fs::read(file).ok());
     let kept: Option<Kept> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -58,7 +58,7 @@ pub(super) fn read(state: Option<&Path>, workspace: &Path) -> Scan {
     Scan { manifest, stamps: stamps.into_iter().collect::<BTreeMap<_, _>>(), left_out: Vec::new() }
 }
 
-/// Keeps it for the next one. That it cannot be kept is no error: then more is read and sent.
+/// Stores the state for the next process. An error has no effect, except that more has to be read and sent.
 pub(super) fn write(state: Option<&Path>, workspace: &Path, scan: &Scan) {
     let Some((file, folder)) =
         file(state, workspace).and_then(|file| Some((file.clone(), file.parent()?.to_owned())))
