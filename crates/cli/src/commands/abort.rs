@@ -15,18 +15,18 @@ use crate::setup::{self, AcceptedBy};
 use crate::store::{Held, Record, SpeculationId, State, Store};
 use crate::{accounts, workspace};
 
-/// A running speculation looks ten times a second whether it is wanted; dropping its request is quick.
+/// A running speculation checks ten times a second whether it should stop, and dropping its request is quick.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "aborted", rename_all = "camelCase")]
 struct Aborted<'a> {
     id: &'a str,
-    /// Whether a living process was told to stop.
+    /// Whether a running process was told to stop.
     was_running: bool,
 }
 
-/// Removes a speculation, or has the process that runs it remove it.
+/// Removes a speculation, or makes the process that runs it remove it.
 pub(crate) fn run(args: &OfId, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
     let id = scope::find(&store, args, Purpose::Change { verb: "abort", context })?;
@@ -67,7 +67,7 @@ fn remove(store: &Store, id: &SpeculationId, context: &Context) -> Result<(), Cl
     held.remove()
 }
 
-/// What waits for the accept goes. Where its workspace cannot be opened any more, a sweep finds it.
+/// Removes what was prepared for an accept. If the workspace cannot be opened any more, a sweep removes it.
 fn forget(store: &Store, record: &Record) {
     let options = setup::options(Some(store.state_folder()), AcceptedBy::Another);
     if let Some(finished) = &record.finished
@@ -77,11 +77,11 @@ fn forget(store: &Store, record: &Record) {
     }
 }
 
-/// Whether the process that accepted it died before it could note that.
+/// Whether the process that accepted the speculation died before it could record that.
 fn is_accepted(store: &Store, held: &Held) -> Result<bool, CliError> {
     let record = held.record();
     let (Some(finished), true) = (&record.finished, held.accept_began()) else { return Ok(false) };
-    // Where the workspace is gone, so is what was made in it.
+    // If the workspace does not exist any more, neither do the changes in it.
     let Ok(workspace) = workspace::of_record(record) else { return Ok(false) };
     let workspace = Path::new(&workspace);
     let tree = setup::tree(workspace, Some(store.state_folder()), AcceptedBy::Another)?;
@@ -89,7 +89,7 @@ fn is_accepted(store: &Store, held: &Held) -> Result<bool, CliError> {
         .map_err(|error| setup::cannot_open(workspace, Some(store.state_folder()), &error))
 }
 
-/// Waits until the process that runs it has given it up.
+/// Waits until the process that runs the speculation has aborted it.
 fn stop(store: &Store, record: &Record, context: &Context) -> Result<(), CliError> {
     let id = &record.id;
     let pid = record.owner.pid;
@@ -100,7 +100,7 @@ fn stop(store: &Store, record: &Record, context: &Context) -> Result<(), CliErro
         match store.read(id) {
             Err(CliError::UnknownId { .. }) => return Ok(()),
             Err(error) => return Err(error),
-            // It ended, or its process died, before it saw the request.
+            // The speculation ended, or its process died, before the request was seen.
             Ok(record) if !store.is_alive(&record)? => match remove(store, id, context) {
                 Err(CliError::UnknownId { .. }) => return Ok(()),
                 other => return other,

@@ -26,34 +26,34 @@ use crate::setup::AcceptedBy;
 use crate::store::{Held, Record, State};
 use crate::{accounts, output, setup, workspace};
 
-/// What came of it, with `--json`.
+/// The result with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Line<'a> {
     Accepted {
         id: &'a str,
-        /// How the work had ended: unless completed, the turn is not over.
+        /// How the work ended. Unless it was completed, the turn is not over.
         status: Status,
         changes: &'a [ChangeSummary],
         /// What it changed in the repository, in a few words.
         #[serde(skip_serializing_if = "Option::is_none")]
         git: Option<String>,
-        /// Of these, the files that hold edits of the user's as well.
+        /// Those of the changed files that also contain edits of the user's.
         merged: &'a [WorkspacePath],
-        /// What to append to the conversation.
+        /// The messages to append to the conversation.
         transcript: &'a [Message],
-        /// The call that waits for consent; it is not part of the transcript.
+        /// The call that waits for consent, which is not part of the transcript.
         pending_call: Option<&'a ToolCall>,
         next: Option<&'a str>,
         time_saved_ms: u64,
-        /// What its user changed since the last command ran in a view.
+        /// The paths that the user changed since the last command ran in a view.
         #[serde(skip_serializing_if = "<[_]>::is_empty")]
         changed_since_view: &'a [WorkspacePath],
     },
     Conflict {
         id: &'a str,
         conflicts: &'a [Conflict],
-        /// What else can become of its commits, where git was used meanwhile.
+        /// What can be done with its commits instead, if git was used meanwhile.
         #[serde(skip_serializing_if = "Option::is_none")]
         commits: Option<&'a Way>,
     },
@@ -98,7 +98,7 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
     told
 }
 
-/// Nothing was changed; what its user can do about it.
+/// Reports that nothing was changed, and what the user can do about that.
 fn report_conflict(
     record: &Record,
     conflicts: &[Conflict],
@@ -110,7 +110,7 @@ fn report_conflict(
     let failed = |error: GitError| CliError::Unavailable(error.to_string());
     let way = match commits {
         Some(commits) if args.keep_commits => commits.keep().map_err(failed)?,
-        // That it cannot be found out keeps nobody from the conflict itself.
+        // An error here must not hide the conflict itself.
         Some(commits) => commits.way().ok().flatten(),
         None => None,
     };
@@ -155,8 +155,8 @@ async fn accept(
         let problem = format!("is {}, so there is nothing to accept", record.status_word(false));
         return Err(CliError::WrongState { id: record.id.to_string(), problem });
     };
-    // A mode that the speculation was given on its command line still counts; one that came from a file or the
-    // environment counts as it is there now.
+    // A mode that was given on the speculation's command line still applies; one that came from a file or the
+    // environment is read again.
     let mode = args.mode.mode.or_else(|| record.mode_by_flag.then_some(record.mode));
     let config = context.config(&Flags { mode, ..Flags::default() }, Path::new(&workspace))?;
     let fresh = if args.require_fresh { Freshness::Require } else { config.shadow.fresh };
@@ -165,14 +165,14 @@ async fn accept(
         .at_boundary(config.at_boundary)
         .knowing(&workspace, fresh);
     let host = Arc::new(host);
-    // An accept asks no model.
+    // An accept sends no request to a model.
     let silent = Models::of_recording(Recording::default(), 1.0).background;
     let tree =
         setup::tree(Path::new(&workspace), Some(context.store()?.state_folder()), AcceptedBy::Another)?;
-    // Nothing runs here: an accept judges what ran, and commits.
+    // No command runs here: an accept only judges what ran, and commits.
     let engine = setup::engine(Arc::new(tree), Toolbox::standard(None), silent, host, &config.limits, None);
     let accepted = match engine.accept(finished).await {
-        // Whoever names the work on a command line means it: the command is their yes.
+        // A user who names the work on a command line thereby agrees to it.
         Ok(Acceptance::AsksFirst(asks)) => engine.accept_with(finished, &asks.agreed()).await,
         accepted => accepted,
     };
@@ -184,7 +184,7 @@ async fn accept(
     })
 }
 
-/// Whether the system refuses to write there at all; then nothing was begun.
+/// Whether the system refuses any write there, in which case nothing was begun.
 fn is_refused(system: &SystemError) -> bool {
     matches!(system.kind, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
@@ -235,7 +235,7 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
     }
 }
 
-/// Where to look when what ran is not allowed any more.
+/// Where to look if something that ran is not allowed any more.
 fn remedy(verdict: &Verdict, record: &Record, context: &Context) -> String {
     let rules = match verdict.reason {
         Reason::DeniedPath => "deny rules are",
@@ -247,7 +247,7 @@ fn remedy(verdict: &Verdict, record: &Record, context: &Context) -> String {
     format!("{rules} in {}{}", users.unwrap_or_default(), projects.display())
 }
 
-/// The work is in the workspace; a call that waits for consent is still to be asked for.
+/// The exit status of an accept. A call that waits for consent still has to be asked about.
 fn of_accepted(accepted: &Accepted) -> ExitStatus {
     match accepted.ending {
         Ending::Boundary { .. } => ExitStatus::Boundary,

@@ -10,7 +10,7 @@ use crate::hosts::acp;
 use crate::models::Models;
 use crate::workspace;
 
-/// Serves an editor.
+/// Serves an editor or another client of the Agent Client Protocol.
 pub(crate) async fn run(args: args::Acp, context: &Context) -> Result<ExitStatus, CliError> {
     let flags = args.model.flags(&args.mode);
     if args.setup {
@@ -25,7 +25,7 @@ pub(crate) async fn run(args: args::Acp, context: &Context) -> Result<ExitStatus
     Ok(ExitStatus::Done)
 }
 
-/// Tells somebody in a terminal where to begin; it fails where no model is chosen.
+/// Tells a user in a terminal where to begin; fails if no model is chosen.
 pub(crate) async fn setup(flags: &Flags, context: &Context) -> Result<ExitStatus, CliError> {
     start::run(context).await?;
     let here = workspace::resolve(None)?;

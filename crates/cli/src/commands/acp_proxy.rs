@@ -4,7 +4,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::hosts::proxy;
 
-/// Stands between an editor and an agent.
+/// Runs the proxy between an editor and an agent.
 pub(crate) async fn run(args: AcpProxy, context: &Context) -> Result<ExitStatus, CliError> {
     proxy::serve(context.clone(), args.command, args.suggestions).await
 }

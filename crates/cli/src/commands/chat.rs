@@ -18,7 +18,7 @@ use crate::sessions::Sessions;
 use crate::terminal::{Input, Known, Palette, TerminalGuard, ThemeChoice};
 use crate::workspace;
 
-/// Talks to a model in this project.
+/// Starts a chat with a model in this project.
 pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatus, CliError> {
     let mut flags = Flags { screen_reader: args.screen_reader, ..args.model.flags(&args.mode) };
     let nearest = flags.clone().or_environment(&context.environment)?;
@@ -46,7 +46,8 @@ pub(crate) async fn run(args: args::Chat, context: &Context) -> Result<ExitStatu
     Box::pin(talk(context, config, &workspace, (&models, choice), opening, which)).await
 }
 
-/// The bundled recording, about a sample project of its own. Files, configuration and state of the user are left alone.
+/// Runs the bundled recording, which has a sample project of its own. The user's files, configuration and state are not
+/// touched.
 async fn with_recording(args: args::Chat, flags: Flags, context: &Context) -> Result<ExitStatus, CliError> {
     if args.workspace.path.is_some() {
         return Err(CliError::DemoModel { problem: "brings its own workspace; leave --workspace out" });
@@ -89,12 +90,13 @@ async fn talk(
 ) -> Result<ExitStatus, CliError> {
     let interactive = is_attended(context);
     let (mut which, mut opening, mut choice) = (which, Some(opening), Some(choice));
-    // The conversation that was left to choose another one: it goes on if none is chosen.
+    // The conversation that was left in order to choose another one. It continues if none is chosen.
     let mut before = None;
     loop {
         if which == Which::Chosen && interactive && config.screen.read_aloud.is_none() {
             let sessions = sessions_of(&config, workspace, context)?;
-            // Given back before the rest is opened, for that may ask and tell in plain lines.
+            // The terminal is released before the rest is opened, because opening may ask questions and print plain
+            // lines.
             let (mut face, mut input) = terminal(&config, context)?;
             which = match (pick(&mut face, &mut input, &sessions).await?, before.take()) {
                 (Picked::Session(id), _) => Which::Named(id),
@@ -131,7 +133,7 @@ fn sessions_of(config: &Config, workspace: &str, context: &Context) -> Result<Se
     Ok(Sessions::of(context.store()?.state_folder(), workspace))
 }
 
-/// What a person sees, or hears, and how their words come in.
+/// The output that a person sees or hears, and the input.
 fn terminal(config: &Config, context: &Context) -> Result<(Face, Input), CliError> {
     let screen = &config.screen;
     if screen.read_aloud.is_some() {
@@ -145,19 +147,19 @@ fn terminal(config: &Config, context: &Context) -> Result<(Face, Input), CliErro
     let guard = TerminalGuard::new(screen.title && has_title, known.tells_keys);
     let face = guard.and_then(|guard| Face::terminal(palette, screen.markdown, guard));
     let mut face = face.map_err(CliError::Output)?;
-    // What has no title takes no code of this kind.
+    // A terminal that cannot show a title may not understand this code either.
     if screen.theme == ThemeChoice::Auto && theme.is_some() && has_title {
         face.ask_background()?;
     }
     Ok((face, Input::of_terminal()))
 }
 
-/// Whether a person sees what is written and types what is read.
+/// Whether a person reads the output and types the input.
 fn is_attended(context: &Context) -> bool {
     stdin().is_terminal() && context.output.is_terminal() && !context.output.is_json()
 }
 
-/// What somebody who begins may not know: what there is to choose from here.
+/// The error without a model, with what can be chosen on this machine, because a new user may not know that.
 fn no_model(seen: &Seen, context: &Context) -> CliError {
     let ways = [seen.ways(), vec![Way::of_recording()]].concat();
     let rows = seen::rows(&ways, context.output.columns(), Style::Plain);

@@ -1,4 +1,4 @@
-//! The first screen of somebody who has chosen no model: what there is here, to be chosen by a number.
+//! The first screen for a user who has chosen no model: what this machine offers, each with a number.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,19 +12,20 @@ use crate::model_spec::ModelSpec;
 use crate::output::{self, one_line};
 use crate::seen::{Offer, Seen};
 
-/// A narrower terminal has why a model would work below it.
+/// In a terminal with fewer columns the reason for a model is printed below it.
 const WIDE: usize = 72;
 
-/// What somebody chose to talk to.
+/// The model that the user chose.
 #[derive(Debug)]
 pub(super) struct Chosen {
     pub(super) model: ModelSpec,
     pub(super) base_url: Option<String>,
 }
 
-/// Lets the person at the terminal choose a model; `None`: they chose none. Nothing is sent, and nothing but their own file is written, after a yes.
+/// Lets the person at the terminal choose a model; `None` if they choose none. Nothing is sent, and only their own
+/// configuration file is written, after they agree.
 ///
-/// `address` is the one that their configuration has already.
+/// `address` is the one that their configuration already has.
 pub(super) fn choose(
     seen: &Seen,
     address: Option<&str>,
@@ -34,7 +35,7 @@ pub(super) fn choose(
     let mut page = "headstart has no model yet. Choose one:\n".to_owned();
     let is_narrow = context.output.columns() < WIDE;
     let mut row = |number: usize, model: &str, why: &str| {
-        // A text takes all that is written to it.
+        // Writing to a string cannot fail.
         let _ = if is_narrow {
             writeln!(page, "  {number}  {model}\n     {why}")
         } else {
@@ -65,7 +66,7 @@ pub(super) fn choose(
     Ok(chosen)
 }
 
-/// What can be chosen by a number alone.
+/// The choices that need only a number.
 fn offers(seen: &Seen) -> Vec<Offer> {
     let recording = Offer {
         model: "replay:demo".to_owned(),
@@ -75,7 +76,7 @@ fn offers(seen: &Seen) -> Vec<Offer> {
     seen.offers().into_iter().chain([recording]).collect()
 }
 
-/// A model that its user names.
+/// A model that the user types.
 fn of_words() -> Result<Option<Chosen>, CliError> {
     let model = loop {
         let Some(words) = ask("Model, as ollama:NAME, anthropic:NAME, openai:NAME, gemini:NAME: ")? else {
@@ -86,7 +87,7 @@ fn of_words() -> Result<Option<Chosen>, CliError> {
             Err(error) => tell(&format!("{error}\n"))?,
         }
     };
-    // One whose address is its region is in some builds only.
+    // Only some builds support the provider whose address is a region.
     let has_address = model.provider().is_some_and(|provider| provider.prefix() != "bedrock");
     let base_url = loop {
         if !has_address {
@@ -104,7 +105,7 @@ fn of_words() -> Result<Option<Chosen>, CliError> {
 /// Writes the choice into the user's own file, if they agree. A key is never written.
 fn offer_to_keep(chosen: &Chosen, address: Option<&str>, context: &Context) -> Result<(), CliError> {
     let Chosen { model, base_url } = chosen;
-    // A recording is nothing to come back to, and an address that is set already would go with the model.
+    // A recording is not worth keeping, and an address that is already set would be used for the new model too.
     let is_kept = matches!(model, ModelSpec::Remote { .. }) && address.is_none();
     let Some(file) = config::user_file(&context.environment).filter(|_| is_kept) else { return Ok(()) };
     let answer = ask(&format!("Keep it in {}? [y/N] ", file.display()))?;
@@ -117,7 +118,7 @@ fn offer_to_keep(chosen: &Chosen, address: Option<&str>, context: &Context) -> R
     }
     match keep(&file, &lines) {
         Ok(()) => tell(&format!("{} has it now; delete the line to choose anew.\n", file.display())),
-        // They can talk all the same.
+        // The chat is possible without that.
         Err(error) => tell(&format!("not kept: {}: {error}\n", file.display())),
     }
 }
@@ -126,7 +127,8 @@ fn quoted(text: &str) -> toml::Value {
     toml::Value::String(text.to_owned())
 }
 
-/// Puts lines before all that a file says, so that they belong to none of its tables. What is there stays, and so does the file where it is a link.
+/// Puts lines at the beginning of a file, so that they belong to none of its tables. The rest of the file stays
+/// unchanged, and a link stays a link.
 fn keep(file: &Path, lines: &str) -> io::Result<()> {
     let before = match fs::read_to_string(file) {
         Ok(text) => text,
@@ -149,7 +151,7 @@ fn tell(text: &str) -> Result<(), CliError> {
     output::print(text)
 }
 
-/// A line of the person at the terminal; `None` where it is empty, or the key of Esc, or there are no more.
+/// Reads a line from the person at the terminal; `None` if it is empty, if Esc was pressed, or at the end of the input.
 fn ask(question: &str) -> Result<Option<String>, CliError> {
     output::print(question)?;
     io::stdout().flush().map_err(CliError::Output)?;

@@ -4,7 +4,7 @@ use crate::demo;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 
-/// Plays the whole flow on the bundled sample project.
+/// Runs the demonstration on the bundled sample project.
 pub(crate) async fn run(args: Demo, context: &Context) -> Result<ExitStatus, CliError> {
     demo::run(context, args.speed).await
 }

@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::output::{self, Style};
 
-/// One path with its part of the diff.
+/// One path with its part of the diff, with `--json`.
 #[derive(Debug, Serialize)]
 struct FileDiff {
     #[serde(flatten)]
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Diff, context: &Context) -> Result<ExitStatus, CliError
         return Ok(ExitStatus::Done);
     }
     let diff = form(&finished.changes);
-    // What goes to a program must be exact; what goes to a terminal must not drive it.
+    // Output for a program must be exact, and output for a terminal must not contain control characters.
     let shown = if context.output.is_terminal() { for_people(&diff, context.output.style()) } else { diff };
     output::print(&shown)?;
     Ok(ExitStatus::Done)
@@ -46,7 +46,7 @@ fn file_diffs(changes: &ChangeSet, form: fn(&ChangeSet) -> String) -> Vec<FileDi
     changes.summary().into_iter().map(|change| FileDiff { diff: diff_of(&change), change }).collect()
 }
 
-/// The diff with harmless text and colors.
+/// The diff without control characters, and with colors.
 pub(super) fn for_people(diff: &str, style: Style) -> String {
     let mut shown = String::new();
     for line in output::printable(diff).lines() {

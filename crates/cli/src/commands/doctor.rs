@@ -1,5 +1,5 @@
-//! `headstart doctor`: what works on this machine, and what to do about what does not. It sends nothing, and writes nothing but the state that a view
-//! needs for a moment.
+//! `headstart doctor`: what works on this machine, and what to do about the rest. It sends nothing, and writes only the
+//! state that a view needs for a moment.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -26,22 +26,22 @@ use crate::runner::BashRunner;
 use crate::seen::{self, Seen};
 use crate::{git, setup, store, workspace};
 
-/// A server on this machine answers at once or not at all.
+/// The time limit for a connection to a server on this machine, which answers at once or never.
 const CONNECTS_WITHIN: Duration = Duration::from_millis(300);
-/// A command that does nothing takes milliseconds.
+/// The time limit for a command that does nothing, which takes milliseconds.
 const RUNS_WITHIN: Duration = Duration::from_secs(10);
 
-/// The columns before what was found.
+/// The number of columns before a result.
 const MARGIN: usize = 24;
 
-/// What was looked at.
+/// The result of one check.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename = "check", rename_all = "camelCase")]
 struct Check {
     name: &'static str,
     state: State,
     detail: String,
-    /// What to do, where something is missing.
+    /// What to do if something is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
 }
@@ -50,9 +50,9 @@ struct Check {
 #[serde(rename_all = "camelCase")]
 enum State {
     Ok,
-    /// headstart works without it, and does less.
+    /// headstart works, but can do less.
     Limited,
-    /// A chat is not possible.
+    /// No chat is possible.
     Failed,
 }
 
@@ -154,7 +154,7 @@ async fn model(config: &Config, context: &Context) -> Check {
     }
 }
 
-/// Where speculations, the ledger and the index are kept.
+/// Checks the folder that stores speculations, the ledger and the index.
 fn state(context: &Context) -> Check {
     let store = match context.store() {
         Ok(store) => store,
@@ -182,7 +182,7 @@ fn git(workspace: &Path) -> Check {
     }
 }
 
-/// Runs a command that nobody was asked about, as work ahead does.
+/// Runs a command as work ahead does, without asking anybody.
 async fn commands(workspace: &Path) -> Check {
     let request = CommandRequest {
         command: ConditionalCommand::allowed("true", None),
@@ -242,7 +242,8 @@ fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec
     checks
 }
 
-/// Agents of others that are installed, which the proxy or a hook serves, and whether the Node.js here is new enough for them.
+/// Checks which agents that the proxy or a hook serves are installed, and whether the Node.js here is new enough for
+/// them.
 async fn agents(context: &Context) -> Option<Check> {
     let path = context.environment.get("PATH");
     let is_here =
@@ -263,7 +264,7 @@ async fn agents(context: &Context) -> Option<Check> {
     }
 }
 
-/// Whether suggestions come, and work runs ahead.
+/// Checks whether suggestions are made and work runs ahead.
 fn background(config: &Config, context: &Context) -> Check {
     use headstart_budget::policy::Mode;
     let off = |what: &str| Check::limited("background", format!("{what} switched off by your configuration"));
@@ -306,7 +307,7 @@ fn show(checks: &[Check], context: &Context) -> Result<(), CliError> {
     output::print(&text(checks, context.output.columns(), context.output.style()))
 }
 
-/// A line for each, its help below it.
+/// The checks as text: a line for each, with its help below it.
 fn text(checks: &[Check], columns: usize, style: Style) -> String {
     let room = columns.saturating_sub(MARGIN).max(20);
     let wrapped = |text: &str| -> Vec<String> {

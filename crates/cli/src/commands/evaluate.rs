@@ -1,4 +1,4 @@
-//! `headstart evaluate`: how often a suggestion would have been what the user typed next, in conversations that are over.
+//! `headstart evaluate`: how often a suggestion would have been what the user typed next, in past conversations.
 
 mod lines;
 mod page;
@@ -19,27 +19,27 @@ use crate::models::Models;
 use crate::output::{self, Look, Spinner};
 use crate::{secrets, setup, workspace};
 
-/// After so many questions in a row that failed the next one would, too.
+/// After so many consecutive failures the next question is not expected to succeed.
 const FAILURES: usize = 3;
 
 /// What is about to be asked.
 struct Plan {
     questions: Vec<Question>,
-    /// Of the prompts that were taken, those whose conversation has too few answers for a question.
+    /// The number of selected prompts whose conversation has too few answers for a question.
     too_young: usize,
     model: String,
     candidates: usize,
-    /// What all of it comes to at most, about.
+    /// An upper estimate of the tokens of all questions.
     most: Usage,
     cost: Cost,
 }
 
-/// What something costs in money.
+/// The cost in money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cost {
     Free,
     Money(Money),
-    /// The price table has no price of the model.
+    /// The price table does not contain the model.
     Unknown,
 }
 
@@ -53,7 +53,7 @@ impl Cost {
     }
 }
 
-/// Reads the files, asks the model, and tells what came of it.
+/// Reads the files, asks the model, and reports the result.
 pub(crate) async fn run(args: Evaluate, context: &Context) -> Result<ExitStatus, CliError> {
     let look = Look::of(context);
     let spinner = Spinner::start("reading the files");
@@ -137,7 +137,7 @@ async fn with_models(
     }
 }
 
-/// Makes the questions and adds up what they come to.
+/// Makes the questions, and adds up their tokens and cost.
 fn plan(
     args: &Evaluate,
     context: &Context,
@@ -149,7 +149,8 @@ fn plan(
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let toolbox = setup::offered_toolbox(config, workspace, &context.environment, state.as_deref())?;
     let tools = if config.mode.offers_tools() { toolbox.schemas() } else { Vec::new() };
-    // Where the conversations were had nobody works now: of this folder, its files and its rules the model is told nothing.
+    // The conversations took place elsewhere and in the past, so the model is told nothing of this folder, its files
+    // and its rules.
     let system = system_text(&tools, None, &Surroundings::default());
     let scrubber = secrets::scrubber(&context.environment);
     let opening = Opening { system: &system, tools: &tools, model: &models.main_name, scrubber: &scrubber };
@@ -170,7 +171,8 @@ fn plan(
     })
 }
 
-/// Asks one question after the other, as in a chat no two are asked at the same time. With what came of them the error of the last one, if it failed.
+/// Asks the questions one after the other, as in a chat, where there is never more than one at a time. Returns the
+/// results, and the last error if that ended the run.
 async fn ask_all(
     questions: Vec<Question>,
     candidates: usize,

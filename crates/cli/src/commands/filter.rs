@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::lines;
 
-/// The answer to one line.
+/// The answer to one line of input.
 #[derive(Debug, Serialize)]
 struct Answer {
     keep: bool,
@@ -16,7 +16,7 @@ struct Answer {
     reason: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
-    /// Which line, from 1, where it holds no text.
+    /// The number of the line, from 1, if the line contains no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
 }

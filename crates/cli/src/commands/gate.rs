@@ -13,7 +13,7 @@ use crate::lines;
 use crate::output;
 use crate::workspace;
 
-/// The answer to one line.
+/// The answer to one line of input.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Answer {
@@ -21,13 +21,13 @@ enum Answer {
     Invalid(Invalid),
 }
 
-/// What is not understood is a boundary, here too.
+/// The answer to a line that is not understood, which is a boundary here too.
 #[derive(Debug, Serialize)]
 struct Invalid {
     decision: &'static str,
     reason: &'static str,
     detail: String,
-    /// Which line, from 1.
+    /// The number of the line, from 1.
     line: u64,
     effects: [(); 0],
     reads: [(); 0],
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Gate, context: &Context) -> Result<ExitStatus, CliError
     Ok(ExitStatus::Done)
 }
 
-/// The tool and the arguments on a line, or what is wrong with it.
+/// The tool and the arguments in a line, or what is wrong with the line.
 fn call_of(line: Value) -> Result<(String, Map<String, Value>), String> {
     let Value::Object(mut line) = line else {
         return Err("the line is not a JSON object".to_owned());
@@ -79,7 +79,8 @@ fn call_of(line: Value) -> Result<(String, Map<String, Value>), String> {
     }
 }
 
-/// An absolute path in its own spelling: the gate compares text, and the calls may come from another machine.
+/// The absolute path of the workspace as it is spelt, because the gate compares text, and the calls may come from
+/// another machine.
 fn textual_workspace(flag: Option<&Path>) -> Result<String, CliError> {
     let Some(path) = flag else { return workspace::resolve(None) };
     if path.is_file() {
@@ -95,7 +96,7 @@ fn textual_workspace(flag: Option<&Path>) -> Result<String, CliError> {
         .map_err(|path| CliError::WorkspaceNotUtf8 { path: path.into() })
 }
 
-/// The path without `..`: the system's answer where it knows the path, else that of the text.
+/// The path without `..`: resolved by the system if the path exists, and otherwise by its text.
 fn without_dots(absolute: &Path) -> PathBuf {
     use std::path::Component;
     if !absolute.components().any(|name| name == Component::ParentDir) {

@@ -27,19 +27,19 @@ struct Checked<'a> {
     why: &'a str,
     verdict: headstart_tool_gate::Decision,
     reason: headstart_tool_gate::Reason,
-    /// What runs in the command's place.
+    /// The command that runs in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'a str>,
 }
 
-/// What became of the settings, with `--json`.
+/// The result of a change of settings, with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "hookSettings")]
 struct Settings<'a> {
     host: &'a str,
     file: &'a Path,
     changed: bool,
-    /// What the product starts; nothing where it starts it no longer.
+    /// The command that the product starts; `None` if it does not start headstart any more.
     command: Option<&'a str>,
 }
 
@@ -101,7 +101,7 @@ fn uninstall(contract: &'static Contract, args: &Hook, context: &Context) -> Res
     let before = settings::read(&file)?;
     let after = settings::without_entry(contract, &before).map_err(|problem| problem.of_file(&file))?;
     match &after {
-        // A file that is headstart's alone.
+        // The file contains only headstart's entries, so it can be removed.
         Some(after)
             if settings::is_bare(after) && file.file_stem().is_some_and(|name| name == "headstart") =>
         {

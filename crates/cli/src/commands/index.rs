@@ -1,4 +1,4 @@
-//! `headstart index`: brings the index of a project to what its files are; shows, pauses, makes anew or empties it.
+//! `headstart index`: updates the index of a project; also shows, pauses, rebuilds or empties it.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::exit::ExitStatus;
 use crate::index::{Index, PAUSED};
 use crate::{output, workspace};
 
-/// With `--json`, the one line.
+/// The one line of output with `--json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Line {
@@ -18,15 +18,15 @@ struct Line {
     database: String,
     files: u64,
     chunks: u64,
-    /// Contents of other branches or earlier times, which wait to be used again.
+    /// Contents of other branches or earlier versions, which are kept in case they are needed again.
     unused_contents: u64,
     bytes: u64,
-    /// Files that are not current, where that was looked at.
+    /// The share of files that are current, if that was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     indexed_percent: Option<u64>,
-    /// Whether no process follows the files by itself.
+    /// Whether no process updates the index by itself.
     paused: bool,
-    /// How far the vectors are, where a model makes some.
+    /// The state of the vectors, if a model makes any.
     #[serde(skip_serializing_if = "Option::is_none")]
     vectors: Option<VectorLine>,
 }
@@ -38,7 +38,7 @@ struct VectorLine {
     of: u64,
 }
 
-/// Takes everything out. Whether it is paused stays.
+/// Removes all content. A paused index stays paused.
 fn empty(index: &Index) -> Result<(), CliError> {
     let paused = index.store.note(PAUSED)?.unwrap_or_default();
     index.store.clean()?;

@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::{output, workspace};
 
-/// With `--json`, a line for each action.
+/// The line for each action with `--json`.
 #[derive(Serialize)]
 struct Line<'a> {
     r#type: &'static str,
@@ -17,7 +17,7 @@ struct Line<'a> {
     does: &'a str,
 }
 
-/// Lists what keys do in the prompt of a chat, as the user's configuration has it.
+/// Lists the keys in the prompt of a chat and their actions, with the user's configuration applied.
 pub(crate) fn run(context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(None)?;
     let config = context.config(&Flags::default(), workspace.as_ref())?;

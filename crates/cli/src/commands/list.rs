@@ -25,7 +25,7 @@ struct Row {
     model: String,
     prompt: String,
     files: usize,
-    /// What it did to the repository, in a few words.
+    /// What it changed in the repository, in a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     git: Option<String>,
     next: Option<String>,
@@ -75,7 +75,7 @@ fn rows(store: &Store) -> Result<(Vec<Row>, Vec<String>), CliError> {
         let row = store.read(&id).and_then(|record| Ok(row(store.is_alive(&record)?, record)));
         match row {
             Ok(row) => rows.push(row),
-            // Somebody removed it since its name was read.
+            // Another process removed it after its name was read.
             Err(CliError::UnknownId { .. }) => {}
             Err(error) => skipped.push(error.to_string()),
         }
@@ -99,7 +99,7 @@ fn row(alive: bool, record: Record) -> Row {
     }
 }
 
-/// Where they are of one workspace, that is not told in each row.
+/// The table. If all rows belong to one workspace, the column for it is left out.
 fn table(rows: &[Row], of_all: bool, now_ms: u64, output: Output) -> String {
     let workspace = if of_all { "WORKSPACE" } else { "" };
     let head = ["ID", "AGE", "STATUS", "FILES", "PROMPT", workspace].map(str::to_owned);
@@ -117,7 +117,7 @@ fn table(rows: &[Row], of_all: bool, now_ms: u64, output: Output) -> String {
     }
     let mut widths = [0, 1, 2, 3, 4].map(|column| widest(&lines, column));
     if terminal.is_none() {
-        // A long prompt is whole, and moves no other line.
+        // A long prompt is printed in full, but does not widen the column of the other rows.
         widths[4] = widths[4].min(60);
     }
     let mut table = String::new();
@@ -135,8 +135,8 @@ fn table(rows: &[Row], of_all: bool, now_ms: u64, output: Output) -> String {
     table
 }
 
-/// Shortens prompts and workspaces so that no line is wider than the terminal. Of a workspace, which has a third of what is
-/// left for the two, the end says more than the beginning.
+/// Shortens prompts and workspaces so that no line is wider than the terminal. A workspace gets a third of the space
+/// for the two, and is cut at its beginning, because its end says more.
 fn fit(lines: &mut [[String; 6]], columns: usize) {
     let before: usize = [0, 1, 2, 3].map(|column| widest(lines, column) + 2).iter().sum();
     let room = columns.saturating_sub(before + 2);
@@ -151,7 +151,7 @@ fn widest(lines: &[[String; 6]], column: usize) -> usize {
     lines.iter().map(|line| line[column].width()).max().unwrap_or_default()
 }
 
-/// As much of a text as fits into so many cells. In a pipe it is whole.
+/// The beginning of a text that fits into so many cells. Output into a pipe is not shortened.
 fn beginning_of(text: &str, cells: usize) -> String {
     if text.width() <= cells {
         return text.to_owned();
@@ -166,7 +166,7 @@ fn beginning_of(text: &str, cells: usize) -> String {
     if 0 < cells { shown + "…" } else { shown }
 }
 
-/// As [`beginning_of`], of its end.
+/// Like [`beginning_of`], but the end of the text.
 fn end_of(text: &str, cells: usize) -> String {
     let reversed: String = text.chars().rev().collect();
     beginning_of(&reversed, cells).chars().rev().collect()

@@ -49,7 +49,8 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::ExitStatus;
 
-/// Runs a command to its end; without one, begins a chat with the model that is configured, or tells where to begin.
+/// Runs a command to its end. Without a command, begins a chat with the configured model, or tells the user where to
+/// begin.
 pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitStatus, CliError> {
     let command = match command {
         Some(command) => command,
@@ -97,19 +98,19 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitSta
     }
 }
 
-/// Only commands that wait for a model or a person need a runtime.
+/// Runs a future. Only commands that wait for a model or a person need this runtime.
 fn block_on(command: impl Future<Output = Result<ExitStatus, CliError>>) -> Result<ExitStatus, CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| CliError::Unavailable(format!("cannot start the asynchronous runtime: {error}")))?;
     let ended = runtime.block_on(command);
-    // A thread that still waits for a key press must not keep the process.
+    // A thread that still waits for a key press must not keep the process running.
     runtime.shutdown_background();
     ended
 }
 
-/// What whoever is at the terminal says to a question that ends in `[y/N] `. `None`: nobody is there.
+/// The answer of the person at the terminal to a question that ends in `[y/N] `; `None` if there is no terminal.
 fn says_yes(question: &str, context: &Context) -> Result<Option<bool>, CliError> {
     let attended = io::stdin().is_terminal() && io::stderr().is_terminal() && !context.output.is_json();
     if !attended {

@@ -1,4 +1,4 @@
-//! `headstart run --read-only`: a command that provably only reads, run as work ahead would run it.
+//! `headstart run --read-only`: runs a command that provably only reads, as work ahead would run it.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -49,11 +49,11 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
         return Ok(ExitStatus::Of(code.unwrap_or(u8::MAX)));
     };
     signals::end_as(signal);
-    // What a shell says where that did not end this process.
+    // The exit code with which a shell reports the signal, if the signal did not end this process.
     Ok(ExitStatus::Of(u8::try_from(128 + signal).unwrap_or(u8::MAX)))
 }
 
-/// A single argument is a command line already.
+/// A single argument is already a command line.
 fn line(mut words: Vec<String>) -> String {
     if words.len() == 1 {
         return words.remove(0);

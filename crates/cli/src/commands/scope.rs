@@ -5,16 +5,16 @@ use crate::output;
 use crate::store::{SpeculationId, Store};
 use crate::workspace;
 
-/// What a speculation is looked for.
+/// What a speculation is searched for.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'a> {
-    /// To be shown.
+    /// To show it.
     Look,
-    /// For something that changes files or the record.
+    /// To change files or the record.
     Change { verb: &'static str, context: &'a Context },
 }
 
-/// The workspace whose speculations are meant; `None`: those of all.
+/// The workspace whose speculations are meant; `None` for all workspaces.
 pub(super) fn workspace(scope: &Scope) -> Result<Option<String>, CliError> {
     if scope.all {
         return Ok(None);
@@ -22,8 +22,8 @@ pub(super) fn workspace(scope: &Scope) -> Result<Option<String>, CliError> {
     workspace::resolve(scope.workspace.path.as_deref()).map(Some)
 }
 
-/// The speculation that is meant. One of another workspace is meant only where that is named, or where somebody at the
-/// terminal agrees.
+/// The speculation that the user means. One of another workspace only counts if that workspace is named, or if a person
+/// at the terminal agrees.
 pub(super) fn find(store: &Store, of: &OfId, purpose: Purpose) -> Result<SpeculationId, CliError> {
     let Some(here) = workspace(&of.scope)? else { return store.resolve(&of.id) };
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
@@ -32,9 +32,10 @@ pub(super) fn find(store: &Store, of: &OfId, purpose: Purpose) -> Result<Specula
             Ok(record) if record.workspace != here && workspace::of_record(&record).is_ok() => {
                 outside.push((id, record.workspace));
             }
-            // Somebody removed it since its name was read.
+            // Another process removed it after its name was read.
             Err(CliError::UnknownId { .. }) => {}
-            // Nobody can stand in a workspace that is gone, and of a record that cannot be read nobody knows it.
+            // Nobody can be in a workspace that no longer exists, and the workspace of an unreadable record is unknown,
+            // so both count as here.
             _ => inside.push(id),
         }
     }
@@ -50,7 +51,7 @@ pub(super) fn find(store: &Store, of: &OfId, purpose: Purpose) -> Result<Specula
     }
 }
 
-/// Asks whoever is at the terminal. Without one nobody agrees.
+/// Asks the person at the terminal. Without one the answer is no.
 fn agrees(verb: &str, id: &SpeculationId, workspace: &str, context: &Context) -> Result<bool, CliError> {
     let workspace = output::one_line(workspace);
     let question = format!("speculation {id} is of another workspace, {workspace}; {verb} it there? [y/N] ");

@@ -1,4 +1,4 @@
-//! `headstart search`: the places of a project that fit a text best.
+//! `headstart search`: the places of a project that match a text best.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,17 +18,17 @@ use crate::exit::ExitStatus;
 use crate::index::{Index, IndexModels};
 use crate::{output, workspace};
 
-/// A search brings the index to what the files are for so long, then it answers from what is there.
+/// How long a search updates the index before it answers from what the index contains.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The note in an index which words a model gave for queries.
+/// The name of the index's note with the words that a model gave for queries.
 const WORDS: &str = "words";
 
-/// With `--json`, one of these a line, the best first.
+/// The lines with `--json`, the best first.
 #[derive(Serialize)]
 struct Line<'a> {
     path: &'a WorkspacePath,
-    /// The first and the last line, from 1; 0 and 0 where only the path is known.
+    /// The first and the last line, from 1; 0 and 0 if only the path is known.
     lines: (u32, u32),
     score: f32,
     symbol: Option<&'a str>,
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, C
     Ok(ExitStatus::Done)
 }
 
-/// The index of a workspace, by its user's configuration.
+/// The index of a workspace, according to the user's configuration.
 pub(super) fn open(workspace: &str, context: &Context) -> Result<(Index, IndexModels), CliError> {
     let config = context.config(&Flags::default(), workspace.as_ref())?;
     if !config.index.enabled {
@@ -120,7 +120,7 @@ async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec
     let recent = index.recent()?;
     let snapshot = index.store.snapshot()?;
     let view = View::new(&snapshot, []);
-    // Words of a model come first, so that none of them is beyond the limit of terms.
+    // The words of a model come first, so that the limit of terms does not drop any of them.
     let text = english.map(|words| format!("{words} {}", args.query));
     let mut query = query(&view, text.as_deref().unwrap_or(&args.query));
     if let Some(meaning) = &meaning {
@@ -135,7 +135,7 @@ async fn found(index: &Index, args: &Search, models: &IndexModels) -> Result<Vec
     Ok(hits)
 }
 
-/// English words for the query, of the user's model or as it gave them before.
+/// English words for the query, from the user's model or from the note of its earlier answers.
 async fn english(index: &Index, args: &Search, models: &IndexModels) -> Result<Option<String>, CliError> {
     models.remember_words(&index.store.note(WORDS)?.unwrap_or_default());
     let words = models.english(&args.query, Reach::Network).await;
@@ -147,7 +147,7 @@ async fn english(index: &Index, args: &Search, models: &IndexModels) -> Result<O
     Ok(words)
 }
 
-/// What was found in the order that a model gives it, as far as it can be read.
+/// The results in the order that a model gives them, if its answer can be read.
 async fn judged(index: &Index, args: &Search, models: &IndexModels, hits: Vec<Hit>) -> Vec<Hit> {
     let mut passages = Vec::with_capacity(hits.len());
     for hit in &hits {
@@ -174,7 +174,7 @@ fn line(hit: &Hit) -> Line<'_> {
     }
 }
 
-/// `src/auth.rs:10-32  login  (login, password)`
+/// A result as text: `src/auth.rs:10-32  login  (login, password)`
 fn text(hit: &Hit) -> String {
     let mut text = output::one_line(&hit.path.to_string());
     if hit.lines != (0, 0) {

@@ -13,7 +13,7 @@ use crate::sessions::{Sessions, age_ms};
 use crate::terminal::sanitize;
 use crate::workspace;
 
-/// One conversation, without what was said.
+/// One conversation, without its messages.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "session", rename_all = "camelCase")]
 struct Row<'a> {
@@ -33,7 +33,7 @@ struct Skipped {
     message: String,
 }
 
-/// Lists the conversations of a workspace, or shows, renames, removes one.
+/// Lists the conversations of a workspace, or shows, renames or removes one.
 pub(crate) fn run(args: Arguments, context: &Context) -> Result<ExitStatus, CliError> {
     let of = |args: &WorkspaceArg| sessions_of(args, context);
     match args.act {

@@ -1,4 +1,4 @@
-//! `headstart shadow`: views of the workspace, by hand.
+//! `headstart shadow`: lets the user run commands in views of the workspace, and manage the views.
 
 mod diagnostics;
 mod kept;
@@ -33,10 +33,10 @@ use crate::store::Store;
 use crate::views::{BuildOutput, Opened, Read, Views, commits_output};
 use crate::{intel, output, serve, workspace};
 
-/// The exit code where there is no view, as that of other programs that start a command.
+/// The exit code if there is no view, which is the one of other programs that start a command.
 const NO_VIEW: u8 = 125;
 
-/// What came of a command, with `--json`.
+/// The result of a command, with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shadowRan", rename_all = "camelCase")]
 struct Ran<'a> {
@@ -46,12 +46,12 @@ struct Ran<'a> {
     millis: u64,
     output: String,
     changes: Vec<ChangeSummary>,
-    /// Build output and caches: folders that git ignores.
+    /// Build output and caches, which are folders that git ignores.
     warm: &'a [WorkspacePath],
     not_staged: &'a [headstart_shadow::NotStaged],
-    /// Whether it wrote to git's folder.
+    /// Whether the command wrote to git's folder.
     git: bool,
-    /// What it did to the repository.
+    /// What the command did to the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     git_change: Option<Git<'a>>,
     /// Why that cannot be applied.
@@ -59,26 +59,26 @@ struct Ran<'a> {
     git_refused: Option<&'a str>,
     changed_meanwhile: &'a [WorkspacePath],
     refused: &'a Refused,
-    /// Whether it had the network of the machine.
+    /// Whether the command had the machine's network.
     network: bool,
     applied: bool,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     conflicts: &'a [Conflict],
 }
 
-/// Whether there are views, with `--json`.
+/// Whether views are possible, with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shadowCheck", rename_all = "camelCase")]
 struct Checked<'a> {
-    /// What keeps views apart from the machine; nothing where there are none.
+    /// How views are kept apart from the machine; `None` if there are none.
     view: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
-    /// What speaks against each better way to keep them apart.
+    /// Why each better way to keep them apart does not work.
     against: &'a [Against],
     notes: &'a [String],
     trials: Vec<Tried<'a>>,
-    /// The machine that the user's file names for them.
+    /// The other machine that the user's file names for views.
     #[serde(skip_serializing_if = "Option::is_none")]
     remote: Option<&'a other_machine::Elsewhere>,
     servers: Vec<Server<'a>>,
@@ -89,9 +89,9 @@ struct Checked<'a> {
 struct Server<'a> {
     name: &'a str,
     program: Option<&'a Path>,
-    /// Whether the workspace has files that it knows.
+    /// Whether the workspace has files for this server.
     wanted: bool,
-    /// What installs it, where it is missing.
+    /// The command that installs the server, if it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     install: Option<&'a str>,
 }
@@ -195,17 +195,17 @@ fn server_line(found: &Found) -> String {
     }
 }
 
-/// What came of a command of the user's own.
+/// The result of a command that the user started.
 struct Came {
     end: End,
     millis: u64,
-    /// What it printed, where that was not passed on as it came.
+    /// What the command printed, unless that was passed on directly.
     said: String,
     back: ReadBack,
     refused: Refused,
     git: Option<GitChange>,
     git_refused: Option<String>,
-    /// What else there is to say.
+    /// Further remarks.
     notes: Vec<String>,
 }
 
@@ -221,7 +221,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
     }
     let tree = setup::tree(Path::new(&workspace), state.as_ref().map(Store::state_folder), AcceptedBy::This)?;
     let remote = if args.here { None } else { remote(&workspace, &config, state.as_ref(), context) };
-    // What is applied may lie in a folder of the views: it goes with them.
+    // The folders of the views must exist until the changes are applied, because their files may be there.
     let mut held = None;
     let came = match remote {
         Some(remote) if committed.is_none() && !needs_repository(args) => {
@@ -288,7 +288,7 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
     })
 }
 
-/// Whether the command gets the network of this machine: its user's own file says so, or they do.
+/// Whether the command may use this machine's network, because the user's own file allows it or the user agrees.
 fn may_reach(args: &ShadowRun, config: &Config, context: &Context) -> Result<bool, CliError> {
     if config.shadow.allows_network {
         return Ok(true);
@@ -319,7 +319,7 @@ fn run_here(
         WorkspacePath::resolve(path, workspace).map_err(|error| failed(format!("--keep-ignored: {error}")))
     });
     let keep = keep.collect::<Result<Vec<_>, _>>()?;
-    // What is asked for of build output is read as a whole, which it can be in memory.
+    // Build output that is to be applied is read as a whole, which is only possible if it is in memory.
     let place = if keep.is_empty() { BuildOutput::OnDisk } else { BuildOutput::InMemory };
     let mut opened = views.open_for(deny, staged, committed, place).map_err(failed)?;
     let view = &mut opened.view;
@@ -349,15 +349,15 @@ fn run_here(
     Ok(Came { end, millis, said, back, refused, git, git_refused, notes: notes.into_iter().collect() })
 }
 
-/// Whether a command works with the repository, which no other machine has.
+/// Whether a command works with the repository, which is never on another machine.
 fn needs_repository(args: &ShadowRun) -> bool {
     args.command.iter().any(|word| names_git(word))
 }
 
-/// What a command prints: passed on as it comes, or kept for the JSON that tells of it.
+/// The output of a command, which is passed on directly, or kept for the JSON.
 struct Said {
     kept: Option<Vec<u8>>,
-    /// Why it cannot be passed on.
+    /// Why the output cannot be passed on.
     gone: Option<io::Error>,
 }
 
@@ -375,7 +375,7 @@ impl Said {
         self.gone = self.gone.take().or(written.err());
     }
 
-    /// All that was kept.
+    /// The whole output that was kept.
     fn whole(self) -> Result<String, CliError> {
         match self.gone {
             Some(error) => Err(CliError::Output(error)),
@@ -408,7 +408,7 @@ fn read_repository(
     }
 }
 
-/// Files, and with them the repository.
+/// Applies the files together with the changes to the repository.
 fn apply(
     tree: &OsTree,
     back: &ReadBack,
@@ -423,7 +423,7 @@ fn apply(
     committed.map_err(|error| setup::cannot_open(Path::new(workspace), None, &error))
 }
 
-/// What came of a command, for a person.
+/// The result of a command, for a person.
 struct Told<'a> {
     back: &'a ReadBack,
     git: Option<&'a GitChange>,
@@ -431,7 +431,7 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// What is said on standard error after the command's own output.
+    /// Prints on standard error what follows the command's own output.
     fn tell(&self, refused: &Refused, conflicts: &[Conflict], applied: bool) {
         let Self { back, git, git_refused } = *self;
         for change in back.changes.summary() {
@@ -493,13 +493,13 @@ fn views(workspace: &str, config: &Config, state: Option<&Store>, context: &Cont
     setup::any_views(config, workspace, &context.environment, state.map(Store::state_folder))
 }
 
-/// The other machine, where the user's file names one.
+/// The other machine, if the user's file names one.
 fn remote(workspace: &str, config: &Config, state: Option<&Store>, context: &Context) -> Option<Remote> {
     let (settings, quota) = (&config.shadow, config.limits.staged);
     Remote::new(Path::new(workspace), settings, quota, &context.environment, state.map(Store::state_folder))
 }
 
-/// What a speculation staged that nobody has accepted yet.
+/// The changes that a speculation staged, if they have not been accepted yet.
 pub(super) fn staged_by(
     id: &str,
     of: &WorkspaceArg,

@@ -14,10 +14,10 @@ use crate::exit::ExitStatus;
 use crate::output::{self, Style};
 use crate::store::Record;
 
-/// Of a long text so many lines are shown; `--json` has all of it.
+/// The most lines of a long text that are shown; `--json` prints all.
 const LINES: usize = 12;
 
-/// The public part of a record: all but the contents of files.
+/// The public part of a record: everything but the contents of files.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "speculation", rename_all = "camelCase")]
 struct Shown<'a> {
@@ -34,7 +34,7 @@ struct Shown<'a> {
     result: Option<Result<'a>>,
 }
 
-/// What came out.
+/// The result of the work.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Result<'a> {
@@ -50,13 +50,13 @@ struct Result<'a> {
     cost: Cost,
 }
 
-/// What it did to the repository.
+/// What the work did to the repository.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Git<'a> {
     summary: String,
     refs: &'a [RefChange],
-    /// How many paths are staged otherwise in git's index.
+    /// The number of paths that git's index has staged differently.
     staged: usize,
 }
 
@@ -130,7 +130,8 @@ pub(super) fn page(record: &Record, status: &str, style: Style) -> String {
     lines.join("\n")
 }
 
-/// What came out. What another model than the conversation's found cached is not the conversation, so it is not told.
+/// The result. Cached tokens are only shown if the conversation's model did the work, because those of another model
+/// are not tokens of the conversation.
 fn summary(finished: &Finished, shares_cache: bool) -> Vec<(&'static str, String)> {
     let cost = finished.cost;
     let mut fields = vec![("ended", ending(&finished.ending))];
@@ -188,12 +189,12 @@ fn part_lines(role: Role, part: &Part, style: Style) -> Vec<String> {
             ToolOutcome::Error(error) => block(&style.red("!"), error),
         },
         Part::Image(image) => vec![format!("  {} {}", style.cyan("+"), image.media_type.as_str())],
-        // For the model alone.
+        // This part is only for the model.
         Part::Opaque(_) => Vec::new(),
     }
 }
 
-/// Text behind a mark, cut after some lines.
+/// Text after a mark, limited to a number of lines.
 fn block(mark: &str, text: &str) -> Vec<String> {
     let text = output::printable(text.trim_end());
     let mut lines: Vec<_> = text.lines().take(LINES).map(|line| format!("  {mark} {line}")).collect();

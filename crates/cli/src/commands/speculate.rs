@@ -40,17 +40,17 @@ struct Line<'a> {
     limit: Option<headstart_speculation::Limit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
-    /// The error in a stable word.
+    /// A stable word for the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
     next: Option<&'a str>,
-    /// What the project's own check said.
+    /// The result of the project's own check.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<&'a Checked>,
     usage: Cost,
 }
 
-/// Where it stopped.
+/// Where the work stopped.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Boundary<'a> {
@@ -58,7 +58,7 @@ struct Boundary<'a> {
     verdict: &'a Verdict,
 }
 
-/// Runs a prompt over an overlay and keeps the result.
+/// Runs a prompt over an overlay and stores the result.
 pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
@@ -128,7 +128,7 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
             return models.close_after(given_up.and_then(|given_up| Err(given_up.error(id)))).await;
         }
     };
-    // The driver has told everything; what is left of it is to go.
+    // The driver has reported everything, and its result is not needed.
     let _ = driver.await;
     index.iter().flat_map(|index| index.notices()).for_each(|notice| output::note(&notice));
     project_rules.iter().flat_map(|rules| rules.notices()).for_each(|notice| output::note(&notice));
@@ -138,20 +138,20 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
         let status = finished.ending.status();
         ledger.note(&[entries.speculation(clock::unix_ms(), &id, &args.prompt, &finished.cost, status)]);
     }
-    // Told first: the work is kept, whatever becomes of its recording.
+    // The work is reported first, because it is stored whether or not its recording can be.
     models.close_after(report(&record, context)).await
 }
 
-/// How the work came to an end.
+/// How the work ended.
 enum Watched {
     Finished(Box<Finished>),
-    /// Another process asked for that.
+    /// Another process requested the abort.
     Aborted,
     Signalled(signals::Ending),
 }
 
 impl Watched {
-    /// What to tell of work that was given up.
+    /// The error for work that was aborted.
     fn error(self, id: String) -> CliError {
         match self {
             Self::Signalled(signal) => {
@@ -163,7 +163,7 @@ impl Watched {
     }
 }
 
-/// Shows the events until the end of the work.
+/// Shows the events until the work ends.
 async fn watch(
     speculation: &Speculation,
     mut events: headstart_speculation::Events,

@@ -8,14 +8,14 @@ use crate::output::{self, Style};
 use crate::seen::{self, Seen, Way};
 use crate::workspace;
 
-/// On a terminal of 80 columns the page has no more rows.
+/// The most rows of the page in a terminal of 80 columns.
 const ROWS: usize = 10;
 
 const HEAD: &str = "headstart predicts your next prompt to a coding agent and runs it while you read. \
     Tab hands the finished work over; typing something else drops it.";
 const CLOSING: &str = "Nothing is sent to a model before you send a prompt.";
 
-/// Tells what this is and where to begin.
+/// Tells the user what headstart is and where to begin.
 pub(crate) async fn run(context: &Context) -> Result<ExitStatus, CliError> {
     let ways = match chosen(context) {
         Some(model) => vec![Way::of_chosen(&model)],
@@ -25,14 +25,15 @@ pub(crate) async fn run(context: &Context) -> Result<ExitStatus, CliError> {
     Ok(ExitStatus::Done)
 }
 
-/// The model that is configured. What is wrong with a configuration, the commands that use it say.
+/// The configured model. An error in the configuration is not reported here, because the commands that use it report
+/// it.
 pub(super) fn chosen(context: &Context) -> Option<String> {
     let workspace = workspace::resolve(None).ok()?;
     let config = context.config(&Flags::default(), Path::new(&workspace)).ok()?;
     config.model.map(|model| model.to_string())
 }
 
-/// As many of the ways as the page has room for, and one at least.
+/// Shows as many ways to begin as the page has room for, and at least one.
 fn page(mut ways: Vec<Way>, columns: usize, style: Style) -> String {
     loop {
         let text = text(&ways, columns, Style::Plain);

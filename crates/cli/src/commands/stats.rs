@@ -1,4 +1,4 @@
-//! `headstart stats`: what was done ahead in a project, what it cost, and what it was good for.
+//! `headstart stats`: what was done ahead in a project, what it cost, and what it saved.
 
 mod page;
 
@@ -18,7 +18,7 @@ use crate::ledger::Ledger;
 use crate::machine::Machine;
 use crate::{clock, output, workspace};
 
-/// With `--json`, one of these a line, in this order.
+/// The lines with `--json`, in this order.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Line<'a> {
@@ -46,18 +46,18 @@ enum Line<'a> {
     },
     Policy {
         mode: &'static str,
-        /// Whether the background work costs nothing.
+        /// Whether the background work is free of charge.
         free: bool,
-        /// Suggestions in a row that were seen and not taken.
+        /// The number of suggestions since the last one that was taken, each of which was seen.
         row: u32,
-        /// The chance that a suggestion is taken.
+        /// The probability that a suggestion is taken.
         chance: f64,
         saves_seconds: f64,
-        /// A whole start of a session, in input tokens.
+        /// What a session may use at its start altogether, in input tokens.
         start: u64,
-        /// What a session that begins now may lose, in input tokens.
+        /// What a session that begins now may still use, in input tokens.
         left: u64,
-        /// The same in money; `null` where the price is unknown.
+        /// The same in money; `null` if the price is unknown.
         left_money: Option<Money>,
         day_starts_left: f64,
         asks: bool,
@@ -66,7 +66,7 @@ enum Line<'a> {
         runs: bool,
         run_hold: Option<&'static str>,
     },
-    /// Of other products, in all projects.
+    /// The answers to other products, in all projects.
     Hooks {
         #[serde(flatten)]
         unasked: &'a Unasked,
@@ -77,7 +77,7 @@ enum Line<'a> {
     },
 }
 
-/// Figures and what follows from them.
+/// Figures, and numbers derived from them.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown<'a> {
@@ -89,7 +89,7 @@ struct Shown<'a> {
     tokens_wasted_per_second_saved: Option<f64>,
 }
 
-/// Everything there is to show.
+/// The data of the report.
 struct Report {
     workspace: String,
     book: Book,
@@ -99,7 +99,7 @@ struct Report {
     room: Room,
     asks: Result<(), SkipReason>,
     runs: Result<(), SkipReason>,
-    /// What hooks of other products answered.
+    /// What hooks answered to other products.
     unasked: Unasked,
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Stats, context: &Context) -> Result<ExitStatus, CliErro
     let store = context.store()?;
     let ledger = Ledger::of(&store, &workspace, config.ledger);
     let book = ledger.read()?;
-    // Where the configuration names no model, what is next is taken to be as it was last.
+    // If the configuration names no model, the next work is assumed to use the last one.
     let last = book.entries.iter().rev().find_map(|entry| match entry {
         Entry::Turn(work) => work.model.parse().ok(),
         _ => None,
@@ -224,7 +224,7 @@ impl Report {
     }
 }
 
-/// Whether the work of a model cost nothing, and it is known.
+/// Whether a model's work cost nothing and its price is known.
 fn is_free(figures: &Figures) -> bool {
     figures.money.amount() == Some(Money::ZERO) && figures.tokens != headstart_forked_query::Usage::default()
 }
@@ -239,7 +239,7 @@ fn shown(figures: &Figures) -> Shown<'_> {
     }
 }
 
-/// Three decimals are more than these figures are worth.
+/// Rounds to three decimals, because the figures are not more precise than that.
 fn rounded(number: f64) -> f64 {
     (number * 1_000.0).round() / 1_000.0
 }
@@ -249,7 +249,7 @@ fn whole(amount: f64) -> u64 {
     amount.round() as u64
 }
 
-/// The outcomes in words, those that happened.
+/// The outcomes that occurred, in words.
 fn outcomes(figures: &Figures) -> String {
     let told = Outcome::ALL.into_iter().filter_map(|outcome| {
         let count = figures.outcomes.get(&outcome)?;

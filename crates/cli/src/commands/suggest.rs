@@ -25,7 +25,7 @@ use crate::rules::Rules;
 use crate::store::SpeculationId;
 use crate::{history, setup, workspace};
 
-/// What came of the query.
+/// The result of the query.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum Answer<'a> {
@@ -42,14 +42,15 @@ enum Answer<'a> {
     },
 }
 
-/// Predicts the next prompt of a conversation.
+/// Predicts the user's next prompt in a conversation.
 pub(crate) async fn run(args: Suggest, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let config = context.config(&args.model.flags(&args.mode), Path::new(&workspace))?;
     let history = history::read(&args.history)?;
     Models::note_no_turns(args.model.cache_seconds, &config);
     let models = Models::open(&config, &context.environment, args.model.record.as_deref())?;
-    // The same system instruction and tools as in chat and speculate: one prefix for the provider's cache.
+    // The system instruction and the tools are the same as in chat and speculate, so that all share a prefix in the
+    // provider's cache.
     let state = context.store().ok().map(|store| store.state_folder().to_owned());
     let toolbox = setup::offered_toolbox(&config, &workspace, &context.environment, state.as_deref())?;
     let gate = config.gate_context(workspace.clone())?;
@@ -100,7 +101,7 @@ fn report(answer: Result<Generated, Suppressed>, context: &Context) -> Result<Ex
     Ok(ExitStatus::Done)
 }
 
-/// Why there is none, and what to do, for people.
+/// Why there is no suggestion, and what to do about it, for people.
 fn why(reason: &SuppressionReason) -> String {
     match reason {
         SuppressionReason::EarlyConversation => {
@@ -117,7 +118,7 @@ fn why(reason: &SuppressionReason) -> String {
     }
 }
 
-/// Puts into the ledger what the query cost, unless the model was not even asked.
+/// Writes the cost of the query to the ledger, unless no model was asked.
 fn note(
     ledger: &Ledger,
     makes: &EntryBuilder,

@@ -24,7 +24,7 @@ enum Line<'a> {
     Swept { removed: usize, kept: usize },
 }
 
-/// Removes what nobody needs any more.
+/// Removes stored data that nobody needs any more.
 pub(crate) fn run(args: &Sweep, context: &Context) -> Result<ExitStatus, CliError> {
     let days = u64::from(args.older_than);
     let keep = Keep { younger_than: Duration::from_secs(days * 24 * 60 * 60), undecided: !args.undecided };
@@ -48,18 +48,19 @@ pub(crate) fn run(args: &Sweep, context: &Context) -> Result<ExitStatus, CliErro
     Ok(ExitStatus::Done)
 }
 
-/// Where a killed accept may have left its staging folder: the workspace at hand, and those of the records.
+/// The workspaces in which an accept that was killed may have left its staging folder: the current one, and those of
+/// the records.
 fn workspaces(args: &Sweep, store: &Store) -> Result<BTreeSet<String>, CliError> {
     let mut workspaces = BTreeSet::from([workspace::resolve(args.workspace.path.as_deref())?]);
     for id in store.ids()? {
-        // What cannot be read, the sweep of the store reports.
+        // A record that cannot be read is reported by the sweep of the store.
         workspaces.extend(store.read(&id).map(|record| record.workspace));
     }
     workspaces.retain(|workspace| Path::new(workspace).is_dir());
     Ok(workspaces)
 }
 
-/// The changes that wait to be accepted.
+/// The changes that may still be accepted.
 fn wanted(store: &Store) -> Result<Vec<ContentHash>, CliError> {
     let records = store.ids()?.into_iter().filter_map(|id| store.read(&id).ok());
     let finished =
@@ -79,7 +80,7 @@ fn sweep_workspace(workspace: &str, store: &Store, wanted: &[ContentHash]) -> Ve
     swept.into_iter().map(|one| told(one, Path::new(workspace))).collect()
 }
 
-/// What is kept for undos in workspaces that are gone.
+/// Removes data for undos in workspaces that no longer exist.
 fn sweep_orphans(store: &Store, now: Duration, keep: Keep) -> Vec<Swept> {
     let state = store.state_folder();
     let unused_since = now.saturating_sub(keep.younger_than);
@@ -100,7 +101,7 @@ fn sweep_orphans(store: &Store, now: Duration, keep: Keep) -> Vec<Swept> {
     }
 }
 
-/// What views of dead processes left, and what is kept for those of workspaces that are gone.
+/// Removes what views of dead processes left, and what is stored for views of workspaces that no longer exist.
 fn sweep_views(store: &Store) -> Vec<Swept> {
     let kept = match all_kept(store.state_folder()) {
         Ok(kept) => kept,

@@ -1,4 +1,4 @@
-//! `headstart tool-servers`: which tool servers there are, and what the user says to those of a project.
+//! `headstart tool-servers`: the configured tool servers, and the user's decisions about those of a project.
 
 use std::path::Path;
 
@@ -15,28 +15,28 @@ use crate::output::{self, one_line};
 use crate::tool_servers::{Approvals, Approved, Asked, ServerTools};
 use crate::workspace;
 
-/// A server, or a tool behind an address, that a file names.
+/// A server, or a tool behind an address, from a configuration file.
 #[derive(Debug, Serialize)]
 struct Row {
     name: String,
     /// `server` or `httpTool`.
     kind: &'static str,
-    /// Whose file names it: `user` or `project`.
+    /// The file that names it: `user` or `project`.
     from: String,
-    /// The command line, or the address.
+    /// The command line or the address.
     reach: String,
     /// `ask`, `read-only-hints` or `excluded`.
     trust: &'static str,
-    /// The variables of the user that it gets.
+    /// The user's environment variables that it gets.
     variables: Vec<String>,
-    /// Whether it starts: `yes`, `no`, or `notAsked` where its user was not asked yet.
+    /// Whether it starts: `yes`, `no`, or `notAsked` if the user has not been asked yet.
     starts: &'static str,
-    /// Where its user is logged in.
+    /// The address at which the user is logged in.
     #[serde(rename = "loggedInAt", skip_serializing_if = "Option::is_none")]
     logged_in_at: Option<String>,
 }
 
-/// What a server is that was tried.
+/// The result of trying a server.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Tried {
@@ -50,9 +50,9 @@ struct Tried {
 struct TriedTool {
     name: String,
     description: String,
-    /// Whether the server says that it only reads, in a world of its own.
+    /// Whether the server says that the tool only reads, and reaches nothing outside.
     says_it_reads: bool,
-    /// Whether it may run ahead of the user.
+    /// Whether the tool may run ahead of the user.
     may_run_ahead: bool,
     parameters: serde_json::Value,
 }
@@ -63,7 +63,7 @@ struct LeftOut {
     why: String,
 }
 
-/// What a command is about.
+/// The workspace and the configuration that a command is about.
 struct Here {
     workspace: String,
     config: Config,
@@ -100,7 +100,7 @@ impl Here {
     }
 }
 
-/// Lists, tries, allows or refuses tool servers, and logs in to them.
+/// Lists, tries, allows or refuses tool servers, or logs the user in to one.
 pub(crate) async fn run(args: Arguments, context: &Context) -> Result<ExitStatus, CliError> {
     match args.act {
         None => list(&Here::of(&args.workspace, context)?, context),
@@ -116,7 +116,7 @@ pub(crate) async fn run(args: Arguments, context: &Context) -> Result<ExitStatus
     }
 }
 
-/// The one server that a command is about, which is not started.
+/// The one server that a command is about. It is not started.
 fn named(one: &OfToolServer, context: &Context) -> Result<ServerTools, CliError> {
     let mut here = Here::of(&one.workspace, context)?;
     let Asked::Server(server) = here.find(&one.name)? else {
@@ -128,7 +128,7 @@ fn named(one: &OfToolServer, context: &Context) -> Result<ServerTools, CliError>
     Ok(ServerTools::named(&here.config, &here.workspace, &context.environment, &here.approvals))
 }
 
-/// Logs its user in: they open an address, and this waits until they are back.
+/// Logs the user in: the user opens an address, and this waits until they have returned.
 async fn login(one: &OfToolServer, open: bool, context: &Context) -> Result<ExitStatus, CliError> {
     let begun = named(one, context)?.log_in(&one.name).await.map_err(CliError::Unavailable)?;
     output::print(&(begun.lines().join("\n") + "\n"))?;
@@ -139,7 +139,7 @@ async fn login(one: &OfToolServer, open: bool, context: &Context) -> Result<Exit
     Ok(ExitStatus::Done)
 }
 
-/// Has the system open an address of the web.
+/// Makes the system open a web address.
 fn open_address(address: &str) -> Result<(), String> {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let none = std::process::Stdio::null;

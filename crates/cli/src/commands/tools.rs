@@ -8,7 +8,7 @@ use crate::exit::ExitStatus;
 use crate::tool_rows::{Row, row};
 use crate::{output, setup, workspace};
 
-/// Lists the tools that the model of a chat is offered here, with what the configuration says of each.
+/// Lists the tools that the model of a chat is offered here, with the configuration's setting for each.
 pub(crate) fn run(args: &Tools, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let config = context.config(&Flags::default(), Path::new(&workspace))?;

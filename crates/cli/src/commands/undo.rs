@@ -14,12 +14,12 @@ use crate::setup::{self, AcceptedBy};
 use crate::store::{Held, SpeculationId, State, Store};
 use crate::{accounts, output, workspace};
 
-/// What came of it, with `--json`.
+/// The result with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum Line<'a> {
     Undone {
-        /// Absent for an accept in a chat, which keeps no record.
+        /// Absent for an accept in a chat, which stores no record.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
         paths: &'a [WorkspacePath],
@@ -31,7 +31,7 @@ enum Line<'a> {
     },
 }
 
-/// Takes an accept back: that of a speculation, or the last one in a workspace.
+/// Undoes an accept: that of a speculation, or the last one in a workspace.
 pub(crate) fn run(args: Undo, context: &Context) -> Result<ExitStatus, CliError> {
     let store = context.store()?;
     let Undo { id: Some(id), all, workspace } = args else {
@@ -47,7 +47,8 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     let wrong = |problem: &str| CliError::WrongState { id: id.to_string(), problem: problem.to_owned() };
     let record = held.record();
     let never = "was not accepted, so there is nothing to undo";
-    // One that is not marked may have been accepted by a process that died before it could mark it.
+    // A speculation that is not marked as accepted may have been accepted by a process that died before it could mark
+    // it.
     let finished = match (&record.finished, record.state) {
         (Some(finished), State::Accepted) => finished,
         (Some(finished), State::Finished) if held.accept_began() => finished,
@@ -95,7 +96,7 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
     }
 }
 
-/// The speculation whose accept was undone waits for a decision again.
+/// Marks the speculation whose accept was undone as waiting for a decision again.
 fn mark_record_of(
     store: &Store,
     workspace: &str,
@@ -109,7 +110,7 @@ fn mark_record_of(
     Ok(found)
 }
 
-/// The speculation whose changes these are, where one is kept.
+/// The speculation with these changes, if there is a record of it.
 fn record_of(
     store: &Store,
     workspace: &str,
@@ -117,11 +118,11 @@ fn record_of(
 ) -> Result<Option<SpeculationId>, CliError> {
     let mut found = None;
     for id in store.ids()? {
-        // What cannot be read is no record of this accept, and `list` tells of it.
+        // A record that cannot be read is not of this accept; `list` reports it.
         let Ok(record) = store.read(&id) else { continue };
         let is_it = record.workspace == workspace
             && record.finished.is_some_and(|finished| finished.digest() == Some(changes));
-        // Two may have done the same work: the one that was accepted is meant.
+        // If two speculations did the same work, the accepted one is meant.
         if is_it && (found.is_none() || record.state == State::Accepted) {
             found = Some(id);
         }
@@ -129,7 +130,7 @@ fn record_of(
     Ok(found)
 }
 
-/// An accept that its process could not note is none for the ledger, so there is nothing to take back there.
+/// An accept that its process could not record is not in the ledger, so nothing has to be undone there.
 fn mark(held: &mut Held, context: &Context) -> Result<(), CliError> {
     if held.record().state == State::Accepted {
         held.mark(State::Finished)?;

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::evaluate::{Match, Product, Report, Scan, Sums};
 use crate::output::print_json;
 
-/// With `--json`, one of these a line, in this order.
+/// The lines with `--json`, in this order.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Line<'a> {
@@ -28,7 +28,7 @@ enum Line<'a> {
         line: usize,
         message: &'a str,
     },
-    /// What was found, and what is about to be asked.
+    /// What was found in the files, and what is about to be asked.
     Found {
         files: usize,
         prompts: usize,
@@ -41,7 +41,7 @@ enum Line<'a> {
         candidates: usize,
         most_input_tokens: u64,
         most_output_tokens: u64,
-        /// `null` where the price is unknown.
+        /// `null` if the price is unknown.
         most_money: Option<Money>,
     },
     Prompt {
@@ -76,7 +76,7 @@ enum Line<'a> {
     },
 }
 
-/// Figures of several prompts.
+/// The figures of several prompts.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Figures<'a> {
@@ -100,7 +100,7 @@ struct Figures<'a> {
     in_vain: Spent,
 }
 
-/// Tokens, and what they cost.
+/// Tokens and their cost.
 #[derive(Serialize)]
 struct Spent {
     #[serde(flatten)]

@@ -10,12 +10,12 @@ use crate::conversation::words::counted;
 use crate::evaluate::{Match, Report, Scan, Sums};
 use crate::output::{Look, grouped, one_line, percent, shortened, table};
 
-/// So many files that are not read, and damaged lines, are named one by one.
+/// The most unreadable files, and the most damaged lines, that are named.
 const NAMED: usize = 5;
-/// So much of a prompt is shown.
+/// The most characters of a prompt that are shown.
 const LONGEST: usize = 300;
 
-/// What the files hold.
+/// What the files contain.
 pub(super) fn found(scan: &Scan) -> String {
     let products: Vec<_> = scan
         .products()
@@ -31,7 +31,7 @@ pub(super) fn found(scan: &Scan) -> String {
     )
 }
 
-/// What of them cannot be read.
+/// The files and lines that cannot be read.
 pub(super) fn troubles(scan: &Scan) -> Vec<String> {
     let skipped = scan.skipped.iter().map(|skipped| {
         format!("skipped: {}: {}", one_line(&skipped.path.display().to_string()), skipped.reason)
@@ -48,7 +48,7 @@ pub(super) fn troubles(scan: &Scan) -> Vec<String> {
     [first(skipped.collect(), "file"), first(damaged.collect(), "line")].concat()
 }
 
-/// What is about to be asked.
+/// The questions that are about to be asked, and their cost.
 pub(super) fn plan(plan: &Plan) -> String {
     let mut text = String::new();
     if plan.too_young != 0 {
@@ -82,7 +82,7 @@ pub(super) fn plan(plan: &Plan) -> String {
     text
 }
 
-/// The prompts and what was suggested, the nearest suggestion marked.
+/// The prompts and their suggestions. The suggestion that is nearest to the prompt is marked.
 pub(super) fn shown(report: &Report) -> String {
     let mut text = String::new();
     for answered in &report.answered {
@@ -99,7 +99,7 @@ pub(super) fn shown(report: &Report) -> String {
     text
 }
 
-/// The table of the kinds, and what it comes to.
+/// The table of the kinds, and the totals.
 pub(super) fn page(report: &Report, tariff: &Tariff, look: Look) -> String {
     let total = report.total();
     let head =
@@ -182,7 +182,7 @@ fn saved(total: &Sums) -> String {
     )
 }
 
-/// What suggestions that were not taken would have cost, had each run ahead.
+/// What the suggestions that were not taken would have cost if each had run ahead.
 fn in_vain(total: &Sums, tariff: &Tariff) -> String {
     let runs = total.in_vain_runs;
     if runs == 0 {

@@ -1,4 +1,4 @@
-//! `headstart shadow diagnostics`: what language servers say of files, with the work of a speculation in them.
+//! `headstart shadow diagnostics`: what language servers report for files, with the work of a speculation included.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::error::CliError;
 use crate::exit::ExitStatus;
 use crate::{intel, output};
 
-/// A server that has to be started first may take so long.
+/// The time limit for an answer, because the server may have to be started first.
 const QUESTION: Duration = Duration::from_secs(120);
 
-/// With `--json`.
+/// The output with `--json`.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "shadowDiagnostics", rename_all = "camelCase")]
 struct Told<'a> {

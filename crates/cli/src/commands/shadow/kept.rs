@@ -1,4 +1,4 @@
-//! `shadow list` and `shadow clean`: what views hold and what is kept for the next ones, of all processes.
+//! `shadow list` and `shadow clean`: the views of all processes, and what is stored for later views.
 
 use headstart_shadow::Tier;
 use serde::Serialize;
@@ -20,7 +20,7 @@ enum Line<'a> {
         id: &'a str,
         workspace: &'a str,
         tier: Tier,
-        /// The process that holds it.
+        /// The process that holds the view.
         owner: u32,
         /// In milliseconds since the Unix epoch.
         started: u64,
@@ -30,7 +30,7 @@ enum Line<'a> {
         memory_bytes: u64,
         disk_bytes: u64,
     },
-    /// Build output that is kept for the next views of a workspace.
+    /// Build output that is stored for later views of a workspace.
     Warm {
         workspace: &'a str,
         folders: Vec<&'a str>,
@@ -38,7 +38,7 @@ enum Line<'a> {
         used: u64,
         current: bool,
     },
-    /// The copy of a workspace of another machine.
+    /// The copy of a workspace from another machine.
     Copy {
         workspace: &'a str,
         bytes: u64,

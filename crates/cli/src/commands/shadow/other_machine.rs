@@ -1,4 +1,4 @@
-//! A command of the user's own in a view of another machine, and whether there is one.
+//! Runs a command that the user started in a view on another machine, and checks whether that is possible.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,26 +16,26 @@ use crate::error::CliError;
 use crate::output;
 use crate::remote::Remote;
 
-/// So much of what a command prints is brought back.
+/// The most bytes of a command's output that are returned.
 const MOST_OUTPUT: usize = 8 << 20;
-/// A name that no file of a project has.
+/// A file name that no project uses.
 const WRITTEN: &str = "headstart-shadow-check";
 
-/// What came of trying out another machine.
+/// The result of trying another machine.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Elsewhere {
     command: String,
-    /// What answers there.
+    /// The program that answers there.
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<String>,
     notes: Vec<String>,
-    /// What of the workspace is there now.
+    /// The files and bytes of the workspace that are there now.
     files: usize,
     bytes: u64,
-    /// What is not sent although git does not ignore it.
+    /// Paths that are not sent although git does not ignore them.
     left_out: Vec<String>,
-    /// How long a command took that only wrote one file, from here.
+    /// How long a command that only wrote one file took from here.
     #[serde(skip_serializing_if = "Option::is_none")]
     millis: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub(super) struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// For a person.
+    /// The result for a person.
     pub(super) fn lines(&self) -> Vec<String> {
         let Self { command, program, notes, files, bytes, left_out, millis, problem } = self;
         let mut lines = Vec::new();
@@ -101,7 +101,7 @@ pub(super) async fn check(remote: &Remote, workspace: &str, config: &Config) -> 
     Ok(found)
 }
 
-/// Runs the command over what is staged.
+/// Runs the command over the staged changes.
 pub(super) async fn run(
     args: &ShadowRun,
     workspace: &str,
@@ -122,7 +122,7 @@ pub(super) async fn run(
     })?;
     let rules = config.gate_context(workspace.to_owned())?;
     if let Some(change) = ran.changes.changes.iter().find(|change| rules.deny.closes(&change.path, false)) {
-        // A view of this machine does not read it back, either.
+        // A view on this machine would not read such a path back either.
         let path = output::one_line(&change.path.to_string());
         let problem = format!("it changes {path}, which your rules close, and nothing of it is taken");
         return Err(CliError::Unavailable(problem));

@@ -1,4 +1,4 @@
-//! `shadow warm`: builds ahead what all views of a workspace begin with.
+//! `shadow warm`: builds in advance the layers with which all views of a workspace begin.
 
 use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::{Command, End};
@@ -27,7 +27,7 @@ struct Warmed<'a> {
     millis: u64,
     output: String,
     folders: &'a [WorkspacePath],
-    /// Bytes that are kept now.
+    /// The bytes that are stored now.
     bytes: u64,
     kept: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

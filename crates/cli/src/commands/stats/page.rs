@@ -10,9 +10,9 @@ use crate::config::background_name;
 use crate::conversation::costs::{WHEN_SUGGESTED, amount};
 use crate::output::{self, Look, grouped, percent, seconds, table};
 
-/// Days in the chart: two weeks of work.
+/// The number of days in the chart.
 const DAYS: usize = 14;
-/// How wide the chart is where there is no edge.
+/// The width of the chart if the output is not a terminal.
 const CHART_WIDTH: usize = 80;
 
 /// The report for a person.
@@ -115,7 +115,7 @@ fn models(report: &Report, look: Look) -> String {
     table(&head, &rows, look)
 }
 
-/// One bar a day: the seconds saved. A day without any has no bar.
+/// One bar per day for the seconds saved. A day without any has no bar.
 fn days(report: &Report, look: Look) -> String {
     let by_day = &report.statistics.by_day;
     let shown: Vec<_> = by_day.iter().skip(by_day.len().saturating_sub(DAYS)).collect();
@@ -139,7 +139,7 @@ fn days(report: &Report, look: Look) -> String {
     text
 }
 
-/// What would happen now, and why.
+/// What background work would do now, and why.
 fn policy(report: &Report, look: Look) -> String {
     let mode = background_name(report.policy.mode);
     let mut text = match report.asks {
@@ -169,7 +169,7 @@ fn policy(report: &Report, look: Look) -> String {
     text + "\n" + &kinds(report, look)
 }
 
-/// What hooks of other products answered.
+/// What hooks answered to other products.
 fn hooks(report: &Report) -> Option<String> {
     let unasked = &report.unasked;
     let by_host: Vec<_> =
