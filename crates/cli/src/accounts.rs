@@ -1,4 +1,4 @@
-//! The ledger of a project as the commands use it.
+//! Functions with which the commands read and write the ledger of a project.
 
 use headstart_budget::ledger::{Entry, Outcome, Source};
 use headstart_budget::{EntryBuilder, outcome};
@@ -14,7 +14,7 @@ use crate::output;
 use crate::secrets;
 use crate::store::Record;
 
-/// The ledger of a workspace; without a state folder nothing is kept.
+/// The ledger of a workspace. Without a state folder nothing is recorded.
 pub(crate) fn ledger_of(context: &Context, config: &Config, workspace: &str) -> Result<Ledger, CliError> {
     match context.store() {
         Ok(store) => Ok(Ledger::of(&store, workspace, config.ledger)),
@@ -23,7 +23,7 @@ pub(crate) fn ledger_of(context: &Context, config: &Config, workspace: &str) -> 
     }
 }
 
-/// What makes the entries, with the models and prices of the configuration.
+/// The builder of ledger entries, with the models and prices of the configuration.
 pub(crate) fn entries_of(context: &Context, config: &Config, source: Source) -> EntryBuilder {
     let entries = EntryBuilder::new(source, config.tariff());
     match config.ledger {
@@ -32,7 +32,7 @@ pub(crate) fn entries_of(context: &Context, config: &Config, source: Source) -> 
     }
 }
 
-/// Writes down that changes were taken back of which no record is kept, if a suggestion had made them.
+/// Records that changes without a stored speculation were undone, if they came from a suggestion.
 pub(crate) fn undone(context: &Context, workspace: &str, changes: ContentHash) {
     let config = context.config(&Flags::default(), workspace.as_ref());
     let read = config.and_then(|config| ledger_of(context, &config, workspace));
@@ -55,8 +55,8 @@ pub(crate) fn undone(context: &Context, workspace: &str, changes: ContentHash) {
     }
 }
 
-/// Writes down what a command made of a speculation that is kept. The command has done what it is for, so whatever goes
-/// wrong here is a remark.
+/// Records the outcome of a stored speculation. The command has already done its work, so an error here is only
+/// reported as a remark.
 pub(crate) fn decided(context: &Context, record: &Record, decision: (Outcome, u64)) {
     let config = context.config(&Flags::default(), record.workspace.as_ref());
     let ledger = config.and_then(|config| Ok((ledger_of(context, &config, &record.workspace)?, config)));
@@ -67,7 +67,7 @@ pub(crate) fn decided(context: &Context, record: &Record, decision: (Outcome, u6
     let (id, now) = (record.id.as_str(), clock::unix_ms());
     let mut entries = Vec::new();
     if record.finished.is_none() {
-        // Its process died before it could write down what it spent; that there was something is all that is known.
+        // The process died before it could record the cost, so only the existence of the speculation is recorded.
         let makes = entries_of(context, &config, Source::Command).with_background(&record.model);
         entries.push(makes.speculation(now, id, &record.prompt, &Cost::default(), Status::Running));
     }
@@ -75,7 +75,7 @@ pub(crate) fn decided(context: &Context, record: &Record, decision: (Outcome, u6
     ledger.note(&entries);
 }
 
-/// Writes down of how many answers what another model gave for itself is left out of work ahead, where there are any.
+/// Records how many of another model's own answers work ahead leaves out, if there are any.
 pub(crate) fn note_left_out(ledger: &Ledger, entries: &EntryBuilder, answers: usize) {
     if 0 < answers {
         ledger.note(&[entries.left_out(clock::unix_ms(), true, answers)]);

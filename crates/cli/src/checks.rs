@@ -1,4 +1,5 @@
-//! Which check of completed work there is: the one that the user's file names, or one that the project's files and the programs at hand tell.
+//! Which check of completed work is used: the one that the user's file names, or one that is derived from the project's
+//! files and the installed programs.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,7 +13,7 @@ use crate::config::{CheckSetting, Shadow};
 use crate::environment::Environment;
 use crate::intel::Programs;
 
-/// A check that nobody named may take so long; one that takes longer says nothing.
+/// The time limit of a check that the user did not name. A check that takes longer has no result.
 const MOST_TIME: Duration = Duration::from_secs(20);
 
 /// The checks of one workspace.
@@ -23,18 +24,18 @@ pub(crate) struct Checks {
     time: Duration,
 }
 
-/// A check that is known by a file of the project.
+/// A check that is recognised by a file of the project.
 struct Known {
-    /// One of these has to be in the workspace's folder.
+    /// One of these files must be in the workspace's folder.
     markers: &'static [&'static str],
-    /// What has to be in the first of them that is there, for the name says too little.
+    /// A text that the first of these files must contain, because its name alone is not specific enough.
     says: &'static str,
-    /// One of these has to be there as well: without what it holds the check would begin with a long build.
+    /// One of these must exist too, because without its content the check would begin with a long build.
     built: &'static [&'static str],
-    /// The program: on `PATH`, or at this path of the workspace.
+    /// The program, searched for in `PATH`, or a path in the workspace.
     programs: &'static [&'static str],
     arguments: &'static str,
-    /// The ends of names whose files it is about.
+    /// The endings of the names of files that it checks.
     about: &'static [&'static str],
 }
 
@@ -91,7 +92,7 @@ impl Checks {
         }
     }
 
-    /// The check for work that changes these paths.
+    /// The check for work that changes these paths; `None` if there is none.
     pub(crate) fn of(&self, changed: &[WorkspacePath]) -> Option<Check> {
         match &self.setting {
             CheckSetting::Off => None,
@@ -119,7 +120,8 @@ impl Checks {
         Some(format!("{program} {}", known.arguments))
     }
 
-    /// Whether a program is in the workspace, where its name is a path, or in a folder of `PATH` outside it.
+    /// Whether a program exists: in the workspace if its name is a path, and otherwise in a folder of `PATH` outside
+    /// the workspace.
     fn has_program(&self, program: &str) -> bool {
         if program.contains('/') {
             return self.workspace.join(program).is_file();

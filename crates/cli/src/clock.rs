@@ -6,8 +6,8 @@ pub(crate) fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whatever is changed from now on shows this time or a later one, in nanoseconds since the Unix epoch: by the clock with which the system stamps
-/// files. On Linux that is some milliseconds behind the exact one.
+/// The earliest time of a file that changes from now on, in nanoseconds since the Unix epoch, by the clock with which
+/// the system stamps files. On Linux that clock is some milliseconds behind the exact one.
 pub(crate) fn since_now_ns() -> i64 {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::RealtimeCoarse;
@@ -16,12 +16,13 @@ pub(crate) fn since_now_ns() -> i64 {
     nanoseconds(clock)
 }
 
-/// Whatever was changed until now shows this time or an earlier one: some files are stamped by the exact clock.
+/// The latest time of a file that has changed until now, in nanoseconds since the Unix epoch. It is read from the exact
+/// clock, because some files are stamped by that.
 pub(crate) fn until_now_ns() -> i64 {
     nanoseconds(rustix::time::ClockId::Realtime)
 }
 
-/// As [`since_now_ns`], in milliseconds.
+/// Like [`since_now_ns`], in milliseconds.
 pub(crate) fn since_now_ms() -> u64 {
     u64::try_from(since_now_ns() / 1_000_000).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use crate::error::CliError;
 use crate::output::Output;
 use crate::store::Store;
 
-/// What every command is handed: how to speak, and where things are.
+/// What every command is given: its output, its environment, and the state folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
     pub(crate) output: Output,
@@ -15,12 +15,12 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// The speculations on disk.
+    /// The store of speculations on disk.
     pub(crate) fn store(&self) -> Result<Store, CliError> {
         Store::locate(self.state_dir.as_deref(), &self.environment)
     }
 
-    /// The configuration for a workspace, with what the flags say.
+    /// The configuration for a workspace, with the flags applied.
     pub(crate) fn config(&self, flags: &Flags, workspace: &Path) -> Result<Config, CliError> {
         Config::load(&self.environment, flags, workspace)
     }

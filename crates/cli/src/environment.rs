@@ -17,7 +17,7 @@ impl Environment {
         self.0.get(OsStr::new(variable)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// The value as text.
+    /// The value as text; an error if it is not UTF-8.
     pub(crate) fn text(&self, variable: &str) -> Result<Option<&str>, CliError> {
         let Some(value) = self.get(variable) else { return Ok(None) };
         value.to_str().map(Some).ok_or_else(|| CliError::Environment {
@@ -26,23 +26,23 @@ impl Environment {
         })
     }
 
-    /// The values of the variables whose names fit. One that is not UTF-8 is left out.
+    /// The values of the variables whose names `fits` accepts. A value or name that is not UTF-8 is left out.
     pub(crate) fn values(&self, fits: impl Fn(&str) -> bool) -> Vec<String> {
         let fitting = self.0.iter().filter(|(name, _)| name.to_str().is_some_and(&fits));
         fitting.filter_map(|(_, value)| value.to_str().map(str::to_owned)).collect()
     }
 
-    /// The names of all that are there, also of empty ones. One that is not UTF-8 is left out.
+    /// The names of all variables, including empty ones. A name that is not UTF-8 is left out.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().filter_map(|name| name.to_str())
     }
 
-    /// All of them.
+    /// All variables.
     pub(crate) fn all(&self) -> BTreeMap<OsString, OsString> {
         self.0.clone()
     }
 
-    /// A value that is on or off.
+    /// A value that switches something on or off.
     pub(crate) fn switch(&self, variable: &str) -> Result<Option<bool>, CliError> {
         match self.text(variable)? {
             None => Ok(None),
@@ -55,8 +55,8 @@ impl Environment {
         }
     }
 
-    /// A folder for headstart's files as the XDG base directories have it: `$VARIABLE/headstart`, else
-    /// `$HOME/FALLBACK/headstart`. Relative values do not count, as the specification asks.
+    /// A folder for headstart's files according to the XDG base directories: `$VARIABLE/headstart`, or else
+    /// `$HOME/FALLBACK/headstart`. Relative values are ignored, as the specification demands.
     pub(crate) fn xdg(&self, variable: &str, fallback: &str) -> Option<PathBuf> {
         let absolute = |variable| self.get(variable).map(Path::new).filter(|path| path.is_absolute());
         let parent =

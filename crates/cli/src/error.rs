@@ -11,7 +11,7 @@ use crate::exit::ExitStatus;
 use crate::shell_words::shell_word;
 use crate::signals;
 
-/// Why a command could not be done, in words that name the thing and what to do.
+/// Why a command failed. The text names what is concerned, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum CliError {
@@ -29,7 +29,7 @@ pub(crate) enum CliError {
 
     #[error("workspace {path} does not exist; name a folder with --workspace", path = path.display())]
     NoWorkspace { path: PathBuf },
-    /// A flag does not help: the record says where it is.
+    /// No flag can help, because the record names the workspace.
     #[error(
         "the workspace of speculation {id}, {path}, is gone; put it back, or headstart abort {id} leaves nothing of it",
         path = path.display()
@@ -55,7 +55,7 @@ pub(crate) enum CliError {
 
     #[error("{message}; {MODEL_FORMS}")]
     ModelSpec { message: String },
-    /// What a chat says: whoever begins one may not know yet what there is.
+    /// The text is longer than others, because a user who begins a chat may not know yet which models there are.
     #[error(
         "no model is chosen yet. {here}\nTo keep a choice: HEADSTART_MODEL{}.\n`headstart help chat` has all forms of a model.",
         or_in(user_file.as_deref())
@@ -101,7 +101,7 @@ pub(crate) enum CliError {
     AmbiguousId { prefix: String, candidates: Vec<String> },
     #[error("{file}: {reason}; the file was left as it is", file = file.display())]
     Record { file: PathBuf, reason: String },
-    /// Nothing can be known from it any more.
+    /// The record is lost.
     #[error("{file}: {reason}; the file was left as it is, and `headstart abort {id}` removes it", file = file.display())]
     DamagedRecord { id: String, file: PathBuf, reason: String },
     #[error("speculation {id} is in use by another process; try again when that has ended")]
@@ -133,7 +133,7 @@ pub(crate) enum CliError {
     NotAccepted { id: String, workspace: PathBuf, path: WorkspacePath, message: String },
     #[error("cannot open the workspace {path}: {message}", path = path.display())]
     Workspace { path: PathBuf, message: String },
-    /// A signal asked for the end; all that was at work is gone.
+    /// A signal asked the process to end. Everything that was running has been ended.
     #[error("ended by {signal}: {what}")]
     Signalled { signal: signals::Ending, what: String },
     #[error("speculation {id} was given up; nothing of it is left")]
@@ -142,23 +142,23 @@ pub(crate) enum CliError {
     Start(#[from] headstart_speculation::StartError),
     #[error(transparent)]
     Accept(#[from] headstart_speculation::AcceptError),
-    /// The demo is a promise; where it is not kept, it says so.
+    /// The demonstration must work, so a failure is reported as such.
     #[error("the demo went wrong: {0}")]
     Demo(String),
 
     #[error(transparent)]
     Index(#[from] headstart_code_index::IndexError),
 
-    /// What this build cannot do.
+    /// A feature that this build does not have.
     #[error("{0}")]
     Unavailable(String),
 }
 
-/// What a model specification may be.
+/// The forms of a model specification.
 #[cfg(not(feature = "bedrock"))]
 pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME or ollama:NAME \
      (openai:NAME with --base-url for any compatible server)";
-/// The same, where Amazon's models are built in.
+/// The forms of a model specification in a build with Amazon's models.
 #[cfg(feature = "bedrock")]
 pub(crate) const MODEL_FORMS: &str = "use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME, bedrock:NAME or ollama:NAME \
      (openai:NAME with --base-url for any compatible server)";
@@ -168,7 +168,7 @@ fn or_in(user_file: Option<&Path>) -> String {
 }
 
 impl CliError {
-    /// For `map_err`: an error of the system on the way of `action` to `path`.
+    /// For `map_err`: an error of the system while doing `action` to `path`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }
@@ -180,7 +180,7 @@ impl CliError {
         move |source| Self::StateDir { path, source }
     }
 
-    /// The exit code that goes with the error.
+    /// The exit code for the error.
     pub(crate) fn exit_status(&self) -> ExitStatus {
         match self {
             Self::Environment { .. }
@@ -198,7 +198,7 @@ impl CliError {
         }
     }
 
-    /// The signal by which the process is to end.
+    /// The signal by which the process is to end, if there is one.
     pub(crate) fn signal(&self) -> Option<signals::Ending> {
         match self {
             Self::Signalled { signal, .. } => Some(*signal),
@@ -206,7 +206,7 @@ impl CliError {
         }
     }
 
-    /// Whether whoever read the output has gone: no reason to complain.
+    /// Whether the reader of the output has gone, which is not reported.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -1,19 +1,19 @@
 use std::process::ExitCode;
 
-/// What the exit code says to a script. The numbers are a promise.
+/// The meaning of the exit code for a script. The numbers must stay the same in later versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// 0: it is done.
+    /// 0: the command succeeded.
     Done,
-    /// 1: it could not be done; standard error says why.
+    /// 1: the command failed; standard error says why.
     Failed,
     /// 2: the command line or the environment asks for something that does not exist.
     Usage,
     /// 3: a speculation stopped at a call that needs the user's consent.
     Boundary,
-    /// 4: the workspace changed meanwhile; nothing was written.
+    /// 4: the workspace had changed meanwhile, so nothing was written.
     Conflict,
-    /// Of a command that the user had run: its own exit code, or 125 where it was not run.
+    /// The exit code of a command that was run for the user, or 125 if it was not run.
     Of(u8),
 }
 

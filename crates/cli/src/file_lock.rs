@@ -4,27 +4,27 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often a lock that somebody else has is tried again.
+/// The time between two attempts to get a lock that another process holds.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// An open file and an advisory lock on it, which ends with this value or with the process.
+/// An open file with an advisory lock, which is released when this is dropped or the process ends.
 #[derive(Debug)]
 pub(crate) struct FileLock(File);
 
 impl FileLock {
-    /// Nobody else has a lock on it.
+    /// A lock that excludes all others.
     pub(crate) fn exclusive(file: File) -> Result<Self, TryLockError> {
         file.try_lock()?;
         Ok(Self(file))
     }
 
-    /// Nobody else has an exclusive lock on it.
+    /// A lock that only excludes exclusive ones.
     pub(crate) fn shared(file: File) -> Result<Self, TryLockError> {
         file.try_lock_shared()?;
         Ok(Self(file))
     }
 
-    /// The same as [`exclusive`](Self::exclusive), once whoever has it is done, if that is soon.
+    /// Like [`exclusive`](Self::exclusive), but waits for the current holder for a limited time.
     pub(crate) fn exclusive_within(file: File, patience: Duration) -> Result<Self, TryLockError> {
         let deadline = Instant::now() + patience;
         loop {
@@ -36,7 +36,7 @@ impl FileLock {
         }
     }
 
-    /// Whether nobody has a lock on the file; an error where that cannot be found out.
+    /// Whether no process holds a lock on the file; an error if that cannot be found out.
     pub(crate) fn is_free(path: &Path) -> io::Result<bool> {
         match Self::exclusive(File::open(path)?) {
             Ok(_) => Ok(true),
@@ -48,8 +48,8 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // To close the file is not enough, because a child that another thread has just forked shares it until it
-        // is another program. If this fails, that moment passes all the same.
+        // Closing the file is not enough, because a child that another thread has just forked shares it until it starts
+        // another program. If unlocking fails, the lock is released at that moment.
         let _ = self.0.unlock();
     }
 }

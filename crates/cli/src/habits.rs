@@ -1,11 +1,12 @@
-//! What is known of the user in all projects, on disk: one small file in the state folder.
+//! What is known about the user from all projects, in one small file in the state folder.
 //!
 //! ```text
-//! STATE/user/habits.json   numbers, and no word of any project; replaced as a whole by one rename
-//!            lock          held by whoever replaces it
+//! STATE/user/habits.json   only numbers, and no text from any project; replaced as a whole by one rename
+//!            lock          held by the process that replaces it
 //! ```
 //!
-//! Any number of processes may write: each lets what is there learn what it has to tell, below the lock.
+//! Any number of processes may write. Each one reads the file under the lock, adds what it has learned, and writes the
+//! file.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,24 +19,25 @@ use crate::error::CliError;
 use crate::file_lock::FileLock;
 use crate::store::{Store, create_private_folder};
 
-/// Replacing the file takes less than a millisecond. Somebody who stops in the middle of it must not stop us.
+/// How long to wait for the lock. Replacing the file takes less than a millisecond, and a process that stops in the
+/// middle of it must not stop this one.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Where the habits are, and what they have still to learn.
+/// The location of the habits, and the lessons that are not in the file yet.
 #[derive(Debug)]
 pub(crate) struct HabitsFile {
-    /// `None` without a state folder: nothing is kept.
+    /// `None` without a state folder, in which case nothing is stored.
     folder: Option<PathBuf>,
     pending: Vec<Lesson>,
 }
 
 impl HabitsFile {
-    /// In this store's state folder. Touches no file.
+    /// The file in this store's state folder. Touches no file.
     pub(crate) fn of(store: Option<&Store>) -> Self {
         Self { folder: store.map(|store| store.state_folder().join("user")), pending: Vec::new() }
     }
 
-    /// What is known. No file: nothing yet.
+    /// The stored habits; empty if there is no file.
     pub(crate) fn read(&self) -> Result<Habits, CliError> {
         let Some(path) = self.path() else { return Ok(Habits::default()) };
         let text = match fs::read(&path) {
@@ -48,7 +50,8 @@ impl HabitsFile {
         if habits.is_sound() { Ok(habits) } else { Err(damaged("a number is out of range".to_owned())) }
     }
 
-    /// Has what is known learn a lesson, and gives what is known then. What cannot be written now is written with the next one.
+    /// Adds a lesson to the stored habits, and returns them. A lesson that cannot be written now is written with the
+    /// next one.
     pub(crate) fn learn(&mut self, lesson: Lesson) -> Result<Option<Habits>, CliError> {
         let (Some(folder), Some(path)) = (self.folder.clone(), self.path()) else { return Ok(None) };
         self.pending.push(lesson);
@@ -60,7 +63,7 @@ impl HabitsFile {
             .map_err(|error| CliError::io("lock", &lock)(error.into()))?;
         let mut habits = match self.read() {
             Err(CliError::Record { .. }) => {
-                // Whoever read it before has told what is wrong with it.
+                // The problem was already reported by an earlier read.
                 let aside = folder.join("habits.json.damaged");
                 fs::rename(&path, &aside).map_err(CliError::io("move", &path))?;
                 Habits::default()
@@ -91,7 +94,7 @@ mod tests {
     use super::*;
     use crate::environment::Environment;
 
-    /// A suggestion was seen and not taken.
+    /// The lesson that a suggestion was seen and not taken.
     fn lesson() -> Lesson {
         let tariff = Tariff::new("m", Prices::default());
         let mut experience = Experience::of(tariff, Habits::default(), &[]);
@@ -120,7 +123,7 @@ mod tests {
                 let mut file = HabitsFile::of(Some(&store));
                 scope.spawn(move || {
                     for _ in 0..25 {
-                        // On a busy machine one may have to wait for long; then the next lesson brings it along.
+                        // On a busy machine a process may wait too long. Then this lesson is written with the next one.
                         let _ = file.learn(lesson());
                     }
                     while let Some(last) = file.pending.pop() {

@@ -5,8 +5,8 @@ use headstart_forked_query::{Message, parse_history};
 
 use crate::error::CliError;
 
-/// The conversation in a history file, or on standard input for `-`: a JSON array of messages in which every call has its
-/// result.
+/// The conversation in a history file, or on standard input for `-`. It is a JSON array of messages in which every call
+/// has a result.
 pub(crate) fn read(file: &Path) -> Result<Vec<Message>, CliError> {
     let text = if file == Path::new("-") {
         io::read_to_string(io::stdin().lock()).map_err(CliError::Input)?

@@ -18,14 +18,14 @@ use crate::mentions::Mentions;
 use crate::rules::Rules;
 use crate::views::changed_since;
 
-/// The engine's view of this process: its clock and the rules in force.
+/// What the engine needs from this process: the clock, the rules in force, and answers to its questions.
 pub(crate) struct NativeHost {
-    /// The clock, and the rules.
+    /// The clock and the rules.
     base: TokioHost,
     asks: Mutex<Option<mpsc::UnboundedSender<Ask>>>,
     commit_options: CommitOptions,
     at_boundary: AtBoundary,
-    /// The folder in which edits since a command in a view are looked for.
+    /// The folder in which to search for edits since a command ran in a view.
     workspace: Option<PathBuf>,
     freshness: Freshness,
     checks: Option<Checks>,
@@ -40,7 +40,7 @@ pub(crate) struct Ask {
 }
 
 impl NativeHost {
-    /// Nobody is there to be asked: a call that needs consent ends the turn.
+    /// A host that can ask nobody, so that a call that needs consent ends the turn.
     pub(crate) fn unattended(rules: GateContext) -> Self {
         Self {
             base: TokioHost::new(rules),
@@ -55,49 +55,51 @@ impl NativeHost {
         }
     }
 
-    /// For an accept that a process may have made before, and died before it could note it.
+    /// For an accept that an earlier process may have made, if it died before it could record that.
     pub(crate) fn repeated(self, repeated: bool) -> Self {
         Self { commit_options: CommitOptions { repeated, ..self.commit_options }, ..self }
     }
 
-    /// What an accept does with work that stopped at a boundary.
+    /// Sets what an accept does with work that stopped at a boundary.
     pub(crate) fn at_boundary(self, at_boundary: AtBoundary) -> Self {
         Self { at_boundary, ..self }
     }
 
-    /// Where edits are looked for that were made since a command ran in a view, and what they come to.
+    /// Sets the folder in which to search for edits since a command ran in a view, and what such edits mean for an
+    /// accept.
     pub(crate) fn knowing(self, workspace: &str, freshness: Freshness) -> Self {
         Self { workspace: Some(workspace.into()), freshness, ..self }
     }
 
-    /// What completed work is checked with.
+    /// Sets the checks for completed work.
     pub(crate) fn checking(self, checks: Checks) -> Self {
         Self { checks: Some(checks), ..self }
     }
 
-    /// The project's rules, which go with prompts.
+    /// Sets the project's rules, which are added to prompts.
     pub(crate) fn telling(self, project_rules: Option<Arc<Rules>>) -> Self {
         Self { project_rules, ..self }
     }
 
-    /// From now on what prompts mention is told so. Who tells it works with tools, which are made later than this host.
+    /// Sets what resolves mentions in prompts. This is done later, because mentions need tools, which are made after
+    /// this host.
     pub(crate) fn set_mentions(&self, mentions: Mentions) {
         *self.mentions.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(mentions));
     }
 
-    /// What the user has to be told of the project's rules.
+    /// What the user must be told about the project's rules.
     pub(crate) fn rules_notices(&self) -> Vec<String> {
         self.project_rules.iter().flat_map(|rules| rules.notices()).collect()
     }
 
-    /// From now on whoever holds the receiver is asked for consent.
+    /// From now on the receiver is asked for consent.
     pub(crate) fn asked(&self) -> mpsc::UnboundedReceiver<Ask> {
         let (sender, receiver) = mpsc::unbounded_channel();
         *self.asks.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         receiver
     }
 
-    /// Other rules from now on; they count for speculations that have run already, too.
+    /// Replaces the rules. They also apply to speculations that have already run.
     pub(crate) fn set_rules(&self, rules: GateContext) {
         self.base.set_rules(rules);
     }
@@ -168,7 +170,7 @@ impl Host for NativeHost {
     }
 
     async fn beside(&self, work: BoxFuture<'static, ()>) {
-        // A set, because dropping it ends its task.
+        // This is a set because dropping it ends its task.
         let mut task = JoinSet::new();
         task.spawn(work);
         if let Some(Err(error)) = task.join_next().await

@@ -1,4 +1,5 @@
-//! The index of a workspace on this machine: where it is, how it follows the files, what past commits add to it.
+//! The index of a workspace on this machine: where it is stored, how it is kept current, and what past commits add to
+//! it.
 
 mod english;
 mod history;
@@ -29,13 +30,13 @@ use crate::output;
 use crate::store::create_private_folder;
 use crate::workspace::state_name;
 
-/// The note in an index that its user has paused it, if it is not empty.
+/// The name of the index's note which says that the user has paused it, unless it is empty.
 pub(crate) const PAUSED: &str = "paused";
 
-/// The note how many files are current, and how many there are.
+/// The name of the note with the number of files that are current, and of all files.
 const PROGRESS: &str = "progress";
 
-/// What changed is read for so long, however long it took to find it.
+/// The least time for reading changed files, however long it took to find them.
 const LEAST_READING: Duration = Duration::from_millis(500);
 
 /// The index of one workspace.
@@ -48,7 +49,8 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Opens it, or begins an empty one; with it, why an old one could not be used, for the user.
+    /// Opens the index, or begins an empty one. Also returns, as a text for the user, why an old index could not be
+    /// used.
     pub(crate) fn open(
         state: &Path,
         workspace: &str,
@@ -64,20 +66,20 @@ impl Index {
         Ok((Self { store: opened.store, workspace, tree, gate, config }, opened.told))
     }
 
-    /// The folder that is indexed.
+    /// The folder that the index is of.
     fn workspace(&self) -> &Path {
         &self.workspace
     }
 
-    /// Brings it to what the files are, for so long at most. A full disk, a limit, or a process that writes for long, is no error: it is
-    /// among what is told, and what is there answers.
+    /// Updates the index to the current files, for a limited time. A full disk, a limit, or a process that writes for
+    /// long is no error: it is one of the remarks in the result, and searches use what the index contains.
     pub(crate) async fn follow(&self, most: Option<Duration>) -> Result<Updated, CliError> {
         let began = Instant::now();
         let mut reading = None;
         let mut keep_going = |step| {
             let is_over = |most: Duration| match step {
                 Step::Walk(_) => most < began.elapsed(),
-                // Something is read even where the walk took all the time: so each call comes further.
+                // Some files are read even if the walk took all the time, so that each call makes progress.
                 Step::Read(_) => {
                     let since = *reading.get_or_insert_with(Instant::now);
                     most < began.elapsed() && LEAST_READING < since.elapsed()
@@ -99,7 +101,7 @@ impl Index {
         }
     }
 
-    /// Compares all files with the index, and writes what is another.
+    /// Compares all files with the index, and writes the differences.
     async fn update(
         &self,
         keep_going: &mut (dyn FnMut(Step) -> ControlFlow<()> + Send),
@@ -110,7 +112,7 @@ impl Index {
         Ok(updated)
     }
 
-    /// How far the last look at all files came, of whichever process.
+    /// The progress of the last comparison of all files, in whichever process it took place.
     fn progress(&self) -> Result<Option<Progress>, IndexError> {
         let note = self.store.note(PROGRESS)?.unwrap_or_default();
         let numbers = note.split_once(' ').map(|(current, all)| (current.parse(), all.parse()));
@@ -120,12 +122,12 @@ impl Index {
         })
     }
 
-    /// Writes what became of these paths; whether all files have to be looked at.
+    /// Updates these paths. Returns whether all files have to be compared.
     async fn update_paths(&self, paths: &BTreeSet<WorkspacePath>) -> Result<bool, IndexError> {
         update_paths(&self.store, &self.tree, &|path| self.gate.denies(path), paths).await
     }
 
-    /// Makes the vectors that are missing, until all are made or the model gives no more, which is among what the models tell.
+    /// Makes the missing vectors, until all are made or the model fails. A failure is one of the models' remarks.
     pub(crate) async fn embed(&self, models: &IndexModels) -> Result<(), CliError> {
         let Some(embedder) = models.embedder() else { return Ok(()) };
         let mut embedding = Embedding::begin(self, embedder)?;
@@ -142,7 +144,8 @@ impl Index {
         }
     }
 
-    /// What a model that judges places is given of one; its path alone where the file is closed, or another by now.
+    /// The text of a place for a model that judges places. It is only the path if the file is closed or has changed
+    /// since.
     pub(crate) async fn passage(&self, hit: &Hit) -> String {
         let read = async { self.tree.read(&hit.path).await.ok().filter(|_| !self.gate.denies(&hit.path)) };
         match read.await.filter(|bytes| ContentHash::of(bytes) == hit.digest) {
@@ -151,7 +154,7 @@ impl Index {
         }
     }
 
-    /// How far the vectors are, with the name of their model.
+    /// The progress of the vectors, and the name of their model.
     pub(crate) fn vector_status(
         &self,
         models: &IndexModels,
@@ -162,12 +165,12 @@ impl Index {
         Ok(Some((embedder.id().to_owned(), status)))
     }
 
-    /// The files of the last commits, the newest first, and how much each counts.
+    /// The files of the last commits, the newest first, each with its weight.
     pub(crate) fn recent(&self) -> Result<Vec<(WorkspacePath, f32)>, IndexError> {
         Ok(history::read_recent(&self.store.note("recent")?.unwrap_or_default()))
     }
 
-    /// Brings what it knows of past commits to what git tells.
+    /// Updates what the index contains about past commits.
     fn follow_history(&self) -> Result<(), IndexError> {
         if !self.config.history {
             return Ok(());
@@ -176,7 +179,7 @@ impl Index {
         if self.store.note("head")?.as_ref() == Some(&head) {
             return Ok(());
         }
-        // Where git answers nothing in time, the field stays as it was.
+        // If git does not answer in time, the field stays unchanged.
         let Some(commits) = history::log(&self.workspace) else { return Ok(()) };
         let subjects = history::subjects(&commits);
         self.store.set_history(subjects.iter().map(|(path, text)| (path, text.as_str())))?;
@@ -185,8 +188,8 @@ impl Index {
     }
 }
 
-/// Writes what an accept changed to the index of its workspace, if there is one: the next search need not look for it. The accept is
-/// done by then, so that what hinders this is only told.
+/// Writes the changes of an accept to the index of its workspace, if there is one, so that the next search need not
+/// find them. The accept is already done, so an error is only reported.
 pub(crate) async fn note_changed(workspace: &Path, paths: &BTreeSet<WorkspacePath>, context: &Context) {
     if let Err(error) = write_changed(workspace, paths, context).await {
         output::note(&format!(
@@ -209,21 +212,21 @@ async fn write_changed(
     }
     let gate = config.gate_context(workspace.to_owned())?;
     let (index, _) = Index::open(state, workspace, gate, config.index)?;
-    // Its user has it rest, and no search takes it for current.
+    // A paused index is not written to, and no search considers it current.
     if index.store.note(PAUSED)?.is_none_or(|paused| paused.is_empty()) {
         index.update_paths(paths).await?;
     }
     Ok(())
 }
 
-/// The files of a workspace, without the state folder if that is among them.
+/// The files of a workspace, without the state folder if that is in it.
 fn files(workspace: &Path, state: &Path) -> Result<OsTree, CliError> {
     let options = OsOptions { state: Some(state.to_owned()), ..OsOptions::default() };
     OsTree::open_with(workspace, options)
         .map_err(|error| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
 }
 
-/// `STATE/index/NAME-HASH.sqlite`.
+/// The path of an index: `STATE/index/NAME-HASH.sqlite`.
 fn place(state: &Path, workspace: &str) -> PathBuf {
     state.join("index").join(format!("{}.sqlite", state_name(Path::new(workspace))))
 }

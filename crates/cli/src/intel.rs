@@ -1,6 +1,7 @@
-//! Language servers over staged files: `headstart-code-intel`, each server in a view of its own.
+//! Language servers over staged files: `headstart-code-intel`, with a view for each server.
 //!
-//! Whether a server is there is looked up when a conversation begins, which takes a few looks at folders; none is started before somebody needs it.
+//! When a conversation begins, only a few folders are read to find out which servers are installed. No server is
+//! started before it is needed.
 
 mod disk;
 mod found;
@@ -26,7 +27,7 @@ pub(crate) use found::Found;
 use place::Servers;
 pub(crate) use program::Programs;
 
-/// On a machine with less memory no server is started, unless its user says so.
+/// The least memory of a machine, in bytes, on which servers are started without the user asking for that.
 const LEAST_MEMORY: u64 = 8 << 30;
 
 /// Code intelligence for one workspace.
@@ -36,8 +37,8 @@ pub(crate) struct Intel {
 }
 
 impl Intel {
-    /// Where it is switched on, a server for a language of the workspace is installed, and there are views to run it in. Has to be called in
-    /// the runtime that is to drive the servers.
+    /// Code intelligence, if it is switched on, a server for a language of the workspace is installed, and there are
+    /// views to run it in. Must be called in the runtime that is to drive the servers.
     pub(crate) fn open(
         config: &Config,
         workspace: &str,
@@ -65,7 +66,7 @@ impl Intel {
         Ok(Some(intel))
     }
 
-    /// An engine with the tools that ask servers, and with what new errors an edit brought.
+    /// The engine with the tools that ask servers, and with new errors reported after an edit.
     pub(crate) fn join(intel: Option<Self>, engine: Engine) -> Engine {
         let Some(Self { intel, after_edit }) = intel else { return engine };
         let toolbox = tools(&intel).into_iter().fold(engine.toolbox, Toolbox::with);
@@ -77,10 +78,10 @@ impl Intel {
     }
 }
 
-/// A question of a model's has so long.
+/// The time limit for a model's question to a server.
 const QUESTION: Duration = Duration::from_secs(10);
 
-/// The handle to the servers; what drives them is a task of the runtime, and ends with it.
+/// The handle to the servers. A task of the runtime drives them, and they end with the runtime.
 pub(crate) fn start(
     config: &Config,
     workspace: &str,
@@ -110,7 +111,7 @@ pub(crate) fn start(
     Ok(intel)
 }
 
-/// Whether it is switched on here.
+/// Whether code intelligence is switched on for this machine.
 fn is_wanted(settings: &IntelConfig, environment: &Environment) -> bool {
     let is_small = || Machine::of(environment).memory().is_some_and(|bytes| bytes < LEAST_MEMORY);
     match settings.mode {
@@ -119,13 +120,13 @@ fn is_wanted(settings: &IntelConfig, environment: &Environment) -> bool {
     }
 }
 
-/// The servers that a user may have, and which of them are there.
+/// The servers that the user may have, and which of them are installed.
 pub(crate) fn look(config: &Config, workspace: &Path, views: &Views) -> Vec<Found> {
     let programs = Programs::new(workspace, views.path());
     found::all(&config.intel.adapters, config.intel.mode(), &programs, workspace)
 }
 
-/// The paths that a command line names, in the workspace.
+/// The paths in the workspace that a command line names.
 pub(crate) fn paths(files: &[String], workspace: &str) -> Result<Vec<WorkspacePath>, CliError> {
     let of = |file: &String| {
         WorkspacePath::resolve(file, workspace).map_err(|error| CliError::Unavailable(error.to_string()))
@@ -133,7 +134,7 @@ pub(crate) fn paths(files: &[String], workspace: &str) -> Result<Vec<WorkspacePa
     files.iter().map(of).collect()
 }
 
-/// What a mode runs of an adapter.
+/// The program of an adapter in this mode.
 fn command(adapter: &Adapter, mode: IntelMode) -> Option<&str> {
     match mode {
         IntelMode::Servers => Some(&adapter.command),

@@ -1,11 +1,11 @@
-//! The ledger of a project on disk: one file of JSON Lines in the state folder, only ever appended to.
+//! The ledger of a project on disk: one file of JSON Lines in the state folder, to which lines are only appended.
 //!
 //! ```text
 //! STATE/ledgers/NAME-HASH.jsonl   NAME: the last part of the workspace's path; HASH: of the whole path
 //! ```
 //!
-//! Any number of processes may write. Each line is one write below a lock; a line that a killed process left without an end is
-//! ended by whoever writes next, and reported by whoever reads.
+//! Any number of processes may write. Each line is one write under a lock. If a process was killed and left a line
+//! without an end, the next writer ends the line, and every reader reports it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -22,10 +22,11 @@ use crate::file_lock::FileLock;
 use crate::output;
 use crate::store::{self, Store};
 
-/// Writing a line takes microseconds. Somebody who stops in the middle of it must not stop us.
+/// How long to wait for the lock. Writing a line takes microseconds, and a process that stops in the middle of it must
+/// not stop this one.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Where the entries of one project go.
+/// The file for the entries of one project.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
     file: PathBuf,
@@ -33,7 +34,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger of a workspace, named by its absolute path. Touches no file.
+    /// The ledger of a workspace, which is named by its absolute path. Touches no file.
     pub(crate) fn of(store: &Store, workspace: &str, keep: Keep) -> Self {
         let name: String = Path::new(workspace)
             .file_name()
@@ -49,17 +50,17 @@ impl Ledger {
         Self { file: store.state_folder().join("ledgers").join(file), keep }
     }
 
-    /// Where there is no state folder: nothing is kept.
+    /// A ledger without a state folder, which records nothing.
     pub(crate) fn nowhere() -> Self {
         Self { file: PathBuf::new(), keep: Keep::Nothing }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Adds entries at the end.
+    /// Appends entries.
     pub(crate) fn append(&self, entries: &[Entry]) -> Result<(), CliError> {
         if self.keep == Keep::Nothing || entries.is_empty() {
             return Ok(());
@@ -70,14 +71,15 @@ impl Ledger {
         append(&self.file, lines).map_err(CliError::io("write", &self.file))
     }
 
-    /// As [`append`](Self::append), for a command that has done what it is for: what could not be written is a remark.
+    /// Like [`append`](Self::append), for a command that has already done its work: an error is only reported as a
+    /// remark.
     pub(crate) fn note(&self, entries: &[Entry]) {
         if let Err(error) = self.append(entries) {
             output::note(&format!("nothing of this is in the ledger: {error}"));
         }
     }
 
-    /// All entries. No file: none.
+    /// All entries; none if there is no file.
     pub(crate) fn read(&self) -> Result<Book, CliError> {
         match fs::read(&self.file) {
             Ok(bytes) => Ok(ledger::read(&bytes)),
@@ -87,7 +89,7 @@ impl Ledger {
     }
 }
 
-/// Adds whole lines at the end of a file that several processes write.
+/// Appends whole lines to a file that several processes write to.
 pub(crate) fn append(path: &Path, lines: String) -> io::Result<()> {
     let open = || File::options().read(true).append(true).create(true).mode(0o600).open(path);
     let mut text = lines;
@@ -99,12 +101,12 @@ pub(crate) fn append(path: &Path, lines: String) -> io::Result<()> {
     };
     match FileLock::exclusive_within(open()?, PATIENCE) {
         Ok(mut locked) => add(&mut locked),
-        // Without the lock a line is still one write at the end of the file.
+        // Even without the lock a line is one write at the end of the file.
         Err(_) => add(&mut open()?),
     }
 }
 
-/// Whether the last line has no end.
+/// Whether the last line has no line end.
 fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);
@@ -144,7 +146,8 @@ mod tests {
     fn projects_of_the_same_name_have_ledgers_of_their_own() {
         let (_folder, ledger) = ledger(Keep::Figures);
         let name = |ledger: &Ledger| ledger.file().file_name().unwrap().to_str().unwrap().to_owned();
-        // The name is the same in every version: a hash that changes would lose what is there.
+        // The name must be the same in every version, because with a different hash the existing file would not be
+        // found.
         assert_eq!(name(&ledger), "myproject-ed1da9a7891a756d.jsonl");
         let store = Store::locate(Some(Path::new("/s")), &Environment::default()).unwrap();
         let others =

@@ -5,15 +5,16 @@ use serde_json::Value;
 
 use crate::error::CliError;
 
-/// A line may be so long, in bytes; of a longer one nothing is kept.
+/// The most bytes of a line. A longer line is discarded.
 pub(crate) const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// A line of 16 MiB may be followed by a billion short ones: so much of a buffer is kept for them, in bytes.
+/// How many bytes of the buffer are kept after a long line, because many short ones may follow.
 const KEPT: usize = 1024 * 1024;
 
-/// Answers every line of `input` with one line of `output`, in order, one at a time: memory stays that of the
-/// longest line. `answer` gets the number of the line, from 1, and what is on it. What is answered is written out as soon as no further whole line is at hand, so that a
-/// program can wait for one answer before it asks again.
+/// Answers every line of `input` with one line of `output`, in order and one at a time, so that no more memory is used
+/// than the longest line needs. `answer` gets the number of the line, from 1, and its value. Answers are written out as
+/// soon as no further complete line is available, so that a program can wait for an answer before it sends the next
+/// line.
 pub(crate) fn answer_each<T: Serialize>(
     input: impl Read,
     output: impl Write,
@@ -38,7 +39,7 @@ pub(crate) fn answer_each<T: Serialize>(
     output.flush().map_err(CliError::Output)
 }
 
-/// The value on the next line, or what is wrong with the line; `None` at the end of the input.
+/// The value in the next line, or what is wrong with the line; `None` at the end of the input.
 fn next_line(
     input: &mut BufReader<impl Read>,
     line: &mut Vec<u8>,
@@ -60,7 +61,7 @@ fn next_line(
     Ok(Some(parsed))
 }
 
-/// The parser counts the line that it is given as the first of a text.
+/// Removes the position from the parser's message, because the parser counts the given line as the first of a text.
 fn not_json(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(numbers, [(1, true), (2, false), (3, false), (4, false), (5, true)]);
     }
 
-    /// Gives one chunk a read, and notes what had been written by then.
+    /// Returns one chunk per read, and notes what had been written by then.
     struct Peer {
         chunks: Vec<&'static [u8]>,
         written: Rc<RefCell<Vec<u8>>>,

@@ -1,4 +1,4 @@
-//! `--log FILE`: what headstart does at each of its ports, a JSON object a line, for whoever looks into what went wrong.
+//! `--log FILE`: what headstart does at each of its ports, one JSON object per line, for finding out what went wrong.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -28,7 +28,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Begins it. Lines are added to a file that is there already. `secrets` is asked for only where there is a log, for a hook has to start at once.
+    /// Starts the log. Lines are appended to an existing file. `secrets` is only called if there is a log, because a
+    /// hook must start quickly.
     pub(crate) fn begin(&self, secrets: impl FnOnce() -> Scrubber) -> Result<(), CliError> {
         let Some(path) = &self.log else { return Ok(()) };
         let file = open(path).map_err(|source| CliError::Io {
@@ -37,7 +38,7 @@ impl Log {
             source,
         })?;
         let with_content = self.log_content;
-        // Other crates' events may hold anything: headers, addresses, bodies.
+        // Events of other crates may contain anything: headers, addresses, bodies.
         let is_ours = move |target: &str| {
             if target == CONTENT { with_content } else { target.starts_with("headstart") }
         };
@@ -45,7 +46,7 @@ impl Log {
             .json()
             .flatten_event(true)
             .with_span_events(FmtSpan::NEW | FmtSpan::CLOSE)
-            // A disk that is full must not write over the screen.
+            // An error because of a full disk must not be printed over the screen.
             .log_internal_errors(false)
             .with_writer(Mutex::new(Scrubbed { file, secrets: secrets() }))
             .with_filter(filter_fn(move |metadata| is_ours(metadata.target())));
@@ -62,7 +63,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
-/// A panic is told on the screen as before, too.
+/// Also logs panics. They are still printed to the screen.
 fn log_panics() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panicked| {
@@ -73,14 +74,14 @@ fn log_panics() {
     }));
 }
 
-/// Takes secrets out of each line.
+/// Removes secrets from each line.
 struct Scrubbed {
     file: File,
     secrets: Scrubber,
 }
 
 impl Write for Scrubbed {
-    /// Takes a whole line.
+    /// Writes a whole line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         self.file.write_all(self.secrets.text(&text).as_bytes())?;

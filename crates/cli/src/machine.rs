@@ -1,4 +1,4 @@
-//! Whether this machine has something to spare for a model that runs on it.
+//! Whether this machine has spare capacity for a model that runs on it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,11 @@ use headstart_budget::policy::SkipReason;
 
 use crate::environment::Environment;
 
-/// A minute's load for each processor above which nothing is added. A model at work for the user counts one for each.
+/// The highest load of the last minute, per processor, at which more work is started. A model that works for the user
+/// counts one for each processor.
 const MOST_LOAD: f64 = 2.0;
 
-/// Where the kernel tells how the machine is. Where it does not, nothing speaks against work.
+/// The folder in which the kernel describes the state of the machine. If it says nothing, nothing prevents work.
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     root: PathBuf,
@@ -18,14 +19,14 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// This one. A test puts a folder of its own in the place of the root.
+    /// This machine. A test uses another folder as the root.
     pub(crate) fn of(environment: &Environment) -> Self {
         let root = environment.get("HEADSTART_MACHINE").map_or_else(|| PathBuf::from("/"), PathBuf::from);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self { root, processors: f64::from(u32::try_from(processors).unwrap_or(u32::MAX)) }
     }
 
-    /// Why it has nothing to spare, if it has not.
+    /// Why the machine has no spare capacity; `None` if it has.
     pub(crate) fn trouble(&self) -> Option<SkipReason> {
         if self.is_on_battery() {
             return Some(SkipReason::Battery);
@@ -34,20 +35,20 @@ impl Machine {
         (MOST_LOAD * self.processors < load).then_some(SkipReason::Load)
     }
 
-    /// Its memory, in bytes.
+    /// The memory of the machine, in bytes.
     pub(crate) fn memory(&self) -> Option<u64> {
         let text = fs::read_to_string(self.root.join("proc/meminfo")).ok()?;
         let row = text.lines().find_map(|row| row.strip_prefix("MemTotal:"))?;
         row.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
     }
 
-    /// A battery gives, and nothing else does.
+    /// Whether a battery is discharging and there is no other power supply.
     fn is_on_battery(&self) -> bool {
         let Ok(supplies) = fs::read_dir(self.root.join("sys/class/power_supply")) else { return false };
         let mut discharges = false;
         for supply in supplies.flatten().map(|supply| supply.path()) {
             match word(&supply, "type").as_deref() {
-                // That of a mouse or a headset.
+                // This is the battery of a mouse or a headset.
                 Some("Battery") if word(&supply, "scope").as_deref() == Some("Device") => {}
                 Some("Battery") => discharges |= word(&supply, "status").as_deref() == Some("Discharging"),
                 Some("Mains" | "USB") if word(&supply, "online").as_deref() == Some("1") => return false,
@@ -57,7 +58,7 @@ impl Machine {
         discharges
     }
 
-    /// How many processes wanted a processor, on average of the last minute.
+    /// The average number of processes that wanted a processor in the last minute.
     fn load(&self) -> Option<f64> {
         let text = fs::read_to_string(self.root.join("proc/loadavg")).ok()?;
         text.split_whitespace().next()?.parse().ok()
@@ -103,7 +104,7 @@ mod tests {
             (battery("Charging"), None),
             (battery("Full"), None),
             ([battery("Discharging"), mains("0")].concat(), Some(SkipReason::Battery)),
-            // It charges more slowly than it is used.
+            // The battery discharges although there is a power supply, which is too weak.
             ([battery("Discharging"), mains("1")].concat(), None),
             ([battery("Discharging"), supply(BAT, &[("scope", "Device")])].concat(), None),
             (mains("1"), None),

@@ -9,57 +9,73 @@
 //!
 //! # Decisions that are not obvious
 //!
-//! - **Models move what words found, and nobody waits for them** (`code-index/src/search/fuse.rs`, `src/index/{models,remote,vectors}.rs`). The
-//!   order by words and that by vectors are joined by rank; a query that names a definition is asked of no model. Who serves is the user's own
-//!   file's word alone. English words for a question in another language (`toolbox/src/codebase/english.rs`) come from the model of background
-//!   work, by a client of their own, so that no recording has them. A call of work ahead says so (`ToolContext::attended`), and then only what
-//!   stays on this machine is asked: so the gate need not stop a search, and it is never the network's.
-//! - **The index is kept by a thread of the binary** (`src/index/upkeep`), which a query never waits for; it alone writes, and everybody else
-//!   reads snapshots. Who commits tells it the paths before the commit counts as done.
-//! - **Views are the binary's** (`src/views.rs`): `crates/shadow` behind `CommandRunner::run_in_view`. Each command blocks a thread of the
-//!   runtime, and a dropped future ends the view through its `Ender`. Before each command the paths that rules close are taken out of the view,
-//!   found by a walk that does not stop at what git ignores, for that is where secrets are. A folder whose change time is as it was at the last
-//!   look is not listed again (`src/views/closed.rs`), so a further command costs a look at each folder and not at each name.
-//! - **An editor's session is a task that draws** (`src/hosts/acp`). It owns one conversation, reads its updates and the client's requests one
-//!   after the other, and answers a prompt when the conversation is at rest, so an answer never overtakes what it is about. Whatever is decided
-//!   (what a prompt takes, what asks, what is suggested) is decided in `agent`. Of the protocol's crates only the types are used: its
-//!   connection has no limit for a line and sends what it could not read back, and messages of one line each need no more than a hundred lines.
-//! - **Another agent works ahead as itself** (`src/hosts/proxy`). Who talks to an agent cannot have its calls run over an overlay, for agents
-//!   read and write the disk themselves. So a second process of it runs in a view at the project's own path, works in a fork of the
-//!   conversation, and the first process resumes that fork. It asks before it acts, and its questions are what the gate answers; one that the
-//!   gate does not answer is left unanswered, so nothing false enters the conversation. One that runs commands in a sandbox of its own without asking finds a program
-//!   of ours in that sandbox's place (`stand_in`), which runs nothing before the gate's yes. The fork is adopted before files are committed. What is
-//!   decided is a machine without IO (`relay`, `ahead`, `taking`, `permission`): lines in, effects out. A line that needs no change is passed
-//!   on as it came, and names of sessions are changed in place.
-//! - **A tool of our server is a command of ours** (`src/hosts/mcp`). It runs as a process of its own, the first of its group: tool and command
-//!   cannot drift apart, standard output stays the protocol's whatever a command prints, and a cancelled call ends with all that it began.
-//! - **A hook owns neither the shell nor the environment** (`src/hosts/hooks`). A verdict is about a clean one, so a product that runs another
-//!   command in a command's place is told to run `headstart run --read-only`, which judges again and confines; for the others a text is allowed
-//!   only where nothing that can be seen (variables, `PATH`, the shell) makes something else of it. What differs between products is a row of
-//!   one table.
-//! - **Session files of others are read into events first** (`src/evaluate`). What differs between products (lines, branches, what a person
-//!   typed) ends in `formats`; what a turn is, what was taken back and what the model had been told is decided once, in `recorded.rs`. A file
-//!   is read twice, to be counted and to be asked about, so that a folder of years needs no memory but for the prompts that are asked about.
-//! - **The copy of a workspace is its own store of contents** (`src/serve/copy.rs`). What a new state needs and another path of the copy has is
-//!   taken from there. A log tells what the copy holds; edits are noted before they are made, so that after a death in the middle the files
-//!   themselves are looked at. A view that lay over another state of it is ended before its next command.
-//! - **What one view built is nobody else's** (`src/views/rooms.rs`, `warm.rs`). A tool that compares times takes what was built of other
-//!   contents for current: a wrong test result. Only what was built of the workspace as it is on disk, in a view with nothing staged, lies
-//!   below all views, and each view gives what changed on disk since a later time.
-//! - **A command that leaves git alone pays nothing for it** (`src/views/repository.rs`). What the repository was when a view started is read
-//!   only after a command wrote to git's folder, and counts only if the kernel's own times say that nothing in it changed since; else the
-//!   command is run once more. Once work has commits, each later command of it sees them, so also one that only reads goes to the view. Rules
-//!   count for the paths of commits (`GitChange::paths`) as for files: a view does not show files with secrets, so `git add -A` there would
-//!   remove them.
-//! - **What runs in the background hangs on a pipe** (`src/runner/background.rs`). This binary starts itself to wait for the command, in the
-//!   command's process group, and kills that group when the pipe ends: so it is gone however headstart ended, which no handler of a signal and
-//!   no destructor could promise.
-//! - **A language server's view follows the disk** (`src/intel/place.rs`). An overlay does not say what it shows of a file that was replaced
-//!   below it, so before each question the workspace is compared with the last look, and what changed is written into the view. An accept of
-//!   what the server has seen as staged is nothing new to it (`code-intel/src/servers/server.rs`): the next edit of a turn does not wait for it
-//!   to look at the same text again.
-//! - **The bundled recording answers by the conversation** (`src/demo/story.rs`), not in its order: in a chat work ahead is given up and asked
-//!   for again, and whoever plays with it types prompts that were not recorded.
+//! - **Models reorder what words found, and no search waits long for them** (`code-index/src/search/fuse.rs`,
+//!   `src/index/{models,remote,vectors}.rs`). The order by words and the order by vectors are joined by rank; no model
+//!   is asked about a query that names a definition. Only the user's own file decides which servers are asked. English
+//!   words for a question in another language (`toolbox/src/codebase/english.rs`) come from the model of background
+//!   work, over a client of their own, so that no recording contains them. A call of work ahead says so
+//!   (`ToolContext::attended`), and then only models on this machine are asked. For that reason the gate need not stop
+//!   a search, which does not count as access to the network.
+//! - **The index is kept current by a thread of this program** (`src/index/upkeep`), for which a query never waits.
+//!   Only this thread writes; everything else reads snapshots. A commit names its paths to the thread before it counts
+//!   as done.
+//! - **Views belong to this program** (`src/views.rs`): `crates/shadow` implements `CommandRunner::run_in_view`. Each
+//!   command blocks a thread of the runtime, and dropping the future ends the view through its `Ender`. Before each
+//!   command the paths that rules close are removed from the view. They are found by a walk that also enters what git
+//!   ignores, because secrets are there. A folder whose change time is the same as at the last walk is not listed again
+//!   (`src/views/closed.rs`), so a further command only costs one look at each folder, and not one at each name.
+//! - **An editor's session is a task that shows a conversation** (`src/hosts/acp`). It owns one conversation, handles
+//!   the conversation's updates and the client's requests one after the other, and answers a prompt when the
+//!   conversation is at rest, so that an answer never comes before the updates that belong to it. All decisions (what a
+//!   prompt accepts, which calls are asked about, what is suggested) are made in `agent`. Only the types of the
+//!   protocol's crates are used, because their connection does not limit the length of a line, and sends back what it
+//!   could not read. Messages of one line each need no more than a hundred lines of code.
+//! - **Another agent works ahead as itself** (`src/hosts/proxy`). A client of an agent cannot make the agent's calls
+//!   run over an overlay, because agents read and write the disk themselves. So a second process of the agent runs in a
+//!   view at the project's own path and works in a fork of the conversation, which the first process then resumes. The
+//!   second process asks before it acts, and the gate answers its questions; a question that the gate does not answer
+//!   stays open, so nothing false enters the conversation. An agent that runs commands in a sandbox of its own without
+//!   asking finds a program of headstart's in the place of that sandbox (`stand_in`), which runs nothing before the
+//!   gate has agreed. The fork is adopted before files are committed. The decisions are made by a state machine without
+//!   IO (`relay`, `ahead`, `taking`, `permission`): lines come in, and effects come out. A line that needs no change is
+//!   passed on unchanged, and ids of sessions are replaced in place.
+//! - **A tool of headstart's server is a command of headstart's** (`src/hosts/mcp`). It runs as a separate process,
+//!   which leads its own process group. A tool and its command can therefore not differ, standard output belongs to the
+//!   protocol whatever a command prints, and a cancelled call ends together with everything that it started.
+//! - **A hook controls neither the shell nor the environment** (`src/hosts/hooks`). A verdict assumes a clean
+//!   environment. A product that can run another command in place of the one it sent is therefore told to run
+//!   `headstart run --read-only`, which judges the command again and confines it. For other products a text is only
+//!   allowed if nothing visible (variables, `PATH`, the shell) changes its meaning. The differences between products
+//!   are rows of one table.
+//! - **Session files of other products are first read into events** (`src/evaluate`). The differences between products
+//!   (lines, branches, what a person typed) stay in `formats`. What a turn is, what was undone and what the model had
+//!   been told is decided once, in `recorded.rs`. A file is read twice, once for counting and once for the questions,
+//!   so that a folder with years of sessions needs no memory except for the prompts that are asked about.
+//! - **The copy of a workspace is its own store of contents** (`src/serve/copy.rs`). A content that a new state needs,
+//!   and that another path of the copy has, is taken from there. A log says what the copy contains. Edits are noted
+//!   before they are made, so that after a process died in the middle the files themselves are read. A view over an
+//!   older state of the copy is ended before its next command.
+//! - **What one view built is not used by another** (`src/views/rooms.rs`, `warm.rs`). A tool that compares times would
+//!   consider files current that were built from other contents, and a test would have a wrong result. Only what was
+//!   built from the workspace on disk, in a view without staged changes, lies below all views, and each view gives
+//!   files that changed on disk since then a later time.
+//! - **A command that does not use git costs nothing extra** (`src/views/repository.rs`). The state of the repository
+//!   at the start of a view is only read after a command wrote to git's folder, and only counts if the kernel's own
+//!   times show that nothing in the repository has changed since; otherwise the command is run once more. Once work has
+//!   commits, each later command of it must see them, so that even one that only reads runs in the view. Rules apply to
+//!   the paths of commits (`GitChange::paths`) as they do to files, because a view does not show files with secrets, so
+//!   that `git add -A` in it would remove them.
+//! - **A command in the background depends on a pipe** (`src/runner/background.rs`). This program starts itself to wait
+//!   for the command, in the command's process group, and kills that group when the pipe is closed. The command
+//!   therefore ends however headstart ended, which neither a signal handler nor a destructor could guarantee.
+//! - **A language server's view follows the disk** (`src/intel/place.rs`). The kernel does not define what an overlay
+//!   shows of a file that was replaced below it. Before each question the workspace is therefore compared with its
+//!   state at the last one, and what has changed is written into the view. An accept of changes that the server has
+//!   already seen as staged is nothing new to it (`code-intel/src/servers/server.rs`), so the next edit of a turn does
+//!   not wait until the server has read the same text again.
+//! - **The bundled recording chooses its answers by the conversation** (`src/demo/story.rs`) and not by their order. In
+//!   a chat work ahead is given up and requested again, and a user who tries the recording types prompts that were not
+//!   recorded.
 
 mod accounts;
 mod args;
@@ -131,7 +147,8 @@ use crate::hosts::hooks::contract::contract;
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    // Before anything starts a thread, which would keep the process out of a namespace of its own.
+    // This must come before a thread is started, because a process with several threads cannot enter a namespace of its
+    // own.
     if let Some(code) = headstart_shadow::entry(std::env::args_os()) {
         return code;
     }
@@ -166,21 +183,21 @@ fn main() -> ExitCode {
     status.into()
 }
 
-/// Whether somebody typed `headstart` alone in a terminal.
+/// Whether the user typed `headstart` alone in a terminal.
 fn is_start(error: &clap::Error) -> bool {
     error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && std::io::stdout().is_terminal()
 }
 
-/// Whether this is the hook of a product that is known. Such a product takes 2 for a refusal of the call, whatever is wrong with the
-/// hook's own arguments.
+/// Whether this is the hook of a known product. Such a product reads exit code 2 as a refusal of the call, so errors in
+/// the hook's own arguments must have another code.
 fn is_hook() -> bool {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     arguments.windows(2).any(|two| two[0] == "hook" && two[1].to_str().and_then(contract).is_some())
 }
 
-/// Help and version are no errors; all else is.
+/// Help and version are no errors; everything else is.
 fn usage(error: &clap::Error) -> ExitStatus {
-    // Whoever reads the help may have gone: nothing to do about it.
+    // If the reader of the help has gone, nothing can be done about it.
     let _ = error.print();
     if !error.use_stderr() {
         return ExitStatus::Done;

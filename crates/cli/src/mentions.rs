@@ -1,4 +1,4 @@
-//! What a prompt names with an `@`.
+//! Mentions in a prompt, which begin with `@`.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use headstart_toolbox::Toolbox;
 use crate::models::Models;
 use crate::tool_servers::ServerTools;
 
-/// Tells what prompts mention.
+/// Resolves the mentions of prompts.
 pub(crate) struct Mentions {
     toolbox: Toolbox,
-    /// What the model sees at once.
+    /// The most tokens that the model sees at once, if that is known.
     window: Option<u64>,
-    /// Whether it takes images.
+    /// Whether the model accepts images.
     takes_images: bool,
     /// The servers whose resources may be mentioned.
     servers: Arc<ServerTools>,
 }
 
-/// What the tools know, and what servers have.
+/// The source of mentions: the tools and the servers.
 struct Source<'a> {
     tools: ToldByTools<'a>,
     servers: &'a ServerTools,
@@ -57,7 +57,7 @@ impl Mentions {
         Self { toolbox, window, takes_images: models.takes_images, servers }
     }
 
-    /// What the model reads of the mentions of a prompt; the error says which of them cannot be told.
+    /// What the model is told for the mentions of a prompt. The error says which of them cannot be resolved.
     pub(crate) async fn resolve(
         &self,
         prompt: &str,

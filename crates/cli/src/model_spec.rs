@@ -4,27 +4,27 @@ use std::str::FromStr;
 
 use crate::error::CliError;
 
-/// Which model is asked: `replay:FILE`, `replay:demo` or `PROVIDER:NAME`.
+/// The specification of a model: `replay:FILE`, `replay:demo` or `PROVIDER:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ModelSpec {
-    /// A recording that stands in for a model.
+    /// A recording that is played in place of a model.
     Replay(PathBuf),
-    /// The bundled recording, which is about a project of its own. A file of that name is `replay:./demo`.
+    /// The bundled recording, which has a project of its own. A file of that name is `replay:./demo`.
     Demo,
     /// A model of a provider.
     Remote {
         provider: Provider,
-        /// The provider's own name of the model.
+        /// The provider's name of the model.
         name: String,
     },
 }
 
-/// A service, and the wire format that is spoken to it.
+/// A service and its wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Provider {
     Anthropic,
     Gemini,
-    /// Chat completions: of OpenAI, or of any compatible server.
+    /// Chat completions of OpenAI or of any compatible server.
     OpenAi,
     /// OpenAI's newer interface.
     Responses,

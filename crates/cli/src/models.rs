@@ -1,4 +1,4 @@
-//! From what the configuration says to models that answer.
+//! Opens the models that the configuration names.
 
 #[cfg(feature = "bedrock")]
 mod bedrock;
@@ -28,26 +28,27 @@ use tape::{Place, Tape};
 
 /// The models of one run of a command.
 pub(crate) struct Models {
-    /// Answers the conversation's own turns.
+    /// The model for the conversation's own turns.
     pub(crate) main: Arc<dyn Model>,
-    /// What the provider calls it.
+    /// The provider's name of `main`.
     pub(crate) main_name: String,
-    /// Suggests and speculates.
+    /// The model that suggests and speculates.
     pub(crate) background: BackgroundModel,
-    /// Where `main` says that it waits, and where `background` does.
+    /// Where `main` and `background` report that they wait.
     pub(crate) waits: (Waits, Waits),
-    /// Whether they take images, as far as the user says.
+    /// Whether the models accept images, according to the user.
     pub(crate) takes_images: bool,
-    /// Which of them refused tools.
+    /// Which of the models refused tools.
     pub(crate) tool_refusals: Arc<ToolRefusals>,
-    /// Whether the fast one may be asked for a title: a recording answers in the order in which it was recorded, and has none.
+    /// Whether the fast model may be asked for a title. A recording may not: its answers have a fixed order, and none
+    /// of them is a title.
     pub(crate) titles: bool,
     keepers: Vec<Arc<PrefixKeeper>>,
     tape: Option<Tape>,
 }
 
 impl Models {
-    /// The models that the configuration names. What they say is kept for the file `record`, where there is one.
+    /// The models that the configuration names. Their answers are recorded for the file `record`, if there is one.
     pub(crate) fn open(
         config: &Config,
         environment: &Environment,
@@ -73,12 +74,13 @@ impl Models {
         let open = |spec| open(spec, main_spec, config, environment);
         let main_name = name(main_spec);
         let (main, keepers) = open(main_spec)?.keeping(config.requests.cache_lifetime)?;
-        // One recording is played once, whoever asks.
+        // A recording is played only once, so if both models are the same one, it is opened once.
         let fast_spec = config.fast_model.as_ref().filter(|fast| *fast != main_spec);
         let fast = fast_spec.map(open).transpose()?;
         let limiter = Arc::default();
         let waits = (Waits::default(), Waits::default());
-        // What costs nothing is limited by its machine; the user's own turns share it where both models are of that kind.
+        // A model without charge is limited by its machine. If both models are of that kind, the user's own turns share
+        // the limit.
         let background_spec = config.fast_model.as_ref().unwrap_or(main_spec);
         let lane = config.is_free(background_spec).then(Lane::new);
         let users_lane = lane.as_ref().filter(|_| config.is_free(main_spec));
@@ -96,7 +98,7 @@ impl Models {
                 BackgroundModel::fast(ahead(&fast, &limiter, spec), name(spec), ProviderRelation::Same)
             }
             Some((spec, fast)) => {
-                // Another provider counts for itself.
+                // Another provider has limits of its own.
                 BackgroundModel::fast(
                     ahead(&fast, &Arc::default(), spec),
                     name(spec),
@@ -104,7 +106,7 @@ impl Models {
                 )
             }
         };
-        // A fork is the whole conversation as long as the conversation's own model can see it.
+        // A fork contains the whole conversation as long as the conversation's own model can see it.
         let mut background = background;
         background.limits.entries = config.fork_entries;
         background.limits.window_tokens = dialect::window(main_spec, config).map(u64::from);
@@ -125,7 +127,7 @@ impl Models {
         })
     }
 
-    /// Says that `--cache-seconds` changes nothing for a command without turns of the user's own.
+    /// Reports that `--cache-seconds` has no effect for a command without the user's own turns.
     pub(crate) fn note_no_turns(cache_seconds: Option<u32>, config: &Config) {
         let is_gemini = config.model.as_ref().and_then(ModelSpec::provider) == Some(Provider::Gemini);
         if is_gemini && cache_seconds.is_some_and(|seconds| 0 < seconds) {
@@ -133,7 +135,7 @@ impl Models {
         }
     }
 
-    /// The same models; what they say is kept for this place.
+    /// These models, with their answers recorded for this place.
     fn recorded(self, place: Place, secrets: Scrubber) -> Self {
         let start = Instant::now();
         let recorder =
@@ -145,13 +147,13 @@ impl Models {
         Self { main: recorder, background, tape, ..self }
     }
 
-    /// A recording for every task, its delays divided by `speed`.
+    /// A recording for all tasks, with its delays divided by `speed`.
     pub(crate) fn of_recording(recording: Recording, speed: f64) -> Self {
         let sleep = Arc::new(move |time: Duration| Box::pin(tokio::time::sleep(time.div_f64(speed))) as _);
         Self::of_model(Arc::new(Replay::new(recording, sleep)))
     }
 
-    /// A model that waits for nobody, for every task.
+    /// A model for all tasks, without limits on its requests.
     pub(crate) fn of_model(main: Arc<dyn Model>) -> Self {
         let main_name = "recording".to_owned();
         let background = BackgroundModel::main(Arc::clone(&main), &main_name);
@@ -170,12 +172,12 @@ impl Models {
         }
     }
 
-    /// What the user has to be told of models that refused tools, each once.
+    /// What the user must be told about models that refused tools, each only once.
     pub(crate) fn notices(&self) -> Vec<String> {
         refused_tools(&self.tool_refusals)
     }
 
-    /// As [`close`](Self::close), after the command has told what came out: an error of its own is told as well.
+    /// Like [`close`](Self::close), after the command has reported its result. An error of closing is reported too.
     pub(crate) async fn close_after<T>(&self, told: Result<T, CliError>) -> Result<T, CliError> {
         match (told, self.close().await) {
             (told, Ok(())) => told,
@@ -187,20 +189,20 @@ impl Models {
         }
     }
 
-    /// Ends what was begun for a while: writes what was said to the file of `--record`, if there is one, and removes what a
-    /// provider keeps.
+    /// Ends the models: writes the recording to the file of `--record`, if there is one, and removes what providers
+    /// keep.
     pub(crate) async fn close(&self) -> Result<(), CliError> {
         let saved = self.tape.as_ref().map_or(Ok(()), Tape::save);
         for keeper in &self.keepers {
-            // What is not gone by then goes when its time is over.
+            // What was not removed in time expires by itself.
             let _ = tokio::time::timeout(GOODBYE, keeper.close()).await;
         }
         saved
     }
 }
 
-/// The model of background work alone, for a question that belongs to no conversation, and whether it is on this machine. There is none
-/// where none is named, and where it is a recording, which answers only what it was asked.
+/// The model of background work by itself, for a question outside of any conversation, and whether it runs on this
+/// machine. `None` if none is named, or if it is a recording, which only answers what was recorded.
 pub(crate) fn aside(
     config: &Config,
     environment: &Environment,
@@ -218,22 +220,22 @@ pub(crate) fn aside(
     Ok(Some((BackgroundModel::main(model, name(spec)), is_here)))
 }
 
-/// Nobody waits longer for what only saves a few seconds of storage.
+/// The time limit for removing what providers keep, because that only saves a few seconds of storage.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// A model before it is known who asks it.
+/// An opened model, before its use is known.
 enum Opened {
-    /// It has nothing to wait for.
+    /// A recording, which has no limits.
     Replay(Arc<dyn Model>),
-    /// One of a provider.
+    /// A model of a provider.
     Remote(Box<HttpModel>),
-    /// One whose turns are asked in another way than work that runs ahead.
+    /// A model whose requests for the user's turns differ from those for work ahead.
     Apart { turns: Arc<dyn Model>, ahead: Arc<dyn Model> },
 }
 
 impl Opened {
-    /// Has Gemini keep the beginning of a conversation for so long: turns of the user's own make and renew it, for it is paid for;
-    /// work ahead of them uses what is there.
+    /// Lets Gemini store the beginning of a conversation for `lifetime`. The user's own turns create and renew it,
+    /// because storage costs money; work ahead only uses it.
     fn keeping(self, lifetime: Duration) -> Result<(Self, Vec<Arc<PrefixKeeper>>), CliError> {
         match self {
             Self::Remote(model) if model.can_keep_prefixes() && !lifetime.is_zero() => {
@@ -269,7 +271,7 @@ impl Opened {
     }
 }
 
-/// The model with tools as its user says, or as its server takes them, and without images where it takes none.
+/// The model with tools according to the user or as its server accepts them, and without images if it accepts none.
 fn with_tools(
     model: Arc<dyn Model>,
     spec: &ModelSpec,
@@ -288,7 +290,7 @@ fn takes_images(spec: &ModelSpec, config: &Config) -> bool {
     config.per_model.get(&spec.to_string()).dialect.images.unwrap_or(true)
 }
 
-/// What the user has to be told of models that refused tools, each once.
+/// What the user must be told about models that refused tools, each only once.
 pub(crate) fn refused_tools(refusals: &ToolRefusals) -> Vec<String> {
     let words = |refused: RefusedTools| {
         let RefusedTools { model, error } = refused;
@@ -300,7 +302,7 @@ pub(crate) fn refused_tools(refusals: &ToolRefusals) -> Vec<String> {
     refusals.take_new().into_iter().map(words).collect()
 }
 
-/// What the provider calls the model; a recording is called after its file.
+/// The provider's name of the model, or the file of a recording.
 fn name(spec: &ModelSpec) -> String {
     match spec {
         ModelSpec::Replay(_) | ModelSpec::Demo => spec.to_string(),
@@ -326,13 +328,14 @@ fn open(
     }
 }
 
-/// Where a model is asked; nowhere for a recording.
+/// The address of a model; `None` for a recording.
 pub(crate) fn address(spec: &ModelSpec, main: &ModelSpec, base_url: Option<&str>) -> Option<String> {
     let provider = spec.provider()?;
     Some(service(provider, own_base_url(provider, main, base_url)).base_url)
 }
 
-/// The base URL is that of the main model's server; another provider's key must not be sent there.
+/// The base URL, if it applies to this provider. It belongs to the main model's server, and another provider's key must
+/// not be sent there.
 fn own_base_url<'a>(provider: Provider, main: &ModelSpec, base_url: Option<&'a str>) -> Option<&'a str> {
     base_url.filter(|_| Some(provider) == main.provider())
 }
@@ -365,7 +368,7 @@ fn remote(
     Ok(HttpModel::new(service, key, config.requests.timeouts)?.with_fields(more).telling_fragments())
 }
 
-/// The key of a provider, from its variable or the other name that people know it by.
+/// The key of a provider, from its variable or from another variable that people use for it.
 fn key(service: &Service, environment: &Environment) -> Result<Option<ApiKey>, CliError> {
     let other = (service.key_variable == "GEMINI_API_KEY").then_some("GOOGLE_API_KEY");
     for variable in [Some(service.key_variable.as_str()), other].into_iter().flatten() {
@@ -376,7 +379,7 @@ fn key(service: &Service, environment: &Environment) -> Result<Option<ApiKey>, C
     Ok(None)
 }
 
-/// Where the model is and which wire format is spoken there.
+/// The address of a provider and the wire format to use.
 fn service(provider: Provider, base_url: Option<&str>) -> Service {
     let preset = match provider {
         Provider::Anthropic => Service::anthropic(),
@@ -385,7 +388,7 @@ fn service(provider: Provider, base_url: Option<&str>) -> Service {
         Provider::Responses => Service::responses(),
         Provider::DashScope => Service::dashscope(),
         Provider::Ollama => Service::ollama(),
-        // Each region has an address; all that is asked of this one is whether it is on this machine.
+        // Each region has another address. This one is only used to find out whether the model runs on this machine.
         #[cfg(feature = "bedrock")]
         Provider::Bedrock => Service::bedrock("us-east-1"),
     };

@@ -1,4 +1,4 @@
-//! Commits made ahead that cannot be taken, because git was used meanwhile: what else can become of them.
+//! What can be done with commits made ahead that cannot be accepted, because git was used meanwhile.
 
 use std::path::Path;
 
@@ -8,27 +8,27 @@ use serde::Serialize;
 
 use crate::git;
 
-/// The commits of work whose accept was a conflict about refs.
+/// The commits of work whose accept had a conflict about refs.
 pub(crate) struct Commits {
     repository: Repository,
     change: GitChange,
     id: String,
 }
 
-/// Where they can be put, and what a merge would come to.
+/// Where the commits can be stored, and the outcome of a merge.
 #[derive(Debug, Serialize)]
 pub(crate) struct Way {
-    /// The ref.
+    /// The name of the ref.
     pub(crate) name: String,
-    /// The commit.
+    /// The id of the commit.
     pub(crate) tip: String,
     merge: &'static str,
-    /// Whether they are there now.
+    /// Whether the commits are stored there now.
     kept: bool,
 }
 
 impl Commits {
-    /// Those of this work; `None` where the conflict is not about refs, or there is no commit.
+    /// The commits of this work; `None` if the conflict is not about refs, or if there is no commit.
     pub(crate) fn of(
         workspace: &Path,
         state: Option<&Path>,
@@ -41,19 +41,19 @@ impl Commits {
         Some(Self { repository, change: change.clone(), id: id.to_owned() })
     }
 
-    /// Looks what could become of them. Nothing is written.
+    /// Finds out where the commits could be stored. Nothing is written.
     pub(crate) fn way(&self) -> Result<Option<Way>, GitError> {
         Ok(self.repository.offer(&self.change, &self.id)?.map(|offer| Way::of(&offer)))
     }
 
-    /// Puts them there. To be called when their user wants it.
+    /// Stores the commits there. To be called only if the user wants it.
     pub(crate) fn keep(&self) -> Result<Option<Way>, GitError> {
         let Some(way) = self.way()? else { return Ok(None) };
         let kept = self.repository.keep(&self.change, &self.id)?.is_some();
         Ok(Some(Way { kept, ..way }))
     }
 
-    /// How many there are, in words.
+    /// The number of commits, in words.
     pub(crate) fn counted(&self) -> String {
         match self.change.refs.iter().map(|change| change.commits).max().unwrap_or_default() {
             0 | 1 => "commit".to_owned(),
@@ -72,7 +72,7 @@ impl Way {
         Self { name: offer.name.to_string(), tip: offer.tip.to_string(), merge, kept: false }
     }
 
-    /// What its user does then.
+    /// Tells the user what to do next.
     pub(crate) fn told(&self) -> String {
         let how = match self.merge {
             "clean" => ", without conflicts",
@@ -83,7 +83,7 @@ impl Way {
     }
 }
 
-/// Whether an accept did not go through because of git.
+/// Whether an accept failed because of git.
 pub(crate) fn is_about_git(conflicts: &[Conflict]) -> bool {
     conflicts.iter().any(|conflict| conflict.kind == ConflictKind::Ref)
 }

@@ -1,22 +1,22 @@
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Child;
 
-/// A process group, ended when dropped.
+/// A process group, which is killed when this is dropped.
 pub(crate) struct Group(Pid);
 
 impl Group {
-    /// That of a process that was started as the leader of one, and was not waited for yet.
+    /// The group of a process that was started as the leader of a group and has not been waited for yet.
     pub(crate) fn of(child: &Child) -> Option<Self> {
         child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw).map(Self)
     }
 
-    /// The id stays taken as long as one process of the group is there, so that this cannot hit a stranger; when none
-    /// is left, there is nothing to end.
+    /// Kills the processes of the group. The id stays in use as long as one process of the group exists, so no other
+    /// group can be hit. If none is left, the call has no effect.
     pub(crate) fn end(&self) {
         let _ = kill_process_group(self.0, Signal::KILL);
     }
 
-    /// Asks its processes to end.
+    /// Asks the processes of the group to end.
     pub(crate) fn ask_to_end(&self) {
         let _ = kill_process_group(self.0, Signal::TERM);
     }

@@ -1,4 +1,4 @@
-//! The repository of a workspace for the tool that shows what differs from the last commit.
+//! The repository of a workspace, for the tool that shows the differences from the last commit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,22 +13,22 @@ use headstart_toolbox::{
 
 use crate::shell_words::shell_line;
 
-/// As long one question to git may take.
+/// The time limit for one question to git.
 const TIME: Duration = Duration::from_secs(20);
-/// Of an answer of git's no more is kept.
+/// The most bytes of git's answer that are kept.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// Asks git, as a command that nobody was asked about: judged, hardened and confined.
+/// Asks git with commands that are judged, hardened and confined, as every command that nobody was asked about.
 pub(crate) struct GitRepository {
     runner: Arc<dyn CommandRunner>,
 }
 
-/// What is asked for.
+/// The kind of question.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
-    /// Names alone, for which git may have to compare files that are closed.
+    /// Only names, for which git may have to compare files that a rule closes.
     Names,
-    /// Content.
+    /// Content of files.
     Content,
 }
 
@@ -45,7 +45,7 @@ impl GitRepository {
     ) -> Result<CommandOutput, ToolError> {
         let failed = |message: String| ToolError::failed(message);
         let line = shell_line(["git", "-c", "core.quotepath=off"].iter().chain(words));
-        // What is closed is no part of what is asked: whoever asks names the files, all of them open.
+        // Closed paths are judged by the caller, who only names open files, so no path is closed here.
         let open = DenyRules::default().with_secrets_open();
         let judged = GateContext { deny: open, tool_policies: ToolPolicies::default(), ..rules.clone() };
         let verdict = Gate::new().judge_command(&line, &judged);
@@ -108,7 +108,7 @@ impl Repository for GitRepository {
         let name = format!("HEAD:./{path}");
         let done = self.git(&["cat-file", "blob", &name], Asked::Content, rules).await?;
         Ok(match done.exit_code {
-            // What is no text comes with signs in place of its bytes.
+            // Output that is not text contains these characters in place of its bytes.
             Some(0) if done.output.contains(['\0', '\u{fffd}']) => Committed::Binary,
             Some(0) => Committed::Text(done.output),
             _ => Committed::Absent,
@@ -125,11 +125,11 @@ fn refused(done: &CommandOutput) -> ToolError {
     ToolError::failed(format!("git does not tell it: {said}"))
 }
 
-/// What `git status --porcelain=v1 -z` says.
+/// Reads the output of `git status --porcelain=v1 -z`.
 fn status_of(said: &str) -> RepositoryStatus {
     let mut status = RepositoryStatus::default();
     for entry in said.split('\0') {
-        // A warning comes before the entry in front of which git found it.
+        // Git prints a warning before the entry at which it found the problem.
         let entry =
             entry.rsplit_once('\n').filter(|(before, _)| is_warning(before)).map_or(entry, |(_, rest)| rest);
         let Some((marks, name)) = entry.split_at_checked(3) else { continue };

@@ -1,7 +1,7 @@
-//! What a conversation tells its model about the project: the system text, and the project's own rules.
+//! What the model of a conversation is told about the project: the system text, and the project's own rules.
 //!
 //! ```text
-//! STATE/rules/WORKSPACE   a hash a line: the rules of this workspace whose text its user has been shown
+//! STATE/rules/WORKSPACE   one hash per line: the rules of this workspace whose text the user has been shown
 //! ```
 
 use std::collections::BTreeSet;
@@ -24,38 +24,38 @@ use crate::clock;
 use crate::store::create_private_folder;
 use crate::workspace::state_name;
 
-/// So many lines of a rule that is new to the user are shown; the file has the rest.
+/// The most lines of a rule that are shown to the user when it is new; the rest is in the file.
 const SHOWN_LINES: usize = 12;
-/// A conversation does not wait longer than this for what git says.
+/// The longest that a conversation waits for git's answer.
 const GIT_TIME: Duration = Duration::from_secs(1);
 
-/// The rules of one workspace, and what its user has to be told of them.
+/// The rules of one workspace, and what the user must be told about them.
 pub(crate) struct Rules {
-    /// `None` without a state folder: then every session shows them.
+    /// The file of the hashes; `None` without a state folder, in which case every session shows the rules.
     shown: Option<PathBuf>,
     told: Mutex<Notices>,
 }
 
 #[derive(Default)]
 struct Notices {
-    /// The rules whose text was shown, by hash.
+    /// The hashes of the rules whose text was shown.
     shown: BTreeSet<u64>,
-    /// Problems that were told.
+    /// The problems that were reported.
     problems: BTreeSet<String>,
     waiting: Vec<String>,
 }
 
 impl Rules {
-    /// Touches no file of the project.
+    /// The rules of a workspace. Touches no file of the project.
     pub(crate) fn of(workspace: &str, state: Option<&Path>) -> Self {
         let shown = state.map(|state| state.join("rules").join(state_name(Path::new(workspace))));
         let text = shown.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
-        // A line that is no hash is none of ours, and what is not known to be shown is shown again.
+        // A line that is not a hash is ignored; at worst a rule is shown again.
         let known = text.lines().filter_map(|line| u64::from_str_radix(line, 16).ok()).collect();
         Self { shown, told: Mutex::new(Notices { shown: known, ..Notices::default() }) }
     }
 
-    /// The system text of a session: its user is told which rules went into it.
+    /// The system text of a session. The user is told which rules it contains.
     pub(crate) async fn system_text(
         rules: Option<&Arc<Self>>,
         toolbox: &Toolbox,
@@ -74,7 +74,8 @@ impl Rules {
         system_text(&toolbox.schemas(), read.as_ref(), &surroundings)
     }
 
-    /// What goes with a prompt. Its user is told which rules those are where it is their own; work that runs ahead may never be taken.
+    /// The rules that are added to a prompt. The user is only told of them for a prompt of their own, because work that
+    /// runs ahead may never be accepted.
     pub(crate) async fn beside_prompt(
         &self,
         prompt: &str,
@@ -124,7 +125,8 @@ impl Rules {
         }
     }
 
-    /// Shows what a rule says that its user has not seen: it came with the project, and the model is about to go by it.
+    /// Shows the user the text of a rule that they have not seen, because it came with the project, and the model is
+    /// about to follow it.
     fn show(&self, rule: &Rule) {
         let hash = xxh3_64(format!("{}\0{}", rule.path, rule.text).as_bytes());
         let mut told = self.lock();
@@ -141,7 +143,7 @@ impl Rules {
         }
         if let Some(file) = &self.shown {
             let lines: Vec<_> = told.shown.iter().map(|hash| format!("{hash:016x}")).collect();
-            // Who cannot write it shows the rule once more.
+            // If the file cannot be written, the rule is shown once more.
             let folder = file.parent().unwrap_or(Path::new("."));
             let _ = create_private_folder(folder).map(|()| fs::write(file, lines.join("\n")));
         }
@@ -152,7 +154,7 @@ impl Rules {
     }
 }
 
-/// Where a session works, as it is now.
+/// The current surroundings of a session.
 async fn surroundings(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> Surroundings {
     Surroundings {
         folder: gate.workspace.clone(),
@@ -163,12 +165,12 @@ async fn surroundings(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContex
     }
 }
 
-/// The branch of the workspace, with a `*` where files differ from the last commit. Nothing where git does not answer.
+/// The branch of the workspace, with a `*` if files differ from the last commit; `None` if git does not answer.
 pub(crate) async fn branch(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> Option<String> {
     Surroundings::branch_of(&status(toolbox, tree, gate).await)
 }
 
-/// What git says of the working tree. Nothing where it does not answer.
+/// What git reports about the working tree; empty if it does not answer.
 async fn git(toolbox: &Toolbox, tree: &Arc<dyn Tree>, gate: &GateContext) -> String {
     Surroundings::git_of(&status(toolbox, tree, gate).await, &gate.deny)
 }

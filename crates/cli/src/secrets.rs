@@ -2,7 +2,7 @@ use headstart_providers::Scrubber;
 
 use crate::environment::Environment;
 
-/// Words in the name of a variable that holds a secret.
+/// Words in the names of variables that hold secrets.
 const WORDS: [&str; 12] = [
     "KEY",
     "KEYS",
@@ -18,7 +18,8 @@ const WORDS: [&str; 12] = [
     "CREDENTIALS",
 ];
 
-/// Knows the values of every variable of the environment that is called a key, a token, a secret or a password.
+/// A scrubber for the values of all environment variables whose names say that they hold a key, a token, a secret or a
+/// password.
 pub(crate) fn scrubber(environment: &Environment) -> Scrubber {
     Scrubber::with_values(environment.values(names_a_secret))
 }

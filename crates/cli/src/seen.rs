@@ -1,4 +1,4 @@
-//! Which models somebody could talk to from here: keys in the environment, and servers on this machine that answer.
+//! Which models can be used from here: keys in the environment, and servers on this machine that answer.
 
 use std::time::Duration;
 
@@ -11,31 +11,31 @@ use serde_json::Value;
 use crate::environment::Environment;
 use crate::output::{self, Style};
 
-/// How long all servers together may take: nobody waits for one that is not there.
+/// The time limit for all servers together, so that a missing one delays nobody.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A list of models is shorter.
+/// The most bytes of a list of models.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// Says where Ollama listens, as Ollama itself reads it.
+/// The variable that says where Ollama listens, which Ollama itself reads too.
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
-/// A model of each provider to begin with: neither the dearest nor the weakest, and its price is known.
+/// A model of each provider to begin with: neither the most expensive nor the weakest, and with a known price.
 const EXAMPLES: [(&str, &str); 3] =
     [("anthropic", "claude-sonnet-5"), ("openai", "gpt-5.4"), ("gemini", "gemini-3.5-flash")];
 
-/// What there is. Nothing but environment variables and ports of this machine is looked at, and no value of a key is kept.
+/// What was found. Only environment variables and ports of this machine are read, and no value of a key is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     servers: Vec<Server>,
     keys: Vec<Key>,
 }
 
-/// A server on this machine that tells its models.
+/// A server on this machine that lists its models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Server {
     place: Place,
-    /// The first of its models that can talk.
+    /// The first of its models that can hold a conversation.
     model: String,
 }
 
@@ -50,37 +50,37 @@ struct Key {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     name: &'static str,
-    /// Ollama's own interface, or OpenAI's.
+    /// Whether it has Ollama's own interface; otherwise it has OpenAI's.
     is_ollama: bool,
-    /// `http://host:port`.
+    /// The address, as `http://host:port`.
     address: String,
 }
 
-/// A line to type, and why it would work.
+/// A command line for the user, and why it would work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Way {
     pub(crate) line: String,
     pub(crate) why: String,
 }
 
-/// A model that can be chosen as it is.
+/// A model that can be chosen without further settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Offer {
-    /// As `--model` takes it.
+    /// The value for `--model`.
     pub(crate) model: String,
-    /// As `--base-url` takes it, where the provider's own address is not meant.
+    /// The value for `--base-url`, if it is not the provider's own address.
     pub(crate) base_url: Option<String>,
     /// Why it would work.
     pub(crate) why: String,
 }
 
 impl Seen {
-    /// Looks around, for at most 300 milliseconds.
+    /// Searches for servers and keys, for at most 300 milliseconds.
     pub(crate) async fn look(environment: &Environment) -> Self {
         Self { servers: answering(&places(environment)).await, keys: keys(environment) }
     }
 
-    /// How to begin a chat with what is there, the cheapest first; where nothing is, what would help.
+    /// How to begin a chat with what was found, the cheapest first; if nothing was found, what would help.
     pub(crate) fn ways(&self) -> Vec<Way> {
         let ways: Vec<_> =
             self.servers.iter().map(Server::way).chain(self.keys.iter().map(Key::way)).collect();
@@ -94,13 +94,13 @@ impl Seen {
         ]
     }
 
-    /// The models that could be chosen here, the cheapest first.
+    /// The models that can be chosen here, the cheapest first.
     pub(crate) fn offers(&self) -> Vec<Offer> {
         let of_keys = self.keys.iter().filter_map(Key::offer);
         self.servers.iter().map(Server::offer).chain(of_keys).collect()
     }
 
-    /// What the ways are, in words before them.
+    /// The text before the ways.
     pub(crate) fn head(&self) -> &'static str {
         if self.servers.is_empty() && self.keys.is_empty() {
             "No key is set and no model server answers on this machine. One of them is enough:"
@@ -115,7 +115,7 @@ impl Way {
         Self { line: line.to_owned(), why: why.to_owned() }
     }
 
-    /// To see it work without a model.
+    /// The way to try headstart without a model.
     pub(crate) fn of_recording() -> Self {
         Self::new("headstart chat --model replay:demo", "press Tab yourself, in a sample project")
     }
@@ -128,13 +128,13 @@ impl Way {
         Self::new("headstart help", "all commands, modes and files")
     }
 
-    /// With a model that is configured.
+    /// The way with a configured model.
     pub(crate) fn of_chosen(model: &str) -> Self {
         Self::new("headstart chat", &format!("with {}, as you configured", output::one_line(model)))
     }
 }
 
-/// The lines to type, each with its reason beside it, or below where there is no room.
+/// The command lines, each with its reason beside it, or below it if there is not enough room.
 pub(crate) fn rows(ways: &[Way], columns: usize, style: Style) -> Vec<String> {
     const GAP: usize = 2;
     let beside = |way: &&Way| way.line.len() + way.why.len() + 2 * GAP <= columns;
@@ -174,7 +174,7 @@ impl Server {
 }
 
 impl Key {
-    /// A model of this provider, where one is known to begin with.
+    /// A model of this provider, if one to begin with is known.
     fn offer(&self) -> Option<Offer> {
         let (provider, name) = EXAMPLES.iter().find(|(provider, _)| *provider == self.provider)?;
         let why = format!("{} is set", self.variable);
@@ -226,16 +226,16 @@ fn ollama_address(host: &str) -> Option<String> {
     let host = host.trim().trim_end_matches('/');
     let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
     let url = Url::parse(&url).ok().filter(|url| url.scheme() == "http")?;
-    // A server that listens everywhere listens here.
+    // A server that listens on all addresses also listens on this machine.
     let here = ["localhost", "127.0.0.1", "0.0.0.0"].contains(&url.host_str()?);
-    // Without one `Url` would mean 80.
+    // Without a port in the address `Url` would assume 80.
     let port = url.port().unwrap_or(11434);
     here.then(|| format!("http://localhost:{port}"))
 }
 
 async fn answering(places: &[Place]) -> Vec<Server> {
     headstart_providers::choose_tls();
-    // Whatever is on this machine is not behind a proxy, and needs no certificates, which take long to read.
+    // A server on this machine is not behind a proxy, and needs no certificates, which take long to read.
     let client = Client::builder().no_proxy().redirect(Policy::none()).referer(false).tls_certs_only([]);
     let Ok(client) = client.build() else { return Vec::new() };
     let asked = places.iter().map(|place| async {
@@ -245,7 +245,7 @@ async fn answering(places: &[Place]) -> Vec<Server> {
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// The first model that can talk, of those that the server lists.
+/// The first model in the server's list that can hold a conversation.
 async fn first_model(client: &Client, place: &Place) -> Option<String> {
     let (path, list, name) =
         if place.is_ollama { ("api/tags", "models", "name") } else { ("v1/models", "data", "id") };
@@ -262,7 +262,8 @@ async fn first_model(client: &Client, place: &Place) -> Option<String> {
     names.filter(|name| is_plain(name) && !name.contains("embed")).map(str::to_owned).next()
 }
 
-/// Whether a name can stand in a line to type as it is: whatever listens on a port may have made it up.
+/// Whether a name can be part of a command line as it is, because any program that listens on a port may have invented
+/// it.
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._:/@+-".contains(c);
     !name.is_empty() && name.len() <= 100 && name.chars().all(plain)

@@ -1,7 +1,8 @@
-//! Views for another machine: the side of the exchange that has them, on standard input and output.
+//! Views for another machine. This is the side of the exchange that has the views, on standard input and output.
 //!
-//! Whoever can start this program here may run commands here anyway, so the one that asks is believed; what it names is kept below this user's
-//! state folder all the same. When its side of the stream ends, or nothing is heard of it, all that runs ends.
+//! A client that can start this program on this machine may run commands here anyway, so it is trusted. Even so,
+//! everything that it names is stored below this user's state folder. When its side of the stream ends, or it sends
+//! nothing for too long, everything that runs is ended.
 
 mod calls;
 mod copy;
@@ -30,20 +31,20 @@ use calls::Call;
 use copy::Copy;
 pub(crate) use copy::{all as all_copies, remove as remove_copy};
 
-/// The first message has to come within this.
+/// The time limit for the first message.
 const GREETING: Duration = Duration::from_secs(30);
-/// Whoever asks says something at least so often, and is given up after a while without.
+/// The client must send something at least this often. After a longer silence the connection is given up.
 const SILENCE: Duration = Duration::from_secs(120);
-/// This side says something so often.
+/// This side sends something at least this often.
 const ALIVE: Duration = Duration::from_secs(10);
-/// What runs gets so long to end.
+/// How long running commands have time to end.
 const ENDING: Duration = Duration::from_secs(5);
-/// Messages of one call that wait for it, and answers that wait to be written.
+/// The most messages that wait for one call, and the most answers that wait to be written.
 const MOST_WAITING: usize = 64;
-/// Bytes of contents that are kept in case the next command names them.
+/// The most bytes of contents that are kept in case the next command names them.
 const MOST_KEPT: usize = 256 << 20;
 
-/// What all calls of a connection share.
+/// The data that all calls of a connection share.
 struct Session {
     workspace: String,
     tree: PathBuf,
@@ -53,11 +54,11 @@ struct Session {
     quota: headstart_overlay_fs::Quota,
     out: mpsc::Sender<Vec<u8>>,
     kept: Mutex<Kept>,
-    /// In which state the copy was when each view was last used.
+    /// The state of the copy when each view was last used.
     lies_over: Mutex<BTreeMap<ViewId, ContentHash>>,
 }
 
-/// Contents that came or went, the newest last.
+/// Contents that were received or sent, the newest last.
 #[derive(Default)]
 struct Kept {
     contents: BTreeMap<ContentHash, Content>,
@@ -65,7 +66,7 @@ struct Kept {
     bytes: usize,
 }
 
-/// Answers until the other side is gone.
+/// Answers requests until the client has disconnected.
 pub(crate) async fn serve(
     context: &Context,
     input: impl AsyncRead + Unpin,
@@ -77,7 +78,7 @@ pub(crate) async fn serve(
     let mut asked = Asked { input, lines: Lines::default(), buffer: vec![0; 256 << 10] };
     let served = answer(context, &mut asked, out, &mut tasks).await;
     if served.is_err() {
-        // What was said last is still on its way, and tells the other side more than the end of the stream.
+        // The last message may not have been written yet, and it tells the client more than the end of the stream does.
         let _ = timeout(Duration::from_secs(2), tasks.join_next()).await;
     }
     served
@@ -94,7 +95,7 @@ async fn answer(
     let hello = match read_greeting::<Ask>(&line) {
         Ok(Ask::Hello(hello)) => hello,
         other => {
-            // Says which version is spoken here.
+            // Tells the client which version is spoken here.
             let none = told_hello(None, vec!["there is no view for this version".to_owned()], None);
             let _ = out.send(line_of(&none)).await;
             let why =
@@ -128,7 +129,7 @@ async fn answer(
     };
     drop(calls);
     session.views.end_idle(Duration::ZERO);
-    // A thread that runs a command finds out that its view has ended, and removes what it kept on the disk.
+    // A thread that runs a command notices that its view has ended, and then removes its files on disk.
     let over = async {
         while 1 < Arc::strong_count(&session.views) {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -146,7 +147,8 @@ impl Session {
     fn open(context: &Context, hello: Hello, out: mpsc::Sender<Vec<u8>>) -> Result<Self, CliError> {
         let store = context.store()?;
         let state = store.state_folder();
-        // The project's own file is part of what the other side sends, and has been asked there.
+        // The project's own configuration file is part of what the client sends, and the client has already asked the
+        // user about it.
         let config = context.config(&Flags::default(), state)?;
         let settings = lowered(config.shadow, &hello);
         let failed = |error: std::io::Error| {
@@ -186,13 +188,13 @@ impl Session {
         Ok(())
     }
 
-    /// Nobody listens any more where it cannot be sent; then the other end of the stream ends as well.
+    /// Sends a message. If that fails, the client has disconnected, and the stream of its messages ends too.
     async fn send(&self, told: &Told) {
         let _ = self.out.send(line_of(told)).await;
     }
 }
 
-/// The smaller of the limits of both sides.
+/// The settings with the smaller limit of both sides.
 fn lowered(mut settings: Shadow, hello: &Hello) -> Shadow {
     let limits = &hello.limits;
     let rows = [
@@ -227,10 +229,10 @@ impl Kept {
     }
 }
 
-/// What runs.
+/// The calls that run.
 struct Calls {
     session: Arc<Session>,
-    /// The calls that wait for more messages.
+    /// Calls that wait for further messages.
     open: BTreeMap<u64, mpsc::Sender<Ask>>,
     /// The last command of each view.
     commands: BTreeMap<String, AbortHandle>,
@@ -269,13 +271,13 @@ impl Calls {
             }
         }
         if let Some(call) = self.open.get(&id) {
-            // A call that is over needs nothing more.
+            // A call that has ended needs no further messages.
             let _ = call.send(ask).await;
         }
     }
 }
 
-/// The messages of the other side.
+/// The messages from the client.
 struct Asked<R> {
     input: R,
     lines: Lines,
@@ -283,7 +285,7 @@ struct Asked<R> {
 }
 
 impl<R: AsyncRead + Unpin> Asked<R> {
-    /// The next line; `None`: the other side is gone.
+    /// The next line; `None` if the client has disconnected.
     async fn next(&mut self, patience: Duration) -> Result<Option<Vec<u8>>, String> {
         loop {
             if let Some(line) = self.lines.next_line().map_err(|error| error.to_string())? {

@@ -1,10 +1,10 @@
-//! Conversations on disk, so that a later chat can go on with one.
+//! Conversations on disk, so that a later chat can continue one.
 //!
 //! ```text
-//! STATE/sessions/NAME-HASH/   those of one workspace, as `headstart_agent::native::Sessions` keeps them
+//! STATE/sessions/NAME-HASH/   the conversations of one workspace, as `headstart_agent::native::Sessions` stores them
 //! ```
 //!
-//! NAME and HASH are of the workspace, as for ledgers. No secret gets there.
+//! NAME and HASH are those of the workspace, as for ledgers. No secret is stored there.
 
 use std::fs;
 use std::ops::Deref;
@@ -36,13 +36,13 @@ impl Deref for Sessions {
 }
 
 impl Sessions {
-    /// Touches no file.
+    /// The sessions of a workspace. Touches no file.
     pub(crate) fn of(state: &Path, workspace: &str) -> Self {
         let folder = state.join("sessions").join(state_name(Path::new(workspace)));
         Self { kept: native::Sessions::new(folder).about(workspace), workspace: workspace.to_owned() }
     }
 
-    /// Those of all workspaces of which it is known where they are.
+    /// The sessions of all workspaces whose paths are known.
     #[cfg(feature = "acp")]
     pub(crate) fn everywhere(state: &Path) -> Result<Vec<Self>, CliError> {
         let all = state.join("sessions");
@@ -53,32 +53,32 @@ impl Sessions {
         };
         let of_folder = |entry: fs::DirEntry| {
             let workspace = native::Sessions::workspace_of(&entry.path())?;
-            // A folder that says it is another's is nobody's.
+            // A folder that names another workspace than its own is ignored.
             Some(Self::of(state, &workspace)).filter(|sessions| sessions.folder() == entry.path())
         };
         Ok(entries.flatten().filter_map(of_folder).collect())
     }
 
-    /// Where they are from.
+    /// The workspace of these sessions.
     #[cfg(feature = "acp")]
     pub(crate) fn workspace(&self) -> &str {
         &self.workspace
     }
 
-    /// Goes on with one. Until the value is dropped nobody else does.
+    /// Continues a session. No other process can do so until the returned value is dropped.
     pub(crate) fn resume(&self, id: &str, scrubber: Scrubber) -> Result<(Session, OpenSession), CliError> {
         let (session, open) = self.kept.resume(id)?;
         Ok((session, OpenSession { open, scrubber, sessions: self.clone() }))
     }
 
-    /// Gives one another title.
+    /// Gives a session another title.
     pub(crate) fn rename(&self, id: &str, title: &str) -> Result<(), CliError> {
-        // What cannot be read is not written to.
+        // A session that cannot be read is not written to.
         let (_, open) = self.resume(id, Scrubber::default())?;
         open.write(&Session::title_line(title))
     }
 
-    /// Where a new one will be. There is a file once there is something to write.
+    /// A new session. Its file is created once there is something to write.
     pub(crate) fn begin(&self, id: &str, scrubber: Scrubber) -> OpenSession {
         OpenSession { open: self.kept.begin(id), scrubber, sessions: self.clone() }
     }
@@ -97,12 +97,12 @@ impl From<SessionsError> for CliError {
     }
 }
 
-/// How long ago one was written last, in milliseconds.
+/// The time since a session was last written, in milliseconds.
 pub(crate) fn age_ms(listed: &ListedSession) -> u64 {
     listed.modified.elapsed().map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A session in which this process talks.
+/// A session to which this process writes.
 pub(crate) struct OpenSession {
     open: native::OpenSession,
     scrubber: Scrubber,
@@ -117,7 +117,8 @@ impl OpenSession {
     }
 }
 
-/// A line without secrets. What a model wants back as it was, and an image, hold none that could be read, and are not touched.
+/// A line without secrets. Opaque parts for the model and images are not changed, because they contain no readable
+/// secrets.
 fn scrubbed(line: &str, scrubber: &Scrubber) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(line) else { return String::new() };
     let parts = value.pointer_mut("/message/parts").and_then(Value::as_array_mut).map(std::mem::take);

@@ -35,20 +35,20 @@ use crate::tool_servers::ServerTools;
 use crate::views::Views;
 use crate::web;
 
-/// How many accepts of a workspace can be undone, and how much they may keep.
+/// How many accepts of a workspace can be undone, and how many bytes are kept for that.
 const UNDO: UndoLimit = UndoLimit { accepts: 20, bytes: 256 * 1024 * 1024 };
 
-/// Who makes the accept of what is speculated.
+/// Which process accepts what is speculated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AcceptedBy {
-    /// This process: what is staged waits on the disk, so that an accept only has to move it.
+    /// This process. Staged files are on the disk already, so that an accept only has to move them.
     This,
-    /// Another one, which finds it there, too.
+    /// Another process, which finds the staged files on the disk too.
     Another,
 }
 
-/// A real workspace, with what dead processes left half done in it ended and told. `state` is the folder of all state;
-/// without it no accept can be undone.
+/// The real workspace. Operations that dead processes left unfinished in it are completed and reported. `state` is the
+/// state folder; without it no accept can be undone.
 pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Result<OsTree, CliError> {
     let options = options(state, by);
     let failed = |error: TreeError| cannot_open(workspace, state, &error);
@@ -69,8 +69,8 @@ pub(crate) fn tree(workspace: &Path, state: Option<&Path>, by: AcceptedBy) -> Re
     Ok(tree)
 }
 
-/// Why a workspace cannot be opened, or an accept in it not undone. What waits for an accept and what can be undone is in the
-/// state folder, so the fault may be there.
+/// Why a workspace cannot be opened, or an accept in it not undone. Staged files and the data for undos are in the
+/// state folder, so the problem may be there.
 pub(crate) fn cannot_open(workspace: &Path, state: Option<&Path>, error: &TreeError) -> CliError {
     let of_state = state.and_then(|state| store::trouble_with(&state.join("staging")));
     of_state.unwrap_or_else(|| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
@@ -88,7 +88,7 @@ pub(crate) fn options(state: Option<&Path>, by: AcceptedBy) -> OsOptions {
     }
 }
 
-/// The engine over a real workspace.
+/// The engine for a real workspace.
 pub(crate) fn engine(
     tree: Arc<OsTree>,
     toolbox: Toolbox,
@@ -108,13 +108,14 @@ pub(crate) fn engine(
     }
 }
 
-/// The engine without the tools that its user excludes.
+/// The engine without the tools that the user excludes.
 pub(crate) fn offered(engine: Engine) -> Engine {
     let policies = engine.host.gate_context().tool_policies;
     Engine { toolbox: engine.toolbox.clone().keeping(|name| !policies.excludes(name)), ..engine }
 }
 
-/// The built-in tools, commands in the real shell, and those of the repository, of rules, of the web and of an index.
+/// The built-in tools, commands in the real shell, and the tools of the repository, of rules, of the web and of an
+/// index.
 pub(crate) fn toolbox(
     config: &Config,
     workspace: &Path,
@@ -127,7 +128,7 @@ pub(crate) fn toolbox(
     let runner: Arc<dyn CommandRunner> = bash;
     let of_index = index.map(|index| codebase_tools(Arc::clone(index) as Arc<dyn ProjectIndex>));
     let of_repository = view_diff_tool(Arc::new(GitRepository::new(Arc::clone(&runner))));
-    // Without such a folder there is no rule to read.
+    // Without this folder there is no rule to read.
     let has_rules = config.rules && workspace.join(RULES_FOLDER).is_dir();
     let of_rules = has_rules.then(request_rule_tool).into_iter().chain(config.rules.then(create_rule_tool));
     let more =
@@ -137,7 +138,7 @@ pub(crate) fn toolbox(
     more.fold(Toolbox::standard(Some(runner)), Toolbox::with)
 }
 
-/// The tools that a model is offered where no work runs ahead: for a question, or to be listed.
+/// The tools that a model is offered if no work runs ahead, for a single question or to list them.
 pub(crate) fn offered_toolbox(
     config: &Config,
     workspace: &str,
@@ -148,7 +149,7 @@ pub(crate) fn offered_toolbox(
     Ok(toolbox(config, Path::new(workspace), environment, Places::default(), index.as_ref()))
 }
 
-/// The index of a workspace, where it is switched on and there is a place for it. Nothing of it is opened yet.
+/// The index of a workspace, if it is switched on and there is a state folder. Nothing is opened yet.
 pub(crate) fn index(
     config: &Config,
     workspace: &str,
@@ -161,7 +162,7 @@ pub(crate) fn index(
     Ok(Some(Arc::new(Upkeep::new(state.to_owned(), workspace, rules, config.index.clone(), models)?)))
 }
 
-/// Where work ahead may run commands: in the views of this system, or of another that the user's file names.
+/// Where work ahead may run commands: in views on this machine, or on another one that the user's file names.
 pub(crate) fn places(
     config: &Config,
     workspace: &str,
@@ -175,8 +176,8 @@ pub(crate) fn places(
     Places { here, remote: is_wanted.then(remote).flatten().map(Arc::new) }
 }
 
-/// The views of this system, in which commands and language servers run, where they are switched on. Whether there are any, one of them
-/// is made to find out.
+/// The views on this machine for commands and language servers, if they are switched on. Whether they are possible is
+/// found out by making one.
 fn views(
     config: &Config,
     workspace: &str,
@@ -188,7 +189,7 @@ fn views(
     views.filter(|views| views.support().has_views())
 }
 
-/// The views of this system, or why it has none.
+/// The views on this machine, or why there are none.
 pub(crate) fn any_views(
     config: &Config,
     workspace: &str,
@@ -198,12 +199,12 @@ pub(crate) fn any_views(
     Views::new(Path::new(workspace), &config.shadow, config.limits.staged, environment, state)
 }
 
-/// The project's rules, where its user wants them read.
+/// The project's rules, if the user wants them to be read.
 pub(crate) fn rules(config: &Config, workspace: &str, state: Option<&Path>) -> Option<Arc<Rules>> {
     config.rules.then(|| Arc::new(Rules::of(workspace, state)))
 }
 
-/// What a conversation with the person at the terminal is made of.
+/// The parts of a conversation with the person at the terminal.
 pub(crate) async fn parts(
     config: &Config,
     workspace: &str,
@@ -254,20 +255,20 @@ pub(crate) async fn parts(
     Ok(parts)
 }
 
-/// The demo's conversation: a recording for a model, edits without questions.
+/// The parts of the demo's conversation: a recording in place of a model, and edits without questions.
 pub(crate) async fn demo_parts(
     workspace: &Path,
     recording: Recording,
     speed: f64,
 ) -> Result<Parts, CliError> {
     let models = Models::of_recording(recording, speed);
-    // A recording asks an index nothing, and its folder goes with the demo.
+    // A recording does not use an index, and its folder is removed with the demo.
     let index = IndexConfig { enabled: false, ..IndexConfig::default() };
     let environment = Environment::of_process();
     let mut config = Config { mode: ApprovalMode::AutoEdit, index, ..Config::default() };
     config.shadow.enabled = environment.switch("HEADSTART_SHADOW")?.unwrap_or(true);
     let workspace = crate::workspace::resolve(Some(workspace))?;
-    // Beside the sample project, in the temporary folder that goes with it.
+    // The state is beside the sample project, in the temporary folder that is removed with it.
     let state = Path::new(&workspace).with_file_name("state");
     parts(&config, &workspace, Some(&state), &models, &environment, ServerTools::default()).await
 }

@@ -1,4 +1,4 @@
-//! Texts as words of a command line, so that every shell of Unix reads them as they are.
+//! Quotes texts as words of a command line, so that every Unix shell reads them unchanged.
 
 /// A text as one word.
 pub(crate) fn shell_word(text: &str) -> String {
@@ -9,7 +9,7 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Words as a line.
+/// Several words as a line.
 pub(crate) fn shell_line<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {
     words.into_iter().map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" ")
 }

@@ -4,14 +4,15 @@ use std::io;
 use futures::FutureExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that ask a process to end; caught, so that the terminal is given back and nothing is left behind.
+/// The signals that ask the process to end. They are caught so that the terminal can be restored and nothing is left
+/// behind.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
-/// One of them.
+/// One of these signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ending(SignalKind);
 
@@ -24,12 +25,12 @@ impl Signals {
         })
     }
 
-    /// Forgets a Ctrl-C that was for somebody else.
+    /// Discards Ctrl-C signals that were meant for another program.
     pub(crate) fn forget_interrupts(&mut self) {
         while self.interrupt.recv().now_or_never().is_some() {}
     }
 
-    /// Waits for one of them.
+    /// Waits for one of the signals.
     pub(crate) async fn next(&mut self) -> Ending {
         Ending(tokio::select! {
             _ = self.interrupt.recv() => SignalKind::interrupt(),
@@ -39,19 +40,20 @@ impl Signals {
     }
 }
 
-/// Ends this process by the signal that ended a child of it, so that whoever waits for this process is told the same.
+/// Ends this process by the signal that ended its child, so that the process that waits for this one sees the same
+/// signal.
 pub(crate) fn end_as(signal: i32) {
-    // Where that fails, the exit code says at least that something did.
+    // If that fails, the exit code still says that something went wrong.
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
 impl Ending {
-    /// Whether Ctrl-C sent it.
+    /// Whether it is the signal of Ctrl-C.
     pub(crate) fn is_interrupt(self) -> bool {
         self.0 == SignalKind::interrupt()
     }
 
-    /// As something that can be sent.
+    /// The signal in a form that can be sent.
     pub(crate) fn signal(self) -> rustix::process::Signal {
         use rustix::process::Signal;
         match self.0 {
@@ -61,7 +63,8 @@ impl Ending {
         }
     }
 
-    /// Ends this process as the signal would have without us, so that a shell's loop ends with it and a script can tell.
+    /// Ends this process as the signal would have without a handler, so that a shell's loop ends too and a script can
+    /// notice it.
     pub(crate) fn end_process(self) {
         end_as(self.0.as_raw_value());
     }

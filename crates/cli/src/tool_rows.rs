@@ -1,20 +1,20 @@
-//! What becomes of the calls of each tool, for a person.
+//! What the gate does with calls of each tool, for people.
 
 use headstart_tool_gate::{GateContext, ToolDecision};
 use serde::Serialize;
 
 use crate::{output, tool_servers};
 
-/// A tool, and what becomes of its calls.
+/// A tool, and what the gate does with its calls.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     tool: String,
-    /// `automatic`, `ask` or `exclude`; where nothing is said of it, `mode`.
+    /// `automatic`, `ask` or `exclude`; `mode` if the configuration says nothing about the tool.
     policy: &'static str,
     why: Option<String>,
 }
 
-/// The tools of a conversation with what becomes of their calls, a line each.
+/// The tools of a conversation with what the gate does with their calls, one line each.
 pub(crate) fn tool_lines(names: impl IntoIterator<Item = String>, gate: &GateContext) -> Vec<String> {
     let rows: Vec<_> = names.into_iter().map(|tool| row(tool, gate)).collect();
     let width = rows.iter().map(|row| row.tool.len()).max().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Tools of others in a conversation: which servers run, what the gate is told of their tools, and when they end.
+//! Tools of servers and addresses in a conversation: which servers run, what the gate is told about their tools, and
+//! when they end.
 
 mod approval;
 mod begin;
@@ -21,29 +22,29 @@ pub(crate) use self::begin::begin;
 use crate::config::{Config, HttpToolSetting, Reach, ServerSetting, TrustSetting};
 use crate::environment::Environment;
 
-/// What the name of every tool of a server begins with.
+/// The beginning of the name of every server's tools.
 const PREFIX: &str = "mcp__";
 
-/// The tools of others that a conversation has.
+/// The tools of servers and addresses in a conversation.
 #[derive(Default)]
 pub(crate) struct ServerTools {
     configs: Vec<ServerConfig>,
     running: Mutex<Arc<ToolServers>>,
-    /// Whether they were started.
+    /// Whether the servers were started.
     started: AtomicBool,
     http: Vec<Arc<HttpTool>>,
-    /// Those that the files name and that are not there, and why.
+    /// The entries of configuration files that are not available, and why.
     absent: Vec<(String, Absent)>,
-    /// Names of their tools for which the files have a policy.
+    /// The names of servers' tools for which configuration files have a policy.
     with_policy: Vec<String>,
 }
 
-/// Why what a file names is not there.
+/// Why an entry of a configuration file is not available.
 #[derive(Debug)]
 enum Absent {
-    /// The user wants it so.
+    /// The user decided so.
     Wanted(String),
-    /// They have to be told.
+    /// There is a problem, of which the user must be told.
     Trouble(String),
 }
 
@@ -53,7 +54,7 @@ impl From<String> for Absent {
     }
 }
 
-/// The names of tools of servers in the policies of all files, each once.
+/// The names of servers' tools in the policies of all files, each once.
 fn named_with_policy(config: &Config) -> Vec<String> {
     let tables = [PolicyOrigin::User, PolicyOrigin::Project].map(|origin| config.tool_policies.of(origin));
     let names = tables.iter().flat_map(|table| {
@@ -71,14 +72,14 @@ impl Absent {
     }
 }
 
-/// A login that waits for its user.
+/// A login that waits for the user.
 pub(crate) struct LoginBegun {
     name: String,
     pending: PendingLogin,
 }
 
 impl LoginBegun {
-    /// What they have to know before they log in.
+    /// What the user must know before they log in.
     pub(crate) fn lines(&self) -> Vec<String> {
         let scopes = match self.pending.scopes() {
             [] => String::new(),
@@ -100,7 +101,7 @@ impl LoginBegun {
         self.pending.address()
     }
 
-    /// Waits until they are back; what to say.
+    /// Waits until the user has logged in. Returns what to tell them.
     pub(crate) async fn finish(self) -> Result<String, String> {
         let (name, at) = (self.name, self.pending.at().to_owned());
         self.pending
@@ -112,7 +113,8 @@ impl LoginBegun {
 }
 
 impl ServerTools {
-    /// What the files name, but for those of the project that its user has not agreed to. None of them is started.
+    /// The entries of the configuration files, without those of the project that the user has not agreed to. No server
+    /// is started.
     pub(crate) fn named(
         config: &Config,
         workspace: &str,
@@ -135,7 +137,7 @@ impl ServerTools {
         tools
     }
 
-    /// Starts the servers, all at the same time, and waits until each is there or has not come in its time.
+    /// Starts the servers at the same time, and waits until each has started or its time is up.
     pub(crate) async fn start_all(&self) {
         self.started.store(true, Ordering::Release);
         if !self.configs.is_empty() {
@@ -148,12 +150,13 @@ impl ServerTools {
         }
     }
 
-    /// Whether there are servers, and nobody has started them.
+    /// Whether there are servers that have not been started.
     pub(crate) fn is_to_start(&self) -> bool {
         !self.configs.is_empty() && !self.started.load(Ordering::Acquire)
     }
 
-    /// What the gate is told of them: whatever a tool says of itself, it is one of a server.
+    /// The declarations of these tools for the gate. Whatever a tool says about itself, it is declared as one of a
+    /// server.
     pub(crate) fn declarations(&self) -> Vec<Declaration> {
         let servers = self.running();
         let of_servers =
@@ -162,7 +165,7 @@ impl ServerTools {
         of_servers.chain(http).collect()
     }
 
-    /// A toolbox with these tools, in place of those that it had of servers.
+    /// The toolbox with these tools in place of the servers' tools that it had.
     pub(crate) fn join(&self, toolbox: Toolbox) -> Toolbox {
         let toolbox = toolbox.keeping(|name| !name.starts_with(PREFIX));
         let http = self.http.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>);
@@ -174,29 +177,29 @@ impl ServerTools {
             .fold(toolbox, Toolbox::with)
     }
 
-    /// The tools of servers.
+    /// The tools of the servers.
     pub(crate) fn tools(&self) -> Vec<Arc<ServerTool>> {
         self.running().tools().to_vec()
     }
 
-    /// Whether a server of this name runs.
+    /// Whether a server with this name runs.
     pub(crate) fn is_running(&self, server: &str) -> bool {
         self.running().started().iter().any(|started| started.name.as_str() == server)
     }
 
-    /// What servers list besides tools.
+    /// The resources and prompts that servers offer.
     pub(crate) async fn offers(&self) -> (Vec<ListedResource>, Vec<ListedPrompt>) {
         let servers = self.running();
         let resources = servers.resources().await;
         (resources, servers.prompts().await)
     }
 
-    /// What a resource says; `None`: there is no such server.
+    /// The content of a resource; `None` if there is no such server.
     pub(crate) async fn read_resource(&self, server: &str, uri: &str) -> Option<Result<String, String>> {
         self.running().read_resource(server, uri).await
     }
 
-    /// What a prompt says with the arguments that are written behind it, likewise.
+    /// The text of a prompt with the arguments that are written behind it; `None` if there is no such server.
     pub(crate) async fn prompt(
         &self,
         server: &str,
@@ -206,12 +209,12 @@ impl ServerTools {
         self.running().prompt(server, name, written).await
     }
 
-    /// What came of the start of each.
+    /// The result of the start of each server.
     pub(crate) fn started(&self) -> Vec<Started> {
         self.running().started().to_vec()
     }
 
-    /// The state of each, a line each.
+    /// The state of each server and tool, one line each.
     pub(crate) fn lines(&self) -> Vec<String> {
         let servers = self.running();
         let mut lines = Vec::new();
@@ -237,7 +240,7 @@ impl ServerTools {
         lines
     }
 
-    /// What the user has to be told when a conversation begins: what they named and will not have.
+    /// What the user must be told when a conversation begins: which of their entries are not available.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let absent = self.absent.iter().filter_map(|(name, absent)| match absent {
             Absent::Wanted(_) => None,
@@ -246,7 +249,7 @@ impl ServerTools {
         absent.chain(self.start_troubles()).collect()
     }
 
-    /// The same of those that were started.
+    /// What the user must be told about the servers that were started.
     pub(crate) fn start_troubles(&self) -> Vec<String> {
         let servers = self.running();
         let started = servers.started().iter().flat_map(|started| {
@@ -260,7 +263,8 @@ impl ServerTools {
         started.chain(self.policies_of_nothing(&servers)).collect()
     }
 
-    /// Policies for tools that no server has. Of those that are not there nobody knows what they have.
+    /// Policies for tools that no server has. If a server is not available, its tools are unknown, so nothing is
+    /// reported.
     fn policies_of_nothing(&self, servers: &ToolServers) -> Vec<String> {
         let all_are_there = !self.is_to_start()
             && self.absent.is_empty()
@@ -280,7 +284,7 @@ impl ServerTools {
             .collect()
     }
 
-    /// How a server is reached that its user logs in to or out of. The error says why that cannot be.
+    /// The configuration of a server for a login or logout. The error says why there can be none.
     fn of_login(&self, name: &str) -> Result<&ServerConfig, String> {
         if let Some(config) = self.configs.iter().find(|config| config.name.as_str() == name) {
             return match &config.connect {
@@ -308,7 +312,7 @@ impl ServerTools {
         Err(format!("there is no tool server {name:?}; {there_are}"))
     }
 
-    /// Begins a login: what to say, and what waits for its end.
+    /// Begins a login. The result says what to tell the user, and waits for the end.
     pub(crate) async fn log_in(&self, name: &str) -> Result<LoginBegun, String> {
         let config = self.of_login(name)?;
         let pending =
@@ -316,7 +320,7 @@ impl ServerTools {
         Ok(LoginBegun { name: name.to_owned(), pending })
     }
 
-    /// Ends a login; what to say.
+    /// Ends a login. Returns what to tell the user.
     pub(crate) fn log_out(&self, name: &str) -> Result<String, String> {
         let was_there = LoggedIn::forget(self.of_login(name)?)?;
         Ok(if was_there {
@@ -326,7 +330,7 @@ impl ServerTools {
         })
     }
 
-    /// Where its user is logged in to a server; `None`: they are not, or need not be.
+    /// The address at which the user is logged in to a server; `None` if they are not, or need not be.
     pub(crate) fn logged_in(&self, name: &str) -> Option<String> {
         let config = self.configs.iter().find(|config| config.name.as_str() == name)?;
         Some(LoggedIn::of(config).ok()??.at)
@@ -337,24 +341,24 @@ impl ServerTools {
         self.running().changed().await;
     }
 
-    /// What has happened since, each once.
+    /// What has happened since the last call, each only once.
     pub(crate) fn notices(&self) -> Vec<String> {
         self.running().notices()
     }
 
-    /// Whether any server was to be there.
+    /// Whether any server is configured.
     pub(crate) fn has_servers(&self) -> bool {
         !self.configs.is_empty()
     }
 
-    /// Ends the servers, starts them anew and asks for their tools again.
+    /// Ends the servers, starts them again and asks for their tools again.
     pub(crate) async fn reload(&self) {
         let before = self.running();
         before.close().await;
         self.start_all().await;
     }
 
-    /// Ends them; when this returns no process of theirs is left.
+    /// Ends the servers. When this returns, none of their processes is left.
     pub(crate) async fn close(&self) {
         self.running().close().await;
     }
@@ -368,7 +372,7 @@ impl ServerTools {
     }
 }
 
-/// Whether the gate knows the tool as one of a server's.
+/// What kind of server's tool this is; `None` if the gate does not know it as one.
 pub(crate) fn what_it_is(declaration: Option<&Declaration>) -> Option<&'static str> {
     let declaration = declaration.filter(|declaration| declaration.sees_real_files())?;
     Some(match declaration.behaviour {
@@ -377,7 +381,7 @@ pub(crate) fn what_it_is(declaration: Option<&Declaration>) -> Option<&'static s
     })
 }
 
-/// How a server is reached, if it may be. The error says why not, and what to do.
+/// How to reach a server, if it may be used. The error says why not, and what to do.
 fn server_config(
     setting: &ServerSetting,
     workspace: &str,
@@ -412,7 +416,7 @@ fn server_config(
     Ok(ServerConfig { name, connect, trust, timeout: setting.timeout })
 }
 
-/// How its user logs in, where they have no token for it.
+/// How the user logs in, if they have no token for the server.
 fn login(
     setting: &ServerSetting,
     environment: &Environment,
@@ -441,7 +445,7 @@ fn http_tool(setting: &HttpToolSetting, approvals: &Approvals) -> Result<HttpToo
     .map_err(Absent::Trouble)
 }
 
-/// Whether the user agreed to it.
+/// Checks that the user agreed to the entry.
 fn check(approvals: &Approvals, asked: &Asked<'_>) -> Result<(), Absent> {
     let name = asked.name();
     match approvals.answer(asked) {

@@ -9,7 +9,8 @@ use crate::config::{SearchSetting, WebConfig};
 use crate::environment::Environment;
 use crate::output;
 
-/// `fetch_url`, and `search_web` where the user names a service. One without its key is not offered, and the user is told.
+/// The tools `fetch_url`, and `search_web` if the user names a service. A service without its key is not offered, and
+/// the user is told.
 pub(crate) fn tools(config: &WebConfig, environment: &Environment) -> Vec<Arc<dyn Tool>> {
     let search = config.search.as_ref().and_then(|setting| match search(setting, environment) {
         Ok(tool) => Some(tool),

@@ -6,7 +6,7 @@ use ignore::WalkBuilder;
 use crate::error::CliError;
 use crate::store::Record;
 
-/// The absolute path, without links, of the folder that a flag names, else of the current one.
+/// The absolute path, without links, of the folder that a flag names, or else of the current folder.
 pub(crate) fn resolve(flag: Option<&Path>) -> Result<String, CliError> {
     let path = flag.unwrap_or(Path::new("."));
     let absolute = path.canonicalize().map_err(|error| match error.kind() {
@@ -20,7 +20,8 @@ pub(crate) fn resolve(flag: Option<&Path>) -> Result<String, CliError> {
     absolute.into_os_string().into_string().map_err(|path| CliError::WorkspaceNotUtf8 { path: path.into() })
 }
 
-/// What a file or folder of the state about a workspace is named after: its name for people, the hash of the whole path for the machine.
+/// The name of a file or folder of the state for a workspace: the workspace's name for people, and the hash of its
+/// whole path to make it unique.
 pub(crate) fn state_name(workspace: &Path) -> String {
     let name = workspace.file_name().unwrap_or_default().to_string_lossy();
     let plain = |sign: char| if sign.is_ascii_alphanumeric() || "-_".contains(sign) { sign } else { '_' };
@@ -28,12 +29,12 @@ pub(crate) fn state_name(workspace: &Path) -> String {
     format!("{name}-{:016x}", xxhash_rust::xxh3::xxh3_64(workspace.as_os_str().as_encoded_bytes()))
 }
 
-/// The files and folders of a workspace that git does not ignore, without git's own.
+/// The files and folders of a workspace that git does not ignore, without git's own folder.
 pub(crate) fn unignored(workspace: &Path) -> ignore::Walk {
     unignored_but(workspace, |_| false).build()
 }
 
-/// The same without those that `is_left_out` says, and what is in them.
+/// The same without the paths for which `is_left_out` returns `true`, and everything below them.
 pub(crate) fn unignored_but(
     workspace: &Path,
     is_left_out: impl Fn(&Path) -> bool + Send + Sync + 'static,
@@ -45,7 +46,7 @@ pub(crate) fn unignored_but(
     walk
 }
 
-/// The workspace of a speculation that is kept. What a link leads to that took its place later is another folder.
+/// The workspace of a stored speculation. If a link has taken its place since, that counts as another folder.
 pub(crate) fn of_record(record: &Record) -> Result<String, CliError> {
     let path = Path::new(&record.workspace);
     let now = resolve(Some(path)).map_err(|error| match error {
