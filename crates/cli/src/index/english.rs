@@ -14,21 +14,21 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::models;
 
-/// So long a search waits for them; then it goes on without.
+/// How long a search waits for the words before it continues without them.
 const PATIENCE: Duration = Duration::from_secs(6);
-/// Queries whose words are kept.
+/// The most queries whose words are kept.
 const MOST_KEPT: usize = 64;
-/// As many requests one process makes.
+/// The most requests of one process.
 const MOST_ASKED: usize = 200;
 
-/// The model that gives them. It is opened when the first query needs it: most never do.
+/// The model that gives the words. It is opened when a query first needs it, which is rare.
 pub(super) struct Translator {
     config: Config,
     environment: Environment,
     opened: OnceCell<Option<(BackgroundModel, Reach)>>,
 }
 
-/// What was asked before, the newest first: model and query, and the words.
+/// Earlier answers, the newest first: the model with the query, and the words.
 #[derive(Debug, Default)]
 pub(super) struct KnownWords {
     list: VecDeque<(String, String)>,
@@ -36,7 +36,7 @@ pub(super) struct KnownWords {
 }
 
 impl Translator {
-    /// The model of background work; `None` where the user has turned this off.
+    /// The model of background work; `None` if the user has switched this off.
     pub(super) fn of(config: &Config, environment: &Environment) -> Option<Self> {
         let (config, environment) = (config.clone(), environment.clone());
         config.index.translate.then_some(Self { config, environment, opened: OnceCell::new() })
@@ -53,7 +53,7 @@ impl Translator {
 }
 
 impl IndexModels {
-    /// English words for a query, with blanks between them. Where there are none in time, its user is told why.
+    /// English words for a query, separated by blanks. If there are none in time, the user is told why.
     pub(crate) async fn english(&self, query: &str, most: Reach) -> Option<String> {
         let translator = self.translator.as_ref().filter(|_| self.serve(most).translates)?;
         match self.asked_for_words(translator, query.trim(), most).await {
@@ -101,13 +101,13 @@ impl IndexModels {
         Ok(Some(words))
     }
 
-    /// What is known of earlier processes, as [`known_words`](Self::known_words) gave it.
+    /// Adds the words of earlier processes, as [`known_words`](Self::known_words) returned them.
     pub(crate) fn remember_words(&self, text: &str) {
         let known: VecDeque<(String, String)> = serde_json::from_str(text).unwrap_or_default();
         self.lock().words.list.extend(known.into_iter().take(MOST_KEPT));
     }
 
-    /// All words that are known, to be kept for later processes; `None` where nothing was asked.
+    /// All known words as a text for later processes; `None` if nothing was asked.
     pub(crate) fn known_words(&self) -> Option<String> {
         let state = self.lock();
         let is_new = 0 < state.words.asked;
@@ -125,7 +125,7 @@ impl KnownWords {
         self.list.push_front((key, words));
     }
 
-    /// Counts a request; whether it is within the limit.
+    /// Counts a request. Returns whether it is within the limit.
     fn may_ask(&mut self) -> bool {
         self.asked += 1;
         self.asked <= MOST_ASKED

@@ -1,4 +1,4 @@
-//! Past commits as git tells them: text of strangers, of which only words get into the index.
+//! Past commits, as git prints them. Their text may come from strangers, so only its words are put into the index.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,33 +11,33 @@ use headstart_git_ahead::no_programs;
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::clean_environment;
 
-/// As many commits are read, and so long is waited for them.
+/// The most commits that are read, and the time limit for that.
 const COMMITS: usize = 6_000;
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A commit that touches more files says nothing of each.
+/// The most files of a commit. One that touches more says nothing about each of them.
 const MOST_FILES: usize = 20;
-/// Text of one file's commits, in bytes, the newest first.
+/// The most bytes of text for one file; the newest commits come first.
 const MOST_TEXT: usize = 32 * 1024;
-/// Commits whose files were changed a moment ago.
+/// How many commits count as recent.
 const RECENT: usize = 80;
-/// As many such files are kept.
+/// The most files of recent commits that are kept.
 const MOST_RECENT: usize = 200;
 
-/// What a commit says, and the files that it touches.
+/// The subject of a commit, and the files that it touches.
 pub(super) struct Commit {
     subject: String,
     files: Vec<WorkspacePath>,
 }
 
-/// The commit that is checked out; `None` without git, a repository or a commit.
+/// The id of the commit that is checked out; `None` without git, a repository or a commit.
 pub(super) fn head(workspace: &Path) -> Option<String> {
     let text = git(workspace, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
     Some(text.trim().to_owned()).filter(|head| !head.is_empty())
 }
 
-/// The commits before it, the newest first, with the paths below the workspace.
+/// The commits up to the current one, the newest first, with the paths below the workspace.
 ///
-/// Renames are not looked for: that would read contents, which a partial clone does not have.
+/// Renames are not searched for, because that would read contents, which a partial clone does not have.
 pub(super) fn log(workspace: &Path) -> Option<Vec<Commit>> {
     let count = format!("--max-count={COMMITS}");
     let arguments = [
@@ -64,7 +64,7 @@ fn read_log(text: &str) -> Vec<Commit> {
     commits.collect()
 }
 
-/// The subjects that each file was touched by.
+/// The subjects of the commits that touched each file.
 pub(super) fn subjects(commits: &[Commit]) -> BTreeMap<WorkspacePath, String> {
     let mut subjects: BTreeMap<WorkspacePath, String> = BTreeMap::new();
     for commit in commits {
@@ -79,7 +79,7 @@ pub(super) fn subjects(commits: &[Commit]) -> BTreeMap<WorkspacePath, String> {
     subjects
 }
 
-/// The files of the last commits as a text, a line each: how much it counts, and its path.
+/// The files of the last commits as a text, with a line for each: its weight and its path.
 pub(super) fn recent(commits: &[Commit]) -> String {
     let mut text = String::new();
     let mut seen: Vec<&WorkspacePath> = Vec::new();
@@ -95,7 +95,7 @@ pub(super) fn recent(commits: &[Commit]) -> String {
     text
 }
 
-/// What [`recent`] wrote.
+/// Reads what [`recent`] wrote.
 pub(super) fn read_recent(text: &str) -> Vec<(WorkspacePath, f32)> {
     let line = |line: &str| {
         let (share, path) = line.split_once(' ')?;
@@ -104,7 +104,8 @@ pub(super) fn read_recent(text: &str) -> Vec<(WorkspacePath, f32)> {
     text.lines().filter_map(line).collect()
 }
 
-/// What git prints. It gets nothing of the user's environment but the home folder, and runs no program that a repository names.
+/// The output of git. Git gets nothing of the user's environment except the home folder, and runs no program that a
+/// repository names.
 fn git(workspace: &Path, arguments: &[&str]) -> Option<String> {
     let home = std::env::var("HOME").unwrap_or_else(|_| "/".to_owned());
     let mut command = Command::new("git");

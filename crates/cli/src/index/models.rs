@@ -1,4 +1,5 @@
-//! The models that a search may ask: those that compare meanings, which the user's own file names, and the one that translates.
+//! The models that a search may ask: those that compare meanings, which the user's own file names, and the one that
+//! translates.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -19,19 +20,19 @@ use crate::config::{Config, Embeddings};
 use crate::environment::Environment;
 use crate::error::CliError;
 
-/// So long a search waits for a vector of its query, or for a judgement; then it goes on without.
+/// How long a search waits for the vector of its query, or for a judgement, before it continues without.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// After a failure that may pass, searches do without for so long, or for as long as the model said.
+/// How long searches do without a model after a failure that may be temporary, unless the model says how long.
 const REST: Duration = Duration::from_secs(30);
 const LONGEST_REST: Duration = Duration::from_secs(600);
-/// As much of a query as a model is given, in bytes.
+/// The most bytes of a query that a model is given.
 const LONGEST_QUERY: usize = 2_000;
-/// Queries whose vectors are kept.
+/// The most queries whose vectors are kept.
 const MOST_KEPT: usize = 64;
-/// A larger file is no table.
+/// The most bytes of a table of vectors.
 const MOST_TABLE_BYTES: u64 = 1 << 30;
 
-/// Models that a search may ask.
+/// The models that a search may ask.
 #[derive(Default)]
 pub(crate) struct IndexModels {
     embedder: Option<Arc<dyn Embedder>>,
@@ -42,25 +43,25 @@ pub(crate) struct IndexModels {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// Queries whose vectors were asked for, the newest first.
+    /// Queries with their vectors, the newest first.
     meanings: VecDeque<(String, TextVector)>,
     embedding: Standing,
     ranking: Standing,
     pub(super) translating: Standing,
-    /// Queries for which English words were asked.
+    /// Queries with their English words.
     pub(super) words: KnownWords,
-    /// How long the vectors of the index are, once that is known.
+    /// The length of the index's vectors, once it is known.
     dimensions: Option<usize>,
     told: Vec<String>,
     notices: Vec<String>,
 }
 
-/// Whether a model is asked.
+/// Whether a model may be asked.
 #[derive(Default)]
 pub(super) struct Standing {
-    /// It is of no use in this process.
+    /// Whether the model cannot be used by this process at all.
     is_unusable: bool,
-    /// It failed a moment ago: no search waits for it again before that.
+    /// The model has just failed, and is not asked again before this time.
     rests_until: Option<Instant>,
 }
 
@@ -78,7 +79,7 @@ impl Standing {
 }
 
 impl IndexModels {
-    /// Those that the configuration names. Nothing is asked of them yet.
+    /// The models that the configuration names. Nothing is requested from them yet.
     pub(crate) fn open(config: &Config, environment: &Environment) -> Result<Self, CliError> {
         let translator = Translator::of(config, environment);
         let config = &config.index;
@@ -97,12 +98,12 @@ impl IndexModels {
         Self { embedder: Some(embedder), ..Self::default() }
     }
 
-    /// What makes vectors, where that is of use.
+    /// The model that makes vectors; `None` if it cannot be used.
     pub(super) fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.embedder.as_ref().filter(|_| !self.lock().embedding.is_unusable)
     }
 
-    /// Whether a search within this reach may ask for vectors, or for a judgement.
+    /// Which models a search within this reach may ask.
     pub(crate) fn serve(&self, most: Reach) -> Served {
         let state = self.lock();
         let embeds = self.embedder.as_ref().is_some_and(|it| is_within(it.reach(), most));
@@ -114,7 +115,7 @@ impl IndexModels {
         }
     }
 
-    /// A query as a vector; `None` where there is none in time, which its user is told once.
+    /// The vector of a query; `None` if there is none in time, which the user is told once.
     pub(crate) async fn meaning(&self, text: &str, most: Reach) -> Option<TextVector> {
         let embedder = self.embedder.as_ref().filter(|_| self.serve(most).embeds)?;
         let text = beginning(text);
@@ -154,7 +155,7 @@ impl IndexModels {
         }
     }
 
-    /// The order in which passages answer a query best; `None` where they stay as they are.
+    /// The order in which passages answer a query best; `None` if their order is not to change.
     pub(crate) async fn order(&self, query: &str, passages: &[&str], most: Reach) -> Option<Vec<usize>> {
         let reranker = self.reranker.as_ref().filter(|_| self.serve(most).ranks && 1 < passages.len())?;
         let asked = tokio::time::timeout(PATIENCE, reranker.rank(beginning(query), passages)).await;
@@ -177,18 +178,18 @@ impl IndexModels {
         }
     }
 
-    /// Notes how long the vectors of the index are.
+    /// Sets the length of the index's vectors.
     pub(crate) fn expect(&self, dimensions: Option<usize>) {
         self.lock().dimensions = dimensions;
     }
 
-    /// Notes that there are no vectors, for now or in this process, and tells it once.
+    /// Notes that there are no vectors, for now or in this process, and tells the user once.
     pub(super) fn no_vectors(&self, failure: &ModelFailure) {
         self.tell(&format!("searches compare words alone: {failure}"));
         self.lock().embedding.note(failure);
     }
 
-    /// What is to be told to the user, each once.
+    /// What the user must be told, each only once.
     pub(crate) fn notices(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().notices)
     }
@@ -202,7 +203,7 @@ impl IndexModels {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is whole.
+        // No change of the state can be left half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

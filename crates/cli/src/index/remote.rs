@@ -1,4 +1,4 @@
-//! Servers that compare meanings: vectors of texts, and judgements of passages.
+//! Servers that compare meanings by making vectors of texts, or by judging passages.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use crate::config::{Embeddings, Rerank};
 use crate::environment::Environment;
 use crate::error::CliError;
 
-/// A model that is loaded first takes its time; nobody waits for it.
+/// Loading a model first takes long, but no search waits for that.
 const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(5),
     first_byte: Duration::from_secs(60),
     idle: Duration::from_secs(20),
     stalled: Duration::from_secs(60),
 };
-/// As many bytes an answer may have: some dozens of vectors of thousands of numbers.
+/// The most bytes of an answer, which may have some dozens of vectors with thousands of numbers each.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The key of a server whose address its user gave. No provider's key goes there.
+/// The keys for servers whose addresses the user gave. No provider's key is sent there.
 const EMBEDDINGS_KEY: &str = "HEADSTART_EMBEDDINGS_KEY";
 const RERANK_KEY: &str = "HEADSTART_RERANK_KEY";
 
@@ -36,7 +36,7 @@ pub(super) struct RemoteEmbedder {
 }
 
 impl RemoteEmbedder {
-    /// The server of `openai:NAME` or `ollama:NAME`; `None` for a table, which is no server.
+    /// The server of `openai:NAME` or `ollama:NAME`; `None` for a table, which needs no server.
     pub(super) fn open(config: &Embeddings, environment: &Environment) -> Result<Option<Self>, CliError> {
         let (name, url, is_ollama) = match config {
             Embeddings::OpenAi { name, url } => (name, url.as_deref(), false),
@@ -56,7 +56,7 @@ impl RemoteEmbedder {
     }
 }
 
-/// A server at an address of its user's own.
+/// A server at an address that the user gave.
 fn of_user(name: &str, url: &str, key_variable: &str) -> Provider {
     Provider { key_variable: key_variable.to_owned(), ..Provider::compatible(name, url) }
 }
@@ -163,7 +163,7 @@ impl Reranker for RemoteReranker {
     }
 }
 
-/// Values by the numbers of what they are of: each once, none missing.
+/// Puts values into the order of their numbers. Each number must occur once, and none may be missing.
 fn in_order<T>(
     values: impl Iterator<Item = (Option<usize>, T)>,
     count: usize,
@@ -188,12 +188,12 @@ fn odd(expected: &str, error: &serde_json::Error) -> ModelFailure {
     ModelFailure::Unusable { message: format!("an answer that is not {expected} ({error})") }
 }
 
-/// What becomes of a failure: whether to ask again, and with what.
+/// What follows from an error: whether the model is asked again, and with what.
 pub(super) fn failure(error: &ModelError) -> ModelFailure {
     let message = error.to_string();
     let after = error.retry_after_ms().map(Duration::from_millis);
     match error {
-        // Too long, or nothing that it reads.
+        // The text was too long, or the model could not read it.
         ModelError::WindowExceeded { .. } | ModelError::Rejected { status: 400 | 413 | 422, .. } => {
             ModelFailure::Refused { message }
         }

@@ -1,23 +1,25 @@
-//! How much all indexes of a user may take together.
+//! Limits the size of all indexes of a user together.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Of more than this, in bytes, the indexes go that were used longest ago: each is made anew when it is needed.
+/// The most bytes of all indexes together. Beyond that, those that were last used the longest ago are removed; an index
+/// is made again when it is needed.
 pub(super) const MOST_BYTES: u64 = 2 << 30;
-/// One that was used so lately may be open in another process.
+/// An index that was used so recently may be open in another process.
 const IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// One index with its log and what was moved aside.
+/// One index with its log and the damaged files that were moved aside.
 struct Kept {
     files: Vec<PathBuf>,
     bytes: u64,
     used: SystemTime,
 }
 
-/// Removes indexes beside `own` until all of them together have no more than `most` bytes. What cannot be removed stays.
+/// Removes indexes beside `own` until all of them together have no more than `most` bytes. An index that cannot be
+/// removed stays.
 pub(super) fn sweep(own: &Path, most: u64) {
     let Some(folder) = own.parent() else { return };
     let mut kept = kept_in(folder);
@@ -37,7 +39,7 @@ pub(super) fn sweep(own: &Path, most: u64) {
     }
 }
 
-/// The indexes of a folder by the paths of their databases.
+/// The indexes in a folder by the paths of their databases.
 fn kept_in(folder: &Path) -> BTreeMap<PathBuf, Kept> {
     let mut found: BTreeMap<PathBuf, Kept> = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

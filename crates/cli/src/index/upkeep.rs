@@ -1,4 +1,5 @@
-//! The index of a chat or of work ahead: built beside it after the first prompt, and brought to what the files are as they change.
+//! The index of a chat or of work ahead, which is built in the background after the first prompt, and updated when
+//! files change.
 
 mod shared;
 mod vectors;
@@ -23,16 +24,16 @@ use super::{IndexModels, files};
 use crate::config::IndexConfig;
 use crate::error::CliError;
 
-/// So long a query waits until the index is opened, on a machine that does everything slowly; and for a look at the files, which
-/// in most projects is done by then.
+/// How long a query waits until the index is opened, which only takes long on a slow machine, and below it how long for
+/// the comparison of all files, which is done by then in most projects.
 const OPENING: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Where nothing tells of changes, a look that is older is repeated before a query.
+/// If changes are not reported, a comparison of all files that is older than this is repeated before a query.
 const FRESH: Duration = Duration::from_secs(2);
-/// So long a process that ends lets the index end its batch.
+/// How long a process that ends waits until the index has written its current batch.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// What is needed to open the index, when it is time.
+/// What is needed to open the index later.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) state: PathBuf,
@@ -41,7 +42,7 @@ pub(super) struct Plan {
     pub(super) config: IndexConfig,
 }
 
-/// Keeps the index of a workspace while this process works on it. Dropping it ends that.
+/// Keeps the index of a workspace current while this process works on it. Dropping this ends that.
 pub(crate) struct Upkeep {
     shared: Arc<Shared>,
     files: Arc<OsTree>,
@@ -50,7 +51,7 @@ pub(crate) struct Upkeep {
 }
 
 impl Upkeep {
-    /// Nothing is opened or read before [`begin`](Self::begin).
+    /// Opens and reads nothing before [`begin`](Self::begin).
     pub(crate) fn new(
         state: PathBuf,
         workspace: &str,
@@ -63,24 +64,24 @@ impl Upkeep {
         Ok(Self { shared: Arc::default(), files: Arc::new(files), plan, models: Arc::new(models) })
     }
 
-    /// Begins, in a thread of its own and at the lowest priority. Only the first call counts.
+    /// Begins in a thread of its own with the lowest priority. Only the first call has an effect.
     pub(crate) fn begin(&self) {
         if !self.shared.change(|state| std::mem::replace(&mut state.begun, true)) {
             work::begin(&self.shared, self.plan.clone(), Arc::clone(&self.models));
         }
     }
 
-    /// A workspace whose commits the index hears of.
+    /// The workspace, wrapped so that the index is told of its commits.
     pub(crate) fn follow(self: &Arc<Self>, workspace: Arc<dyn Workspace>) -> Arc<dyn Workspace> {
         Arc::new(FollowedWorkspace { workspace, upkeep: Arc::clone(self) })
     }
 
-    /// These paths are not what they were.
+    /// Notes that these paths have changed.
     fn note_changed<'a>(&self, paths: impl IntoIterator<Item = &'a WorkspacePath>) {
         self.shared.note_changed(paths.into_iter().cloned());
     }
 
-    /// What is to be told to the user, each once.
+    /// What the user must be told, each only once.
     pub(crate) fn notices(&self) -> Vec<String> {
         let mut notices = self.shared.change(|state| std::mem::take(&mut state.notices));
         notices.extend(self.models.notices());
@@ -117,7 +118,7 @@ impl ProjectIndex for Upkeep {
                 shared.wait(PATIENCE, |state| !state.is_worth_a_wait())
             };
             let came = tokio::task::spawn_blocking(wait).await.unwrap_or(false);
-            // Who waited in vain once does not wait again for the same work.
+            // A query that waited in vain is not followed by another one that waits for the same work.
             self.shared.change(|state| state.waited_in_vain = !came);
         }
         self.shared.change(|state| state.changed.keys().cloned().collect())
@@ -159,12 +160,12 @@ impl ProjectIndex for Upkeep {
                 }
             }
         });
-        // A panic of the work is the caller's to see: no answer came.
+        // After a panic there is no answer, which the caller notices.
         let _ = read.await;
     }
 }
 
-/// Where there is no index, all files are those that it does not know.
+/// Answers without an index, where all files are ones that it does not know.
 fn without(shared: &Shared, work: IndexWork) {
     let nothing = MemoryIndex::new();
     let standing = shared.standing(&nothing);

@@ -1,4 +1,4 @@
-//! Brings the vectors of an index to what it holds: in batches, a content once, and never so that somebody waits.
+//! Adds missing vectors to an index: in batches, once for each content, and always in the background.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -9,23 +9,23 @@ use headstart_overlay_fs::{ContentHash, Tree as _};
 
 use super::Index;
 
-/// Chunks of one step: after each, what is there is written.
+/// The chunks of one step, after which the vectors are written.
 const STEP: usize = 64;
-/// Texts of one request, and as many bytes.
+/// The most texts of one request; below it the most bytes.
 const MOST_TEXTS: usize = 32;
 const MOST_BYTES: usize = 96 * 1024;
-/// A text that is refused is tried once more, so long; then it has no vector.
+/// The length in characters of a second attempt with a refused text. If that is refused too, the text has no vector.
 const SHORT: usize = 600;
-/// A model that takes none of so many texts takes none.
+/// After so many refused texts, without one that was accepted, the model is given up.
 const MOST_REFUSED: usize = 8;
 
 /// Makes the vectors of one model.
 pub(super) struct Embedding<'a> {
     index: &'a Index,
     embedder: &'a Arc<dyn Embedder>,
-    /// How long vectors are, once that is known.
+    /// The length of the vectors, once it is known.
     dimensions: Option<usize>,
-    /// Contents whose file is another by now.
+    /// Contents whose file has changed since.
     skipped: HashSet<ContentHash>,
     made: usize,
     refused: usize,
@@ -34,7 +34,7 @@ pub(super) struct Embedding<'a> {
 /// Why no more vectors are made for now.
 #[derive(Debug)]
 pub(super) enum Stopped {
-    /// The model gave none.
+    /// The model failed.
     Model(ModelFailure),
     Index(IndexError),
 }
@@ -52,18 +52,18 @@ impl From<ModelFailure> for Stopped {
 }
 
 impl<'a> Embedding<'a> {
-    /// Vectors of other models go.
+    /// Begins with a model. Vectors of other models are removed.
     pub(super) fn begin(index: &'a Index, embedder: &'a Arc<dyn Embedder>) -> Result<Self, IndexError> {
         let dimensions = index.store.only_vectors_of(embedder.id())?;
         Ok(Self { index, embedder, dimensions, skipped: HashSet::new(), made: 0, refused: 0 })
     }
 
-    /// How long vectors are, once that is known.
+    /// The length of the vectors, once it is known.
     pub(super) fn dimensions(&self) -> Option<usize> {
         self.dimensions
     }
 
-    /// Makes some; a break where there are no more to be made.
+    /// Makes some vectors. Breaks if none are missing.
     pub(super) async fn step(&mut self) -> Result<ControlFlow<()>, Stopped> {
         let model = self.embedder.id();
         let wanted = self.index.store.without_vectors(model, STEP, &self.skipped)?;
@@ -87,7 +87,7 @@ impl<'a> Embedding<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The texts of a content's chunks; `None` where the file is closed, gone, or holds something else by now.
+    /// The texts of a content's chunks; `None` if the file is closed, does not exist, or has changed since.
     async fn texts(&self, content: &WithoutVectors) -> Option<Vec<String>> {
         if self.index.gate.denies(&content.path) {
             return None;
@@ -131,7 +131,7 @@ impl<'a> Embedding<'a> {
         Ok(vectors)
     }
 
-    /// The vector of a text that was refused together with others.
+    /// Asks for the vector of a text that was refused together with others.
     async fn alone(&mut self, text: &str, refusal: &str) -> Result<Option<Vector>, ModelFailure> {
         let short = text.char_indices().nth(SHORT).map_or(text, |(end, _)| &text[..end]);
         for text in [text, short] {
@@ -148,7 +148,7 @@ impl<'a> Embedding<'a> {
         Ok(None)
     }
 
-    /// The numbers as vectors, all as long as those before.
+    /// Checks the vectors: their number, and that all have the same length as earlier ones.
     fn checked(&mut self, numbers: &[Vec<f32>], count: usize) -> Result<Vec<Option<Vector>>, ModelFailure> {
         if numbers.len() != count {
             let message = format!("{} vectors of {count} texts", numbers.len());
@@ -167,7 +167,7 @@ impl<'a> Embedding<'a> {
     }
 }
 
-/// A model that is another than it was, under the same name.
+/// The failure of a model that has changed while its name stayed the same.
 pub(super) fn other_dimensions(model: &str, now: usize, before: usize) -> ModelFailure {
     ModelFailure::Unusable {
         message: format!(

@@ -9,12 +9,12 @@ use headstart_toolbox::IndexStanding;
 
 use crate::index::Index;
 
-/// More changes at once are found by a look at all files.
+/// The most changes that are noted one by one. More are found by a comparison of all files.
 const MOST_CHANGED: usize = 2_000;
-/// As many files count as edited a moment ago.
+/// The most files that count as recently edited.
 const MOST_EDITED: usize = 100;
 
-/// What the thread of an index and everybody else know of each other.
+/// The state that the thread of an index shares with its users.
 #[derive(Default)]
 pub(super) struct Shared {
     state: Mutex<State>,
@@ -28,33 +28,33 @@ pub(super) struct Shared {
 )]
 pub(super) struct State {
     pub(super) begun: bool,
-    /// The thread is to end, and has ended.
+    /// Whether the thread must end; below it whether it has ended.
     pub(super) over: bool,
     pub(super) ended: bool,
     pub(super) index: Option<Arc<Index>>,
-    /// Why there is no index, or no complete one.
+    /// Why there is no index, or only an incomplete one.
     pub(super) trouble: Option<String>,
-    /// How far a look at all files is; `None` before the first.
+    /// The progress of the comparison of all files; `None` before the first one.
     pub(super) progress: Option<Progress>,
-    /// Paths that may not be in the index as they are, each with the number of its last change.
+    /// Paths that may differ from the index, each with the number of its last change.
     pub(super) changed: BTreeMap<WorkspacePath, u64>,
     changes: u64,
-    /// When the first of them changed that nobody has written yet.
+    /// When the first change occurred that has not been written yet.
     pub(super) changed_at: Option<Instant>,
     pub(super) wants_look: bool,
     pub(super) looked_at: Option<Instant>,
     pub(super) wants_history: bool,
-    /// Whether contents may lack vectors, and whether this process is the one that makes them.
+    /// Whether contents may lack vectors; below it whether this process is the one that keeps the index current.
     pub(super) wants_vectors: bool,
     pub(super) keeps: bool,
-    /// Whether changes are told.
+    /// Whether the system reports changes of files.
     pub(super) watched: bool,
     pub(super) waited_in_vain: bool,
     pub(super) edited: Edited,
     pub(super) notices: Vec<String>,
 }
 
-/// The files that changed last while this process ran, the newest first.
+/// The files that were changed last while this process ran, the newest first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Edited {
     paths: VecDeque<WorkspacePath>,
@@ -62,12 +62,12 @@ pub(super) struct Edited {
 }
 
 impl State {
-    /// Whether the index is not opened yet, which takes some milliseconds.
+    /// Whether the index has not been opened yet, which takes some milliseconds.
     pub(super) fn is_opening(&self) -> bool {
         self.begun && self.index.is_none() && !self.ended
     }
 
-    /// Whether a query may wait a moment, for the index will be complete.
+    /// Whether it makes sense for a query to wait a moment, because the index will then be complete.
     pub(super) fn is_worth_a_wait(&self) -> bool {
         let is_behind = self.progress.is_none_or(|progress| progress.percent() < 100);
         let is_behind = is_behind || self.wants_look && !self.watched;
@@ -76,21 +76,22 @@ impl State {
 }
 
 impl Shared {
-    /// Changes the state, and wakes whoever waits for that.
+    /// Changes the state, and wakes every thread that waits for a change.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let changed = change(&mut self.lock());
         self.turned.notify_all();
         changed
     }
 
-    /// Waits until the state is so; whether it came to that.
+    /// Waits until the state meets a condition. Returns whether it did in time.
     pub(super) fn wait(&self, most: Duration, is_so: impl Fn(&State) -> bool) -> bool {
         let waited = self.turned.wait_timeout_while(self.lock(), most, |state| !is_so(state));
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         is_so(&state)
     }
 
-    /// Asks `next` again after each change, and at the latest at the time that it says, until it breaks with an answer.
+    /// Calls `next` again after each change, and at the latest at the time that it returns, until it breaks with an
+    /// answer.
     pub(super) fn turn<T>(&self, mut next: impl FnMut(&mut State) -> ControlFlow<T, Instant>) -> T {
         let mut state = self.lock();
         loop {
@@ -119,7 +120,7 @@ impl Shared {
         });
     }
 
-    /// The index is as good as it gets.
+    /// Notes that the index cannot get better than it is.
     pub(super) fn fail(&self, trouble: &str) {
         self.change(|state| {
             if state.trouble.as_deref() != Some(trouble) {
@@ -130,13 +131,13 @@ impl Shared {
         });
     }
 
-    /// How far the index is of which this is a snapshot.
+    /// The state of the index at the time of this snapshot.
     pub(super) fn standing(&self, snapshot: &dyn Snapshot) -> IndexStanding {
         self.change(|state| {
             let there = snapshot.catalogue().files();
             let percent = match state.progress {
                 None => 0,
-                // Somebody emptied it, or made it anew.
+                // Another process emptied the index or began a new one.
                 Some(progress) if there < progress.current / 2 => {
                     state.wants_look = true;
                     (100 * there).checked_div(progress.all).unwrap_or(0)
@@ -150,7 +151,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is whole: a panic elsewhere leaves nothing half done.
+        // No change of the state can be left half done, even by a panic elsewhere.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -163,7 +164,7 @@ impl Edited {
         self.paths.push_front(path);
     }
 
-    /// These together with files of past commits, each with the larger of its shares; and the number of this state.
+    /// These files and those of past commits, each with the larger of its weights; and the number of this state.
     pub(super) fn with(self, commits: Vec<(WorkspacePath, f32)>) -> (Vec<(WorkspacePath, f32)>, u64) {
         let mut recent: BTreeMap<WorkspacePath, f32> = commits.into_iter().collect();
         let mut share = 1.0_f32;

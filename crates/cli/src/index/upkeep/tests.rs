@@ -6,7 +6,7 @@ use headstart_overlay_fs::{CommitOptions, CommitOutcome, Overlay, Quota};
 
 use super::*;
 
-/// Far more than anything here takes.
+/// Far longer than any step of these tests takes.
 const LONG: Duration = Duration::from_secs(20);
 
 struct Bench {
@@ -45,7 +45,7 @@ impl Bench {
         Arc::new(Upkeep::new(state, &project, rules, IndexConfig::default(), models).unwrap())
     }
 
-    /// What the index itself answers, without what it is told to look at besides.
+    /// The answer of the index alone, without the files that are searched besides.
     fn found(&self, upkeep: &Upkeep, query: &str) -> Vec<String> {
         let (sender, receiver) = mpsc::channel();
         let query = query.to_owned();
@@ -59,12 +59,12 @@ impl Bench {
         receiver.recv().unwrap()
     }
 
-    /// Waits until the index itself answers so.
+    /// Waits until the index alone gives this answer.
     fn until_found(&self, upkeep: &Upkeep, query: &str, expected: &[&str]) {
         let start = std::time::Instant::now();
         while self.found(upkeep, query) != expected {
             assert!(start.elapsed() < LONG, "{query}: {:?}", self.found(upkeep, query));
-            // Until something turns, and not longer than a change takes to settle.
+            // Waits for a change of the state, but not longer than a change takes to be written.
             upkeep.shared.turn(|state| match state.changed_at {
                 Some(at) => std::ops::ControlFlow::Continue(at + Duration::from_millis(100)),
                 None => std::ops::ControlFlow::Break(()),
@@ -106,7 +106,7 @@ fn what_another_program_changes_is_heard_of() {
     bench.write("src/a.rs", "fn changed() {}\n");
     bench.until_found(&upkeep, "changed", &["src/a.rs"]);
     bench.until_found(&upkeep, "first", &[]);
-    // In a folder that is new, and with its file at once.
+    // The folder is new, and gets a file at once.
     bench.write("src/deep/er/c.rs", "fn third() {}\n");
     bench.until_found(&upkeep, "third", &["src/deep/er/c.rs"]);
     bench.write("src/deep/er/d.rs", "fn fourth() {}\n");
@@ -134,7 +134,7 @@ fn what_is_committed_is_known_to_the_next_query() {
         let done = followed.commit(&overlay.change_set(), CommitOptions::default()).await.unwrap();
         assert!(matches!(done, CommitOutcome::Committed(_)));
     });
-    // Written already, or among what has to be looked at.
+    // The file is in the index already, or among those that are searched besides.
     let changed = bench.runtime.block_on(upkeep.changed());
     let found = bench.found(&upkeep, "brand_new");
     assert!(changed.contains(&path("src/new.rs")) || found == ["src/new.rs"], "{changed:?} {found:?}");
@@ -156,14 +156,14 @@ fn of_two_processes_one_keeps_the_index_and_both_know_what_changes() {
     assert!(heard && other.shared.change(|state| !state.watched));
     bench.write("src/a.rs", "fn changed() {}\n");
     bench.until_found(&other, "changed", &["src/a.rs"]);
-    // The other goes on where it ends.
+    // The other process continues when the first one ends.
     drop(one);
     assert!(other.shared.wait(LONG, |state| state.watched));
     bench.write("src/b.rs", "fn again() {}\n");
     bench.until_found(&other, "again", &["src/b.rs"]);
 }
 
-/// Says whether a text speaks of the first or the second; holds its answers back as long as it is told to.
+/// Says whether a text is about the first or the second; withholds its answers as long as it is told to.
 struct Embedding {
     held: Arc<std::sync::atomic::AtomicBool>,
     texts: std::sync::Mutex<Vec<String>>,
@@ -215,23 +215,24 @@ fn vectors_are_made_beside_and_nobody_waits_for_them() {
     let upkeep = bench.upkeep_with(IndexModels::of(Arc::clone(&embedding) as _));
     upkeep.begin();
     assert!(is_complete(&upkeep));
-    // The model says nothing: the index follows, answers, and a query has no vector after a moment.
+    // The model does not answer. The index is updated and answers, and a query continues without a vector after a
+    // moment.
     bench.write("src/c.rs", "fn third() {}\n");
     bench.until_found(&upkeep, "third", &["src/c.rs"]);
     assert_eq!(vectors(&upkeep), Some((0, 3)));
     assert_eq!(bench.runtime.block_on(upkeep.meaning("the first", Reach::Machine)), None);
     assert!(upkeep.notices().iter().any(|notice| notice.contains("no answer within 1.5 s")));
-    // For a while nobody asks again.
+    // For some time the model is not asked again.
     assert_eq!(upkeep.serve(Reach::Network), Served::default());
     held.store(false, std::sync::atomic::Ordering::SeqCst);
     until_vectors(&upkeep, (3, 3));
-    // What changes is made anew, and alone.
+    // Only what has changed is made again.
     embedding.texts.lock().unwrap().clear();
     bench.write("src/a.rs", "fn altered() {}\n");
     bench.until_found(&upkeep, "altered", &["src/a.rs"]);
     until_vectors(&upkeep, (3, 3));
     assert_eq!(*embedding.texts.lock().unwrap(), ["src/a.rs\nfn altered() {}"]);
-    // An end in the middle of a request waits for nobody.
+    // The end does not wait for a request in progress.
     held.store(true, std::sync::atomic::Ordering::SeqCst);
     bench.write("src/d.rs", "fn fourth() {}\n");
     bench.until_found(&upkeep, "fourth", &["src/d.rs"]);

@@ -8,13 +8,15 @@ use super::shared::Shared;
 use super::work::{HEARTBEAT, lower_priority};
 use crate::index::{Embedding, Index, IndexModels, Stopped};
 
-/// After a failure that may pass, the model is asked again after this time, and after twice the time for each further one.
+/// After a failure that may be temporary the model is asked again after this time, and after twice the time for each
+/// further failure, up to the limit below.
 const FIRST_REST: Duration = Duration::from_secs(10);
 const LONGEST_REST: Duration = Duration::from_secs(600);
-/// How soon a request ends when the process does.
+/// How quickly a request ends when the process does.
 const NOTICED: Duration = Duration::from_millis(50);
 
-/// Starts the thread that makes vectors, where a model does. It ends with the index, or where the model is of no use.
+/// Starts the thread that makes vectors, if there is a model for them. The thread ends with the index, or if the model
+/// cannot be used.
 pub(super) fn begin(shared: &Arc<Shared>, index: &Arc<Index>, models: &Arc<IndexModels>) {
     let Some(embedder) = models.embedder().cloned() else { return };
     let (shared, index, models) = (Arc::clone(shared), Arc::clone(index), Arc::clone(models));
@@ -25,7 +27,7 @@ pub(super) fn begin(shared: &Arc<Shared>, index: &Arc<Index>, models: &Arc<Index
             models.tell(&format!("no more vectors are made: {error}"));
         }
     };
-    // Without it, words alone are compared.
+    // Without the thread only words are compared.
     let _ = std::thread::Builder::new().name("vectors".to_owned()).spawn(work);
 }
 
@@ -60,7 +62,7 @@ fn keep(
     Ok(())
 }
 
-/// Waits until there is something to be made, and this process is the one to do it; whether it came to that.
+/// Waits until vectors are needed and this process is the one that makes them. Returns `false` if the index ends.
 fn is_wanted(shared: &Shared) -> bool {
     shared.turn(|state| {
         let is_complete = state.progress.is_some_and(|progress| progress.percent() == 100);
@@ -75,7 +77,7 @@ fn is_wanted(shared: &Shared) -> bool {
     })
 }
 
-/// Makes all that are missing, as long as this process keeps the index.
+/// Makes all missing vectors, as long as this process is the one that keeps the index current.
 async fn make(
     shared: &Shared,
     index: &Index,
@@ -89,7 +91,7 @@ async fn make(
             shared.change(|state| state.wants_vectors = true);
             return Ok(());
         }
-        // Others of this thread's runtime, and whoever waits for the database, come in between.
+        // Lets other tasks of this thread run, and processes that wait for the database.
         tokio::task::yield_now().await;
     }
     models.expect(embedding.dimensions());

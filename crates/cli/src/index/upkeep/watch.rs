@@ -10,14 +10,14 @@ use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::shared::Shared;
 
-/// More folders are not watched: the kernel has a limit that the user's other programs need, too.
+/// The most folders that are watched, because the kernel has a limit that the user's other programs share.
 const MOST_FOLDERS: usize = 20_000;
-/// Whether one watch is for all that is below a folder.
+/// Whether one watch covers everything below a folder.
 const RECURSIVE: bool = !cfg!(target_os = "linux");
-/// Files of git that change with a commit.
+/// Files of git that change with every commit.
 const HISTORY: [&[u8]; 3] = [b"HEAD", b"ORIG_HEAD", b"COMMIT_EDITMSG"];
 
-/// Hears of changes of the files that are indexed.
+/// Receives reports of changes of the indexed files.
 pub(super) struct Watch {
     watcher: RecommendedWatcher,
     root: PathBuf,
@@ -25,8 +25,8 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Watches these folders of a workspace, and where its history is. An error where the system has no more watches, or none for this
-    /// file system.
+    /// Watches these folders of a workspace, and its git folder. Fails if the system has no more watches, or none for
+    /// this file system.
     pub(super) fn start(
         root: &Path,
         folders: &[WorkspacePath],
@@ -45,14 +45,14 @@ impl Watch {
         if RECURSIVE {
             watch.watcher.watch(root, RecursiveMode::Recursive)?;
         } else {
-            // Where it is a file, or not there, no commit is heard of: the next start finds it.
+            // If this is a file or does not exist, commits are not reported, and the next start finds them.
             let _ = watch.watcher.watch(&root.join(".git"), RecursiveMode::NonRecursive);
         }
         watch.follow(folders)?;
         Ok(watch)
     }
 
-    /// Watches these folders instead; whether one of them is new.
+    /// Watches these folders instead. Returns whether one of them is new.
     pub(super) fn follow(&mut self, folders: &[WorkspacePath]) -> Result<bool, notify::Error> {
         if RECURSIVE {
             return Ok(false);
@@ -62,7 +62,7 @@ impl Watch {
         }
         let wanted: HashSet<WorkspacePath> = folders.iter().cloned().collect();
         for folder in self.folders.difference(&wanted) {
-            // One that is gone is not watched any more.
+            // A folder that was removed is not watched any more.
             let _ = self.watcher.unwatch(&on_disk(&self.root, folder));
         }
         for folder in wanted.difference(&self.folders) {
@@ -81,7 +81,7 @@ fn on_disk(root: &Path, path: &WorkspacePath) -> PathBuf {
     if path.is_root() { root.to_owned() } else { root.join(OsStr::from_bytes(path.as_bytes())) }
 }
 
-/// Notes what an event says. One that says that others were lost is a look at everything.
+/// Notes the changes that an event reports. If it says that other events were lost, all files are compared.
 fn hear(shared: &Shared, root: &Path, event: notify::Result<Event>) {
     let Ok(event) = event else {
         shared.change(|state| state.wants_look = true);
@@ -95,7 +95,7 @@ fn hear(shared: &Shared, root: &Path, event: notify::Result<Event>) {
     if is_only_read && !event.need_rescan() {
         return;
     }
-    // A folder that came, or was moved, has files of which nobody tells.
+    // A folder that was created or moved contains files that no event reports.
     let may_be_new = matches!(event.kind, EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)));
     if event.need_rescan() || may_be_new && event.paths.iter().any(|path| path.is_dir()) {
         shared.change(|state| state.wants_look = true);
@@ -112,7 +112,7 @@ fn hear(shared: &Shared, root: &Path, event: notify::Result<Event>) {
     if of_git.iter().filter_map(WorkspacePath::file_name).any(|name| HISTORY.contains(&name)) {
         shared.change(|state| state.wants_history = true);
     }
-    // Of a folder, what is in it changed, and is heard of by itself.
+    // Changes in a folder have events of their own.
     let is_file = |path: &WorkspacePath| !path.is_root() && !on_disk(root, path).is_dir();
     shared.note_changed(paths.into_iter().filter(is_file));
 }

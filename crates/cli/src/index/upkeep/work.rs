@@ -14,15 +14,15 @@ use super::watch::Watch;
 use crate::clock::unix_ms;
 use crate::index::{Index, IndexModels, PAUSED, sweep};
 
-/// Changes are written when for so long after the first of them none had to wait.
+/// How long after the first change it is written, so that further ones are written together with it.
 const SETTLED: Duration = Duration::from_millis(100);
-/// Who keeps the index says so this often, and is taken for dead after that time.
+/// How often the process that keeps the index says so; below it how long after that it is considered dead.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(5);
 const STALE_MS: u64 = 10_000;
-/// A look at all files is followed by as many times the time that it took without another.
+/// How many times the duration of a comparison of all files must pass before the next one.
 const REST: u32 = 10;
 
-/// Starts the thread that keeps an index.
+/// Starts the thread that keeps an index current.
 pub(super) fn begin(shared: &Arc<Shared>, plan: Plan, models: Arc<IndexModels>) {
     let kept = Arc::clone(shared);
     let work = move || {
@@ -54,28 +54,28 @@ pub(super) fn begin(shared: &Arc<Shared>, plan: Plan, models: Arc<IndexModels>) 
     }
 }
 
-/// The model, the user's commands and the terminal come first.
+/// Lowers the priority, because the model, the user's commands and the terminal are more important.
 pub(super) fn lower_priority() {
-    // Of a thread on Linux; elsewhere it would be the whole process's.
+    // On Linux this applies to the thread; on other systems it would apply to the whole process.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(19);
 }
 
-/// The thread's own state.
+/// The state of the thread.
 struct Keeper<'a> {
     shared: &'a Arc<Shared>,
     index: &'a Index,
     owner: String,
     watch: Option<Watch>,
-    /// When this process last said that it keeps the index; `None`: another one does.
+    /// When this process last said that it keeps the index; `None` if another process does.
     leased_at: Option<Instant>,
     asked_at: Option<Instant>,
-    /// Before that, a look at all files would come too soon after the last.
+    /// No comparison of all files begins before this time.
     rests_until: Instant,
     is_paused: bool,
 }
 
-/// What is to be done next.
+/// The next task of the thread.
 enum Task {
     End,
     Look,
@@ -121,16 +121,16 @@ impl<'a> Keeper<'a> {
             };
             if let Err(error) = done {
                 self.shared.fail(&error.to_string());
-                // What is not written stays among what changed, and is searched there.
+                // Changes that were not written stay noted, so that queries search those files too.
                 self.shared.wait(HEARTBEAT, |state| state.over);
                 self.shared.change(|state| state.changed_at = Some(Instant::now()));
             }
         }
-        // The next one need not wait until this lease is stale.
+        // The next process need not wait until this lease expires.
         let _ = self.index.store.release(&self.owner);
     }
 
-    /// What is to be done, when it is time for it.
+    /// Waits until something is to be done, and returns it.
     fn next_task(&self) -> Task {
         let deadline = Instant::now() + HEARTBEAT;
         self.shared.turn(|state| {
@@ -160,15 +160,15 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    /// When all files are to be looked at.
+    /// When all files are to be compared; `None` if they need not be.
     fn look_is_due(&self, state: &State, now: Instant) -> Option<Instant> {
         let rested = if state.watched { self.rests_until } else { now };
-        // Another process that keeps the index may die.
+        // Another process keeps the index, but it may die.
         let asked = self.asked_at.filter(|_| self.leased_at.is_none()).map(|at| at + HEARTBEAT / 2);
         state.wants_look.then(|| asked.unwrap_or(now).max(rested))
     }
 
-    /// Compares all files with the index, and writes what is another.
+    /// Compares all files with the index, and writes the differences.
     fn look(&mut self) -> Result<(), IndexError> {
         if !self.beat()? {
             return Ok(());
@@ -198,7 +198,7 @@ impl<'a> Keeper<'a> {
         self.leased_at = Some(beat_at);
         let is_complete = updated.progress.percent() == 100;
         let is_new = updated.is_whole && self.watch(&updated.folders);
-        // What changed before a folder was watched is only seen by another look.
+        // Changes from before a folder was watched are only found by another comparison.
         self.rests_until = Instant::now() + if is_new { Duration::ZERO } else { began.elapsed() * REST };
         let watched = self.watch.is_some();
         self.shared.change(|state| {
@@ -219,7 +219,7 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    /// Watches these folders; whether one of them was not watched before.
+    /// Watches these folders. Returns whether one of them was not watched before.
     fn watch(&mut self, folders: &[WorkspacePath]) -> bool {
         let watched = match &mut self.watch {
             Some(watch) => watch.follow(folders),
@@ -229,13 +229,13 @@ impl<'a> Keeper<'a> {
             }),
         };
         watched.unwrap_or_else(|_| {
-            // Before each query the files are looked at instead.
+            // Instead, the files are compared before each query.
             self.watch = None;
             false
         })
     }
 
-    /// Writes what became of these paths.
+    /// Writes the changes of these paths.
     fn write(&mut self, paths: Vec<(WorkspacePath, u64)>) -> Result<(), IndexError> {
         let all: BTreeSet<WorkspacePath> = paths.iter().map(|(path, _)| path.clone()).collect();
         let wants_look = block_on(self.index.update_paths(&all))?;
@@ -251,7 +251,7 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    /// Says that this process keeps the index, if no other does; and hears whether its user has it rest.
+    /// Claims the index for this process, if no other process keeps it. Also reads whether the user has paused it.
     fn beat(&mut self) -> Result<bool, IndexError> {
         self.is_paused = is_paused(self.index)?;
         let is_paused = self.is_paused;
@@ -273,13 +273,13 @@ impl<'a> Keeper<'a> {
         self.shared.change(|state| state.keeps = is_ours);
         if !is_ours {
             self.hear_progress()?;
-            // What that process has looked at is as good as what this one would.
+            // The comparison of that process is as good as one of this process would be.
             self.shared.change(|state| _ = state.looked_at.get_or_insert_with(Instant::now));
         }
         Ok(is_ours)
     }
 
-    /// How far the process is that keeps the index, or how far one was.
+    /// Reads the progress of the process that keeps the index, or of the last one that did.
     fn hear_progress(&self) -> Result<(), IndexError> {
         let progress = self.index.progress()?;
         self.shared.change(|state| state.progress = progress.or(state.progress));
@@ -287,7 +287,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// What a query says meanwhile.
+/// What a query reports while the index is paused.
 const RESTS: &str =
     "the index is paused, so what changed since may be missing; headstart index resume goes on";
 fn is_paused(index: &Index) -> Result<bool, IndexError> {

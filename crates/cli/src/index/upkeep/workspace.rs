@@ -7,7 +7,7 @@ use headstart_overlay_fs::{
 
 use super::Upkeep;
 
-/// A workspace that tells the index what it commits, before anybody else hears that it is committed.
+/// A workspace that tells the index what it commits, before the commit is reported as done.
 pub(super) struct FollowedWorkspace {
     pub(super) workspace: Arc<dyn Workspace>,
     pub(super) upkeep: Arc<Upkeep>,
