@@ -1,4 +1,4 @@
-//! What its user, and accepted work, changed in a workspace while a server runs.
+//! Finds out what the user, and accepted work, changed in a workspace while a server runs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -11,19 +11,19 @@ use headstart_overlay_fs::{Change, ChangeKind, WorkspacePath};
 
 use crate::workspace::unignored;
 
-/// A workspace with more files has no servers: each question looks at all of them.
+/// The most files of a workspace with servers, because each question checks all of them.
 const MOST_FILES: usize = 200_000;
-/// A file that is larger is not carried over into a view.
+/// The most bytes of a file that is written into a view.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The files of a workspace as they were at the last look, without what git ignores.
+/// The files of a workspace at the last check, without those that git ignores.
 #[derive(Debug)]
 pub(super) struct Disk {
     workspace: PathBuf,
     files: BTreeMap<WorkspacePath, Stamp>,
 }
 
-/// What tells an edit, whatever times its author sets.
+/// Identifies a state of a file, whatever times its author sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
@@ -36,7 +36,7 @@ impl Disk {
         Ok(Self { workspace: workspace.to_owned(), files: files(workspace)? })
     }
 
-    /// The paths that came, went or changed since the last look.
+    /// The paths that appeared, disappeared or changed since the last check.
     pub(super) fn changed(&mut self) -> io::Result<Vec<WorkspacePath>> {
         let now = files(&self.workspace)?;
         let was = std::mem::replace(&mut self.files, now);
@@ -46,7 +46,7 @@ impl Disk {
         Ok(gone.chain(other).cloned().collect())
     }
 
-    /// What has to be written into a view for it to show a path as it is now. `None`: it cannot be read, or is too large.
+    /// The change that makes a view show a path as it is now; `None` if the path cannot be read or is too large.
     pub(super) fn as_it_is(&self, path: &WorkspacePath) -> Option<Change> {
         let file = self.workspace.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
         let kind = match file.symlink_metadata() {
@@ -111,7 +111,7 @@ mod tests {
         write("d/new", "n");
         write("ignored.log", "two");
         fs::remove_file(folder.path().join("d/removed")).unwrap();
-        // The same content, by a rename: as editors save.
+        // Replaces the file by a rename with the same content, as editors do when they save.
         write("other", "one");
         fs::rename(folder.path().join("other"), folder.path().join("replaced")).unwrap();
         let mut changed: Vec<_> = disk.changed().unwrap().iter().map(ToString::to_string).collect();

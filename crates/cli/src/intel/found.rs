@@ -1,4 +1,4 @@
-//! Which servers there are for what a workspace holds.
+//! Which language servers are installed for the files of a workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -10,21 +10,21 @@ use super::command;
 use super::program::Programs;
 use crate::config::IntelMode;
 
-/// As many names of a workspace are looked at to know its languages, and so deep.
+/// The most names of a workspace that are read to find its languages; below it the greatest depth.
 const MOST_NAMES: usize = 4_000;
 const DEPTH: usize = 6;
 
-/// A server, and whether it is there.
+/// A server, and whether it is installed.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) adapter: Adapter,
-    /// Its program.
+    /// Its program; `None` if it is not installed.
     pub(crate) program: Option<PathBuf>,
-    /// A file of the workspace that it knows.
+    /// A file of the workspace for which it can be used.
     pub(crate) file: Option<WorkspacePath>,
 }
 
-/// All that are known.
+/// All known servers.
 pub(super) fn all(
     adapters: &[Adapter],
     mode: IntelMode,
@@ -57,7 +57,7 @@ pub(super) fn all(
     all
 }
 
-/// Those for a language of the workspace.
+/// The servers for the languages of the workspace.
 pub(super) fn in_workspace(
     adapters: &[Adapter],
     mode: IntelMode,
@@ -69,7 +69,8 @@ pub(super) fn in_workspace(
     all
 }
 
-/// The adapters without those in whose place another one is installed: what is not there is named only where nothing else is.
+/// The adapters, without those that an installed alternative replaces. One that is not installed is only named if no
+/// alternative is.
 pub(super) fn usable(adapters: &[Adapter], mode: IntelMode, programs: &Programs) -> Vec<Adapter> {
     let is_there = |adapter: &Adapter| is_present(adapter, mode, programs);
     let (there, missing): (Vec<&Adapter>, Vec<&Adapter>) =
@@ -79,7 +80,7 @@ pub(super) fn usable(adapters: &[Adapter], mode: IntelMode, programs: &Programs)
     there.iter().copied().chain(wanted).cloned().collect()
 }
 
-/// Whether its program is there.
+/// Whether its program is installed.
 fn is_present(adapter: &Adapter, mode: IntelMode, programs: &Programs) -> bool {
     command(adapter, mode).is_some_and(|name| programs.find(name).is_some())
 }

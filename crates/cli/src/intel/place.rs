@@ -1,8 +1,9 @@
-//! The view of one server: `headstart-shadow` behind the port of `headstart-code-intel`.
+//! The view of one server: `headstart-shadow` as the port of `headstart-code-intel` for starting servers.
 //!
-//! A server runs code of the project, so it gets a view and no less. What rules close is taken out of the view before the server starts and before
-//! each question, and what is staged at such a path is never shown. While the server runs, its view also follows what changes on disk: an overlay
-//! does not say what it shows of a file that was replaced below it, so such a file is written into the view.
+//! A server runs code of the project, so it must run in a view. Paths that rules close are removed from the view before
+//! the server starts and before each question, and staged files at such paths are never shown. While the server runs,
+//! its view also follows the disk: the kernel does not define what an overlay shows of a file that was replaced below
+//! it, so such a file is written into the view.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,13 +24,15 @@ use super::program::Programs;
 use crate::clock;
 use crate::views::{BuildOutput, Kept, Views};
 
-/// Beyond the limit of a server's memory the view ends it at once, before anybody has looked: so many per cent.
+/// A view ends its server at once, without a check by headstart, if the server exceeds its memory limit by so much, in
+/// per cent of the limit.
 const AT_ONCE: u64 = 150;
-/// How often other processes are told how much a server wrote; to look takes at most this part of the time.
+/// How often other processes are told how much a server wrote. Measuring takes at most the part of the time below,
+/// which is a divisor.
 const MEASURE_EVERY: Duration = Duration::from_secs(5);
 const PART: u32 = 100;
 
-/// Why a view of a server was ended.
+/// Why the view of a server was ended.
 const TOO_MUCH: &str =
     "it built too much on the disk, of which [shadow] build_bytes and 2 % of the disk are the limit";
 const ENDED: &str = "its view was ended, for too much memory or by somebody else";
@@ -48,7 +51,8 @@ struct Shared {
 }
 
 impl Servers {
-    /// In views like these, without what the rules close. `memory` is what a server may take.
+    /// Runs servers in views like these, without what the rules close. `memory` is the most bytes that a server may
+    /// use.
     pub(crate) fn new(views: Arc<Views>, programs: Programs, deny: DenyRules, memory: Option<u64>) -> Self {
         Self { shared: Arc::new(Shared { views, programs, deny, memory }), started: Instant::now() }
     }
@@ -78,7 +82,7 @@ impl Spawn for Servers {
     }
 }
 
-/// A view that is made when it is needed first: most adapters have no program here.
+/// A view that is made when it is first needed, because most adapters have no program on this machine.
 struct ServerView {
     shared: Arc<Shared>,
     root: String,
@@ -88,25 +92,25 @@ struct ServerView {
 #[derive(Default)]
 struct Place {
     open: Option<Open>,
-    /// What is to be shown. A view that is not there yet shows it from its start on.
+    /// The changes to show. A new view shows them from its start.
     shown: ChangeSet,
-    /// Counts programs, so that the end of one is not taken for that of the next.
+    /// The number of programs so far, so that the end of one is not taken for the end of the next.
     programs: u64,
 }
 
 struct Open {
     view: View,
-    /// What it has on the disk, which goes after it.
+    /// The view's files on disk, which must be dropped after the view.
     kept: Kept,
-    /// When what is there is to be looked at next.
+    /// When the view's files are measured next.
     measured_next: Instant,
     disk: Disk,
-    /// What changed on disk since the view was made.
+    /// The changes on disk since the view was made.
     since: BTreeMap<WorkspacePath, Change>,
 }
 
 impl ServerView {
-    /// Does what blocks on a thread for that. Where nobody waits for it any more it still comes to its end.
+    /// Runs work that blocks in a thread for such work. It is completed even if the future is dropped.
     async fn beside<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Shared, &mut Place) -> Result<T, SpawnError> + Send + 'static,
@@ -206,7 +210,7 @@ impl LanguageView for ServerView {
     }
 }
 
-/// To end a view takes a moment, in which its processes go.
+/// Ending a view takes a moment, until its processes have ended.
 impl Drop for ServerView {
     fn drop(&mut self) {
         let open = Arc::clone(&self.open);
@@ -214,7 +218,7 @@ impl Drop for ServerView {
     }
 }
 
-/// Ends the program that it was made for, and what that started.
+/// Ends the program that it was made for, and the processes that the program started.
 struct StopOnDrop {
     open: Arc<Mutex<Place>>,
     number: u64,
@@ -229,7 +233,7 @@ impl Drop for StopOnDrop {
                 && let Some(open) = &mut place.open
             {
                 tracing::info!(number, "a language server is ended");
-                // One whose view has ended has ended as well.
+                // If the view has ended, the program has ended too.
                 let _ = open.view.stop_program();
                 open.kept.measure(&open.view);
                 open.kept.tell(|about| about.is_running = false);
@@ -243,7 +247,7 @@ impl Shared {
         &self.views.options().workspace
     }
 
-    /// The view, made if it has to be, with the package that the program is part of.
+    /// The view, which is made if necessary, together with the package that the program belongs to.
     fn open<'a>(&self, place: &'a mut Place, program: &Path) -> Result<&'a mut Open, SpawnError> {
         place.open.take_if(|open| open.view.has_ended());
         if place.open.is_none() {
@@ -263,7 +267,7 @@ impl Shared {
         if let Some(memory) = self.memory {
             options.limits.memory = memory.saturating_mul(AT_ONCE) / 100;
         }
-        // Looked at first: what changes while the view is made is found to have changed.
+        // The files are read before the view is made, so that changes during that time are found later.
         let disk = Disk::look(&options.workspace).map_err(SpawnError::no_view_of)?;
         let (view, kept) = self
             .views
@@ -302,7 +306,7 @@ impl Open {
         }
     }
 
-    /// Takes out what rules close; new files among them come to be while a server runs.
+    /// Removes the paths that rules close, because new files among them may appear while a server runs.
     fn hide(&mut self, shared: &Shared) -> Result<(), SpawnError> {
         let closed = shared.views.closed(&shared.deny).map_err(SpawnError::of)?;
         self.view.hide(&closed).map_err(failed)
@@ -340,6 +344,6 @@ fn failed(error: ShadowError) -> SpawnError {
 }
 
 fn lock(place: &Mutex<Place>) -> MutexGuard<'_, Place> {
-    // What a panic left half done is a view, which is dropped or ended as any other.
+    // A panic can only have left a view open here, and that is dropped or ended like any other.
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }

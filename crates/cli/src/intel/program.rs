@@ -1,13 +1,13 @@
-//! Where the program of a server is, and what of the machine a view has to show for it to run.
+//! Where the program of a server is, and what else a view must show for it to run.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Folders of a workspace in which a project has programs of its own. They run in a view only.
+/// Folders of a workspace that contain a project's own programs. These only run in a view.
 const OF_PROJECT: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
 
-/// Where programs are looked for.
+/// The folders in which programs are searched for.
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
     workspace: PathBuf,
@@ -15,14 +15,14 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// On this `PATH`, without what of it lies in the workspace, and then in the workspace.
+    /// Searches this `PATH`, without folders in the workspace, and then the workspace.
     pub(crate) fn new(workspace: &Path, path: Option<&OsStr>) -> Self {
         let users = path.map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
         let users = users.into_iter().filter(|folder| folder.is_absolute() && !folder.starts_with(workspace));
         Self { workspace: workspace.to_owned(), users: users.collect() }
     }
 
-    /// The file of a program: its absolute path.
+    /// The absolute path of a program.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
         if name.contains('/') {
             let path = Path::new(name);
@@ -31,17 +31,18 @@ impl Programs {
         self.folders().map(|folder| folder.join(name)).find(|file| is_program(file))
     }
 
-    /// The same of a program that is not the project's own.
+    /// The absolute path of a program that does not belong to the project.
     pub(crate) fn find_on_path(&self, name: &str) -> Option<PathBuf> {
         self.users.iter().map(|folder| folder.join(name)).find(|file| is_program(file))
     }
 
-    /// The `PATH` of a server: the user's folders first.
+    /// The `PATH` of a server, in which the user's folders come first.
     pub(crate) fn path(&self) -> OsString {
         std::env::join_paths(self.folders()).unwrap_or_default()
     }
 
-    /// The folder that a view has to show besides for a program to run: what a link on `PATH` leads to is part of a package.
+    /// A further folder that a view must show for a program to run: if `PATH` contains a link, its target is part of a
+    /// package.
     pub(crate) fn package(&self, program: &Path) -> Option<PathBuf> {
         let real = program.canonicalize().ok()?;
         if real.starts_with(&self.workspace) {
@@ -63,7 +64,7 @@ impl Programs {
     }
 }
 
-/// A file that can be run. What rustup puts on `PATH` stands for a component that may not be there.
+/// Whether a file can be run. A program that rustup puts on `PATH` represents a component that may not be installed.
 fn is_program(path: &Path) -> bool {
     let is_file =
         path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
@@ -83,7 +84,7 @@ fn is_missing_component(path: &Path) -> bool {
     let Some(toolchains) = home("RUSTUP_HOME", ".rustup").map(|home| home.join("toolchains")) else {
         return false;
     };
-    // Where nothing can be said, it is started, and says so itself.
+    // If that cannot be found out, the program is started, and reports the problem itself.
     let Ok(entries) = toolchains.read_dir() else { return false };
     let mut bins = entries.flatten().map(|entry| entry.path().join("bin"));
     !bins.any(|bin| bin.join(name).is_file())

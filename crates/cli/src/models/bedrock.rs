@@ -1,4 +1,4 @@
-//! Models of Amazon Bedrock, by the variables of the environment that AWS's own programs read.
+//! Models of Amazon Bedrock, with the environment variables that AWS's own programs read.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ use crate::model_spec::ModelSpec;
 
 const BEARER: &str = "AWS_BEARER_TOKEN_BEDROCK";
 
-/// A model, asked with a key of Bedrock's own where there is one, and else with requests that the account's keys sign.
+/// A model. Requests use a key of Bedrock's own if there is one, and are otherwise signed with the account's keys.
 pub(super) fn open(
     spec: &ModelSpec,
     base_url: Option<&str>,
@@ -68,7 +68,7 @@ fn needed(environment: &Environment, variable: &str, spec: &ModelSpec) -> Result
     Err(CliError::Environment { variable: variable.to_owned(), message })
 }
 
-/// The value of a variable, where there is one that is not blank.
+/// The value of a variable; `None` if it is blank.
 fn text<'a>(environment: &'a Environment, variable: &str) -> Result<Option<&'a str>, CliError> {
     Ok(environment.text(variable)?.map(str::trim).filter(|value| !value.is_empty()))
 }

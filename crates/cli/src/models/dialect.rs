@@ -1,4 +1,4 @@
-//! What the user says of one model, put into how its server is asked.
+//! Turns what the user says about one model into the way in which its server is asked.
 
 use headstart_providers::{FieldScope, Header, MoreFields, Provider as Service, Wire};
 use serde_json::{Value, json};
@@ -8,13 +8,14 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
 
-/// How many tokens a model of Ollama's is asked to see at once where nobody says how many.
+/// How many tokens a model of Ollama's is asked to see at once if the user does not say how many.
 ///
-/// Its server would take 4,096 on a machine with less than 24 GiB of video memory, which the tools and one file fill, and cuts what is
-/// longer at its beginning without a word. More than this takes gigabytes of memory beside the model itself.
+/// On a machine with less than 24 GiB of video memory its server would use 4,096, which the tools and one file fill,
+/// and silently cut the beginning of what is longer. More than this number would take gigabytes of memory besides the
+/// model itself.
 pub(super) const OLLAMA_CONTEXT: u32 = 32_768;
 
-/// The service as this model of it is asked.
+/// The service with the settings for this model.
 pub(super) fn spoken(
     service: Service,
     spec: &ModelSpec,
@@ -50,10 +51,10 @@ pub(super) fn spoken(
     Ok(Service { wire, headers, key_header: dialect.key_header, ..service })
 }
 
-/// How the model thinks in the user's own turns, in the words of its format.
+/// How the model thinks in the user's own turns, in the terms of its format.
 ///
-/// Anthropic's cache tells requests that ask for thinking in different ways apart, so there all requests of a conversation ask in the
-/// same way; elsewhere work ahead is not asked to think.
+/// Anthropic's cache distinguishes requests that ask for thinking in different ways, so all requests of a conversation
+/// ask in the same way there. With other providers work ahead is not asked to think.
 pub(super) fn thinking(spec: &ModelSpec, config: &Config) -> MoreFields {
     let Some(provider) = spec.provider() else { return MoreFields::default() };
     let Dialect { thinking, effort, .. } = config.per_model.get(&spec.to_string()).dialect;
@@ -120,16 +121,16 @@ fn of_environment(
     Err(CliError::Environment { variable: variable.to_owned(), message })
 }
 
-/// How many tokens a model sees at once, where that is known.
+/// How many tokens a model sees at once, if that is known.
 pub(super) fn window(spec: &ModelSpec, config: &Config) -> Option<u32> {
     silent_window(spec, config).or(config.per_model.get(&spec.to_string()).dialect.context_tokens)
 }
 
-/// How many tokens a model sees at once whose server says nothing when they are more.
+/// How many tokens a model sees at once, if its server does not report that there are more.
 pub(super) fn silent_window(spec: &ModelSpec, config: &Config) -> Option<u32> {
     let ModelSpec::Remote { provider: Provider::Ollama, name } = spec else { return None };
     let said = config.per_model.get(&spec.to_string()).dialect.context_tokens;
-    // What only passes through the server has the window of the model behind it.
+    // A model that the server only forwards to has the window of that model.
     let is_elsewhere = name.ends_with("-cloud") || name.ends_with(":cloud");
     said.or((!is_elsewhere).then_some(OLLAMA_CONTEXT))
 }

@@ -10,24 +10,25 @@ use headstart_providers::Priority;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
-/// After a request was dropped its connection is closed by another task, at once; so long is more than enough for it.
+/// How long to wait after a request was dropped until its connection is closed. Another task closes it at once, so this
+/// is more than enough.
 const CLOSING: Duration = Duration::from_millis(10);
 
-/// Lets a server on this machine, which has one processor to give, serve one request at a time. Background work waits for its
-/// turn, and is given up when the user's own request comes, which is sent when the other's connection is closed.
+/// Lets a server on this machine, whose processor has to be shared, answer one request at a time. Background work waits
+/// for its turn. It is given up when the user's own request comes, which is sent once the other's connection is closed.
 pub(super) struct OneAtATime {
     model: Arc<dyn Model>,
     priority: Priority,
     lane: Arc<Lane>,
 }
 
-/// The server's one place.
+/// The one place at the server.
 #[derive(Debug)]
 pub(super) struct Lane {
     place: Arc<Semaphore>,
-    /// How many of the user's requests wait or are at work.
+    /// The number of the user's requests that wait or run.
     users: watch::Sender<usize>,
-    /// When the last answer was dropped half-way.
+    /// When the last answer was dropped before its end.
     dropped: Mutex<Option<Instant>>,
 }
 
@@ -47,25 +48,25 @@ impl Lane {
         Place { lane: Arc::clone(self), _permit: permit, is_done: false }
     }
 
-    /// The user waits, until this is dropped.
+    /// Notes that the user waits, until the returned value is dropped.
     fn user(self: &Arc<Self>) -> User {
         self.users.send_modify(|users| *users += 1);
         User(Arc::clone(self))
     }
 
-    /// Resolves while the user waits, or does not.
+    /// Completes when the user waits, or when the user does not wait, as `waits` says.
     async fn until_user(self: Arc<Self>, waits: bool) {
         let mut users = self.users.subscribe();
-        // The sender lives as long as this does.
+        // The sender lives as long as this value.
         let _ = users.wait_for(|users| (*users != 0) == waits).await;
     }
 }
 
-/// Who has the place.
+/// The holder of the place.
 struct Place {
     lane: Arc<Lane>,
     _permit: OwnedSemaphorePermit,
-    /// Whether the answer came to its end.
+    /// Whether the answer was received completely.
     is_done: bool,
 }
 

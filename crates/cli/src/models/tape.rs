@@ -8,22 +8,22 @@ use headstart_providers::{Recorder, Recording};
 
 use crate::error::CliError;
 
-/// Where `--record` puts what the models say.
+/// Where `--record` writes what the models answer.
 pub(super) struct Tape {
     place: Place,
     pub(super) recorder: Arc<Recorder>,
 }
 
-/// A file that may be written, looked at before anything is recorded: a recording that cannot be kept costs its price all
-/// the same.
+/// A file that may be written. It is checked before anything is recorded, because a recording that cannot be written
+/// would still cost its price.
 pub(super) struct Place {
     file: PathBuf,
-    /// The bits of the recording that it replaces.
+    /// The permissions of the recording that it replaces.
     permissions: Option<Permissions>,
 }
 
 impl Place {
-    /// Nothing is replaced but a recording, or a file with nothing in it.
+    /// Finds the place. Only a recording or an empty file may be replaced.
     pub(super) fn find(named: &Path) -> Result<Self, CliError> {
         let refused = |problem: String| CliError::RecordingPlace { file: named.to_owned(), problem };
         let Ok(link) = fs::symlink_metadata(named) else {
@@ -58,9 +58,9 @@ impl Place {
         folder.unwrap_or(Path::new("."))
     }
 
-    /// A file beside it, gone when it is dropped.
+    /// A file beside it, which is removed when it is dropped.
     fn temporary(&self) -> std::io::Result<tempfile::NamedTempFile> {
-        // The user's own mask says who may read it.
+        // The user's umask decides who may read the file.
         let permissions = self.permissions.clone().unwrap_or(Permissions::from_mode(0o666));
         tempfile::Builder::new().prefix(".headstart-").permissions(permissions).tempfile_in(self.folder())
     }
@@ -79,7 +79,7 @@ impl Tape {
         Self { place, recorder }
     }
 
-    /// Puts what was said in place, whole or not at all. Where nothing was said, nothing is replaced.
+    /// Writes the recording, completely or not at all. If nothing was recorded, nothing is replaced.
     pub(super) fn save(&self) -> Result<(), CliError> {
         let recording = self.recorder.recording();
         if recording.turns.is_empty() && recording.suggestions.is_empty() {

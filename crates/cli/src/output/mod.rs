@@ -1,4 +1,4 @@
-//! What a command says: results on standard output, everything else on standard error.
+//! Output of commands: results on standard output, everything else on standard error.
 
 mod page;
 mod spinner;
@@ -19,7 +19,7 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::terminal::Size;
 
-/// How a command speaks.
+/// The form of a command's output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     json: bool,
@@ -43,17 +43,18 @@ impl Output {
         Self { json, terminal, style: if plain { Style::Plain } else { Style::Colored } }
     }
 
-    /// Whether results are JSON Lines.
+    /// Whether results are printed as JSON Lines.
     pub(crate) fn is_json(self) -> bool {
         self.json
     }
 
-    /// Whether a person reads standard output as it comes.
+    /// Whether a person reads standard output directly.
     pub(crate) fn is_terminal(self) -> bool {
         self.terminal
     }
 
-    /// How wide a line may be: as the terminal, and without one, or one that does not know its width, 80 columns.
+    /// The greatest width of a line: that of the terminal, or 80 columns if there is none or it does not know its
+    /// width.
     pub(crate) fn columns(self) -> usize {
         let terminal = self.terminal.then(|| Size::of_terminal().ok()).flatten();
         terminal.filter(|size| 0 < size.columns).map_or(80, |size| usize::from(size.columns))
@@ -63,7 +64,7 @@ impl Output {
         self.style
     }
 
-    /// Says why the command failed.
+    /// Reports why the command failed.
     pub(crate) fn error(self, error: &CliError) {
         let message = error.to_string();
         note(&format!("headstart: {message}"));
@@ -73,27 +74,27 @@ impl Output {
     }
 }
 
-/// One JSON object on a line of its own, on standard output.
+/// Prints one JSON object on a line of its own on standard output.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), CliError> {
     let mut line = serde_json::to_vec(value).map_err(|error| CliError::Output(error.into()))?;
     line.push(b'\n');
     write_out(&line)
 }
 
-/// Text for people on standard output, as it is.
+/// Prints text for people on standard output, unchanged.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     write_out(text.as_bytes())
 }
 
-/// A remark on standard error, made harmless for a terminal.
+/// Prints a remark on standard error, without control characters.
 pub(crate) fn note(message: &str) {
-    // Nobody is left to be told when standard error is gone.
+    // If standard error is closed, nobody can be told.
     let _ = writeln!(io::stderr().lock(), "{}", printable(message));
 }
 
-/// The JSON line of an error that the person has been told already.
+/// Prints the JSON line of an error that the person has been told already.
 pub(crate) fn print_error_line(message: &str) {
-    // The exit code still tells where standard output is gone.
+    // If standard output is closed, the exit code still reports the error.
     let _ = print_json(&ErrorLine { r#type: "error", message });
 }
 

@@ -1,4 +1,4 @@
-//! Pages of figures: tables, numbers with their units, and lines that fit.
+//! Pages of figures: tables, numbers with units, and lines that fit the terminal.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -6,10 +6,10 @@ use super::Style;
 use crate::context::Context;
 use crate::terminal::Size;
 
-/// How a page of figures may look.
+/// The form of a page of figures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look {
-    /// Columns of the terminal. In a pipe no line is broken.
+    /// The columns of the terminal; `None` for a pipe, where no line is broken.
     pub(crate) width: Option<usize>,
     pub(crate) style: Style,
 }
@@ -21,14 +21,15 @@ impl Look {
         Self { width, style: context.output.style() }
     }
 
-    /// The lines of a page, none wider than the terminal.
+    /// The lines of a page, none of them wider than the terminal.
     pub(crate) fn fit(self, text: &str) -> String {
         let lines: Vec<_> = text.lines().map(|line| broken(line, self)).collect();
         lines.join("\n") + "\n"
     }
 }
 
-/// Columns as wide as their widest cell; the first and the last to the left, the others to the right.
+/// A table whose columns are as wide as their widest cell. The first and the last column are aligned to the left, the
+/// others to the right.
 pub(crate) fn table<const N: usize>(head: &[String; N], rows: &[[String; N]], look: Look) -> String {
     let width =
         |column: usize| rows.iter().chain([head]).map(|row| row[column].width()).max().unwrap_or_default();
@@ -44,8 +45,8 @@ pub(crate) fn table<const N: usize>(head: &[String; N], rows: &[[String; N]], lo
     lines.join("\n") + "\n"
 }
 
-/// A line that does not fit goes on in the next one, after a blank if there is any. One with colors is shorter than it
-/// seems and left alone.
+/// Breaks a line that does not fit, at a blank if there is one. A line with colors is left alone, because it is shorter
+/// than its text.
 fn broken(line: &str, look: Look) -> String {
     let Some(width) = look.width.filter(|width| !line.contains('\x1b') && *width < line.width()) else {
         return line.to_owned();
@@ -63,7 +64,7 @@ fn broken(line: &str, look: Look) -> String {
     rows.join("\n")
 }
 
-/// A share, in hundredths.
+/// A share, in per cent.
 pub(crate) fn percent(part: f64) -> String {
     format!("{:.0} %", part * 100.0)
 }
@@ -73,7 +74,7 @@ pub(crate) fn seconds(ms: u64) -> String {
     format!("{:.1} s", ms as f64 / 1_000.0)
 }
 
-/// Thousands apart.
+/// A number with its thousands separated.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

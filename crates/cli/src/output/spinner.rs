@@ -7,8 +7,8 @@ const QUIET_FOR: Duration = Duration::from_secs(1);
 const FRAME: Duration = Duration::from_millis(100);
 const FRAMES: [&str; 8] = ["⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"];
 
-/// A sign of life on standard error, from the second second on, as long as the value lives. Without a terminal
-/// it does nothing.
+/// Shows activity on standard error, from the second second on and as long as the value lives. Without a terminal it
+/// does nothing.
 #[derive(Debug)]
 pub(crate) struct Spinner(Option<(Sender<()>, JoinHandle<()>)>);
 
@@ -26,7 +26,7 @@ impl Spinner {
             }
             for frame in FRAMES.iter().cycle() {
                 let seconds = start.elapsed().as_secs();
-                // A terminal that went away needs no sign of life.
+                // If the terminal is closed, nobody sees the activity.
                 let _ = write!(io::stderr().lock(), "\r\x1b[2K{frame} {label} ({seconds} s)");
                 if !matches!(stopped.recv_timeout(FRAME), Err(RecvTimeoutError::Timeout)) {
                     break;
@@ -42,7 +42,7 @@ impl Drop for Spinner {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.0.take() {
             drop(stop);
-            // A thread that panicked has written all it could.
+            // A thread that panicked has stopped writing too.
             let _ = thread.join();
         }
     }

@@ -8,7 +8,7 @@ use headstart_tool_gate::Declaration;
 
 use crate::terminal::sanitize;
 
-/// Whether text for people has colors.
+/// Whether text for people is colored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -44,7 +44,7 @@ impl Style {
     }
 }
 
-/// What a limit is of, in words.
+/// The name of a limit.
 pub(crate) fn limit_name(limit: Limit) -> &'static str {
     match limit {
         Limit::Turns => "turns",
@@ -60,17 +60,17 @@ pub(crate) fn limit_name(limit: Limit) -> &'static str {
     }
 }
 
-/// Text that a model, a file or a repository wrote, made harmless for a terminal.
+/// Text from a model, a file or a repository, without control characters for the terminal.
 pub(crate) fn printable(text: &str) -> String {
     sanitize(text).into_owned()
 }
 
-/// As [`printable`], on one line: every run of white space becomes one blank.
+/// Like [`printable`], but on one line: each run of white space becomes one blank.
 pub(crate) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// A call as a person would write it down: the name and the argument that matters.
+/// A call in short: its name and the most important argument.
 pub(crate) fn call_title(call: &ToolCall) -> String {
     let argument = ["command", "pattern", "file_path", "path"]
         .into_iter()
@@ -79,8 +79,8 @@ pub(crate) fn call_title(call: &ToolCall) -> String {
     format!("{} {}", one_line(&call.name), marked(&one_line(argument), 100)).trim_end().to_owned()
 }
 
-/// As [`call_title`], but a command of the shell in full, its further lines below the first: what runs is what is shown. The
-/// text is for a screen that makes it harmless.
+/// Like [`call_title`], but a shell command is shown completely, with its further lines below the first, because all of
+/// it will run. The text still contains control characters, which the screen must remove.
 pub(crate) fn call_in_full(call: &ToolCall) -> String {
     let is_command = Declaration::is_shell(&call.name);
     match call.args.get("command").and_then(serde_json::Value::as_str).filter(|_| is_command) {
@@ -92,7 +92,7 @@ pub(crate) fn call_in_full(call: &ToolCall) -> String {
     }
 }
 
-/// A text cut where it is long, with a mark that says how much is missing.
+/// A text, shortened if it is long, with a mark that says how much is missing.
 fn marked(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((cut, _)) => format!("{}… (+{} characters)", &text[..cut], text[cut..].chars().count()),
@@ -100,10 +100,10 @@ fn marked(text: &str, most: usize) -> String {
     }
 }
 
-/// A call on one line, cut where it is long.
+/// A call on one line, shortened if it is long.
 pub(crate) fn one_call(call: &ToolCall) -> String {
     const CHARS: usize = 160;
-    // A value in JSON is on one line, and its blanks count.
+    // A value in JSON is on one line, and its blanks are significant.
     let argument = |(name, value): (&String, &serde_json::Value)| {
         format!("{}={}", one_line(name), printable(&value.to_string()))
     };
@@ -111,7 +111,7 @@ pub(crate) fn one_call(call: &ToolCall) -> String {
     shortened(&format!("{}({})", one_line(&call.name), args.join(", ")), CHARS)
 }
 
-/// A text cut where it is long.
+/// A text, shortened if it is long.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
@@ -119,7 +119,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// A change on one line.
+/// A change, on one line.
 pub(crate) fn change_line(change: &ChangeSummary) -> String {
     let path = one_line(&change.path.to_string());
     let from = change.from.as_ref().map(|from| format!(" from {}", one_line(&from.to_string())));
@@ -128,17 +128,17 @@ pub(crate) fn change_line(change: &ChangeSummary) -> String {
     format!("{:<15}  {path}{}  {counts}", change.kind, from.unwrap_or_default())
 }
 
-/// A file that holds the user's edits as well, on one line.
+/// A file that also contains edits of the user's, on one line.
 pub(crate) fn merged_line(path: &WorkspacePath) -> String {
     format!("{:<15}  {}  with what you changed meanwhile", "merged", one_line(&path.to_string()))
 }
 
-/// What work did to the repository, a line for each ref.
+/// What work did to the repository, one line for each ref.
 pub(crate) fn git_lines(change: &GitChange) -> impl Iterator<Item = String> {
     change.lines().into_iter().map(|line| format!("{:<15}  {}", "git", one_line(&line)))
 }
 
-/// What the project's own check said of work ahead.
+/// The result of the project's own check of work ahead.
 pub(crate) fn checked_line(checked: &headstart_speculation::Checked) -> String {
     let seconds = Duration::from_millis(checked.millis).as_secs_f64();
     let command = one_line(&checked.command);
@@ -162,7 +162,7 @@ pub(crate) fn shadow_line(event: &Event) -> String {
     format!("ran {command} {came_of_it} ({}.{} s)", tenths / 10, tenths % 10)
 }
 
-/// The same without the command and its time, for where they stand above.
+/// The outcome of a command that ran in a view, without the command and its time.
 pub(crate) fn shadow_outcome(event: &Event) -> String {
     let Event::ShadowRan { exit_code, staged, tests, git, .. } = event else { return String::new() };
     if let Some(git) = git {
@@ -185,11 +185,11 @@ pub(crate) fn shadow_outcome(event: &Event) -> String {
     format!("in the shadow: {}", parts.join(", "))
 }
 
-/// The part of a command line that is a git command, in two words; else the line.
+/// The git command in a command line, in two words; without one, the whole line.
 fn git_command(command: &str) -> String {
     let line = one_line(command);
     let mut words = line.split_whitespace().skip_while(|word| *word != "git");
-    // The last one counts: `git add -A && git commit`.
+    // The last git command counts, as in `git add -A && git commit`.
     let mut found = None;
     while let Some(word) = words.next() {
         if word == "git" {
@@ -200,7 +200,7 @@ fn git_command(command: &str) -> String {
     found.map_or_else(|| shortened(&line, 80), |name| format!("git {name}"))
 }
 
-/// What to tell of files that changed since a command ran in a view.
+/// A remark about files that changed since a command ran in a view.
 pub(crate) fn stale_line(files: usize) -> Option<String> {
     match files {
         0 => None,
@@ -211,7 +211,7 @@ pub(crate) fn stale_line(files: usize) -> Option<String> {
     }
 }
 
-/// A conflict on one line.
+/// A conflict, on one line.
 pub(crate) fn conflict_line(conflict: &Conflict) -> String {
     if conflict.kind == ConflictKind::Ref {
         return ref_line(&conflict.path.to_string());
@@ -227,7 +227,7 @@ pub(crate) fn conflict_line(conflict: &Conflict) -> String {
     format!("{} {what}", one_line(&conflict.path.to_string()))
 }
 
-/// A conflict about a file of git's, in the words of whoever uses it.
+/// A conflict about one of git's files, in the terms of git's users.
 fn ref_line(path: &str) -> String {
     let path = path.strip_prefix(".git/").unwrap_or(path);
     let kinds = [("refs/heads/", "the branch "), ("refs/tags/", "the tag "), ("", "")];
@@ -242,7 +242,7 @@ fn ref_line(path: &str) -> String {
     }
 }
 
-/// How long ago, in the largest unit that fits.
+/// How long ago something was, in the largest unit that fits.
 pub(crate) fn age(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     match seconds {
@@ -253,7 +253,7 @@ pub(crate) fn age(milliseconds: u64) -> String {
     }
 }
 
-/// A length of time in days.
+/// A duration in days.
 pub(crate) fn days(time: Duration) -> String {
     match time.as_secs() / 86_400 {
         1 => "1 day".to_owned(),

@@ -9,7 +9,8 @@ fn environment(variables: &[(&str, &str)]) -> Environment {
     variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
 }
 
-/// A server on a port of its own that answers each request with `body`, or, without one, never; gives the place.
+/// Starts a server on a free port that answers each request with `body`, or never answers without one. Returns its
+/// place.
 fn server(is_ollama: bool, body: Option<&'static str>) -> Place {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://localhost:{}", listener.local_addr().unwrap().port());
@@ -74,7 +75,7 @@ async fn nobody_waits_long_for_servers_that_are_silent_or_not_there() {
     let places = [server(true, None), absent, server(false, None), server(false, Some(list))];
     let started = Instant::now();
     let found = answering(&places).await;
-    // In parallel: one after the other two silent ones would take 600 ms.
+    // The servers are asked in parallel; two silent ones in sequence would take 600 ms.
     assert!(started.elapsed() < Duration::from_millis(550), "{:?}", started.elapsed());
     assert_eq!(found.iter().map(|server| server.model.as_str()).collect::<Vec<_>>(), ["quick"]);
 }

@@ -1,4 +1,4 @@
-//! One call of the other side, from its first message to its answer.
+//! One call from the client, from its first message to its answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,17 +16,17 @@ use tokio::sync::mpsc;
 
 use super::{Session, lock};
 
-/// So much of what a build ahead printed is told, its end.
+/// The most bytes of the output of a build in advance that are returned, from its end.
 const MOST_BUILT: usize = 64 << 10;
 
-/// A call, and its messages.
+/// A call with its messages.
 pub(super) struct Call {
     pub(super) session: Arc<Session>,
     pub(super) id: u64,
     pub(super) more: mpsc::Receiver<Ask>,
 }
 
-/// Why a call comes to nothing.
+/// Why a call failed.
 struct Failed(Failure, String);
 
 impl Call {
@@ -57,7 +57,7 @@ impl Call {
             more = is_more;
         }
         let (id, session) = (self.id, Arc::clone(&self.session));
-        // Contents come while the copy is locked, so all of it is one piece of work beside the runtime.
+        // The contents arrive while the copy is locked, so all of this is one piece of work outside of the runtime.
         let (asks, wanted) = mpsc::channel(1);
         let more = std::mem::replace(&mut self.more, mpsc::channel(1).1);
         let work = move || bring(&session, since, digest, &edits, &asks, more);
@@ -91,7 +91,7 @@ impl Call {
         let staged = over(&*base, staged).await.map_err(no_view)?;
         {
             let mut lies_over = lock(&session.lies_over);
-            // A file that was replaced below a view may still show as it was.
+            // A view may still show the old content of a file that was replaced below it.
             if lies_over.insert(view.clone(), run.tree).is_some_and(|before| before != run.tree) {
                 session.views.end(&view);
             }
@@ -104,7 +104,7 @@ impl Call {
             staged: Arc::new(staged),
             git: GitSoFar::default(),
             base: base as Arc<dyn Tree>,
-            // What is closed has never come here.
+            // Closed files are never sent to this machine.
             deny: DenyRules::default(),
             secrets: Secrets::Open,
             time_limit: Duration::from_millis(run.time_ms),
@@ -120,7 +120,7 @@ impl Call {
         }
         for content in written(&ran.changes) {
             lock(&session.kept).put(content);
-            // The other side has what it sent.
+            // The client knows the contents that it sent.
             if contents.insert(content.hash(), content.clone()).is_some() {
                 continue;
             }
@@ -132,7 +132,7 @@ impl Call {
         Ok(())
     }
 
-    /// All contents that a command names: those that are here, and the others, which are asked for.
+    /// All contents that a command names. Those that are missing here are requested.
     async fn contents(&mut self, run: &Run) -> Result<BTreeMap<ContentHash, Content>, Failed> {
         let hashes: BTreeSet<ContentHash> = run.hashes().collect();
         let mut found: BTreeMap<_, _> = {
@@ -187,7 +187,7 @@ fn written(changes: &ChangeSet) -> impl Iterator<Item = &Content> {
     })
 }
 
-/// Brings the copy to another state.
+/// Updates the copy to another state.
 fn bring(
     session: &Session,
     since: Option<ContentHash>,

@@ -1,4 +1,4 @@
-//! The copy of a workspace of another machine, over which its views lie: `STATE/copies/NAME/tree`.
+//! The copy of another machine's workspace, below its views: `STATE/copies/NAME/tree`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -24,38 +24,39 @@ const INCOMING: &str = "incoming";
 const LOCK: &str = "lock";
 const ABOUT: &str = "about.json";
 
-/// A copy; other processes may have it open as well.
+/// A copy. Other processes may have it open too.
 pub(super) struct Copy {
     folder: PathBuf,
     disk: Disk,
     log: Log,
-    /// It is not removed as long as this is held.
+    /// Keeps the copy from being removed.
     _used: FileLock,
     lock: File,
 }
 
-/// The right to change it.
+/// The right to change the copy.
 pub(super) struct Locked<'a> {
     copy: &'a mut Copy,
-    /// Contents on their way into it.
+    /// The folder for contents that are being added.
     incoming: OwnedFd,
 }
 
-/// What a copy says of itself.
+/// The description of a copy.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct About {
     pub(crate) workspace: String,
-    /// In milliseconds since the Unix epoch.
+    /// When it was last used, in milliseconds since the Unix epoch.
     pub(crate) used: u64,
     pub(crate) bytes: u64,
 }
 
 impl Copy {
-    /// The copy for whoever asks; another, longest unused, goes where all of them have more than `most` bytes.
+    /// The copy for the client. If all copies together have more than `most` bytes, those that were last used the
+    /// longest ago are removed.
     pub(super) fn open(state: &Path, hello: &Hello, most: u64) -> io::Result<Self> {
         let copies = state.join(COPIES);
         crate::store::create_private_folder(&copies).map_err(io::Error::other)?;
-        // By the name alone nobody can have the copy of somebody else, or a folder elsewhere.
+        // The name is a hash, so that no client can name the copy of another one, or a folder elsewhere.
         let key = format!("{}\0{}", hello.client, hello.workspace);
         let hash = ContentHash::of(key.as_bytes());
         let name = state_name(Path::new(&hello.workspace));
@@ -77,7 +78,7 @@ impl Copy {
         self.folder.join(TREE)
     }
 
-    /// Nobody else changes it meanwhile.
+    /// Locks the copy, so that no other process changes it.
     pub(super) fn lock(&mut self) -> io::Result<Locked<'_>> {
         self.lock.lock()?;
         let incoming = self.folder.join(INCOMING);
@@ -88,7 +89,7 @@ impl Copy {
         Ok(Locked { copy: self, incoming })
     }
 
-    /// Tells whoever looks for room how large it is.
+    /// Updates the description, which says how large the copy is.
     fn tell(&self, workspace: &str, bytes: Option<u64>) -> io::Result<()> {
         let known: Option<About> = about(&self.folder);
         let bytes = bytes.or(known.map(|known| known.bytes)).unwrap_or_default();
@@ -100,12 +101,12 @@ impl Copy {
 }
 
 impl Locked<'_> {
-    /// What the copy holds.
+    /// The hash of the copy's content.
     pub(super) fn digest(&self) -> ContentHash {
         self.copy.log.digest
     }
 
-    /// What it would hold with these edits.
+    /// The content of the copy after these edits.
     pub(super) fn after(&self, since: Option<ContentHash>, edits: &[TreeEdit]) -> Option<Manifest> {
         let mut target = match since {
             None => Manifest::default(),
@@ -116,7 +117,7 @@ impl Locked<'_> {
         Some(target)
     }
 
-    /// The contents that are needed for this and are nowhere in the copy; the others are set aside.
+    /// The contents that the target needs and that the copy does not have anywhere. Those that it has are set aside.
     pub(super) fn missing(&mut self, target: &Manifest) -> io::Result<BTreeSet<ContentHash>> {
         let wanted = files(&target.edits_since(&self.copy.log.manifest));
         let mut there: BTreeMap<ContentHash, WorkspacePath> = BTreeMap::new();
@@ -139,7 +140,7 @@ impl Locked<'_> {
         Ok(missing)
     }
 
-    /// A content of the copy, if it has it.
+    /// These contents, as far as the copy has them.
     pub(super) fn content(&mut self, hashes: &BTreeSet<ContentHash>) -> BTreeMap<ContentHash, Content> {
         let paths: BTreeMap<_, _> = self
             .copy
@@ -160,7 +161,7 @@ impl Locked<'_> {
         write_new(&self.incoming, &content.hash().to_string(), content)
     }
 
-    /// Makes the copy what `target` says; all contents that it needs were set aside.
+    /// Changes the copy to `target`. All contents that this needs must have been set aside.
     pub(super) fn apply(&mut self, workspace: &str, target: Manifest) -> io::Result<()> {
         let edits = target.edits_since(&self.copy.log.manifest);
         if edits.is_empty() {
@@ -170,13 +171,13 @@ impl Locked<'_> {
         let mut uses = files(&edits);
         let applied = edits.iter().try_for_each(|edit| self.edit(edit, &mut uses));
         if let Err(error) = applied {
-            // What was done of it is found by a look.
+            // The files are read to find out how much of this was done.
             self.copy.log.forget();
             return Err(error);
         }
         let (bytes, digest) = (target.bytes(), target.digest());
         self.copy.log.done(target, digest)?;
-        // What begins now is told apart from this by the times of files.
+        // Waits, so that the times of files distinguish what begins now from this change.
         let done = clock::until_now_ns();
         while clock::since_now_ns() <= done {
             std::thread::sleep(Duration::from_millis(1));
@@ -236,7 +237,7 @@ fn files(edits: &[TreeEdit]) -> BTreeMap<ContentHash, usize> {
     files
 }
 
-/// All copies: where they are, and what they say of themselves.
+/// All copies: their folders and descriptions.
 pub(crate) fn all(state: &Path) -> Vec<(PathBuf, About)> {
     let entries = fs::read_dir(state.join(COPIES)).into_iter().flatten().flatten();
     let mut copies: Vec<_> =
@@ -245,7 +246,7 @@ pub(crate) fn all(state: &Path) -> Vec<(PathBuf, About)> {
     copies
 }
 
-/// Removes a copy that nobody uses; whether it is gone.
+/// Removes a copy that no process uses. Returns whether it was removed.
 pub(crate) fn remove(folder: &Path) -> bool {
     let used = File::open(folder.join("used")).ok().map(FileLock::exclusive);
     matches!(used, Some(Ok(_))) && remove_folder(folder).is_ok()
@@ -303,7 +304,7 @@ mod tests {
         manifest
     }
 
-    /// Brings the copy there, with these contents for what it lacks.
+    /// Updates the copy to this state, with these contents for what it lacks.
     fn bring(copy: &mut Copy, target: &Manifest, contents: &[&str]) -> io::Result<usize> {
         let mut locked = copy.lock().unwrap();
         let missing = locked.missing(target).unwrap();
@@ -332,7 +333,7 @@ mod tests {
         assert_eq!(asked, [1, 1, 1, 0, 0, 1], "what another path has is not asked for");
         let mut disk = Disk::open(&copy.tree()).unwrap();
         assert_eq!(disk.look().unwrap(), manifest(steps[5]));
-        // Another process reads the log, and knows the same; one that knows an older state follows.
+        // Another process reads the log, and knows the same. A process that knows an older state catches up.
         let mut second = Copy::open(state.path(), &hello("a"), u64::MAX).unwrap();
         let digest = second.lock().unwrap().digest();
         assert_eq!(digest, manifest(steps[5]).digest());
@@ -360,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Whatever stands in the copy, nothing outside it is written or read.
+    /// Whatever is in the copy, nothing outside of it is written or read.
     #[test]
     fn no_link_in_a_copy_leads_out_of_it() {
         let state = tempfile::tempdir().unwrap();
@@ -375,7 +376,7 @@ mod tests {
         let mut disk = Disk::open(&copy.tree()).unwrap();
         assert!(disk.file(&path("d/secret")).is_err() && disk.remove(&path("d/secret")).is_err());
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
-        // After the failure the copy is what is on the disk.
+        // After the failure the log agrees with the files on disk.
         assert_eq!(copy.lock().unwrap().digest(), disk.look().unwrap().digest());
     }
 

@@ -1,4 +1,4 @@
-//! Changes below one folder, by handles: no path leads out of it, whatever links are in it.
+//! Changes files below one folder, through handles, so that no path leads out of it whatever links it contains.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -10,7 +10,7 @@ use headstart_toolbox::exchange::{Manifest, Standing};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 use rustix::io::Errno;
 
-/// A folder and what is below it.
+/// A folder and everything below it.
 pub(super) struct Disk {
     root: OwnedFd,
     /// The folder that was opened last.
@@ -22,7 +22,8 @@ impl Disk {
         Ok(Self { root: rustix::fs::openat(CWD, root, folder_flags(), Mode::empty())?, last: None })
     }
 
-    /// Puts a whole file there, which is `name` in the folder `from`. It gets the time of now: what was built before is older.
+    /// Moves the file `name` from the folder `from` to a path. The file gets the current time, so that everything built
+    /// earlier is older.
     pub(super) fn put(
         &mut self,
         from: &OwnedFd,
@@ -56,7 +57,7 @@ impl Disk {
         Ok(rustix::fs::symlinkat(target, folder, name)?)
     }
 
-    /// Removes what is at a path: a file, a link, an empty folder. That nothing is there is no error.
+    /// Removes a file, a link or an empty folder at a path. It is no error if there is none.
     pub(super) fn remove(&mut self, path: &WorkspacePath) -> io::Result<()> {
         self.last = None;
         let removed = self.above(path).and_then(|(folder, name)| {
@@ -71,7 +72,7 @@ impl Disk {
         }
     }
 
-    /// A regular file.
+    /// Opens a regular file.
     pub(super) fn file(&mut self, path: &WorkspacePath) -> io::Result<File> {
         let (folder, name) = self.above(path)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -107,7 +108,7 @@ impl Disk {
         }))
     }
 
-    /// All that is there, read from the disk.
+    /// Everything in the folder, read from the disk.
     pub(super) fn look(&mut self) -> io::Result<Manifest> {
         let mut manifest = Manifest::default();
         let mut folders = vec![WorkspacePath::root()];
@@ -131,7 +132,7 @@ impl Disk {
         Ok((self.folder(&above)?, name))
     }
 
-    /// A folder, opened name by name: a link on the way is an error.
+    /// Opens a folder name by name. A link on the way is an error.
     fn folder(&mut self, path: &WorkspacePath) -> io::Result<&OwnedFd> {
         if self.last.as_ref().is_none_or(|(last, _)| last != path) {
             let mut at = self.root.try_clone()?;
@@ -144,7 +145,7 @@ impl Disk {
     }
 }
 
-/// Writes a file that must not be there yet.
+/// Writes a file that must not exist yet.
 pub(super) fn write_new(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600))?;

@@ -1,7 +1,9 @@
-//! What a copy holds, as a file of edits that only grows: whoever has read it knows the copy without a look at its files.
+//! The content of a copy, as a file of edits to which lines are only appended. A process that has read it knows the
+//! copy without reading the copy's files.
 //!
-//! Edits are written before they are made, and the digest of the result after. Edits without a digest were made by a process that died: their
-//! paths are looked at. After a restart of the machine all are, for what was written last may not have reached the disk.
+//! Edits are written before they are made, and the hash of the result afterwards. Edits without a hash were made by a
+//! process that died, so their paths are read from the disk. After a restart of the machine all paths are read, because
+//! the last lines may not have reached the disk.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -15,26 +17,26 @@ use serde::{Deserialize, Serialize};
 use super::disk::Disk;
 
 const LOG: &str = "log.jsonl";
-/// A log with so many more edits than there are paths is written anew.
+/// How many more edits than paths the log may have before it is written anew.
 const MOST_MORE: usize = 50_000;
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum Line {
-    /// The run of the machine in which the rest was written.
+    /// The run of the machine during which the following lines were written.
     Boot { id: String },
-    /// What is about to be done.
+    /// Edits that are about to be made.
     Edits { edits: Vec<TreeEdit> },
-    /// It was done.
+    /// The edits were made.
     Done { digest: ContentHash },
 }
 
-/// What is known of a copy.
+/// The known content of a copy.
 pub(super) struct Log {
     folder: PathBuf,
     pub(super) manifest: Manifest,
     pub(super) digest: ContentHash,
-    /// The file that was read, and how much of it.
+    /// The inode of the file that was read, and how many bytes of it were read.
     inode: u64,
     read: u64,
     edits: usize,
@@ -46,7 +48,7 @@ impl Log {
         Self { folder: folder.to_owned(), digest: manifest.digest(), manifest, inode: 0, read: 0, edits: 0 }
     }
 
-    /// Reads what other processes wrote since. The copy has to be locked.
+    /// Reads what other processes have written since. The copy must be locked.
     pub(super) fn refresh(&mut self, disk: &mut Disk) -> io::Result<()> {
         let path = self.folder.join(LOG);
         let Ok(mut file) = File::open(&path) else { return self.rebuild(disk) };
@@ -63,7 +65,7 @@ impl Log {
         if self.take(&bytes).is_some() { Ok(()) } else { self.rebuild(disk) }
     }
 
-    /// Takes over lines of the log; `None` if they do not tell what the copy holds.
+    /// Applies lines of the log; `None` if they do not determine what the copy contains.
     fn take(&mut self, bytes: &[u8]) -> Option<()> {
         let whole = bytes.strip_suffix(b"\n")?;
         let mut open = false;
@@ -85,19 +87,19 @@ impl Log {
         (!open && self.digest == self.manifest.digest()).then_some(())
     }
 
-    /// Looks at all files of the copy, and begins another log.
+    /// Reads all files of the copy, and begins a new log.
     fn rebuild(&mut self, disk: &mut Disk) -> io::Result<()> {
         self.manifest = disk.look()?;
         self.begin()
     }
 
-    /// Notes what is about to be done.
+    /// Notes edits that are about to be made.
     pub(super) fn begin_edits(&mut self, edits: &[TreeEdit]) -> io::Result<()> {
         self.edits += edits.len();
         self.append(&Line::Edits { edits: edits.to_vec() })
     }
 
-    /// Notes that it was done.
+    /// Notes that the edits were made.
     pub(super) fn done(&mut self, manifest: Manifest, digest: ContentHash) -> io::Result<()> {
         (self.manifest, self.digest) = (manifest, digest);
         if self.manifest.len() * 2 + MOST_MORE < self.edits {
@@ -107,7 +109,7 @@ impl Log {
         }
     }
 
-    /// Forgets what is known: the next look is at the files.
+    /// Discards the log, so that the files are read next time.
     pub(super) fn forget(&mut self) {
         let _ = fs::remove_file(self.folder.join(LOG));
         *self = Self::new(&self.folder);

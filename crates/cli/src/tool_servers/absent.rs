@@ -1,4 +1,4 @@
-//! What a build without the feature `mcp` has in place of tools of others: nothing, and it says so.
+//! Replaces tool servers in a build without the feature `mcp`: there are none, and the user is told so.
 
 #![expect(
     clippy::unused_self,
@@ -16,14 +16,14 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::output;
 
-/// What no server lists.
+/// A resource, which no server offers in this build.
 pub(crate) struct ListedResource {
     pub(crate) server: String,
     pub(crate) uri: String,
     pub(crate) words: String,
 }
 
-/// The same.
+/// A prompt, which no server offers in this build.
 pub(crate) struct ListedPrompt {
     pub(crate) server: String,
     pub(crate) name: String,
@@ -37,10 +37,10 @@ impl ListedPrompt {
     }
 }
 
-/// What is said where one is wanted.
+/// The error if a tool server is named.
 const WITHOUT: &str = "this headstart was built without tools of others (feature mcp)";
 
-/// No login.
+/// A login, which does not exist in this build.
 pub(crate) enum LoginBegun {}
 
 impl LoginBegun {
@@ -53,13 +53,13 @@ impl LoginBegun {
     }
 }
 
-/// None.
+/// No tool servers.
 #[derive(Default)]
 pub(crate) struct ServerTools {
     named: usize,
 }
 
-/// Those of a conversation.
+/// The tool servers of a conversation.
 pub(crate) async fn begin(
     config: &Config,
     _workspace: &str,

@@ -1,12 +1,14 @@
-//! What a user said to the tools of others that a project names: none of them starts unasked.
+//! The user's decisions about the tool servers and tools that a project names. None of them starts without the user's
+//! consent.
 //!
 //! ```text
-//! STATE/tool-servers/WORKSPACE   a line each: `yes` or `no`, and the hash of what was asked about
-//! STATE/logins/HASH.json         what a login to a server came to, for the file that names it and for its address
+//! STATE/tool-servers/WORKSPACE   one line per decision: `yes` or `no`, and the hash of what was asked about
+//! STATE/logins/HASH.json         the login to a server, for the file that names it and for its address
 //! ```
 //!
-//! What was asked about is the entry as it stands (command, variables, address), the file that has it, and the content of those files of the workspace
-//! that its command names: a script that changed is asked about again. What such a script loads in its turn is not looked at.
+//! The user is asked about the entry as it is (command, variables, address), the file that contains it, and the content
+//! of those files in the workspace that its command names. If such a script changes, the user is asked again. What the
+//! script itself loads is not checked.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,29 +26,29 @@ use crate::shell_words::shell_line;
 use crate::store::create_private_folder;
 use crate::workspace::state_name;
 
-/// A script is small; of a larger file the beginning counts, and its length.
+/// The most bytes of a script that are hashed. Of a larger file the beginning and the length count.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// An entry that a user is asked about.
+/// An entry that the user is asked about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Asked<'a> {
     Server(&'a ServerSetting),
     Http(&'a HttpToolSetting),
 }
 
-/// What a user said to it.
+/// The user's decision about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approved {
     Yes,
     No,
-    /// They were not asked yet, or what they were asked about is another one now.
+    /// The user has not been asked yet, or the entry has changed since.
     NotAsked,
 }
 
-/// The answers of one workspace's user.
+/// The user's decisions for one workspace.
 pub(crate) struct Approvals {
     workspace: PathBuf,
-    /// `None` without a state folder: then answers count for this session.
+    /// The file of the decisions; `None` without a state folder, in which case they only count for this session.
     file: Option<PathBuf>,
     logins: Option<PathBuf>,
     answers: BTreeMap<String, bool>,
@@ -67,7 +69,7 @@ impl Asked<'_> {
         }
     }
 
-    /// What would run, or be asked: a command line, or an address.
+    /// What would be run or requested: a command line or an address.
     pub(crate) fn reach(&self) -> String {
         match self {
             Self::Server(ServerSetting { reach: Reach::Command(line), .. }) => shell_line(line),
@@ -76,7 +78,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The variables of the user that it would get.
+    /// The user's variables that it would get.
     pub(crate) fn variables(&self) -> Vec<&str> {
         let Self::Server(server) = self else { return Vec::new() };
         let of_environment = server.env.values().filter_map(|value| match value {
@@ -86,7 +88,7 @@ impl Asked<'_> {
         of_environment.chain(server.bearer.as_deref()).collect()
     }
 
-    /// What the answer is kept for.
+    /// The hash under which the decision is stored.
     fn hash(&self, workspace: &Path) -> String {
         let entry = match self {
             Self::Server(server) => {
@@ -106,7 +108,7 @@ impl Asked<'_> {
     }
 }
 
-/// The files of the workspace that a command names, each with the hash of its content.
+/// The files in the workspace that a command names, each with the hash of its content.
 fn contents(line: &[String], workspace: &Path) -> Vec<(String, String)> {
     let words =
         line.iter().flat_map(|word| [Some(word.as_str()), word.split_once('=').map(|(_, value)| value)]);
@@ -119,7 +121,7 @@ fn contents(line: &[String], workspace: &Path) -> Vec<(String, String)> {
         }
         let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
         let mut content = Vec::new();
-        // What cannot be read in full is another one each time it grows.
+        // A file that cannot be read completely counts as changed whenever its length changes.
         let _ = file.take(MAX_BYTES).read_to_end(&mut content);
         files.push((word.to_owned(), format!("{length} {}", hex(&Sha256::digest(&content)))));
     }
@@ -139,7 +141,7 @@ impl Approvals {
         let workspace = PathBuf::from(workspace);
         let file = state.map(|state| state.join("tool-servers").join(state_name(&workspace)));
         let text = file.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
-        // A line that is none of ours is no answer.
+        // A line in another form is not a decision.
         let answers = text.lines().filter_map(|line| match line.split_once(' ')? {
             ("yes", hash) => Some((hash.to_owned(), true)),
             ("no", hash) => Some((hash.to_owned(), false)),
@@ -149,7 +151,7 @@ impl Approvals {
         Self { workspace, file, logins, answers: answers.collect() }
     }
 
-    /// What was said to an entry. What the user's own file names they have said yes to by that.
+    /// The decision about an entry. Entries in the user's own file count as accepted.
     pub(crate) fn answer(&self, asked: &Asked<'_>) -> Approved {
         if asked.origin() == PolicyOrigin::User {
             return Approved::Yes;
@@ -161,8 +163,8 @@ impl Approvals {
         }
     }
 
-    /// Where a login to a server is kept, which is nobody else's place; `None` without a state folder. That of another file that names the same
-    /// address, a project's, is another one, and so is that of another address by the same name.
+    /// The private file for the login to a server; `None` without a state folder. There are separate files for the same
+    /// address in another file, such as a project's, and for another address with the same name.
     pub(crate) fn login_file(&self, setting: &ServerSetting) -> Result<Option<PathBuf>, CliError> {
         let (Some(folder), Reach::Url(url)) = (&self.logins, &setting.reach) else { return Ok(None) };
         create_private_folder(folder)?;
@@ -170,7 +172,7 @@ impl Approvals {
         Ok(Some(folder.join(format!("{}.json", hex(&Sha256::digest(of.to_string().as_bytes()))))))
     }
 
-    /// Keeps an answer.
+    /// Stores a decision.
     pub(crate) fn keep(&mut self, asked: &Asked<'_>, yes: bool) -> Result<(), CliError> {
         self.answers.insert(asked.hash(&self.workspace), yes);
         let Some(file) = &self.file else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The tools of others with which a chat begins, and the question about those of its project.
+//! The tool servers with which a chat begins, and the questions about those of its project.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::output::{self, one_line};
 
-/// Whoever waits longer than this is told what for.
+/// After this time the user is told what the chat waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// The tools of others that a conversation here has. Whoever sits at a terminal is asked about those of the project, and has a prompt before the
-/// servers are started ([`ServerTools::is_to_start`]).
+/// The tool servers of a conversation. A user at a terminal is asked about those of the project, and has a prompt
+/// before the servers are started ([`ServerTools::is_to_start`]).
 pub(crate) async fn begin(
     config: &Config,
     workspace: &str,
@@ -39,7 +39,7 @@ pub(crate) async fn begin(
     Ok(tools)
 }
 
-/// Waits until the servers are there, or have not come in time.
+/// Waits until the servers have started, or their time is up.
 async fn start(tools: &ServerTools) {
     let starting = tools.start_all();
     tokio::pin!(starting);
@@ -51,7 +51,7 @@ async fn start(tools: &ServerTools) {
     starting.await;
 }
 
-/// Asks whether what a project names may start; what is not a yes is a no.
+/// Asks whether an entry of a project may start. Every answer but yes is a no.
 async fn ask(asked: &Asked<'_>) -> Result<bool, CliError> {
     let what = match asked {
         Asked::Server(ServerSetting { reach: Reach::Command(_), .. }) => {
@@ -76,7 +76,7 @@ async fn ask(asked: &Asked<'_>) -> Result<bool, CliError> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// What a file of the project's names.
+/// The entries of the project's file.
 fn of_project(config: &Config) -> Vec<Asked<'_>> {
     let others = &config.tools_of_others;
     let servers =

@@ -1,4 +1,5 @@
-//! The environment of a tool server: what a program needs to run here, and what the configuration says; no key of the user's else.
+//! The environment of a tool server: what a program needs to run on this machine, and what the configuration names, but
+//! no other key of the user's.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use crate::config::{EnvValue, ServerSetting};
 use crate::environment::Environment;
 
-/// What programs need to find themselves, their files and the network.
+/// Variables by which programs find themselves, their files and the network.
 const PASSED: [&str; 21] = [
     "PATH",
     "HOME",
@@ -40,7 +41,7 @@ pub(super) fn of_server(
     let is_passed = |name: &&str| PASSED.contains(name) || name.starts_with("LC_");
     let mut all = BTreeMap::new();
     for name in environment.names().filter(is_passed) {
-        // What is no text no program here can be told.
+        // A value that is not text cannot be passed on.
         if let Ok(Some(value)) = environment.text(name) {
             all.insert(name.to_owned(), value.to_owned());
         }
@@ -64,7 +65,8 @@ pub(super) fn variable(name: &str, environment: &Environment) -> Result<String, 
     value.map(str::to_owned).ok_or_else(|| format!("the variable {name}, which it is to get, is not set"))
 }
 
-/// A search path without folders of the workspace: no program that a project brings along is taken for one of the system's.
+/// A search path without folders of the workspace, so that no program of a project is run in place of one of the
+/// system's.
 fn outside(path: &str, workspace: &str) -> String {
     let is_outside = |folder: &&str| {
         let folder = Path::new(folder);

@@ -1,4 +1,4 @@
-//! What a build without the feature `mcp` has in place of the web: nothing.
+//! Replaces the tools of the web in a build without the feature `mcp`: there are none.
 
 use std::sync::Arc;
 
