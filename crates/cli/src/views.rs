@@ -194,7 +194,7 @@ impl Views {
         self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str())
     }
 
-    /// The paths on disk that rules close, except those that a person has allowed.
+    /// The paths on disk that rules close for a command that the user was not asked about.
     pub(crate) fn closed(&self, deny: &DenyRules) -> std::io::Result<Vec<WorkspacePath>> {
         self.looks.closed(&self.options.workspace, deny, Secrets::of(deny))
     }

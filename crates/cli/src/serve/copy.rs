@@ -56,7 +56,7 @@ impl Copy {
     pub(super) fn open(state: &Path, hello: &Hello, most: u64) -> io::Result<Self> {
         let copies = state.join(COPIES);
         crate::store::create_private_folder(&copies).map_err(io::Error::other)?;
-        // The name is a hash, so that no client can name the copy of another one, or a folder elsewhere.
+        // The name ends in a hash, so that no client can name the copy of another one, or a folder elsewhere.
         let key = format!("{}\0{}", hello.client, hello.workspace);
         let hash = ContentHash::of(key.as_bytes());
         let name = state_name(Path::new(&hello.workspace));

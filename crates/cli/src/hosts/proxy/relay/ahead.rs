@@ -259,7 +259,7 @@ impl Proxy {
         if let Some(error) = message.get("error") {
             let said = &message::why(error);
             return match step {
-                // The last request failed, which does no harm, because the agent is about to end.
+                // The session could not be closed, which does no harm, because the agent is about to end.
                 Step::Close => self.freeze(),
                 Step::Mode(mode) => {
                     self.is_unfit(&format!(
@@ -518,8 +518,7 @@ impl Proxy {
         self.write_down(&session);
     }
 
-    /// The first agent's model failed, at a rate limit for example, so the second agent asks nothing more of it. If the
-    /// user waits for the work, it is their own turn and goes on.
+    /// The first agent's model failed, so the second agent stops, unless the user waits for it as for their own turn.
     pub(super) fn agent_failed(&mut self, why: &str) {
         if !self.is_taking() && self.ahead.as_ref().is_some_and(|ahead| ahead.phase == Phase::Working) {
             self.drop_work(&format!("the first agent could not go on: {why}"));
