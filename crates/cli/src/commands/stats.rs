@@ -48,14 +48,14 @@ enum Line<'a> {
         mode: &'static str,
         /// Whether the background work is free of charge.
         free: bool,
-        /// The number of suggestions since the last one that was taken, each of which was seen.
+        /// The number of consecutive suggestions that were seen and not taken.
         row: u32,
         /// The probability that a suggestion is taken.
         chance: f64,
         saves_seconds: f64,
-        /// What a session may use at its start altogether, in input tokens.
+        /// The start of a session: what it may lose before its own turns have cost anything, in input tokens.
         start: u64,
-        /// What a session that begins now may still use, in input tokens.
+        /// What a session that begins now may lose, in input tokens.
         left: u64,
         /// The same in money; `null` if the price is unknown.
         left_money: Option<Money>,

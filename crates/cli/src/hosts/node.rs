@@ -24,8 +24,8 @@ pub(crate) const AGENTS: [(&str, &str, &str); 5] = [
     ("gemini", "@google/gemini-cli", ">=20"),
 ];
 
-/// What is wrong with the Node.js that would run this command;
-/// `None` if nothing is, or if Node.js does not run it. Programs are searched for in `path`.
+/// What is wrong with the Node.js that would run this command; `None` if nothing is, or if Node.js does not run it.
+/// Programs are searched for in `path`.
 pub(crate) async fn trouble(command: &[String], path: Option<&OsStr>) -> Option<String> {
     let wanted = wanted(command, path)?;
     let Some(node) = wanted.node.or_else(|| find("node", path)) else {
