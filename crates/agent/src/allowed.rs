@@ -4,7 +4,7 @@ use headstart_tool_gate::{GateContext, SessionRule};
 
 use crate::lock::lock;
 
-/// What the user said yes to for the rest of the conversation. Every clone is the same list.
+/// What the user has allowed for the rest of the conversation. Every clone is the same list.
 #[derive(Clone, Default)]
 pub(crate) struct Allowed(Arc<Mutex<Vec<SessionRule>>>);
 
@@ -16,7 +16,7 @@ impl Allowed {
         }
     }
 
-    /// Says whether it was there.
+    /// Removes a rule, and returns whether it was there.
     pub(crate) fn remove(&self, rule: &SessionRule) -> bool {
         let mut rules = lock(&self.0);
         let before = rules.len();
@@ -28,7 +28,7 @@ impl Allowed {
         lock(&self.0).clone()
     }
 
-    /// The rules of the host, and these.
+    /// The rules of the host together with these.
     pub(crate) fn over(&self, context: GateContext) -> GateContext {
         let rules = lock(&self.0);
         let policies = rules.iter().fold(None, |policies, rule| {

@@ -6,10 +6,11 @@ use headstart_forked_query::{
 use headstart_overlay_fs::Workspace;
 use headstart_speculation::{Beside, Ending, News, Transcript, UndoWatch};
 
-/// What was said, and what a turn begins with.
+/// What was said, and from what a turn begins.
 ///
-/// A turn is [`open`](Self::open), a run of the engine over [`request`](Self::request), and [`conclude`](Self::conclude). History only grows, so each
-/// request begins with the bytes of the one before it and the provider's prefix cache is hit.
+/// A turn is [`open`](Self::open), a run of the engine over [`request`](Self::request), and
+/// [`conclude`](Self::conclude). History only grows, so each request begins with the bytes of the one before it, which
+/// is why the prefix cache of the provider is hit.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -37,16 +38,17 @@ pub struct Conversation {
     params: CacheSafeParams,
     last_turn: TurnEnd,
     watch: Arc<UndoWatch>,
-    /// What the turn that runs tells the model of undone changes.
+    /// What the running turn tells the model of undone changes.
     telling: News,
     /// What else the model has to know before the user's next words.
     note: Option<String>,
-    /// The same, that the turn which runs tells.
+    /// What else the running turn tells the model.
     telling_note: Option<String>,
 }
 
 impl Conversation {
-    /// A conversation in which nothing was said yet, with this system instruction, these tools, and this name of the model for its provider.
+    /// A conversation in which nothing was said yet. It has this system instruction and these tools; `model` is the
+    /// name of the model for its provider.
     pub fn new(
         system: impl Into<String>,
         tools: Vec<ToolSchema>,
@@ -68,7 +70,7 @@ impl Conversation {
         }
     }
 
-    /// One that goes on after these messages.
+    /// Continues after these messages.
     #[must_use]
     pub fn after(mut self, history: Vec<Message>) -> Self {
         self.history = history;
@@ -76,17 +78,18 @@ impl Conversation {
         self
     }
 
-    /// The workspace for the engine: what is committed through it is followed, so that the model learns what its user takes back.
+    /// The workspace for the engine. It follows what is committed through it, so that the model learns what its user
+    /// takes back.
     pub fn workspace(&self) -> Arc<UndoWatch> {
         Arc::clone(&self.watch)
     }
 
-    /// What the provider calls the model.
+    /// The name of the model for its provider.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// Another model answers from now on.
+    /// Sets the model that answers from now on.
     pub fn set_model(&mut self, model: &str) {
         model.clone_into(&mut self.model);
         self.fork();
@@ -97,7 +100,8 @@ impl Conversation {
         &self.tools
     }
 
-    /// Other tools are offered from now on. A provider that keeps the beginning of requests knows this conversation no more.
+    /// Offers other tools from now on. A provider's cache of this conversation is lost, because the beginning of the
+    /// requests changes.
     pub fn set_tools(&mut self, tools: Vec<ToolSchema>) {
         self.tools = tools;
         self.fork();
@@ -108,29 +112,29 @@ impl Conversation {
         &self.history
     }
 
-    /// What the user has undone of the work in the conversation, and the model does not know yet.
+    /// What the user has undone of the work in the conversation, as far as the model does not know it yet.
     pub async fn news(&self) -> News {
         self.watch.news().await
     }
 
-    /// The model has to know this before the user's next words.
+    /// Adds something that the model has to know before the user's next words.
     pub fn add_note(&mut self, note: &str) {
         self.note = Some(joined(self.note.take(), note));
     }
 
-    /// What the model has to know before anything else is said, in words; empty where there is nothing. `news`: what is undone by now. Work that
-    /// was begun with other words than these rests on what does not hold any more.
+    /// In words, what the model has to know before anything else is said; empty if there is nothing. `news` is what is
+    /// undone by now. Work that began with another preface builds on what is not true any more.
     pub fn preface(&self, news: &News) -> String {
         preface(self.note.as_deref(), news)
     }
 
-    /// What else than undone changes it has to know.
+    /// What else the model has to know besides undone changes.
     pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// The beginning of a turn: the prompt, after what the model has to know first and before what it reads beside it
-    /// ([`Host::beside_prompt`](headstart_speculation::Host::beside_prompt)).
+    /// Begins a turn: the prompt, preceded by what the model has to know first and followed by what it reads beside the
+    /// prompt ([`Host::beside_prompt`](headstart_speculation::Host::beside_prompt)).
     pub fn open(&mut self, prompt: &str, beside: &Beside, news: News) -> Transcript {
         let preface = self.preface(&news);
         let prompt = if preface.is_empty() { prompt.to_owned() } else { format!("{preface}\n\n{prompt}") };
@@ -138,13 +142,14 @@ impl Conversation {
         Transcript::with_beside(&prompt, beside)
     }
 
-    /// Work is taken whose model was told the [`preface`](Self::preface) with these news: from now on it is that of a turn.
+    /// Notes that work is taken whose model was told the [`preface`](Self::preface) with these news: what it was told
+    /// counts as told by this turn.
     pub fn tell(&mut self, news: News) {
         self.telling = news;
         self.telling_note = self.note.take();
     }
 
-    /// Nothing came of the turn that would have told it: the next one does.
+    /// Notes that nothing came of the turn that would have told the preface: the next turn tells it.
     pub fn untell(&mut self) {
         self.telling = News::default();
         if let Some(before) = self.telling_note.take() {
@@ -153,14 +158,14 @@ impl Conversation {
         }
     }
 
-    /// What the turn that runs tells the model of undone changes.
+    /// What the running turn tells the model of undone changes.
     pub fn telling(&self) -> &News {
         &self.telling
     }
 
     /// Ends a turn: what was done is part of the conversation from now on, wherever the turn stopped.
     ///
-    /// A prompt that got no answer at all is taken back, so that the conversation goes on where it was.
+    /// A prompt that got no answer at all is taken back, so that the conversation continues from where it was.
     pub fn conclude(&mut self, transcript: Transcript, ending: &Ending) {
         self.last_turn = match ending {
             Ending::Completed => TurnEnd::Completed,
@@ -173,7 +178,8 @@ impl Conversation {
         self.untell();
     }
 
-    /// A part of the turn that runs is part of the conversation already, so that it can be made shorter with the rest.
+    /// Makes a part of the running turn part of the conversation already, so that it can be made shorter together with
+    /// the rest.
     pub fn absorb(&mut self, messages: Vec<Message>) {
         let telling = std::mem::take(&mut self.telling);
         self.watch.told(&telling);
@@ -182,13 +188,13 @@ impl Conversation {
         self.fork();
     }
 
-    /// The conversation is this from now on: shorter, and with the same said.
+    /// Replaces the history with a shorter one that says the same.
     pub fn replace(&mut self, history: Vec<Message>) {
         self.history = history;
         self.fork();
     }
 
-    /// What is asked in a turn: the whole conversation so far.
+    /// The request of a turn: the whole conversation so far.
     pub fn request(&self) -> ModelRequest {
         ModelRequest {
             model: self.model.clone(),
@@ -201,7 +207,7 @@ impl Conversation {
         }
     }
 
-    /// From where questions for a suggestion and work ahead begin.
+    /// The request from which questions for a suggestion and work ahead begin.
     pub fn params(&self) -> &CacheSafeParams {
         &self.params
     }
@@ -211,13 +217,13 @@ impl Conversation {
         Guards { turn: self.last_turn, plan_mode }
     }
 
-    /// Of how many answers what another model gave for itself is left out of turns.
+    /// In how many answers the opaque part of another model is left out of turns.
     pub fn left_out(&self) -> usize {
         let opaque = self.history.iter().filter_map(Message::opaque);
         opaque.filter(|opaque| opaque.model != self.model).count()
     }
 
-    /// The same of work ahead, which this model does.
+    /// The same count for work ahead, which `background` does.
     pub fn left_out_ahead(&self, background: &BackgroundModel) -> usize {
         self.params.left_out(background)
     }
@@ -238,7 +244,7 @@ impl Conversation {
     }
 }
 
-/// See [`Conversation::preface`].
+/// The text of [`Conversation::preface`].
 pub(crate) fn preface(note: Option<&str>, news: &News) -> String {
     let note = note.map(|note| format!("[Note: {note}]"));
     let parts: Vec<_> = note.into_iter().chain([news.note()]).filter(|part| !part.is_empty()).collect();

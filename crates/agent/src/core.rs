@@ -1,7 +1,7 @@
-//! The rules of a conversation: what follows from what the user does and from what is reported of the work under way.
+//! The rules of a conversation: what follows from the user's actions and from reports of the work under way.
 //!
-//! No IO, no clock, no waiting: what is to be done is an [`Effect`], and comes back as a [`Report`]. A report that comes late is legal and
-//! changes nothing.
+//! Nothing in here does IO, reads a clock or waits: the core asks for an [`Effect`], whose result comes back as a
+//! [`Report`]. A report that comes late is legal and changes nothing.
 
 mod choices;
 mod compacting;
@@ -51,30 +51,31 @@ use crate::work::WorkAhead;
 /// The moment in which something happens.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Now {
-    /// On the clock of the host, which never goes back.
+    /// On the host's clock, which never goes back.
     pub(crate) ms: u64,
     /// Since the Unix epoch.
     pub(crate) unix_ms: u64,
 }
 
-/// What goes on.
+/// What is going on in the conversation.
 #[derive(Default)]
 enum Doing {
     #[default]
     Nothing,
-    /// The workspace is looked at before a prompt runs, or the work for it is taken.
+    /// Before a prompt runs, the workspace is checked for what the user has undone. With `work`, the work that ran
+    /// ahead for the prompt is taken then.
     Opening { prompt: String, work: Option<Box<WorkAhead>> },
     /// A turn in the foreground, which began with this prompt.
     Turn { prompt: String },
-    /// The conversation is made shorter before a turn begins or goes on, or because its user wants it so.
+    /// The conversation is made shorter, before a turn begins or goes on, or because the user asked for it.
     Compacting(Box<Compacting>),
-    /// An accept, of work that may still be running.
+    /// Work is being accepted; it may still be running.
     Accept(Box<Taken>),
-    /// Work that is taken, about which the user is asked.
+    /// The user has taken work and is asked about it.
     Ask(Box<Taken>),
 }
 
-/// See the module.
+/// The state of a conversation, and its rules; see the module.
 pub(crate) struct Core {
     options: AgentOptions,
     engine: Engine,
@@ -82,24 +83,24 @@ pub(crate) struct Core {
     conversation: Conversation,
     controller: FollowupController,
     log: Log,
-    /// What turns told and how they ended since somebody took it.
+    /// What turns told and how they ended, since the events were taken last.
     events: Vec<TurnEvent>,
     now: Now,
-    /// What the line of the front end holds.
+    /// The text in the front end's line.
     line: String,
-    /// Numbers that were given: to requests, questions and suggestions.
+    /// The last number that was given to a request, a question or a suggestion.
     last_number: u64,
     query: Option<SuggestionQuery>,
-    /// What there is to suggestions that the controller is about to be told.
+    /// The offers for suggestions that the controller is about to be told.
     pending: Vec<Offer>,
-    /// What there is to the suggestions that the controller offers, in its order.
+    /// The offers for the suggestions that the controller shows, in its order.
     offers: Vec<Offer>,
     doing: Doing,
     asking: Option<Asking>,
     allowed: Allowed,
     queue: VecDeque<String>,
     draft: Option<Draft>,
-    /// How the conversation is kept shorter than what its model sees at once.
+    /// How the conversation is kept within what its model sees at once.
     shortening: Shortening,
     /// The summary that the next turn may need.
     summary_ahead: Option<SummaryAhead>,
@@ -107,19 +108,21 @@ pub(crate) struct Core {
     interrupted: bool,
     is_over: bool,
     keeping: Keeping,
-    /// The work that was taken last, applied or not, for whoever wants to look at what it changed, or would have.
+    /// The work that was taken last, applied or not, so that the user can look at what it changed or would have
+    /// changed.
     applied: VecDeque<Arc<Finished>>,
-    /// What the user has undone and the model does not know yet, as of the last look.
+    /// What the user has undone and the model does not know yet, as of the last check.
     undone: News,
     /// What each turn has changed in the workspace.
     made: Made,
-    /// The code of why there is no suggestion.
+    /// The code of the reason why there is no suggestion.
     unsuggested: Option<String>,
-    /// Whether the suggestion on offer is one that the host gave: nothing runs ahead for it.
+    /// Whether the host gave the suggestion on offer: nothing runs ahead for it.
     is_offered_by_host: bool,
-    /// Tools that were excluded when what was said was forgotten: the conversation that begins then does not offer them.
+    /// Tools that were withheld when the conversation was cleared: the conversation that begins then does not offer
+    /// them.
     withheld: Vec<String>,
-    /// The mode in which the model believes itself to be, as far as it can tell: with tools or without.
+    /// The mode that the model believes to be in force. All that it can tell is whether it has tools.
     told_mode: ApprovalMode,
     effects: VecDeque<Effect>,
     revision: u64,
@@ -173,14 +176,14 @@ impl Core {
         core
     }
 
-    /// Something happens now.
+    /// Sets the time of what happens next.
     pub(crate) fn at(&mut self, now: Now) -> &mut Self {
         self.now = now;
         self.revision += 1;
         self
     }
 
-    /// What was metered meanwhile is to be kept.
+    /// Has new entries of the metering kept.
     pub(crate) fn keep_metered(&mut self) {
         let unwritten = self.options.metering.take_unwritten();
         if unwritten != Unwritten::default() {
@@ -188,7 +191,7 @@ impl Core {
         }
     }
 
-    /// The next thing to do.
+    /// Takes the next effect out of the queue.
     pub(crate) fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
@@ -205,7 +208,7 @@ impl Core {
         std::mem::take(&mut self.events)
     }
 
-    /// Nobody writes down what turns tell any more.
+    /// Stops keeping the events of turns, because nobody takes them any more.
     pub(crate) fn forget_events(&mut self) {
         self.options.events = false;
         self.events = Vec::new();
@@ -219,7 +222,7 @@ impl Core {
         &self.options.metering
     }
 
-    /// Takes in what has come of an effect.
+    /// Takes in the result of an effect.
     pub(crate) fn report(&mut self, report: Report) {
         match report {
             Report::Opened { news, beside } => self.opened(news, beside),
@@ -250,7 +253,7 @@ impl Core {
         }
     }
 
-    /// The user sends a prompt.
+    /// Handles a prompt that the user sends.
     pub(crate) fn submit(&mut self, prompt: &str) -> Result<Submitted, Refused> {
         self.is_open()?;
         if prompt.trim().is_empty() {
@@ -258,7 +261,7 @@ impl Core {
         }
         self.line.clear();
         if self.is_busy() {
-            // The line is empty again, and what was suggested stays.
+            // The line is empty again; the suggestion stays.
             self.followup(Followup::Edited { text: String::new() });
             self.queue.push_back(prompt.to_owned());
             return Ok(Submitted::Queued);
@@ -267,7 +270,7 @@ impl Core {
         Ok(Submitted::Begins)
     }
 
-    /// The last prompt is sent once more.
+    /// Sends the last prompt once more.
     pub(crate) fn retry(&mut self) -> Result<(), Refused> {
         self.is_open()?;
         if self.is_busy() {
@@ -280,13 +283,14 @@ impl Core {
         self.submit(&last.ok_or(Refused::Empty)?).map(|_| ())
     }
 
-    /// The prompt that was sent last waits no more.
+    /// Takes the prompt that was sent last out of the queue.
     pub(crate) fn take_back_queued(&mut self) -> Option<String> {
         self.queue.pop_back()
     }
 
-    /// The line holds another text. Words for the model give the suggestions and the work ahead up, unless one of them begins with it; or it is
-    /// a command, which may be about them; or it was called back and may go again.
+    /// Handles another text in the line. Text for the model gives up the suggestions and the work ahead, unless a
+    /// suggestion begins with it. A command does not, because it may be about them, and neither does a prompt that was
+    /// called back, because it may go away again.
     pub(crate) fn edited(&mut self, text: &str, edit: Edit) {
         text.clone_into(&mut self.line);
         let is_typing = self.is_typing();
@@ -301,12 +305,12 @@ impl Core {
         }
     }
 
-    /// What the user does to the suggestion beside taking it.
+    /// Handles what the user does to the suggestion other than taking it.
     pub(crate) fn on_suggestion(&mut self, event: Followup) {
         self.followup(event);
     }
 
-    /// The user stops what goes on; a question about work that they took is answered with no.
+    /// Stops what goes on; a question about work that the user took is answered with no.
     pub(crate) fn interrupt(&mut self) -> Result<(), Refused> {
         self.is_open()?;
         match &self.doing {
@@ -368,7 +372,7 @@ impl Core {
                     self.give_up(&mut work, Outcome::Aborted);
                 }
             }
-            // Its end is reported, and what it cost with it.
+            // The turn stays until its end is reported, because the cost is reported with it.
             doing @ Doing::Turn { .. } => {
                 self.effects.push_back(Effect::StopTurn);
                 self.doing = doing;
@@ -380,19 +384,19 @@ impl Core {
         }
     }
 
-    /// Nothing is under way any more, whatever was: whoever did it is gone.
+    /// Ends the conversation at once, because the driver that did its work is gone.
     pub(crate) fn abandon(&mut self) {
         self.is_over = true;
         self.doing = Doing::Nothing;
         self.asking = None;
     }
 
-    /// Whether it is over, and nothing is left to wait for.
+    /// Whether the conversation is over and nothing is left to wait for.
     pub(crate) fn has_ended(&self) -> bool {
         self.is_over && matches!(self.doing, Doing::Nothing)
     }
 
-    /// All that there is to draw.
+    /// Builds everything that there is to draw.
     pub(crate) fn view(&self) -> View {
         let suggestion = self.controller.visible().map(|suggestion| Suggested {
             text: suggestion.to_string(),
@@ -451,7 +455,7 @@ impl Core {
         self.followup(Followup::Enabled { enabled });
     }
 
-    /// Asked before the policy is.
+    /// Updates what the policy knows of the machine; called before the policy is asked.
     fn look_at_machine(&mut self) {
         self.options.metering.set_machine(self.runtime.machine());
     }

@@ -39,8 +39,8 @@ use crate::core::{AskedCall, Core, Effect, Report, TITLE_PROMPT, TITLE_TOKENS};
 use crate::handle::Shared;
 use crate::ports::{LedgerStore, Runtime, SessionStore};
 
-/// Does what follows from what the user does: a future that ends with the conversation. Dropped earlier, it stops turns where they are, and the
-/// conversation is over.
+/// Does what follows from what the user does: a future that ends with the conversation. If it is dropped earlier, turns
+/// stop where they are, and the conversation is over.
 #[must_use = "nothing happens until it is polled"]
 pub struct Driver {
     shared: Arc<Shared>,
@@ -52,33 +52,33 @@ pub struct Driver {
     undone: Arc<UndoWatch>,
     asks: mpsc::UnboundedReceiver<Ask>,
     steps: mpsc::UnboundedReceiver<AskStep>,
-    /// Who waits for an answer of the user, by the number of the question.
+    /// What waits for an answer of the user, by the number of the question.
     asked: BTreeMap<u64, oneshot::Sender<Consent>>,
     last_ask: u64,
     /// A question that is told after the events of its turn.
     held_ask: Option<Ask>,
     turn: Option<Foreground>,
-    /// An accept, and its end, which is told after the events of its work.
+    /// A running accept, and its result, which is told after the events of its work.
     accept: Option<Task<Result<Acceptance, AcceptError>>>,
     accept_ended: Option<Result<Acceptance, String>>,
     runs: Vec<Run>,
     query: Option<Task<Report>>,
     summary: Option<Task<Report>>,
-    /// One that is written while the user reads. Nobody waits for it.
+    /// A summary that is written while the user reads. Nobody waits for it.
     summary_ahead: Option<Task<Report>>,
     /// A title that is asked for. Nobody waits for it, either.
     title: Option<Task<Report>>,
     looking: Option<BoxFuture<'static, Report>>,
     looking_back: Option<BoxFuture<'static, News>>,
     timer: Option<BoxFuture<'static, ()>>,
-    /// What the ledger and the session are still to be told, and are told now.
+    /// The calls of the ledger and of the session that wait or run.
     of_ledger: Keeper<Option<Habits>>,
     of_session: Keeper<()>,
-    /// What panicked in the program around.
+    /// Panics of the program around, in words.
     broken: mpsc::UnboundedReceiver<String>,
-    /// What could not be kept or done, as it was told.
+    /// Failures to keep or do something, in words, so that each is told once.
     troubles: BTreeSet<String>,
-    /// What the runtime did not take.
+    /// Work that the runtime did not take, so the driver does it.
     beside: FuturesUnordered<BoxFuture<'static, ()>>,
     /// Work that was given up, until its processes are gone.
     leaving: FuturesUnordered<BoxFuture<'static, Arc<Finished>>>,
@@ -89,7 +89,7 @@ struct Foreground {
     turn: Arc<Turn>,
     events: Events,
     task: Task<Ending>,
-    /// Its end is told after all that it told.
+    /// The end of the turn, which is told after all its events.
     ended: Option<Ending>,
 }
 
@@ -136,7 +136,7 @@ impl Driver {
         }
     }
 
-    /// Does it all, until the conversation is over.
+    /// Does all of this until the conversation is over.
     pub async fn run(mut self) {
         loop {
             while let Some(effect) = self.shared.next_effect() {
@@ -154,7 +154,7 @@ impl Driver {
         }
     }
 
-    /// Whether nothing is under way that its user would wait for.
+    /// Whether nothing is under way that the user would wait for.
     fn is_at_rest(&self) -> bool {
         self.turn.is_none()
             && self.accept.is_none()
@@ -185,7 +185,7 @@ impl Driver {
             }
             Effect::Reply { ask, consent } => {
                 if let Some(waits) = self.asked.remove(&ask) {
-                    // The turn may have ended meanwhile; then nobody waits for the answer.
+                    // If the turn has ended by now, nobody waits for the answer.
                     let _ = waits.send(consent);
                 }
             }
@@ -264,7 +264,7 @@ impl Driver {
         }
     }
 
-    /// What comes first of all that is under way. Nothing is lost when the future around it is dropped.
+    /// The first report of all that is under way. Nothing is lost when the future around it is dropped.
     fn poll_report(&mut self, context: &mut Context<'_>) -> Poll<Option<Report>> {
         if self.shared.poll_effects(context).is_ready() {
             return Poll::Ready(None);
@@ -279,7 +279,7 @@ impl Driver {
         }
         if let Poll::Ready(Some(AskStep { step, answer })) = self.steps.poll_next_unpin(context) {
             let allowed = self.shared.with(|core| core.allow_step(&step));
-            // The work below may be gone meanwhile; then nobody waits for the answer.
+            // If the work below is gone by now, nobody waits for the answer.
             let _ = answer.send(allowed);
             return Poll::Ready(None);
         }
@@ -302,7 +302,7 @@ impl Driver {
             && let Poll::Ready(answer) = query.poll(context)
         {
             self.query = None;
-            // A query that panicked gives no suggestion, and nothing else is wrong.
+            // A query that panicked gives no suggestion; nothing else is affected.
             return Poll::Ready(answer.ok());
         }
         if let Some(summary) = &mut self.summary
@@ -362,7 +362,7 @@ impl Driver {
                     gauge: turn.gauge(),
                 });
             }
-            // Between the look for an event and this one the turn may have told something: it is told first.
+            // The turn may have told something since its events were looked at above; that is told first.
             if let Poll::Ready(Some(ask)) = self.asks.poll_next_unpin(context) {
                 self.held_ask = Some(ask);
             } else if let Some(turn) = &mut self.turn
@@ -421,7 +421,7 @@ impl Driver {
         };
         Poll::Ready(match kept {
             Ok(report) => report,
-            // Told once: the next one would meet the same wall.
+            // Told once, because the next attempt would fail for the same reason.
             Err(error) => {
                 warn!(error, "something could not be kept or done");
                 self.troubles.insert(error.clone()).then_some(Report::Trouble(error))
@@ -429,7 +429,7 @@ impl Driver {
         })
     }
 
-    /// Looks what the workspace has undone, and what goes along with a prompt.
+    /// Looks for what the user has undone in the workspace, and for what the model reads beside a prompt.
     fn look(&self, prompt: Option<(String, Box<CacheSafeParams>)>) -> BoxFuture<'static, Report> {
         let undone = Arc::clone(&self.undone);
         let (host, tree) = (Arc::clone(&self.engine.host), Arc::clone(&self.engine.workspace) as _);
@@ -482,7 +482,7 @@ impl Driver {
         self.ask(self.engine.background.clone(), params, TITLE_PROMPT, Some(TITLE_TOKENS), told)
     }
 
-    /// Asks for a text.
+    /// Asks a model for a text.
     fn ask(
         &self,
         model: BackgroundModel,
@@ -535,7 +535,7 @@ impl From<Broken> for Ending {
     }
 }
 
-/// Nobody wrote a summary.
+/// A summary whose task broke counts as a failed query.
 impl From<Broken> for QueryError {
     fn from(broken: Broken) -> Self {
         let error = ModelError::Other {

@@ -23,9 +23,10 @@ use crate::options::{AgentOptions, Ports, UsedModels};
 use crate::ports::Runtime;
 use crate::view::{Answer, Edit, QuestionId, Refused, Submitted, Update, View};
 
-/// A conversation: what its user does, the future that does what follows, and what has changed.
+/// Begins a conversation. Returns the handle for what its user does, the future that does what follows, and the stream
+/// of changes.
 ///
-/// Nothing happens until the driver is polled: spawn it.
+/// Nothing happens until the driver is polled, so it has to be spawned.
 pub fn agent(options: AgentOptions, ports: Ports) -> (AgentHandle, Driver, Updates) {
     let Ports { engine, model, runtime, ledger, session } = ports;
     let AgentOptions { system, model: name, .. } = &options;
@@ -71,24 +72,25 @@ pub(crate) struct Shared {
     runtime: Arc<dyn Runtime>,
     driver: AtomicWaker,
     updates: AtomicWaker,
-    /// Those who wait until nothing goes on, or until it is over; `None` once nobody is left who could tell them.
+    /// The callers that wait until nothing goes on, or until the conversation is over; `None` once the driver is gone
+    /// that would tell them.
     waiting: Mutex<Option<Vec<Waiting>>>,
-    /// Whether somebody began to wait since the driver looked.
+    /// Whether a caller began to wait since the driver looked last.
     has_new_waiting: AtomicBool,
     view: Mutex<Option<Arc<View>>>,
     allowed: Allowed,
 }
 
-/// Whoever waits until nothing goes on.
+/// A caller that waits until nothing goes on.
 struct Waiting {
-    /// Whether it is to be over, too.
+    /// Whether it also waits until the conversation is over.
     for_the_end: bool,
-    /// Dropped when the time has come.
+    /// Dropped when the wait is over, which wakes the caller.
     _tell: oneshot::Sender<()>,
 }
 
 impl Shared {
-    /// Something happens now, to the rules of the conversation.
+    /// Sets the time, and applies an action to the rules of the conversation.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Core) -> T) -> T {
         let ms = u64::try_from(self.host.now().as_millis()).unwrap_or(u64::MAX);
         let now = Now { ms, unix_ms: self.runtime.unix_ms() };
@@ -110,12 +112,13 @@ impl Shared {
         }
     }
 
-    /// What is to be done next.
+    /// Takes the next effect out of the queue.
     pub(crate) fn next_effect(&self) -> Option<Effect> {
         lock(&self.core).next_effect()
     }
 
-    /// Whether something is to be done, or somebody to be told; if not, the waker is woken when there is.
+    /// Ready if there is an effect, or if a caller may have to be told that its wait is over; if not, the waker is
+    /// woken when there is.
     pub(crate) fn poll_effects(&self, context: &Context<'_>) -> Poll<()> {
         self.driver.register(context.waker());
         let is_called = self.has_new_waiting.swap(false, Ordering::AcqRel) || lock(&self.core).has_effects();
@@ -127,7 +130,7 @@ impl Shared {
         lock(&self.core).has_ended()
     }
 
-    /// Tells those who wait; `at_rest`: nothing is under way, and nothing left to be done.
+    /// Ends the waits that are over. `at_rest` says that nothing is under way and nothing is left to be done.
     pub(crate) fn tell_waiting(&self, at_rest: bool, is_over: bool) {
         let mut waiting = lock(&self.waiting);
         if is_over {
@@ -146,15 +149,16 @@ impl Shared {
         };
         self.has_new_waiting.store(true, Ordering::Release);
         self.driver.wake();
-        // It is never sent, only dropped.
+        // Nothing is ever sent: the end of the wait is that the sender is dropped.
         let _ = told.await;
     }
 }
 
-/// What the user does. Cheap to clone; every clone is the same conversation, and the conversation ends with the last of them.
+/// What the user does. It is cheap to clone; every clone is for the same conversation, which ends when the last one is
+/// dropped.
 ///
-/// Each method but [`idle`](Self::idle) and [`close`](Self::close) returns at once, and [`view`](Self::view) tells right behind it what came of it. A
-/// port may call back: nothing is locked while it works.
+/// Each method but [`idle`](Self::idle) and [`close`](Self::close) returns at once, and [`view`](Self::view) shows its
+/// result right after the call. A port may call a handle, because nothing is locked while a port works.
 #[derive(Clone)]
 pub struct AgentHandle {
     open: Arc<Open>,
@@ -177,27 +181,28 @@ impl AgentHandle {
         look(&lock(&self.open.0.core))
     }
 
-    /// All that there is to draw.
+    /// Everything that there is to draw.
     pub fn view(&self) -> Arc<View> {
         self.look(|core| self.open.0.view_of(core))
     }
 
-    /// Sends a prompt. While something goes on it waits in the queue.
+    /// Sends a prompt. While something goes on, it waits in the queue.
     pub fn submit(&self, prompt: &str) -> Result<Submitted, Refused> {
         self.with(|core| core.submit(prompt))
     }
 
-    /// Takes the prompt out of the queue that was sent last, for its user to change it.
+    /// Takes the prompt that was sent last out of the queue, so that its user can change it.
     pub fn take_back_queued(&self) -> Option<String> {
         self.with(Core::take_back_queued)
     }
 
-    /// The line holds this text now.
+    /// Reports the text that the line holds now.
     pub fn edited(&self, text: &str, edit: Edit) {
         self.with(|core| core.edited(text, edit));
     }
 
-    /// Takes the suggestion and the work behind it, as if it had been typed and sent; `shown` is what the user saw. The line is empty then.
+    /// Takes the suggestion and the work behind it, as if it had been typed and sent; `shown` is what the user saw. The
+    /// line is empty afterwards.
     pub fn take(&self, shown: &str) -> Result<(), Refused> {
         self.with(|core| core.take(shown))
     }
@@ -207,17 +212,18 @@ impl AgentHandle {
         self.with(|core| core.on_suggestion(Followup::NextCandidate));
     }
 
-    /// Shows the one before.
+    /// Shows the previous of several suggestions.
     pub fn previous_suggestion(&self) {
         self.with(|core| core.on_suggestion(Followup::PreviousCandidate));
     }
 
-    /// The user does not want what is suggested.
+    /// Dismisses the suggestion, because the user does not want it.
     pub fn dismiss(&self) {
         self.with(|core| core.on_suggestion(Followup::Dismiss));
     }
 
-    /// Answers a question. One that does not stand any more, and an answer that does not fit, are [`Refused::Stale`].
+    /// Answers a question. If the question is not asked any more, or the answer does not fit, the error is
+    /// [`Refused::Stale`].
     pub fn answer(&self, question: QuestionId, answer: Answer) -> Result<(), Refused> {
         self.with(|core| core.answer(question, answer))
     }
@@ -227,47 +233,50 @@ impl AgentHandle {
         self.open.0.allowed.list()
     }
 
-    /// What the gate goes by in this conversation: the rules of the host, and what is [`allowed`](Self::allowed).
+    /// The rules by which the gate decides in this conversation: those of the host, and what is
+    /// [`allowed`](Self::allowed).
     pub fn rules(&self) -> GateContext {
         self.open.0.host.gate_context()
     }
 
-    /// The user is asked again about what [`allowed`](Self::allowed) lists so. Says whether it was there.
+    /// Takes back a rule that [`allowed`](Self::allowed) lists, so that the user is asked again. Returns whether it was
+    /// listed.
     pub fn ask_again(&self, rule: &SessionRule) -> bool {
         self.open.0.allowed.remove(rule)
     }
 
-    /// Sends the last prompt once more; what is left of it in the line is the front end's to remove. Nothing was sent yet: [`Refused::Empty`].
+    /// Sends the last prompt once more; the front end has to remove what is left of it in the line. The error is
+    /// [`Refused::Empty`] if nothing was sent yet.
     pub fn retry(&self) -> Result<(), Refused> {
         self.with(Core::retry)
     }
 
-    /// Stops what goes on. After it no accept begins and no turn begins by itself; what is being written is written.
+    /// Stops what goes on. After this no accept and no turn begins by itself; a write that has begun is completed.
     pub fn interrupt(&self) -> Result<(), Refused> {
         self.with(Core::interrupt)
     }
 
-    /// The rules of the host are other ones from now on, also for work that ran ahead.
+    /// Reports that the rules of the host have changed. They hold for work that ran ahead too.
     pub fn rules_changed(&self) {
         self.with(Core::rules_changed);
     }
 
-    /// The model is told this with the user's next prompt: what they have done themselves, say.
+    /// Tells the model something with the user's next prompt, for example what the user has done themselves.
     pub fn tell(&self, note: impl AsRef<str>) {
         self.with(|core| core.add_note(note.as_ref()));
     }
 
-    /// As much is done ahead from now on.
+    /// Sets how much is done ahead from now on.
     pub fn set_background(&self, mode: Mode) {
         self.with(|core| core.set_background(mode));
     }
 
-    /// Lets this conversation lose one more start. Says whether there was a limit to it.
+    /// Lets this conversation lose one more start. Returns whether there was a limit to it.
     pub fn grant(&self) -> bool {
         self.with(Core::grant)
     }
 
-    /// Whether a suggestion would be asked for now. It changes nothing, so whoever hears of an update may ask.
+    /// Whether a suggestion would be asked for now. The question changes nothing, so it may be asked at each update.
     pub fn may_suggest(&self) -> Result<(), SkipReason> {
         let unix_ms = self.open.0.runtime.unix_ms();
         lock(&self.open.0.core).may_ask(unix_ms)
@@ -278,88 +287,95 @@ impl AgentHandle {
         self.with(Core::clear)
     }
 
-    /// Sums up what was said but for the last turns, however long it is.
+    /// Sums up what was said except for the last turns, however long it is.
     pub fn compact(&self) -> Result<(), Refused> {
         self.with(Core::compact)
     }
 
-    /// Calls the conversation so, where it is kept.
+    /// Sets the title of the conversation, if the conversation is kept.
     pub fn set_title(&self, title: &str) {
         self.with(|core| core.set_title(title));
     }
 
-    /// Asks for a suggestion now, if nothing goes on and none is there, and says whether one is asked for. [`View::unsuggested`] tells why there is none.
+    /// Asks for a suggestion now if nothing goes on and none is there, and returns whether it asks.
+    /// [`View::unsuggested`] tells why there is none.
     pub fn suggest(&self) -> bool {
         self.with(Core::suggest_now)
     }
 
-    /// Shows a suggestion of the host's own, as one that begins a conversation. Nothing runs ahead for it.
+    /// Shows a suggestion that the host gives, for example to begin a conversation. Nothing runs ahead for it.
     pub fn offer(&self, suggestion: Suggestion) {
         self.with(|core| core.offer(suggestion));
     }
 
-    /// Whether suggestions are asked for from now on. Where they are not, the one that is there goes, and what runs ahead for it.
+    /// Sets whether suggestions are asked for from now on. If not, the current one is dropped together with what runs
+    /// ahead for it.
     pub fn set_suggestions(&self, are_shown: bool) {
         self.with(|core| core.set_suggestions(are_shown));
     }
 
-    /// Whether suggestions run ahead from now on. What runs is dropped where they do not.
+    /// Sets whether suggestions run ahead from now on. If not, what runs is dropped.
     pub fn set_speculation(&self, runs: bool) {
         self.with(|core| core.set_speculation(runs));
     }
 
-    /// What is suggested is gone, and the work ahead with it: the host knows that it rests on what does not hold any more.
+    /// Drops the suggestion and the work ahead, because the host knows that what they build on is not true any more.
     pub fn drop_suggestion(&self) {
         self.with(Core::drop_suggestion);
     }
 
-    /// So many suggestions are asked for from now on.
+    /// Sets how many suggestions are asked for from now on.
     pub fn set_candidates(&self, candidates: usize) {
         self.with(|core| core.set_candidates(candidates));
     }
 
-    /// What the ports ask is another model from now on, of this name; `window`: what it sees at once, where that is known. What the former one did
-    /// ahead is dropped; a turn under way ends with the name that it began with.
+    /// Reports that the ports ask another model from now on. `name` is its name for its provider, `window` how much it
+    /// sees at once, if that is known. What the former model did ahead is dropped; a turn under way ends with the name
+    /// that it began with.
     pub fn set_model(&self, name: &str, tariff: Tariff, window: Option<Window>) {
         self.with(|core| core.set_model(name, tariff, window));
     }
 
-    /// These models are asked from now on. What the former ones did ahead is dropped; a turn under way ends with those that it began with.
+    /// Asks these models from now on. What the former ones did ahead is dropped; a turn under way ends with the models
+    /// that it began with.
     pub fn use_models(&self, models: UsedModels) {
         self.with(|core| core.use_models(models));
     }
 
-    /// What the last turn has changed in the workspace, of those that changed something and were not taken back: for a host that can take commits
-    /// back.
+    /// The commits of the last turn that changed something in the workspace and was not taken back, for a host that can
+    /// take commits back.
     pub fn last_commits(&self) -> Option<TurnCommits> {
         self.look(Core::last_commits)
     }
 
-    /// The host has taken these commits back. The ledger hears of it, and the model with the next prompt.
+    /// Reports that the host has taken back these commits. The ledger is told at once, the model with the next prompt.
     pub fn took_back(&self, turn: &TurnCommits) {
         self.with(|core| core.took_back(turn));
     }
 
-    /// How much of what its model sees at once the conversation takes. It is counted out of the whole conversation: to be asked for once a turn.
+    /// How much of what its model sees at once the conversation takes. This is counted over the whole conversation, so
+    /// it should be asked for only once a turn.
     pub fn window_use(&self) -> WindowUse {
         self.look(Core::window_use)
     }
 
-    /// Other tools are offered from now on; refused while something goes on. What runs ahead is dropped, and a provider's cache of this conversation
-    /// is lost. The rules of the host are to know them.
+    /// Offers other tools from now on; refused while something goes on. What runs ahead is dropped, and a provider's
+    /// cache of this conversation is lost. The host has to add the tools to its rules.
     #[cfg(feature = "native")]
     pub fn set_toolbox(&self, toolbox: headstart_toolbox::Toolbox) -> Result<(), Refused> {
         self.with(|core| core.set_toolbox(toolbox))
     }
 
-    /// Files were changed, perhaps by somebody who undid work: what rests on that is not offered any more, and the lists of applied files say so.
+    /// Reports that files were changed, perhaps because work was undone: a suggestion that builds on the old files is
+    /// dropped, and the lists of applied files show what is undone.
     pub fn files_changed(&self) {
         self.with(Core::files_changed);
     }
 
-    /// What this work changed, or would: work ahead, work that the user took and is asked about, or that they took lately, applied or not.
+    /// The changes that this work made or would make: work ahead, work that the user took and is asked about, or work
+    /// that they took lately, applied or not.
     pub fn changes(&self, work: &str) -> Option<ChangeSet> {
-        // To look is no change: whoever looks at each update would be told of another one.
+        // This is not a change of the core: a caller that asks at each update would cause another update.
         let found = lock(&self.open.0.core).changes(work)?;
         Some(found.changes())
     }
@@ -369,13 +385,13 @@ impl AgentHandle {
         self.look(|core| look(core.metering()))
     }
 
-    /// What the work would change that its user would take now.
+    /// The changes of the work that the user would take now.
     pub fn staged(&self) -> Option<ChangeSet> {
         let work = self.look(|core| core.ahead().map(|work| work.speculation.clone()))?;
         Some(work.changes())
     }
 
-    /// The prompt of the work that its user would take now.
+    /// The prompt of the work that the user would take now.
     pub fn prompt_ahead(&self) -> Option<String> {
         self.look(|core| core.ahead().map(|work| work.speculation.prompt().to_owned()))
     }
@@ -385,16 +401,18 @@ impl AgentHandle {
         self.open.0.wait(false).await;
     }
 
-    /// Ends the conversation: what goes on is stopped, work ahead is dropped. Waits until nothing of it is left and the ledger is written.
+    /// Ends the conversation: what goes on is stopped, work ahead is dropped. Waits until nothing of it is left and the
+    /// ledger is written.
     pub async fn close(&self) {
         self.with(Core::close);
         self.open.0.wait(true).await;
     }
 }
 
-/// What has changed, as a stream that ends with the conversation.
+/// A stream of what has changed, which ends with the conversation.
 ///
-/// Nothing piles up for whoever looks seldom: words of an answer are joined, and an item that changed twice is told once.
+/// Changes do not pile up if the stream is polled seldom: words of an answer are joined, and an item that changed twice
+/// is told once.
 pub struct Updates {
     shared: Arc<Shared>,
     /// The revision of the update before.
@@ -420,7 +438,7 @@ impl Stream for Updates {
 }
 
 impl Drop for Updates {
-    /// Nobody looks any more, so nothing is kept for them.
+    /// Nobody takes the changes any more, so no events are kept for them.
     fn drop(&mut self) {
         lock(&self.shared.core).forget_events();
     }

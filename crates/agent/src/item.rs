@@ -9,25 +9,26 @@ use headstart_speculation::{CallStage, Checked, Ending, Event, Origin};
 use headstart_tool_gate::Verdict;
 use headstart_toolbox::{ContextItem, Toolbox, Wording};
 
-/// One thing in the conversation, as a front end shows it. What it says is data; the words are the front end's.
+/// One entry of the conversation, as a front end shows it. It has data only; the words are up to the front end.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Item {
     /// What the user sent.
     Prompt {
-        /// Their words.
+        /// The words of the user.
         text: String,
     },
-    /// What the model answered, as far as it has come.
+    /// What the model has answered so far.
     Answer {
-        /// Its words.
+        /// The words of the model.
         text: String,
     },
-    /// A call of a tool. One at which work ahead stopped ([`CallStage::Boundary`]) is told again, as another item, by the turn that goes on with it.
+    /// A call of a tool. If work ahead stopped at a call ([`CallStage::Boundary`]), the turn that goes on with it tells
+    /// it again, as another item.
     Call(Box<CallItem>),
-    /// The project's own check of completed work ahead.
+    /// The result of the project's own check of completed work ahead.
     Check(Checked),
-    /// Work ahead is the user's now: what it changed.
+    /// Work ahead was accepted: what it changed.
     Applied(Box<Applied>),
     /// Work that the user took was not applied.
     NotTaken {
@@ -38,20 +39,21 @@ pub enum Item {
         /// Whether the prompt runs anew in the foreground.
         anew: bool,
     },
-    /// A call was declined, because there is nobody to ask.
+    /// A call was declined, because nobody is there to ask.
     Declined(Box<JudgedCall>),
-    /// Files that the user has put back as they were before the agent's change, in words; the model is told with the prompt.
+    /// Files that the user has put back as they were before the agent's change, in words; the model is told with the
+    /// prompt.
     Undone {
-        /// Which.
+        /// The files.
         text: String,
     },
-    /// Why nothing is suggested. It is told once for each reason.
+    /// Why nothing is suggested. Each reason is told once.
     NoSuggestion(NoSuggestion),
-    /// The conversation was made shorter for its model. What is above is not part of it any more as it was.
+    /// The conversation was made shorter for its model, so the items above are not part of it any more as they were.
     Compacted(Compacted),
     /// Something could not be kept.
     Trouble {
-        /// What, in words.
+        /// What it was, in words.
         text: String,
     },
     /// A turn is over.
@@ -64,27 +66,28 @@ pub enum Item {
 /// A call of a tool and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallItem {
-    /// The call, as the model wrote it. While it writes, the id is empty and of the arguments those are there that are complete.
+    /// The call, as the model wrote it. While the model writes it, the id is empty and only complete arguments are
+    /// there.
     pub call: ToolCall,
-    /// How far it is.
+    /// The state of the call.
     pub stage: CallStage,
     /// Whether it waits for the user's answer.
     pub waiting: bool,
-    /// Whose work it is of.
+    /// Whether it belongs to a turn or to work ahead.
     pub origin: Origin,
-    /// What to tell of it, behind "the agent": `wants to run cargo test`.
+    /// What to say of the call after "the agent": `wants to run cargo test`.
     pub sentence: String,
-    /// The end of what its command has printed so far, while it runs.
+    /// The end of the output of its command so far, while the command runs.
     pub printed: Option<String>,
     /// How long it ran, once it has ended.
     pub took: Option<Duration>,
-    /// When it began, on the host's clock.
+    /// When it began, in milliseconds on the host's clock.
     pub(crate) began_ms: Option<u64>,
-    /// That it ran in a view, and what it did there ([`Event::ShadowRan`]).
+    /// If the call ran in a view, what it did there ([`Event::ShadowRan`]).
     pub view: Option<Event>,
-    /// Its result, once it is there.
+    /// The result of the call, once it is there.
     pub outcome: Option<ToolOutcome>,
-    /// The things of which the result is made, where they have names and places.
+    /// The parts of the result, if they have names and places.
     pub items: Vec<ContextItem>,
 }
 
@@ -106,12 +109,12 @@ impl CallItem {
         }
     }
 
-    /// Says what is to be told of it in the words of its tool.
+    /// Sets the sentence by the words of the call's tool.
     pub(crate) fn tell(&mut self, toolbox: &Toolbox) {
         self.sentence = self.stage.sentence(&toolbox.wording(&self.call.name), &self.call.args);
     }
 
-    /// The result is there.
+    /// Takes in the result.
     pub(crate) fn end(&mut self, outcome: ToolOutcome, items: Vec<ContextItem>, wording: &Wording) {
         if !self.stage.is_end() {
             let failed = matches!(outcome, ToolOutcome::Error(_));
@@ -130,20 +133,20 @@ pub struct JudgedCall {
     pub call: ToolCall,
     /// What the gate says.
     pub verdict: Verdict,
-    /// What it would change, where it is an edit about which the user is asked.
+    /// What the call would change, if it is an edit about which the user is asked.
     pub changes: Option<ChangeSet>,
 }
 
 /// How a conversation was made shorter for its model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compacted {
-    /// How many old outputs of tools gave way to a remark; 0 where its beginning was summed up.
+    /// How many old outputs of tools were replaced by a remark; 0 if the beginning was summed up.
     pub outputs: usize,
-    /// What stands in place of the beginning; `None` where nobody could sum it up, and where only outputs gave way.
+    /// The summary that replaces the beginning; `None` if nobody could sum it up, or if only outputs were replaced.
     pub summary: Option<String>,
-    /// How many tokens it had, about, and how many it has.
+    /// About how many tokens the conversation had before.
     pub before: u64,
-    /// See `before`.
+    /// About how many tokens it has now.
     pub after: u64,
 }
 
@@ -167,17 +170,17 @@ pub struct Applied {
     pub id: String,
     /// The files.
     pub changes: Vec<ChangeSummary>,
-    /// Those of them that hold an edit of the user's as well.
+    /// Those of the files that also contain an edit of the user.
     pub merged: Vec<WorkspacePath>,
-    /// What it did to the git repository.
+    /// What the work did to the git repository.
     pub git: Option<Box<GitChange>>,
     /// The files that were changed since a command of the work ran in a view.
     pub stale: Vec<WorkspacePath>,
-    /// Of the files those that are as they were before, because the user has put them back.
+    /// Those of the files that are as they were before, because the user has put them back.
     pub undone: Vec<WorkspacePath>,
-    /// How long the work took for which the user did not wait; `None` where it had hardly begun.
+    /// How long the work took, for which the user did not wait; `None` if it had hardly begun.
     pub saved: Option<Duration>,
-    /// How the work had ended. Unless completed, a turn goes on from there.
+    /// How the work had ended. If it was not completed, a turn goes on from there.
     pub ending: Ending,
 }
 
@@ -185,11 +188,11 @@ pub struct Applied {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum NotTaken {
-    /// They changed what it rests on.
+    /// The user changed what the work builds on.
     Conflict(Vec<Conflict>),
-    /// A call of it is not allowed any more.
+    /// A call of the work is not allowed any more.
     Withdrawn(Box<JudgedCall>),
-    /// It stopped at a call that needs consent, and the host wants work whole or not at all.
+    /// The work stopped at a call that needs consent, and the host accepts only completed work.
     Discarded,
     /// The workspace refused the changes.
     Failed {
@@ -204,7 +207,7 @@ pub enum NotTaken {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum NoSuggestion {
-    /// The policy holds it back.
+    /// The policy does not allow it at this time.
     Held(SkipReason),
     /// The question to the model failed.
     Failed(ModelError),

@@ -1,5 +1,5 @@
-//! What a front end in another language draws from, as JSON, tagged by `type`. Fields are only ever added; a reader leaves out what it does not
-//! know.
+//! What a front end in another language needs to draw, as JSON tagged by `type`. Fields are only ever added, so a
+//! reader must ignore those that it does not know.
 
 use headstart_forked_query::{ToolCall, ToolOutcome};
 use headstart_overlay_fs::{ChangeSet, ChangeSummary, Conflict, WorkspacePath};
@@ -12,7 +12,7 @@ use crate::item::{CallItem, Item, NoSuggestion, NotTaken};
 use crate::log::ItemChange;
 use crate::view::{Ahead, Phase, Question, Subject, View};
 
-/// The view without its items: those are told as changes.
+/// The view without its items, which are sent as changes.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ViewFields<'a> {
@@ -78,10 +78,10 @@ enum AboutFields<'a> {
     Call {
         call: &'a ToolCall,
         verdict: &'a Verdict,
-        /// What it would change, where it is an edit.
+        /// What the call would change, if it is an edit.
         #[serde(skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
-        /// What a yes for the rest of the conversation would let run.
+        /// What would be allowed if the user says yes for the rest of the conversation.
         #[serde(skip_serializing_if = "Option::is_none")]
         always: Option<String>,
     },
@@ -177,7 +177,7 @@ enum ChangeFields<'a> {
 }
 
 impl Serialize for View {
-    /// Without the items, which [`ItemChange`]s tell.
+    /// Leaves out the items, because [`ItemChange`]s tell them.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let suggestion = self.suggestion.as_ref().map(|shown| SuggestionFields {
             text: &shown.text,

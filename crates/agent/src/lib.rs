@@ -1,14 +1,16 @@
-//! The conversation of a coding agent as a front end shows it: turns, the queue, questions, suggestions, work ahead, undo notices and what all of it
-//! cost, once for every front end.
+//! The conversation of a coding agent as a front end shows it: turns, the queue, questions, suggestions, work ahead,
+//! undo notices and the cost of all of it, implemented once for every front end.
 //!
-//! [`agent`] gives three things. The [`AgentHandle`] is what the user does: it sends a prompt, edits the line, takes a suggestion, answers a
-//! question, interrupts. Each of its methods returns at once. The [`Driver`] is one future that does what follows from it: it runs turns and work
-//! ahead, asks for suggestions, accepts. [`Updates`] is a stream of what has changed, for whoever draws; [`AgentHandle::view`] is all that there is
-//! to draw. The program around it gives an [`Engine`](headstart_speculation::Engine), whose host has the clock and the rules, and two ports: a
-//! [`Runtime`] and a [`LedgerStore`], and where conversations are to be gone on with later a [`SessionStore`].
+//! [`agent`] returns three things. The [`AgentHandle`] is for what the user does: sending a prompt, editing the line,
+//! taking a suggestion, answering a question, interrupting. Each of its methods returns at once. The [`Driver`] is one
+//! future that does what follows from it: it runs turns and work ahead, asks for suggestions and accepts work.
+//! [`Updates`] is a stream of what has changed, for a front end that draws; [`AgentHandle::view`] is everything that
+//! there is to draw. The program around it provides an [`Engine`](headstart_speculation::Engine), whose host has the
+//! clock and the rules, and two ports: a [`Runtime`] and a [`LedgerStore`]. If conversations are to be continued later,
+//! it also provides a [`SessionStore`].
 //!
-//! With the feature `native` the module `native` has all of that for a folder of this machine, in ten lines: `examples/ahead.rs` is the least of it,
-//! `examples/chat.rs` an agent for a terminal. Without it:
+//! With the feature `native`, the module `native` has all of that for a folder of this machine, in ten lines:
+//! `examples/ahead.rs` is the smallest use of it, `examples/chat.rs` an agent for a terminal. Without the feature:
 //!
 //! ```
 //! use futures::executor::LocalPool;
@@ -87,7 +89,8 @@
 //!     _ => None,
 //! });
 //! assert_eq!(said.as_deref(), Some("The conversation has 1 messages."));
-//! // From the second answer on `view().suggestion` has the next prompt, and `agent.take(..)` the work that ran ahead for it.
+//! // From the second answer on, `view().suggestion` has the next prompt, and `agent.take(..)` takes the work that ran
+//! // ahead for it.
 //! pool.run_until(agent.close());
 //! ```
 

@@ -8,7 +8,8 @@ use headstart_toolbox::Toolbox;
 
 use crate::item::{Applied, CallItem, Item};
 
-/// What has changed in the list of items. The key of an item is its place in the conversation, counted from 0 and never given twice.
+/// A change in the list of items. The key of an item is its place in the conversation, counted from 0, and is never
+/// used twice.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ItemChange {
@@ -19,14 +20,14 @@ pub enum ItemChange {
         /// The item.
         item: Arc<Item>,
     },
-    /// More words of the answer that is the last item.
+    /// More words of an answer, which is the last item.
     Appended {
         /// Its key.
         key: usize,
         /// The new words.
         text: String,
     },
-    /// Another state of an item.
+    /// An item that has changed.
     Changed {
         /// Its key.
         key: usize,
@@ -37,7 +38,7 @@ pub enum ItemChange {
     Cleared,
 }
 
-/// The items of a conversation, and what has changed since somebody looked last.
+/// The items of a conversation, and what has changed since the changes were taken last.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     items: Vec<Arc<Item>>,
@@ -45,11 +46,11 @@ pub(crate) struct Log {
     first: usize,
     /// The key of the call that was told last, until its result is told.
     open_call: Option<usize>,
-    /// From this key on a call without a result is one that may go on.
+    /// The key from which a call without a result may still go on.
     open_from: usize,
-    /// The keys of the calls of the run that is told, by their numbers.
+    /// The keys of the calls of the current run, by their numbers in it.
     numbers: BTreeMap<usize, usize>,
-    /// Of what is told now: when, and whose work it is of.
+    /// When what is told now happens, and whose work it belongs to.
     now_ms: u64,
     origin: Origin,
     /// Has the words for calls.
@@ -61,18 +62,18 @@ pub(crate) struct Log {
 #[derive(Debug, Clone, Copy)]
 enum Change {
     Added,
-    /// So many bytes of an answer are known to whoever looks.
+    /// The answer has grown; whoever takes the changes knows this many bytes of it.
     Appended(usize),
     Changed,
 }
 
 impl Log {
-    /// Without items; the toolbox has the words for calls.
+    /// A log without items; the toolbox has the words for calls.
     pub(crate) fn new(toolbox: Toolbox) -> Self {
         Self { toolbox, ..Self::default() }
     }
 
-    /// From now on this one has the words.
+    /// Sets the toolbox that has the words from now on.
     #[cfg(feature = "native")]
     pub(crate) fn set_toolbox(&mut self, toolbox: Toolbox) {
         self.toolbox = toolbox;
@@ -82,7 +83,8 @@ impl Log {
         &self.items
     }
 
-    /// Begins with these, which whoever looks for changes is not told of. A tool that is offered has its own words for its calls.
+    /// Begins with these items, which are not told as changes. If a tool is offered, its own words are used for its
+    /// calls.
     pub(crate) fn restore(&mut self, items: Vec<Item>) {
         let with_words = |mut item: Item| {
             if let Item::Call(call) = &mut item {
@@ -98,7 +100,8 @@ impl Log {
         self.items.push(Arc::new(item));
     }
 
-    /// Takes in what a run tells. A call that is told twice, by the work that stopped at it and by the turn that goes on, is one item.
+    /// Takes in what a run tells. A call that is told twice, by the work that stopped at it and by the turn that goes
+    /// on, becomes one item.
     pub(crate) fn tell(&mut self, event: Event) {
         match event {
             Event::Text { text } => self.append(text),
@@ -127,7 +130,7 @@ impl Log {
         }
     }
 
-    /// What is told from now on is of this time, and of the work of this origin.
+    /// Sets the time and the origin of what is told from now on.
     pub(crate) fn hear(&mut self, now_ms: u64, origin: Origin) {
         (self.now_ms, self.origin) = (now_ms, origin);
     }
@@ -147,7 +150,8 @@ impl Log {
         });
     }
 
-    /// A call is in another state. One of which only that is told, and not what it is, is not known yet: it is told with its arguments.
+    /// Takes in another state of a call. A state without the call's arguments, of a call that is not known yet, is left
+    /// out: the call will be told with its arguments.
     fn change_state(&mut self, state: CallState) {
         let is_whole = matches!(state.stage, CallStage::Generating | CallStage::Generated);
         let known = self.numbers.get(&state.number).copied().or_else(|| self.find_open(&state.id));
@@ -180,18 +184,18 @@ impl Log {
         });
     }
 
-    /// A run begins: its calls have numbers of their own.
+    /// A run begins, which numbers its calls anew.
     pub(crate) fn begin_run(&mut self) {
         self.numbers.clear();
     }
 
-    /// A turn begins that goes on with no call: what was told last without a result stays so.
+    /// A turn begins that does not go on with a call: the last call without a result stays without one.
     pub(crate) fn close_call(&mut self) {
         self.open_call = None;
         self.open_from = self.first + self.items.len();
     }
 
-    /// A turn is over: what has no end ends here.
+    /// A turn is over, so calls that have no end yet end here.
     pub(crate) fn end_calls(&mut self) {
         let is_open = |item: &Arc<Item>| matches!(&**item, Item::Call(call) if !call.stage.is_end());
         let from = self.open_from.saturating_sub(self.first).min(self.items.len());
@@ -208,7 +212,7 @@ impl Log {
         self.close_call();
     }
 
-    /// Changes the list of applied files that `change` says it has changed, the newest first.
+    /// Calls `change` for the lists of applied files, the newest first, until it returns that it has changed one.
     pub(crate) fn change_applied(&mut self, mut change: impl FnMut(&mut Applied) -> bool) {
         for (place, item) in self.items.iter_mut().enumerate().rev() {
             if !matches!(**item, Item::Applied(_)) {
@@ -232,7 +236,7 @@ impl Log {
         self.cleared = true;
     }
 
-    /// What has changed since this was called last, in order.
+    /// What has changed since the last call of this, in order.
     pub(crate) fn take_changes(&mut self) -> Vec<ItemChange> {
         let cleared = std::mem::take(&mut self.cleared).then_some(ItemChange::Cleared);
         let marks = std::mem::take(&mut self.changed);

@@ -1,5 +1,6 @@
-//! An agent on this machine, on tokio. [`NativeAgent`] is one in a folder, with the built-in tools, the gate, and files for what is kept;
-//! [`TokioHost`] and [`TokioRuntime`] are the clock, the tasks and the rules for whoever puts the parts together themselves.
+//! An agent on this machine, on tokio. [`NativeAgent`] is one in a folder, with the built-in tools, the gate, and files
+//! for what is kept; [`TokioHost`] and [`TokioRuntime`] are the clock, the tasks and the rules for a program that puts
+//! the parts together itself.
 //!
 //! A suggestion, the work that runs ahead for it, and its accept:
 //!
@@ -75,8 +76,9 @@
 //!
 //! 3. `cargo run -- "what is in this project?" "what would you change first?"`
 //!
-//! From there: [`NativeOptions::mode`] lets it edit, [`NativeOptions::kept_in`] keeps its conversations, [`NativeAgent::into_parts`] gives a front end
-//! what it draws and answers; `examples/chat.rs` is one.
+//! From there: [`NativeOptions::mode`] lets the agent edit, [`NativeOptions::kept_in`] keeps its conversations, and
+//! [`NativeAgent::into_parts`] gives a front end the parts that it needs to draw and to answer questions;
+//! `examples/chat.rs` is one.
 
 #![expect(
     clippy::disallowed_methods,
@@ -109,12 +111,12 @@ pub struct TokioHost {
 }
 
 impl TokioHost {
-    /// With these rules until there are others.
+    /// A host with these rules until others are set.
     pub fn new(rules: GateContext) -> Self {
         Self { started: Instant::now(), rules: Mutex::new(rules) }
     }
 
-    /// Other rules from now on; [`AgentHandle::rules_changed`](crate::AgentHandle::rules_changed) is to be told.
+    /// Sets other rules. [`AgentHandle::rules_changed`](crate::AgentHandle::rules_changed) has to be called afterwards.
     pub fn set_rules(&self, rules: GateContext) {
         *self.rules.lock().unwrap_or_else(PoisonError::into_inner) = rules;
     }
@@ -134,13 +136,13 @@ impl Host for TokioHost {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Nobody is asked here: a question is in the [`View`](crate::View).
+    /// Nobody is asked here, because a question is in the [`View`](crate::View).
     async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {
         Consent::Stop
     }
 }
 
-/// A [`Runtime`] whose tasks are tokio's. The conversation is to be begun within one.
+/// A [`Runtime`] whose tasks are tokio's. The conversation must begin within a runtime of tokio.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TokioRuntime;
 

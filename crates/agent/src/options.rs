@@ -9,17 +9,17 @@ use headstart_speculation::Engine;
 use crate::ports::{LedgerStore, Runtime, SessionStore};
 use crate::session::Session;
 
-/// What becomes of a turn whose user has said no to a call.
+/// What happens to a turn after its user has declined a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AfterDecline {
-    /// The model is told, and goes on.
+    /// The model is told, and the turn goes on.
     #[default]
     Continue,
-    /// It ends there, as if it was interrupted. A no that says why goes to the model all the same.
+    /// The turn ends, as if it was interrupted. A no that gives a reason goes to the model all the same.
     Stop,
 }
 
-/// What a conversation is to be like.
+/// The settings of a conversation.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct AgentOptions {
@@ -27,9 +27,10 @@ pub struct AgentOptions {
     pub system: String,
     /// The name of the model for its provider.
     pub model: String,
-    /// What was said before, if this conversation goes on with one.
+    /// The earlier conversation that this one continues, if there is one.
     pub restore: Option<Session>,
-    /// What the model sees at once, where that is known. Where it is not, a conversation is made shorter once its provider says that it is too long.
+    /// How much the model sees at once, if that is known. If not, a conversation is made shorter once its provider says
+    /// that it is too long.
     pub window: Option<Window>,
     /// What this conversation knows of costs, and its policy.
     pub metering: Metering,
@@ -37,19 +38,22 @@ pub struct AgentOptions {
     pub suggestions: bool,
     /// Whether suggestions run ahead.
     pub speculation: bool,
-    /// How many suggestions are asked for, best first.
+    /// How many suggestions are asked for; they come best first.
     pub candidates: usize,
     /// How many of them may run ahead at the same time.
     pub parallel: usize,
-    /// Whether a model of background work that is not the conversation's own gives it a title. Not where what models are asked is recorded or played back.
+    /// Whether the model of background work gives the conversation a title, if it is another model than that of the
+    /// conversation. To be off when requests to models are recorded or played back.
     pub titles: bool,
-    /// Whether somebody is there to answer questions. If not, what needs consent is declined and told.
+    /// Whether somebody is there to answer questions. If not, a call that needs consent is declined, and the
+    /// conversation says so.
     pub attended: bool,
-    /// What becomes of a turn whose user has said no to a call.
+    /// What happens to a turn after its user has declined a call.
     pub after_decline: AfterDecline,
-    /// Whether [`Update::events`](crate::Update::events) has the events of turns, for whoever writes them down. They are kept until they are taken.
+    /// Whether [`Update::events`](crate::Update::events) has the events of turns, for a front end that writes them
+    /// down. They are kept until they are taken.
     pub events: bool,
-    /// Names this conversation: no other one has the same id. Those of its suggestions begin with it.
+    /// The id of this conversation, which no other one has. The ids of its suggestions begin with it.
     pub id: String,
 }
 
@@ -61,24 +65,24 @@ pub struct UsedModels {
     pub model: Arc<dyn Model>,
     /// The model of the background work.
     pub background: BackgroundModel,
-    /// What the conversation's model sees at once, where that is known.
+    /// How much the conversation's model sees at once, if that is known.
     pub window: Option<Window>,
-    /// What they cost.
+    /// What the models cost.
     pub tariff: Tariff,
 }
 
-/// What a conversation works with.
+/// The ports through which a conversation reaches the program around it.
 #[derive(Clone)]
 pub struct Ports {
-    /// Gate, tools, workspace, the model of the background work, and a host. Its `consent` and `step_above` are not asked: a question is in the
-    /// [`View`](crate::View), and the policy answers for steps.
+    /// Gate, tools, workspace, the model of the background work, and a host. The host's `consent` and `step_above` are
+    /// not asked, because a question is in the [`View`](crate::View) and the policy answers for steps.
     pub engine: Engine,
     /// The model of the user's turns.
     pub model: Arc<dyn Model>,
-    /// Tasks, the time of day, the machine.
+    /// Tasks, the time of day, and the state of the machine.
     pub runtime: Arc<dyn Runtime>,
     /// Where costs are kept.
     pub ledger: Arc<dyn LedgerStore>,
-    /// Where the conversation is kept, if it is.
+    /// Where the conversation is kept; `None` if it is not kept.
     pub session: Option<Arc<dyn SessionStore>>,
 }

@@ -5,18 +5,20 @@ use futures::future::BoxFuture;
 use headstart_budget::Unwritten;
 use headstart_budget::policy::{Habits, SkipReason};
 
-/// What the conversation needs from the program around it beside the [`Host`](headstart_speculation::Host) of its engine.
+/// What the conversation needs from the program around it besides the [`Host`](headstart_speculation::Host) of its
+/// engine.
 pub trait Runtime: Send + Sync {
     /// Milliseconds since the Unix epoch, for the ledger.
     fn unix_ms(&self) -> u64;
 
-    /// Why the machine that does the background work has nothing to spare, if it is this one and has not. It is asked before work ahead, so it
-    /// answers at once.
+    /// If the background work is done by this machine and it has no capacity to spare, the reason. This is called
+    /// before work ahead, so it must answer at once.
     fn machine(&self) -> Option<SkipReason> {
         None
     }
 
-    /// Runs work beside everything else, and gives back what it cannot run so: the [`Driver`](crate::Driver) does it in its own time then.
+    /// Runs work beside everything else. Returns the work if it cannot do so; the [`Driver`](crate::Driver) then polls
+    /// it itself.
     fn spawn(&self, work: BoxFuture<'static, ()>) -> Option<BoxFuture<'static, ()>> {
         Some(work)
     }
@@ -25,28 +27,29 @@ pub trait Runtime: Send + Sync {
 /// Why something could not be kept.
 pub type StoreError = Box<dyn Error + Send + Sync>;
 
-/// Where the ledger of the project and the habits of its user are kept. Calls come one after the other. One that takes longer than 5 s is told once
-/// ([`Item::Trouble`](crate::Item::Trouble)), and nobody waits for it any more; if it answers later, what came meanwhile follows in order.
+/// Where the ledger of the project and the habits of its user are kept. Calls are made one after the other. A call that
+/// takes longer than 5 s is reported once ([`Item::Trouble`](crate::Item::Trouble)), and nobody waits for it any more;
+/// if it answers later, the calls that came meanwhile follow in order.
 #[async_trait]
 pub trait LedgerStore: Send + Sync {
-    /// Keeps this. Gives the habits as they are now, where it learned them anew.
+    /// Keeps these entries. Returns the habits as they are now, if the store has read them again.
     async fn append(&self, unwritten: Unwritten) -> Result<Option<Habits>, StoreError>;
 
-    /// The habits as they are now: other conversations may have learned something.
+    /// The habits as they are now, because other conversations may have learned something.
     async fn habits(&self) -> Option<Habits> {
         None
     }
 }
 
-/// Where one conversation is kept, as lines that are only ever added ([`Session`](crate::Session) reads them). Calls come one after the other,
-/// with the same limit as those of a [`LedgerStore`].
+/// Where one conversation is kept, as lines that are only ever added ([`Session`](crate::Session) reads them). Calls
+/// are made one after the other, with the same time limit as those of a [`LedgerStore`].
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Adds lines at the end, all of them or, if the program is killed meanwhile, a beginning of them.
+    /// Adds lines at the end. If the program is killed meanwhile, only the beginning of the lines may be there.
     async fn append(&self, lines: String) -> Result<(), StoreError>;
 }
 
-/// Keeps nothing: what this conversation costs is known to it alone.
+/// Keeps nothing, so only this conversation knows its costs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoLedger;
 

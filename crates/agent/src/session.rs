@@ -1,4 +1,4 @@
-//! A conversation as lines of JSON, so that it can be gone on with in another process.
+//! A conversation as lines of JSON, so that another process can continue it.
 //!
 //! ```text
 //! {"type":"session","version":1,"id":"k3v9","title":"fix the parser","model":"m","created":1700000000000,"workspace":"/home/a/parser"}
@@ -10,8 +10,9 @@
 //! {"type":"cleared"}
 //! ```
 //!
-//! Lines are only ever added, those of a turn together when it has ended. A reader leaves out lines of a type that it does not know, so a later
-//! version may add some; what it may not do without a new number in `version` is change these.
+//! Lines are only ever added; those of a turn are added together when it has ended. A reader skips lines of a type that
+//! it does not know, so a later version may add types. To change the existing ones, it has to write another number in
+//! `version`.
 
 use headstart_forked_query::{Cause, Message, Part, Role, repair_pairing};
 use headstart_speculation::{CallStage, Origin};
@@ -22,30 +23,30 @@ use crate::item::{CallItem, Item};
 
 /// The version that is written.
 const VERSION: u32 = 1;
-/// So much of the first prompt is the title until there is another one.
+/// How many characters of the first prompt are the title until there is another one.
 const TITLE_CHARS: usize = 60;
 
-/// A conversation that was kept, as far as it came.
+/// A conversation as far as it was kept.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Session {
-    /// Names it among those of its workspace.
+    /// The id, unique in its workspace.
     pub id: String,
-    /// The beginning of the first prompt, or what its user has called it.
+    /// The beginning of the first prompt, or the title that the conversation was given.
     pub title: String,
-    /// The model it began with.
+    /// The model with which the conversation began.
     pub model: String,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// When the conversation began, in milliseconds since the Unix epoch.
     pub created: u64,
-    /// Of which workspace it is, where that was written down.
+    /// The workspace of the conversation, if it was written down.
     pub workspace: Option<String>,
-    /// When its last prompt was sent.
+    /// When its last prompt was sent, in milliseconds since the Unix epoch.
     pub last: u64,
-    /// What was said, oldest first: a legal history.
+    /// What was said, oldest first, as a history that a model accepts.
     pub history: Vec<Message>,
-    /// The user's prompts, oldest first, those before a `/clear` too.
+    /// The user's prompts, oldest first, including those before a `/clear`.
     pub prompts: Vec<String>,
-    /// Of how many bytes at its end nothing is known, because whoever wrote them was stopped.
+    /// How many bytes at the end of the file are an incomplete line, because its writer was stopped.
     pub torn: usize,
     /// The items of the conversation.
     pub(crate) items: Vec<Item>,
@@ -55,19 +56,19 @@ pub struct Session {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// Whoever wrote it knows more than we do.
+    /// It was written by a newer version than this one.
     #[error("it is of version {version}, and this program knows {VERSION}: a newer one reads it")]
     Newer {
-        /// Its version.
+        /// The version.
         version: u32,
     },
     /// It does not begin with a line of the type `session`.
     #[error("it does not begin as a session does")]
     NoSession,
-    /// A line within it is damaged.
+    /// A line within the file is damaged.
     #[error("line {number} is damaged: {source}")]
     Damaged {
-        /// Which, counted from 1.
+        /// The number of the line, counted from 1.
         number: usize,
         /// What is wrong with it.
         source: Cause,
@@ -83,13 +84,13 @@ enum Line {
         title: String,
         model: String,
         created: u64,
-        /// The root of the workspace. Older lines have none.
+        /// The root of the workspace. Older lines do not have it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         workspace: Option<String>,
     },
     Prompt {
         text: String,
-        /// When it was sent. Lines without `ended` have the end of its turn here.
+        /// When it was sent. In lines without `ended`, this is when its turn had ended.
         at: u64,
         /// When its turn had ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +103,7 @@ enum Line {
         text: String,
     },
     Cleared,
-    /// What was said before is this, for the model, from here on.
+    /// From here on the model has this history in place of everything before.
     Compacted {
         history: Vec<Message>,
     },
@@ -111,7 +112,8 @@ enum Line {
 }
 
 impl Session {
-    /// Reads what was kept. A last line without an end was being written when its writer was stopped: it is left out, and counted.
+    /// Reads what was kept. A last line without an end was being written when its writer was stopped: it is left out,
+    /// and its bytes are counted.
     pub fn read(bytes: &[u8]) -> Result<Self, SessionError> {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let (bytes, torn) = bytes.split_at(whole);
@@ -175,7 +177,7 @@ impl Session {
         }
     }
 
-    /// Makes items of a message. The user's words are those of the prompt.
+    /// Makes items of a message. The user's words are left out, because the line of the prompt has them.
     fn show(&mut self, message: &Message) {
         for part in &message.parts {
             match part {
@@ -184,7 +186,8 @@ impl Session {
                 }
                 Part::ToolCall(call) => {
                     let wording = Wording::of(&call.name);
-                    // One without a result was not let run to its end.
+                    // A call is shown as canceled until its result comes, because a call without one did not run to its
+                    // end.
                     let call = CallItem::new(call.clone(), CallStage::Canceled, Origin::Turn, &wording);
                     self.items.push(Item::Call(Box::new(call)));
                 }
@@ -203,7 +206,7 @@ impl Session {
         }
     }
 
-    /// What was said as a front end shows it.
+    /// What was said, as a front end shows it.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
@@ -214,7 +217,7 @@ impl Session {
     }
 }
 
-/// The line with which a session begins, one of this id and workspace; without a workspace it is of none.
+/// The first line of a session. An empty `workspace` means that it has none.
 pub(crate) fn header((id, workspace): (&str, &str), title: &str, model: &str, created: u64) -> String {
     line(&Line::Session {
         version: VERSION,
@@ -226,29 +229,29 @@ pub(crate) fn header((id, workspace): (&str, &str), title: &str, model: &str, cr
     })
 }
 
-/// The lines of a turn that was asked for and ended at these times.
+/// The lines of a turn; `at` is when its prompt was sent, `ended` when it had ended.
 pub(crate) fn turn(prompt: &str, (at, ended): (u64, u64), messages: &[Message]) -> String {
     let prompt = line(&Line::Prompt { text: prompt.to_owned(), at, ended: Some(ended) });
     let messages = messages.iter().map(|message| line(&Line::Message { message: message.clone() }));
     std::iter::once(prompt).chain(messages).collect()
 }
 
-/// The line after which nothing of what was said before is known.
+/// The line after which nothing that was said before is known.
 pub(crate) fn cleared() -> String {
     line(&Line::Cleared)
 }
 
-/// The line after which the model knows this of what was said before.
+/// The line after which the model has this history in place of everything before.
 pub(crate) fn compacted(history: &[Message]) -> String {
     line(&Line::Compacted { history: history.to_vec() })
 }
 
 fn line(line: &Line) -> String {
-    // Messages were JSON before, and text always is.
+    // This cannot fail: messages come from JSON, and text always is valid JSON.
     serde_json::to_string(line).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// A title: one line, and no longer than fits beside a date.
+/// Makes a title of one line, short enough to stand beside a date.
 fn one_line(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     let words = words.join(" ");

@@ -10,7 +10,7 @@ use crate::item::{Compacted, Item, JudgedCall};
 use crate::log::ItemChange;
 use crate::work::WorkProgress;
 
-/// All that a front end needs to draw.
+/// Everything that a front end needs to draw.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct View {
@@ -22,11 +22,11 @@ pub struct View {
     pub items: Vec<Arc<Item>>,
     /// Prompts that were sent while something went on, oldest first.
     pub queued: Vec<String>,
-    /// Prompts that are to be in the line again, until another draft takes their place.
+    /// Prompts that are to be in the line again, until another draft replaces this one.
     pub draft: Option<Draft>,
     /// The suggestion on screen.
     pub suggestion: Option<Suggested>,
-    /// The work that runs ahead for it.
+    /// The work that runs ahead for the suggestion.
     pub ahead: Option<Ahead>,
     /// The id of work that the user has taken and that is not handed over yet.
     pub taken: Option<String>,
@@ -34,24 +34,24 @@ pub struct View {
     pub question: Option<Question>,
     /// Whether a suggestion is asked for at this moment.
     pub is_asking: bool,
-    /// The code of why there is no suggestion, after the last question for one.
+    /// The code of the reason why the last question for a suggestion gave none.
     pub unsuggested: Option<String>,
 }
 
-/// What goes on.
+/// What is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Nothing: a prompt begins a turn.
+    /// Nothing is going on: a prompt begins a turn.
     #[default]
     Idle,
-    /// A prompt was sent, and the workspace is looked at for what its user has undone.
+    /// A prompt was sent, and the workspace is checked for what the user has undone.
     Opening,
     /// The model is at work.
     Turn,
-    /// The beginning of the conversation is summed up, for its model does not see all of it at once.
+    /// The beginning of the conversation is being summed up, because the model cannot see all of it at once.
     Compacting,
-    /// Work ahead that the user took is finished and applied.
+    /// Work ahead that the user took is being finished and applied.
     Accepting,
     /// Work ahead that the user took waits for their answer.
     Asking,
@@ -61,10 +61,11 @@ pub enum Phase {
     Ended,
 }
 
-/// Prompts that are to be in the line again: the front end puts them before what is typed there, once for each revision.
+/// Prompts that are to be in the line again: the front end puts them before the text in the line, once for each
+/// revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// Tells this draft from the one before.
+    /// Distinguishes this draft from the one before.
     pub revision: u64,
     /// The prompts, one a line.
     pub text: String,
@@ -73,39 +74,39 @@ pub struct Draft {
 /// The suggestion on screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggested {
-    /// All of it.
+    /// The whole text.
     pub text: String,
-    /// What of it is not typed yet; `None` where what is typed is the same but for blanks or a full stop.
+    /// The part that is not typed yet; `None` if the typed text is the same except for blanks or a full stop.
     pub rest: Option<String>,
-    /// Which of the candidates it is.
+    /// The position among the candidates.
     pub place: CandidatePosition,
-    /// All candidates, best first: each of them is taken by sending it.
+    /// All candidates, best first: sending any of them takes it.
     pub all: Vec<Suggestion>,
 }
 
-/// The work that runs ahead for the suggestion on screen. It never tells the prompt.
+/// The work that runs ahead for the suggestion on screen. It does not contain the prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ahead {
-    /// Its id.
+    /// The id of the work.
     pub id: String,
-    /// What it has done so far.
+    /// What the work has done so far.
     pub progress: WorkProgress,
-    /// How it ended, once it has.
+    /// How the work ended, once it has.
     pub finished: Option<Arc<Finished>>,
-    /// How many further steps run on top of it.
+    /// How many further steps run on top of the work.
     pub above: usize,
-    /// Whether one of these is still at work.
+    /// Whether one of these steps is still running.
     pub above_runs: bool,
 }
 
 /// A question and its number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// An answer names it.
+    /// The number that an answer has to name.
     pub id: QuestionId,
     /// What it is about.
     pub about: Arc<Subject>,
-    /// What [`Answer::Always`] would let run until the conversation ends; `None` where such calls are asked about each time.
+    /// What [`Answer::Always`] would allow until the conversation ends; `None` if such calls are asked about each time.
     pub always: Option<SessionRule>,
 }
 
@@ -123,25 +124,26 @@ impl fmt::Display for QuestionId {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Subject {
-    /// A call of the turn that runs: yes or no.
+    /// A call of the running turn: yes or no.
     Call(JudgedCall),
-    /// Work that they took, in a mode that asks before a write: yes or no to all of it.
+    /// Work that the user took, in a mode that asks before a write: yes or no to all of it.
     Changes(AsksFirst),
-    /// Work that they took, and what they changed meanwhile: a choice for each, [`Answer::Anew`] or no. Nothing is written before the answer.
+    /// Work that the user took, and what they changed meanwhile: a choice for each conflict, [`Answer::Anew`] or no.
+    /// Nothing is written before the answer.
     Conflicts {
-        /// What does not fit.
+        /// The conflicts.
         conflicts: Vec<Conflict>,
         /// What the work would change.
         changes: ChangeSet,
-        /// What the work has cost in tokens: about as much as to do it anew.
+        /// What the work has cost in tokens, which is about what it costs to do it anew.
         tokens: u64,
     },
-    /// Work with commits that they took, and what git did meanwhile: [`Answer::Settled`] where the front end has kept the commits elsewhere,
-    /// [`Answer::Anew`] or no.
+    /// Work with commits that the user took, and what changed in the repository meanwhile: [`Answer::Settled`] if the
+    /// front end has kept the commits elsewhere, [`Answer::Anew`] or no.
     Commits {
         /// The id of the work.
         work: String,
-        /// What does not fit.
+        /// The conflicts.
         conflicts: Vec<Conflict>,
         /// What the work would do to the repository.
         git: Option<headstart_git_ahead::GitChange>,
@@ -154,17 +156,18 @@ pub enum Subject {
 pub enum Answer {
     /// Yes.
     Yes,
-    /// Yes to a call, and to those like it in turns until the conversation ends, where [`Question::always`] says to which.
+    /// Yes to a call, and to calls like it in turns until the conversation ends; [`Question::always`] says whether this
+    /// is possible and to which calls.
     Always,
-    /// No. Of work that they took the prompt is in the line again.
+    /// No. If the question is about work, its prompt is in the line again.
     No,
-    /// No to a call, and the model is told why in these words.
+    /// No to a call; the model is told this reason.
     NoBecause(String),
-    /// What is kept of each conflict, in their order.
+    /// What is kept for each conflict, in the order of the conflicts.
     Choices(Vec<Choice>),
     /// The work is dropped, and its prompt runs anew.
     Anew,
-    /// The front end has done what there was to do; the work is dropped.
+    /// The front end has already done what was needed; the work is dropped.
     Settled,
 }
 
@@ -173,9 +176,9 @@ pub enum Answer {
 pub enum Edit {
     /// A key put text into it.
     Typed,
-    /// It was changed otherwise.
+    /// It was changed in another way.
     Changed,
-    /// It is an older prompt that was called back and may go again.
+    /// It is an older prompt that was called back and may be replaced again.
     Recalled,
 }
 
@@ -188,17 +191,17 @@ pub enum Submitted {
     Queued,
 }
 
-/// Why nothing came of what the user did. A front end may ignore it.
+/// Why an action of the user had no effect. A front end may ignore it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
     /// The conversation is over.
     #[error("the conversation is over")]
     Ended,
-    /// It was about something that is not there any more.
+    /// The action was about something that is not there any more.
     #[error("it is about something that is not there any more")]
     Stale,
-    /// It came too soon behind a change of what is shown.
+    /// The action came too soon after a change of what is shown.
     #[error("it came too soon behind a change of what is shown")]
     TooEarly,
     /// Something goes on.
@@ -213,20 +216,22 @@ pub enum Refused {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Update {
-    /// The items that are new or other now, in order.
+    /// The items that are new or have changed, in order.
     pub items: Vec<ItemChange>,
-    /// All that there is to draw, as it was when these were the changes: a question comes with all that was told before it.
+    /// Everything that there is to draw at the time of these changes: a question comes together with everything that
+    /// was told before it.
     pub view: Arc<View>,
-    /// What turns told and how they ended, in order, where [`AgentOptions::events`](crate::AgentOptions::events) asks for it.
+    /// What turns told and how they ended, in order, if [`AgentOptions::events`](crate::AgentOptions::events) asks for
+    /// it.
     pub events: Vec<TurnEvent>,
 }
 
-/// What a turn told, for whoever writes it down.
+/// What a turn told, for a front end that writes it down.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEvent {
     /// Something happened.
     Told(Event),
-    /// It is over.
+    /// The turn is over.
     Ended(Ending),
     /// The conversation was made shorter for its model.
     Compacted(Compacted),

@@ -15,10 +15,10 @@ use crate::view::Ahead;
 /// The work behind a suggestion, with what it has told so far, and the steps on top of it.
 pub(crate) struct WorkAhead {
     pub(crate) speculation: Speculation,
-    /// In order; it becomes items only when the user takes the work.
+    /// What the work told, in order. It becomes items only when the user takes the work.
     pub(crate) reported: Vec<Event>,
     pub(crate) progress: WorkProgress,
-    /// How it ended, once there is nothing more to tell.
+    /// How the work ended, once there is nothing more to tell.
     pub(crate) finished: Option<Arc<Finished>>,
     pub(crate) meter: RunMeter,
     /// The next step, which runs on top of this one.
@@ -33,17 +33,17 @@ pub struct WorkProgress {
     pub said: String,
     /// Its calls, in order.
     pub calls: Vec<Arc<CallItem>>,
-    /// Calls that only looked and have their result.
+    /// How many calls only looked and have their result.
     pub looks: usize,
     /// Whether a call did more than look.
     pub did_more: bool,
     /// The command that runs now.
     pub command: Option<ToolCall>,
-    /// What is staged.
+    /// The staged changes.
     pub staged: Vec<ChangeSummary>,
-    /// What it did to the repository, in a few words.
+    /// What the work did to the repository, in a few words.
     pub git: Option<String>,
-    /// What the last tests came to.
+    /// The result of the last tests, in words.
     pub tests: Option<String>,
 }
 
@@ -62,13 +62,13 @@ impl WorkAhead {
 
     pub(crate) fn report(&mut self, event: Event, toolbox: &Toolbox) {
         self.progress.take_in(&event, toolbox, || self.speculation.changes().summary());
-        // What was on its way then is over when it is told.
+        // Events about the state of a call are left out: by the time that the others are told, the call is over.
         if !matches!(event, Event::CallState(_) | Event::CallOutput { .. }) {
             self.reported.push(event);
         }
     }
 
-    /// There is nothing more to tell.
+    /// Takes in the end of the work: there is nothing more to tell.
     pub(crate) fn end(&mut self, finished: Arc<Finished>, toolbox: &Toolbox) {
         let pending = finished.pending_call().map(|call| call.id.clone());
         for item in self.progress.calls.iter_mut().filter(|item| item.outcome.is_none()) {
@@ -84,12 +84,12 @@ impl WorkAhead {
         self.speculation.status() == Status::Running
     }
 
-    /// It and the steps above, the lowest first.
+    /// This step and the steps above it, the lowest first.
     pub(crate) fn steps(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |step| step.above.as_deref())
     }
 
-    /// The step with this id: this one, or one above.
+    /// The step with this id: this one, or one above it.
     pub(crate) fn find(&mut self, id: &str) -> Option<&mut Self> {
         if self.speculation.id() == id {
             return Some(self);
@@ -109,7 +109,7 @@ impl WorkAhead {
 }
 
 impl WorkProgress {
-    /// Takes in what the work tells; `staged` is asked for where it may have changed.
+    /// Takes in an event of the work; `staged` is called if the staged changes may be other ones now.
     fn take_in(&mut self, event: &Event, toolbox: &Toolbox, staged: impl FnOnce() -> Vec<ChangeSummary>) {
         match event {
             Event::Text { text } => self.said.push_str(text),

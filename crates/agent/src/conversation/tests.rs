@@ -15,7 +15,7 @@ fn says(transcript: &mut Transcript, text: &str) {
     transcript.messages.push(Message { role: Role::Model, parts });
 }
 
-/// A turn that the model answers with these words, or not at all.
+/// Runs a turn that the model answers with these words, or not at all.
 fn turn(conversation: &mut Conversation, prompt: &str, answer: Option<&str>, ending: &Ending) {
     let news = block_on(conversation.news());
     let mut transcript = conversation.open(prompt, &Beside::default(), news);
@@ -58,7 +58,7 @@ fn a_prompt_without_an_answer_is_no_part_of_the_conversation() {
     turn(&mut conversation, "b", None, &Ending::failed("overloaded", "busy".to_owned()));
     assert_eq!(texts(&conversation), ["a", "1"]);
     assert_eq!(conversation.guards(false).turn, TurnEnd::Failed);
-    // What it would have told is told with the next one, once.
+    // What that turn would have told is told by the next one, once.
     assert_ne!(conversation.preface(&News::default()), "");
     turn(&mut conversation, "b", Some("2"), &Ending::Completed);
     turn(&mut conversation, "c", Some("3"), &Ending::Completed);

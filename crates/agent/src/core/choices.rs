@@ -1,4 +1,4 @@
-//! What the host sets in the middle of a conversation, and asks for beside prompts.
+//! What the host can set in the middle of a conversation, and ask for apart from prompts.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::options::UsedModels;
 use crate::view::Refused;
 use crate::work::WorkAhead;
 
-/// So much work that was taken can be looked at.
+/// How many pieces of taken work are kept, so that their changes can be looked at.
 const MOST_APPLIED: usize = 20;
 
-/// Where the changes of work are.
+/// The work that has the changes.
 pub(crate) enum Changes {
     Running(Speculation),
     Finished(Arc<Finished>),
@@ -44,18 +44,18 @@ impl Core {
         self.engine.host.gate_context().mode
     }
 
-    /// The host has other rules from now on. Nothing is suggested in plan mode.
+    /// Follows a change of the host's rules. Nothing is suggested in plan mode.
     pub(crate) fn rules_changed(&mut self) {
         if self.mode() == ApprovalMode::Plan {
             self.forget_suggestion();
         }
-        // A turn that runs keeps what it was offered.
+        // A turn that is running keeps the tools that it was offered.
         if !self.is_busy() {
             self.offer_tools();
         }
     }
 
-    /// The model is offered what the mode in force lets it have. What runs ahead was told of other tools.
+    /// Offers the model the tools that the mode in force allows. Work that runs ahead was offered other tools.
     pub(super) fn offer_tools(&mut self) {
         let mut tools = self.engine.offered_tools();
         tools.retain(|tool| !self.withheld.contains(&tool.name));
@@ -65,8 +65,8 @@ impl Core {
         }
     }
 
-    /// The model hears with the next words of its user's that it has no tools any more, or has them again: what the conversation
-    /// says of tools stays in it.
+    /// Tells the model with the user's next words that it has no tools any more, or has them again. This is needed
+    /// because what the conversation says of tools stays in it.
     pub(super) fn tell_of_tools(&mut self) {
         let mode = self.mode();
         let before = std::mem::replace(&mut self.told_mode, mode);
@@ -80,12 +80,13 @@ impl Core {
         }
     }
 
-    /// The model is told this with the user's next prompt. What runs ahead by now does not know it, and is not taken.
+    /// Tells the model this with the user's next prompt. Work that runs ahead already does not know it, so it is not
+    /// taken.
     pub(crate) fn add_note(&mut self, note: &str) {
         self.conversation.add_note(note);
     }
 
-    /// As much is done ahead from now on.
+    /// Sets how much is done ahead from now on.
     pub(crate) fn set_background(&mut self, mode: Mode) {
         self.options.metering.set_mode(mode);
         if mode == Mode::Off {
@@ -96,7 +97,8 @@ impl Core {
         self.enable();
     }
 
-    /// The user lets this conversation lose one more start. Says whether that changes anything.
+    /// Raises the policy's limit for this conversation by one lost start, as the user wishes. Returns whether that
+    /// changes anything.
     pub(crate) fn grant(&mut self) -> bool {
         let is_limited = self.options.metering.room(self.now.unix_ms).is_some();
         if is_limited {
@@ -105,13 +107,13 @@ impl Core {
         is_limited
     }
 
-    /// Whether a suggestion would be asked for at this time. The view is the same after it.
+    /// Whether a suggestion would be asked for at this time. Asking does not change the view.
     pub(crate) fn may_ask(&mut self, unix_ms: u64) -> Result<(), SkipReason> {
         self.look_at_machine();
         self.options.metering.may_ask(unix_ms)
     }
 
-    /// Asks for a suggestion, unless something goes on or one is there. Says whether one is asked for now.
+    /// Asks for a suggestion, unless something goes on or one is there. Returns whether it asks.
     pub(crate) fn suggest_now(&mut self) -> bool {
         if !self.is_over && !self.is_busy() && self.query.is_none() && self.offers.is_empty() {
             self.ask_for_suggestion();
@@ -119,7 +121,7 @@ impl Core {
         self.query.is_some()
     }
 
-    /// Shows a suggestion of the host's own.
+    /// Shows a suggestion that the host gives.
     pub(crate) fn offer(&mut self, suggestion: Suggestion) {
         if self.is_over || self.is_busy() || !self.controller.is_enabled() {
             return;
@@ -133,7 +135,7 @@ impl Core {
         self.close_pending();
     }
 
-    /// Whether suggestions are asked for and shown. What is on offer, and the work for it, goes where they are not.
+    /// Sets whether suggestions are asked for and shown. If not, what is on offer goes, together with its work.
     pub(crate) fn set_suggestions(&mut self, are_shown: bool) {
         self.options.suggestions = are_shown;
         if !are_shown {
@@ -157,7 +159,7 @@ impl Core {
         self.options.candidates = candidates;
     }
 
-    /// Other tools are offered from now on. What runs ahead was told of the former ones.
+    /// Offers other tools from now on. Work that runs ahead was offered the former ones.
     #[cfg(feature = "native")]
     pub(crate) fn set_toolbox(&mut self, toolbox: Toolbox) -> Result<(), Refused> {
         self.is_open()?;
@@ -201,7 +203,8 @@ impl Core {
         self.options.metering.set_tariff(tariff);
     }
 
-    /// While something goes on it is looked anyway before the next prompt runs.
+    /// Has undone files looked for. While something goes on this is not needed, because the check is made anyway before
+    /// the next prompt runs.
     pub(crate) fn files_changed(&mut self) {
         if !self.is_over && !self.is_busy() {
             self.effects.push_back(Effect::LookUndone);
@@ -213,7 +216,7 @@ impl Core {
             return;
         }
         self.mark_undone(news);
-        // What is offered was thought of, and has run, in the belief that the files are as they were.
+        // The suggestion, and the work that ran for it, assumed that the files were as before.
         self.forget_suggestion();
     }
 
@@ -224,7 +227,7 @@ impl Core {
         let is_in = |list: &[headstart_speculation::Restored], path: &WorkspacePath| {
             list.iter().any(|restored| restored.path == *path)
         };
-        // Of what was news before and is none now, the opposite is true again.
+        // For what was news before and is none now, the opposite is true again.
         let back = before.redone.into_iter().filter(|one| !is_in(&redone, &one.path));
         let forth = before.undone.into_iter().filter(|one| !is_in(&undone, &one.path));
         let marked = undone.iter().cloned().chain(back).map(|one| (one.path, true));
@@ -243,7 +246,7 @@ impl Core {
         }
     }
 
-    /// The model knows by now what the user has undone.
+    /// Notes that the model now knows what the user has undone.
     pub(super) fn undone_is_told(&mut self) {
         self.undone = News::default();
     }
@@ -257,7 +260,7 @@ impl Core {
         }
     }
 
-    /// What this work changed, or would.
+    /// The changes that the work with this id made or would make.
     pub(crate) fn changes(&mut self, id: &str) -> Option<Changes> {
         if let Doing::Accept(taken) | Doing::Ask(taken) = &self.doing
             && taken.speculation.id() == id

@@ -1,4 +1,4 @@
-//! A conversation stays shorter than what its model sees at once.
+//! Keeps a conversation shorter than what its model sees at once.
 
 use headstart_context::{Plan, Summarising, Window};
 use headstart_forked_query::{
@@ -12,12 +12,14 @@ use crate::view::{Refused, TurnEvent};
 
 /// How the conversation is kept short.
 pub(super) struct Shortening {
-    /// What its model sees at once, as far as that is known: from the options, or from a provider that refused a request.
+    /// How much the model sees at once, as far as that is known: from the options, or from a provider that refused a
+    /// request.
     window: Option<Window>,
     gauge: TokenEstimate,
-    /// What of the turn that runs is part of the conversation already, as it was.
+    /// The messages of the running turn that are part of the conversation already, as they were before they were
+    /// shortened.
     absorbed: Vec<Message>,
-    /// Whether the session is to be told that the conversation is a shorter one.
+    /// Whether the session has still to be told that the conversation was made shorter.
     pub(super) is_unkept: bool,
     /// Whether the provider has said in this turn that a request was too long.
     was_refused: bool,
@@ -26,7 +28,7 @@ pub(super) struct Shortening {
 /// What waits for a summary.
 pub(super) struct Compacting {
     pub(super) plan: Summarising,
-    /// The turn that begins or goes on then.
+    /// The turn that begins or goes on once the summary is there.
     pub(super) turn: Option<(String, Transcript)>,
 }
 
@@ -45,14 +47,14 @@ impl Shortening {
         self.gauge = gauge.unwrap_or(self.gauge);
     }
 
-    /// For the requests of a run. A turn that reaches it goes on when the conversation is shorter.
+    /// The limit for the requests of a run. A turn that reaches it goes on when the conversation is shorter.
     pub(super) fn limit(&self) -> RequestLimit {
-        // Without a window the run still learns what its requests come to.
+        // Without a window there is no limit, but the run still measures its requests.
         let tokens = self.window.map_or(u64::MAX, |window| window.most());
         RequestLimit { tokens, gauge: self.gauge }
     }
 
-    /// What this request comes to, about.
+    /// About how many tokens this request takes.
     pub(super) fn tokens(&self, request: &ModelRequest) -> u64 {
         self.gauge.tokens(request)
     }
@@ -65,7 +67,7 @@ impl Shortening {
         self.window
     }
 
-    /// Gives what of the turn was part of the conversation before its end.
+    /// Resets what is known of the turn, and returns the messages that were part of the conversation before its end.
     pub(super) fn end_turn(&mut self) -> Vec<Message> {
         self.was_refused = false;
         std::mem::take(&mut self.absorbed)
@@ -73,12 +75,12 @@ impl Shortening {
 }
 
 impl Core {
-    /// Begins a turn, or its next part; where the conversation is too long for it, that is made shorter first.
+    /// Begins a turn or its next part. If the conversation is too long for it, the conversation is made shorter first.
     pub(super) fn make_room(&mut self, prompt: String, mut transcript: Transcript) {
         let Some(window) = self.shortening.window else { return self.run_turn(prompt, transcript) };
         let mut plan = self.plan(window, &transcript);
         if plan != Plan::Keep && is_whole(&transcript) {
-            // What the turn has done so far may be what is too long.
+            // What the turn itself has done so far may be what is too long.
             transcript = self.absorb(transcript);
             plan = self.plan(window, &transcript);
         }
@@ -99,7 +101,7 @@ impl Core {
         }
     }
 
-    /// The user wants what was said summed up.
+    /// Sums up what was said, because the user asked for it.
     pub(crate) fn compact(&mut self) -> Result<(), Refused> {
         self.is_open()?;
         if self.is_busy() {
@@ -116,7 +118,8 @@ impl Core {
         }
     }
 
-    /// A part of a turn ended only because the conversation is too long: it goes on when that is shorter. Gives back what ended otherwise.
+    /// If a part of a turn ended only because the conversation is too long, makes it shorter so that the turn goes on.
+    /// Returns how the turn ended otherwise.
     pub(super) fn goes_on_shorter(
         &mut self,
         prompt: &str,
@@ -135,14 +138,14 @@ impl Core {
                         format!("{error}; it had about {tokens} tokens when it was made shorter already");
                     return Some((transcript, Ending::failed(ModelError::WINDOW_EXCEEDED, error)));
                 }
-                // In our count that is what the model does not see at once, whatever the provider's own is.
+                // By our count this is more than the model sees at once, whatever the provider's own count is.
                 let window = self.shortening.window.unwrap_or_default();
                 let tokens = self.shortening.window.map_or(tokens, |window| window.tokens.min(tokens));
                 self.shortening.window = Some(Window { tokens, ..window });
             }
             _ => return Some((transcript, ending)),
         }
-        // Work ahead rests on the conversation as it was.
+        // Work ahead builds on the conversation as it was.
         self.forget_suggestion();
         self.make_room(prompt.to_owned(), transcript);
         None
@@ -176,7 +179,7 @@ impl Core {
         }
     }
 
-    /// The user does not want to wait for the summary: the turn that would go on with it ends.
+    /// Drops the summary, because the user does not want to wait for it: the turn that would go on with it ends.
     pub(super) fn drop_compacting(&mut self) {
         let Doing::Compacting(compacting) = std::mem::take(&mut self.doing) else { return };
         self.effects.push_back(Effect::DropSummary);
@@ -196,7 +199,7 @@ impl Core {
         self.shortening.gauge.tokens(&request)
     }
 
-    /// What the turn has done so far is part of the conversation, which is made shorter as a whole.
+    /// Makes what the turn has done so far part of the conversation, so that both can be made shorter together.
     fn absorb(&mut self, transcript: Transcript) -> Transcript {
         self.shortening.absorbed.extend_from_slice(&transcript.messages);
         self.conversation.absorb(transcript.messages);
@@ -215,7 +218,7 @@ impl Core {
         self.doing = Doing::Compacting(Box::new(Compacting { plan, turn }));
     }
 
-    /// A summary is there.
+    /// Goes on once the summary is there.
     pub(super) fn go_on_with(
         &mut self,
         plan: &Summarising,
@@ -229,7 +232,7 @@ impl Core {
         }
     }
 
-    /// The conversation of which a summary is asked for, and who is asked.
+    /// The conversation of which a summary is asked for, and the model that is asked.
     pub(super) fn to_sum_up(&self, plan: &Summarising) -> (Box<CacheSafeParams>, String) {
         let params = self.conversation.params();
         let (system, tools) = (params.system().map(str::to_owned), params.tools().to_vec());
@@ -237,7 +240,7 @@ impl Core {
         (Box::new(CacheSafeParams::new(system, tools, plan.messages(), &model)), model)
     }
 
-    /// The conversation is this from now on.
+    /// Replaces the conversation with a shorter one.
     fn compacted(&mut self, history: Vec<Message>, outputs: usize, summary: Option<String>) {
         let before = self.tokens_with(&Transcript::default());
         self.conversation.replace(history);
@@ -258,7 +261,7 @@ fn is_answered(transcript: &Transcript) -> bool {
     transcript.messages.iter().any(|message| message.role == Role::Model)
 }
 
-/// Whether no call of it waits for its result.
+/// Whether every call in the transcript has its result.
 fn is_whole(transcript: &Transcript) -> bool {
     is_answered(transcript) && transcript.rest.is_empty() && transcript.ready.is_empty()
 }

@@ -1,4 +1,4 @@
-//! What the rules of a conversation have done, and what comes back of it.
+//! What the rules of a conversation ask to be done, and the reports of what came of it.
 
 use std::sync::Arc;
 
@@ -17,51 +17,53 @@ use headstart_tool_gate::{SessionRule, Verdict};
 #[cfg(feature = "native")]
 use headstart_toolbox::Toolbox;
 
-/// What is to be done.
+/// Something that is to be done.
 pub(crate) enum Effect {
-    /// Looks what the user has undone, and what the model reads with a prompt that is to run now: [`Report::Opened`].
+    /// Looks for what the user has undone, and for what the model reads beside a prompt that is to run now:
+    /// [`Report::Opened`].
     Open { prompt: Option<(String, Box<CacheSafeParams>)> },
     /// Runs a turn in the foreground: [`Report::TurnEvent`], [`Report::Asked`], and at last [`Report::TurnEnded`].
     StartTurn { request: Box<ModelRequest>, transcript: Transcript, limits: Limits },
-    /// Interrupts it; its end is reported.
+    /// Interrupts the turn; its end is reported.
     StopTurn,
-    /// Answers what was asked with this number.
+    /// Answers the question with this number.
     Reply { ask: u64, consent: Consent },
-    /// Asks what the user may want next: [`Report::QueryAnswered`].
+    /// Asks the model what the user may want next: [`Report::QueryAnswered`].
     AskSuggestion {
         request: RequestId,
         params: Box<CacheSafeParams>,
-        /// What the model has to know first, beside what its user has undone, which is looked at.
+        /// What the model has to know first, apart from what its user has undone, which is looked up.
         note: Option<String>,
         guards: Guards,
         candidates: usize,
     },
-    /// Waits for what accepted work asks by itself: [`Report::NextKnown`].
+    /// Waits for the next suggestion, which accepted work asks for by itself: [`Report::NextKnown`].
     AwaitNext { request: RequestId, accepted: Speculation },
-    /// Gives up either.
+    /// Stops asking or waiting for a suggestion.
     DropQuery,
-    /// Looks what the user has undone: [`Report::UndoFound`].
+    /// Looks for what the user has undone: [`Report::UndoFound`].
     LookUndone,
-    /// What the ports ask is this one from now on.
+    /// From now on the model that the ports ask has this name.
     UseModel(String),
-    /// These are asked from now on, in the user's turns and in background work.
+    /// From now on these models are asked, in the user's turns and in background work.
     UseModels(Box<(Arc<dyn Model>, BackgroundModel)>),
-    /// These are the tools from now on.
+    /// From now on these are the tools.
     #[cfg(feature = "native")]
     UseTools(Toolbox),
     /// Asks for a summary of this conversation: [`Report::SummedUp`].
     SumUp { params: Box<CacheSafeParams>, model: String },
-    /// Gives it up.
+    /// Stops asking for the summary.
     DropSummary,
-    /// The same while the user reads, for the turn that will need it: [`Report::SummedUpAhead`].
+    /// Asks for a summary while the user reads, because the next turn will need it: [`Report::SummedUpAhead`].
     SumUpAhead { params: Box<CacheSafeParams>, model: String },
-    /// Gives that up.
+    /// Stops asking for the summary ahead.
     DropSummaryAhead,
     /// Asks the model of background work for a title: [`Report::Titled`].
     AskTitle { params: Box<CacheSafeParams> },
-    /// Gives that up.
+    /// Stops asking for the title.
     DropTitle,
-    /// Runs a prompt ahead: [`Report::WorkStarted`], then [`Report::WorkEvent`], [`Report::StepStarted`], [`Report::WorkEnded`].
+    /// Runs a prompt ahead: [`Report::WorkStarted`], then [`Report::WorkEvent`], [`Report::StepStarted`],
+    /// [`Report::WorkEnded`].
     StartWork {
         id: String,
         /// What the model is told before the prompt.
@@ -72,20 +74,20 @@ pub(crate) enum Effect {
     },
     /// Accepts work: [`Report::Accepted`].
     Accept { work: Speculation, answers: Answers },
-    /// Gives work up, and the steps above it.
+    /// Gives up work and the steps above it.
     Abort(Speculation),
     /// Keeps what was metered.
     Keep(Unwritten),
     /// Keeps these lines of the conversation.
     KeepSession(String),
-    /// Looks what other conversations have learned: [`Report::HabitsRead`].
+    /// Reads what other conversations have learned: [`Report::HabitsRead`].
     ReadHabits,
-    /// Comes back at this time of the clock ([`Report::Wake`]); a later one takes its place.
+    /// Sends [`Report::Wake`] at this time of the clock; a later effect of this kind replaces it.
     WakeAt(u64),
 }
 
 impl Effect {
-    /// Its name in a log.
+    /// The name of the effect in a log.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Open { .. } => "open",
@@ -119,20 +121,20 @@ impl Effect {
 
 /// A call of a turn that needs its user's consent.
 pub(crate) struct AskedCall {
-    /// The number with which the turn waits.
+    /// The number with which the turn waits for the answer.
     pub(crate) ask: u64,
     pub(crate) call: ToolCall,
     pub(crate) verdict: Verdict,
     pub(crate) prepared: Prepared,
-    /// What a yes for the rest of the conversation would let run.
+    /// What would be allowed if the user says yes for the rest of the conversation.
     pub(crate) always: Option<SessionRule>,
 }
 
-/// What has come of it.
+/// What has come of an effect.
 pub(crate) enum Report {
     Opened {
         news: News,
-        /// What goes with the prompt, or why it is not sent.
+        /// What the model reads beside the prompt, or why the prompt is not sent.
         beside: Result<Beside, String>,
     },
     TurnEvent(Event),

@@ -1,4 +1,4 @@
-//! What is kept of the conversation, so that a later one can go on with it.
+//! What is kept of the conversation, so that a later one can continue it.
 
 use headstart_forked_query::Message;
 
@@ -10,11 +10,11 @@ use crate::session::{self, Session};
 #[derive(Default)]
 pub(super) struct Keeping {
     pub(super) header: Header,
-    /// Whether there is a place for it.
+    /// Whether the conversation is kept at all.
     is_kept: bool,
     /// When the prompt that is worked on was sent, in milliseconds since the Unix epoch.
     pub(super) sent_at: u64,
-    /// Where the work is done, as the rules of the host have it; empty where it is nowhere.
+    /// The workspace, as the host's rules name it; empty if there is none.
     workspace: String,
     pub(super) title: TitleQuery,
 }
@@ -22,20 +22,20 @@ pub(super) struct Keeping {
 /// Whether a model is to give the conversation a title.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TitleQuery {
-    /// Not yet: nothing is kept.
+    /// It is not time for one yet, because nothing is kept.
     #[default]
     NotYet,
-    /// It has the beginning of its first prompt for a title.
+    /// So far the title is the beginning of the first prompt, and a model is to give another one.
     Wanted,
     /// A model is asked.
     Asked,
-    /// It has one, or is to have none.
+    /// The conversation has a title from a model, or is not to have one.
     Done,
 }
 
 /// The first line of what is kept of the conversation.
 pub(super) enum Header {
-    /// It is written with the first turn; until then the title may change.
+    /// It will be written with the first turn; until then the title may change.
     ToCome {
         title: Option<String>,
     },
@@ -49,7 +49,7 @@ impl Default for Header {
 }
 
 impl Core {
-    /// Begins with what was kept of the conversation, if it goes on with one.
+    /// Begins with what was kept of the conversation, if it continues one.
     pub(super) fn go_on(&mut self, is_kept: bool) {
         self.keeping.is_kept = is_kept;
         self.keeping.workspace = self.engine.host.gate_context().workspace;
@@ -70,7 +70,7 @@ impl Core {
         self.log.push(Item::Trouble { text });
     }
 
-    /// Calls the conversation so from now on.
+    /// Sets the title of the conversation.
     pub(crate) fn set_title(&mut self, title: &str) {
         self.drop_title();
         match &mut self.keeping.header {
@@ -79,7 +79,7 @@ impl Core {
         }
     }
 
-    /// Keeps a turn that is part of the conversation from now on.
+    /// Keeps a turn that has become part of the conversation.
     pub(super) fn keep_turn(&mut self, prompt: &str, messages: &[Message]) {
         let at = self.keeping.sent_at;
         let mut lines = session::turn(prompt, (at, self.now.unix_ms), messages);
@@ -94,7 +94,7 @@ impl Core {
         self.effects.push_back(Effect::KeepSession(lines));
     }
 
-    /// Keeps that the conversation is a shorter one, if it is and that is not kept: behind the turns that it had before.
+    /// If the conversation was made shorter and that is not kept yet, keeps it, behind the turns that came before.
     pub(super) fn keep_compacted(&mut self) {
         if std::mem::take(&mut self.shortening.is_unkept) {
             self.effects.push_back(Effect::KeepSession(session::compacted(self.conversation.history())));

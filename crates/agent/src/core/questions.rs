@@ -13,13 +13,13 @@ use crate::AfterDecline;
 use crate::item::{Item, JudgedCall, NotTaken};
 use crate::view::{Answer, Question, QuestionId, Refused, Subject};
 
-/// A question that stands.
+/// A question that waits for its answer.
 pub(super) struct Asking {
     id: QuestionId,
     about: Arc<Subject>,
-    /// The number with which the turn waits, where it is about a call.
+    /// The number with which the turn waits, if the question is about a call.
     ask: Option<u64>,
-    /// What a yes for the rest of the conversation would let run.
+    /// What would be allowed if the user says yes for the rest of the conversation.
     always: Option<SessionRule>,
 }
 
@@ -30,7 +30,7 @@ impl Asking {
 }
 
 impl Core {
-    /// A call of the turn needs the user's consent.
+    /// Asks the user about a call of the turn that needs consent.
     pub(super) fn asked(&mut self, asked: AskedCall) {
         let AskedCall { ask, call, verdict, prepared, always } = asked;
         let declines = Effect::Reply { ask, consent: Consent::Decline };
@@ -66,7 +66,7 @@ impl Core {
         self.asking = Some(Asking { id, about: Arc::new(about), ask, always });
     }
 
-    /// The user answers. An answer that does not fit the question is refused, and the question stands.
+    /// Takes the user's answer. An answer that does not fit the question is refused, and the question stays.
     pub(crate) fn answer(&mut self, question: QuestionId, answer: Answer) -> Result<(), Refused> {
         let Some(asking) = self.asking.take_if(|asking| asking.id == question) else {
             return Err(Refused::Stale);
@@ -124,7 +124,7 @@ impl Core {
         Ok(())
     }
 
-    /// The work is dropped; its prompt is in the line again, before what was to follow.
+    /// Drops the work; its prompt is in the line again, before the prompts of the queue.
     pub(super) fn decline(&mut self) {
         let Some(asking) = self.asking.take() else { return };
         let Some(taken) = self.asked_about() else { return };
@@ -137,7 +137,7 @@ impl Core {
         self.unqueue();
     }
 
-    /// The work about which the user was asked: nothing goes on with it any more.
+    /// Takes the work about which the user was asked: nothing happens with it any more.
     fn asked_about(&mut self) -> Option<Taken> {
         match std::mem::take(&mut self.doing) {
             Doing::Ask(taken) => Some(*taken),

@@ -20,7 +20,7 @@ impl Core {
         Some(StepAbove { id: self.next_id(), limits: allowance.under(self.engine.limits) })
     }
 
-    /// The steps that the user has not taken yet, up to the one with this id; nothing if it is none of this moment.
+    /// The steps that the user has not taken yet, up to the one with this id; `None` if no current work has this id.
     fn steps_up_to(&self, id: &str) -> Option<Vec<Speculation>> {
         let offered = self.offers.iter().filter_map(|offer| offer.work.as_ref());
         let offered = offered.map(|work| (&work.speculation, 0));
@@ -38,7 +38,7 @@ impl Core {
         })
     }
 
-    /// The engine began a step on top of work. Where that work is gone, so is the step.
+    /// Takes in a step that the engine began on top of work. If that work is gone, the step is given up too.
     pub(super) fn step_started(&mut self, below: &str, step: Speculation) {
         let step = WorkAhead::new(self.now.unix_ms, step);
         let stands_on_taken = self.taken().is_some_and(|taken| taken.speculation.id() == below);
@@ -55,7 +55,7 @@ impl Core {
         }
     }
 
-    /// The steps above this one are given up with it: the ledger is told, while they still say what they cost.
+    /// Gives up the steps above this one along with it. The ledger is told while they can still say what they cost.
     pub(super) fn close_steps(&mut self, speculation: &Speculation, above: Option<Box<WorkAhead>>) {
         let unix_ms = self.now.unix_ms;
         let unreported = || {
@@ -67,20 +67,20 @@ impl Core {
         }
     }
 
-    /// The ledger is told what became of work and of the steps above it.
+    /// Tells the ledger what became of work and of the steps above it.
     pub(super) fn close_work(&mut self, work: &mut WorkAhead, outcome: Outcome) {
         let (meter, speculation) = (&mut work.meter, &work.speculation);
         self.options.metering.closed(self.now.unix_ms, meter, speculation, outcome, 0);
         self.close_steps(&work.speculation, work.above.take());
     }
 
-    /// The same, and the work is dropped.
+    /// Tells the ledger what became of work and of the steps above it, and drops the work.
     pub(super) fn give_up(&mut self, work: &mut WorkAhead, outcome: Outcome) {
         self.close_work(work, outcome);
         self.effects.push_back(Effect::Abort(work.speculation.clone()));
     }
 
-    /// A step that is worth offering: an interrupt at the moment of the accept below may have ended it.
+    /// Returns the step if it can still be offered: an interrupt during the accept of the work below may have ended it.
     pub(super) fn unless_aborted(&mut self, mut step: Box<WorkAhead>) -> Option<Box<WorkAhead>> {
         if step.speculation.status() != Status::Aborted {
             return Some(step);
@@ -89,8 +89,8 @@ impl Core {
         None
     }
 
-    /// Gives the pending one of these suggestions the step that runs already for it, and says whether there is one; a step that is for none of
-    /// them is given up.
+    /// If the step is for one of these suggestions, attaches it to the pending offer for that suggestion and returns
+    /// whether it did; if it is for none of them, gives it up.
     pub(super) fn attach_step(
         &mut self,
         step: Option<Box<WorkAhead>>,

@@ -1,4 +1,4 @@
-//! Suggestions: from the question to the model to what becomes of each of them.
+//! Suggestions, from the question to the model to what becomes of each of them.
 
 use std::sync::Arc;
 
@@ -16,28 +16,28 @@ use super::{Core, Doing, Effect};
 use crate::item::{Item, NoSuggestion};
 use crate::work::WorkAhead;
 
-/// What there is to one suggestion besides its text, which the controller keeps.
+/// What belongs to one suggestion besides its text, which the controller keeps.
 pub(super) struct Offer {
-    /// Its id in the ledger.
+    /// The id of the suggestion in the ledger.
     pub(super) id: String,
-    /// What runs ahead for it.
+    /// The work that runs ahead for the suggestion.
     pub(super) work: Option<WorkAhead>,
 }
 
-/// A question what comes next, its answer still to come.
+/// A question for the next suggestion that has no answer yet.
 pub(super) struct SuggestionQuery {
     request: RequestId,
-    /// The accepted work that asks it by itself, and what of its cost is written down.
+    /// The accepted work that asks the question by itself, and what of its cost is written down.
     accepted: Option<(Speculation, RunMeter)>,
     /// The next step, on top of that work.
     above: Option<Box<WorkAhead>>,
 }
 
-/// The answer.
+/// The answer to a question for a suggestion.
 struct QueryAnswer {
     suggestions: Result<Suggestions, NotSuggested>,
     cost: QueryCost,
-    /// The suggestion as it runs already, on top of the work that was accepted.
+    /// The step that runs already for the suggestion, on top of the work that was accepted.
     above: Option<Box<WorkAhead>>,
 }
 
@@ -45,7 +45,7 @@ struct QueryAnswer {
 struct NotSuggested {
     /// The code, as in the ledger.
     reason: String,
-    /// Where the question failed.
+    /// The error, if the question failed.
     error: Option<ModelError>,
 }
 
@@ -67,7 +67,7 @@ impl NotSuggested {
 }
 
 impl SuggestionQuery {
-    /// The accepted work after which it is asked.
+    /// The accepted work that asks the question.
     pub(super) fn accepted(&self) -> Option<&Speculation> {
         self.accepted.as_ref().map(|(speculation, _)| speculation)
     }
@@ -78,7 +78,7 @@ impl SuggestionQuery {
 }
 
 impl Core {
-    /// Asks for a suggestion; not while the user is typing the next prompt already.
+    /// Asks for a suggestion, unless the user is typing the next prompt already.
     pub(super) fn ask_for_suggestion(&mut self) {
         if !self.controller.is_enabled() || self.is_typing() {
             return;
@@ -109,7 +109,7 @@ impl Core {
         });
     }
 
-    /// The suggestion after accepted work: it is there already, or on its way.
+    /// Waits for the suggestion after accepted work, which is there already or on its way.
     pub(super) fn await_next(
         &mut self,
         accepted: Speculation,
@@ -171,7 +171,7 @@ impl Core {
         let ids = self.ids_of(&shown, above.as_deref());
         let not_shown = shown.as_ref().err();
         let unix_ms = self.now.unix_ms;
-        // These two are found out without asking the model.
+        // These two reasons are found without asking the model.
         if !not_shown.is_some_and(|none| matches!(&*none.reason, "early_conversation" | "plan_mode")) {
             let text = best.as_ref().map(Suggestion::as_str);
             let reason = not_shown.map(|none| NotShown { reason: &none.reason, error: none.error.as_ref() });
@@ -185,7 +185,8 @@ impl Core {
                 let offer = |(id, _)| Offer { id, work: None };
                 self.pending = ids.into_iter().zip(suggestions.iter()).map(offer).collect();
                 let is_ready = self.attach_step(above, Some(&suggestions));
-                // With the next step there already nothing flickers: it shows as if it had come before.
+                // If the next step is there already, the suggestion shows at once, as if it had come earlier: nothing
+                // can flicker then.
                 let waited = if is_ready { Config::default().show_delay_ms } else { 0 };
                 let came = self.now.ms.saturating_sub(waited);
                 self.followup_at(came, Followup::suggested(request, suggestions));
@@ -204,19 +205,20 @@ impl Core {
         self.close_pending();
     }
 
-    /// The controller had no use for them: they are late, or the same as those that are there.
+    /// Closes the suggestions for which the controller had no use: they came too late, or are the same as those that
+    /// are there.
     pub(super) fn close_pending(&mut self) {
         for unused in std::mem::take(&mut self.pending) {
             self.close_offer(unused, Outcome::Aborted);
         }
     }
 
-    /// What became of the suggestion if the user does something else now.
+    /// What becomes of the suggestion if the user does something else now.
     pub(super) fn outcome_if_left(&self) -> Outcome {
         if self.controller.is_on_offer() { Outcome::Ignored } else { Outcome::Replaced }
     }
 
-    /// Gives a question for a suggestion up. Its answer would have cost something that nobody says.
+    /// Gives up the question for a suggestion. What its answer would have cost is not known.
     pub(super) fn drop_query(&mut self) {
         let Some(query) = self.query.take() else { return };
         self.effects.push_back(Effect::DropQuery);
@@ -227,18 +229,19 @@ impl Core {
         self.options.metering.query_dropped(self.now.unix_ms);
     }
 
-    /// No suggestion, none to come, and no work ahead.
+    /// Gives up the suggestion, the question for one, and the work ahead.
     pub(super) fn forget_suggestion(&mut self) {
         self.leave_suggestion(Outcome::Aborted);
     }
 
-    /// The same; the ledger is told this of what was on offer.
+    /// As [`forget_suggestion`](Self::forget_suggestion), and the ledger is told this outcome for what was on offer.
     pub(super) fn leave_suggestion(&mut self, outcome: Outcome) {
         self.followup_as(self.now.ms, Followup::Clear, outcome);
         self.drop_query();
     }
 
-    /// The user has chosen the one of them that a text is: it is taken out, and the others are gone. If it is none of them, nothing happens.
+    /// Takes the suggestion that this text is, because the user has chosen it; the others are dropped. If the text is
+    /// none of them, nothing happens.
     pub(super) fn take_offer(&mut self, offered: &Candidates, text: &str) -> Option<Offer> {
         let chosen = offered.position(text)?;
         let mut taken = None;
@@ -252,7 +255,7 @@ impl Core {
         taken
     }
 
-    /// The suggestions are gone, and the work behind them with them.
+    /// Drops the suggestions and the work behind them.
     fn close_offers(&mut self, offered: &Candidates, outcome: Outcome) {
         for (index, offer) in std::mem::take(&mut self.offers).into_iter().enumerate() {
             self.close_offer(offer, outcome_of_given_up(offered, index, outcome));
@@ -266,14 +269,14 @@ impl Core {
         }
     }
 
-    /// Tells the controller, and does what it asks for.
+    /// Tells the controller of an event, and does what it asks for.
     pub(super) fn followup(&mut self, event: Followup) {
         self.followup_at(self.now.ms, event);
     }
 
     fn followup_at(&mut self, ms: u64, event: Followup) {
         let outcome = match event {
-            // A wake comes for a typing slip that nobody took back, too.
+            // Wake is among these because it also comes after a typing slip that was not taken back.
             Followup::Dismiss | Followup::Keystroke { .. } | Followup::Edited { .. } | Followup::Wake => {
                 self.outcome_if_left()
             }
@@ -283,14 +286,15 @@ impl Core {
         self.followup_as(ms, event, outcome);
     }
 
-    /// Tells the controller; what it drops is told to the ledger with this outcome.
+    /// Tells the controller of an event; suggestions that it drops get this outcome in the ledger.
     fn followup_as(&mut self, ms: u64, event: Followup, outcome: Outcome) {
         let offered = self.controller.offered().cloned();
         let effects = self.controller.handle(ms, event);
         self.follow(effects, offered.as_ref(), outcome);
     }
 
-    /// Does what the controller asks for, which offered these before. Whoever tells it of an accept takes the offer and drops the others.
+    /// Does what the controller asks for; `offered` is what it offered before. A caller that reports an accept takes
+    /// the chosen offer itself and drops the others.
     pub(super) fn follow(&mut self, effects: Effects, offered: Option<&Candidates>, outcome: Outcome) {
         for effect in effects {
             match (effect, offered) {
@@ -314,7 +318,7 @@ impl Core {
         let texts: Vec<_> =
             offers.clone().map(|(offer, suggestion)| (offer.id.clone(), suggestion.as_str())).collect();
         let answers = self.options.metering.run(self.now.unix_ms, &texts, self.options.parallel);
-        // Another model sees another end of the conversation.
+        // Another model sees another amount at once, so the limit is not for it.
         let is_its_own = self.engine.background.shares_cache(self.conversation.params());
         let window = is_its_own.then(|| self.shortening.limit());
         for ((offer, suggestion), answer) in offers.zip(answers) {
@@ -333,7 +337,8 @@ impl Core {
         let offer = self.offers.iter_mut().find(|offer| offer.id == speculation.id());
         match offer {
             Some(offer) => offer.work = Some(WorkAhead::new(self.now.unix_ms, speculation)),
-            // Its suggestion is gone meanwhile. It has cost nothing: nothing polled it before this was told.
+            // The suggestion of the work is gone by now. The work has cost nothing, because it was not polled before
+            // this report.
             None => self.effects.push_back(Effect::Abort(speculation)),
         }
     }
@@ -356,7 +361,7 @@ impl Core {
         }
     }
 
-    /// Writes down at once what a run that has ended cost: the host may be killed before the user decides.
+    /// Writes down at once what a run that has ended cost, because the host may be killed before the user decides.
     pub(super) fn work_ended(&mut self, id: &str, finished: Arc<Finished>) {
         let (unix_ms, toolbox) = (self.now.unix_ms, self.engine.toolbox.clone());
         let offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
@@ -388,7 +393,7 @@ impl Core {
         request
     }
 
-    /// An id for each suggestion; what runs already has its own.
+    /// An id for each suggestion; a step that runs already has its own.
     fn ids_of(
         &mut self,
         shown: &Result<Suggestions, NotSuggested>,

@@ -4,7 +4,8 @@ use headstart_forked_query::{Message, QueryAnswer, QueryError};
 
 use super::{Core, Doing, Effect};
 
-/// See the module. It is of these messages and no others: a conversation that went another way has it written anew.
+/// A summary that is written ahead. It is for exactly these messages: if the conversation went another way, a new one
+/// is written.
 pub(super) struct SummaryAhead {
     of: Vec<Message>,
     /// `None` while it is being written.
@@ -12,8 +13,8 @@ pub(super) struct SummaryAhead {
 }
 
 impl Core {
-    /// Has the summary written that the next turn is likely to need, where background work may be done; one for what the conversation is not any
-    /// more is thrown away.
+    /// Has the summary written that the next turn is likely to need, if background work is allowed; a summary of
+    /// messages that the conversation does not have any more is thrown away.
     pub(super) fn prepare_summary(&mut self) {
         let window = self.shortening.window();
         let plan = window
@@ -33,7 +34,8 @@ impl Core {
         self.effects.push_back(Effect::SumUpAhead { params, model });
     }
 
-    /// Whether the summary of these messages is on its way, or the summary; any other is thrown away.
+    /// Whether the summary of these messages is being written, and the summary if it is there. A summary of other
+    /// messages is thrown away.
     pub(super) fn take_summary_ahead(&mut self, of: &[Message]) -> (bool, Option<String>) {
         match &mut self.summary_ahead {
             Some(ahead) if ahead.of == of => match ahead.summary.take() {
@@ -57,7 +59,7 @@ impl Core {
         let summary =
             answer.ok().map(|answer| answer.text.trim().to_owned()).filter(|summary| !summary.is_empty());
         match (std::mem::take(&mut self.doing), summary) {
-            // A turn waits for it.
+            // A turn waits for the summary.
             (Doing::Compacting(compacting), Some(summary)) => {
                 self.go_on_with(&compacting.plan, summary, compacting.turn);
             }
@@ -70,7 +72,7 @@ impl Core {
         }
     }
 
-    /// Throws it away. One that was being written has cost something that nobody says.
+    /// Throws the summary away. If it was still being written, what it has cost is not known.
     pub(super) fn drop_summary_ahead(&mut self) {
         if self.summary_ahead.take().is_some_and(|ahead| ahead.summary.is_none()) {
             self.effects.push_back(Effect::DropSummaryAhead);

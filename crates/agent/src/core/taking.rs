@@ -1,4 +1,4 @@
-//! Taking work that ran ahead: from the user's key to files and history.
+//! Taking work that ran ahead, from the user's key to files and history.
 
 use std::time::Duration;
 
@@ -17,22 +17,23 @@ use crate::work::WorkAhead;
 /// Work that the user has taken and that is not handed over yet.
 pub(super) struct Taken {
     pub(super) speculation: Speculation,
-    /// What it told before it was taken, where it had ended: it becomes items when the work is applied, for a question or a conflict may come first.
+    /// If the work had ended when it was taken, what it told before. This becomes items when the work is applied,
+    /// because a question or a conflict may come first.
     pub(super) reported: Vec<Event>,
-    /// Whether it was still at work when it was taken, so that what it tells becomes items at once.
+    /// Whether the work was still running when it was taken, so that what it tells becomes items at once.
     pub(super) is_live: bool,
     pub(super) meter: RunMeter,
     /// The next step, on top of the work.
     pub(super) above: Option<Box<WorkAhead>>,
-    /// What the user has said to it so far.
+    /// What the user has answered about the work so far.
     pub(super) answers: Answers,
 }
 
 impl Core {
-    /// The user takes the suggestion that they see, and the work behind it.
+    /// Takes the suggestion that the user sees, and the work behind it.
     pub(crate) fn take(&mut self, shown: &str) -> Result<(), Refused> {
         self.is_open()?;
-        // Behind other words in the line it is not on the screen, whatever the front end has drawn.
+        // Behind other words in the line the suggestion is not on screen, whatever the front end has drawn.
         let is_seen = |visible: &Suggestion| {
             visible.as_str() == shown
                 && (visible.rest_after(&self.line).is_some() || visible.is_same_as(&self.line))
@@ -56,7 +57,7 @@ impl Core {
         Ok(())
     }
 
-    /// Accepts the work that ran ahead; it may still be at work.
+    /// Accepts the work that ran ahead; it may still be running.
     pub(super) fn take_work(&mut self, work: WorkAhead) {
         let is_live = work.finished.is_none();
         let joined = work.is_running();
@@ -120,7 +121,7 @@ impl Core {
                 );
             }
             Ok(Acceptance::Discarded) => self.not_taken(taken, NotTaken::Discarded),
-            // Nothing was done ahead: the prompt runs as if it had been typed.
+            // Nothing was done ahead, so the prompt runs as if it had been typed.
             Ok(_) => {
                 let prompt = self.leave(taken);
                 self.open(&prompt, None);
@@ -129,8 +130,8 @@ impl Core {
         }
     }
 
-    /// Nothing of the work was applied. A prompt that was sent is answered: it runs anew, unless its user has stopped it or the next write would
-    /// fail the same way.
+    /// Handles work of which nothing was applied. Its prompt was sent, so it is answered: it runs anew, unless the user
+    /// has stopped it or the next write would fail the same way.
     pub(super) fn not_taken(&mut self, taken: Taken, why: NotTaken) {
         let ending = match &why {
             NotTaken::Interrupted => Some(Ending::Aborted),
@@ -138,7 +139,7 @@ impl Core {
             _ => None,
         };
         let id = taken.speculation.id().to_owned();
-        // What is not in the workspace can still be looked at.
+        // Changes that are not in the workspace can still be looked at.
         self.keep_changes(&taken.speculation);
         let prompt = self.leave(taken);
         let Some(ending) = ending else {
@@ -150,13 +151,13 @@ impl Core {
         self.log.push(Item::NotTaken { id, why, anew: false });
     }
 
-    /// The work is dropped, and the ledger is told what became of it.
+    /// Drops the work, tells the ledger what became of it, and returns its prompt.
     pub(super) fn drop_taken(&mut self, mut taken: Taken, outcome: Outcome) -> String {
         self.close_taken(&mut taken, outcome, 0);
         self.leave(taken)
     }
 
-    /// Leaves work of which the ledger knows what became, and the steps above it. Gives its prompt.
+    /// Drops work whose outcome the ledger knows already, and the steps above it. Returns its prompt.
     fn leave(&mut self, taken: Taken) -> String {
         let prompt = taken.speculation.prompt().to_owned();
         self.conversation.untell();
@@ -170,14 +171,14 @@ impl Core {
         self.options.metering.closed(self.now.unix_ms, meter, speculation, outcome, saved_ms);
     }
 
-    /// The work ahead is the user's now; a turn goes on where it had stopped.
+    /// Makes the work ahead part of the conversation; if it had stopped early, a turn goes on from there.
     fn hand_over(&mut self, taken: Taken, accepted: Accepted) {
         let Taken { speculation, reported, meter, above, .. } = taken;
         for event in without_pending(reported) {
             self.tell(event, Origin::Ahead);
         }
         let note = accepted.note();
-        // Work that stopped at its first call saved nothing to speak of.
+        // Work that stopped at its first call has saved hardly anything.
         let has_saved = 1 < accepted.transcript.messages.len();
         let Accepted { changes, merged, git, changed_since_view, transcript, ending, time_saved_ms, .. } =
             accepted;
@@ -203,13 +204,13 @@ impl Core {
                     self.end(prompt, transcript, Ending::Completed);
                     self.await_next(speculation, meter, above);
                 } else {
-                    // Something else follows.
+                    // The next prompt is another one, so the steps above are given up.
                     self.close_steps(&speculation, above);
                     self.effects.push_back(Effect::Abort(speculation));
                     self.end(prompt, transcript, Ending::Completed);
                 }
             }
-            // It would end a turn of the user's as well: whether to go on is for them to say.
+            // This limit would end a turn in the foreground as well, so the user decides whether to go on.
             ending @ Ending::Exhausted { limit: Limit::Output } => {
                 self.end(prompt, transcript, ending);
             }
@@ -218,7 +219,7 @@ impl Core {
     }
 }
 
-/// What the work told, without the call that has no result: the turn that goes on with it tells it.
+/// What the work told, without the call that has no result: the turn that goes on with the call tells it again.
 fn without_pending(mut events: Vec<Event>) -> Vec<Event> {
     let last =
         events.iter().rposition(|event| matches!(event, Event::ToolCall { .. } | Event::ToolResult { .. }));
@@ -230,7 +231,7 @@ fn without_pending(mut events: Vec<Event>) -> Vec<Event> {
     events
 }
 
-/// What the ledger is told of an accept.
+/// The outcome and the saved time that the ledger is told after an accept.
 fn decision(taken: &Taken, accepted: &Result<Acceptance, String>) -> (Outcome, u64) {
     match accepted {
         Ok(_) if taken.speculation.status() == Status::Aborted => (Outcome::Aborted, 0),

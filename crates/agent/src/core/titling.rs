@@ -1,4 +1,5 @@
-//! The title of a conversation that a fast model gives it. Until it comes, and where none comes, the title is the beginning of the first prompt.
+//! The title that a fast model gives to a conversation. Until it comes, or if none comes, the title is the beginning of
+//! the first prompt.
 
 use headstart_forked_query::{CacheSafeParams, Message, QueryAnswer, QueryError, Role};
 
@@ -7,19 +8,19 @@ use super::{Core, Effect};
 use crate::item::Item;
 use crate::session::Session;
 
-/// The task. The first prompt and its answer stand before it.
+/// The task for the model. The first prompt and its answer come before it.
 pub(crate) const TITLE_PROMPT: &str = "Name this conversation for a list of conversations: what it is about, in at most eight words of the user's language, without \
 quotation marks and without a full stop. Answer with the name alone.";
-/// So many tokens it has at most.
+/// The most tokens that the answer may have.
 pub(crate) const TITLE_TOKENS: u32 = 60;
-/// So much of the prompt and of its answer is shown, in characters.
+/// How much of the prompt and of its answer the model is shown, in characters each.
 const SHOWN_CHARS: usize = 2_000;
-/// What is longer is no title.
+/// The most characters of a title; what is longer is taken to be no title.
 const MOST_CHARS: usize = 120;
 
 impl Core {
-    /// Asks for a title, once, where it is kept, background work may be done, and a model of its own does that: the model of the conversation would
-    /// cost more than a title is worth.
+    /// Asks for a title, once, if the conversation is kept, background work is allowed, and a model other than that of
+    /// the conversation does it: the model of the conversation would cost more than a title is worth.
     pub(super) fn ask_for_title(&mut self) {
         let params = self.conversation.params();
         let has_fast_model = !self.engine.background.shares_cache(params);
@@ -58,7 +59,7 @@ impl Core {
         }
     }
 
-    /// No title is wanted from a model any more. One that was under way has cost something that nobody says.
+    /// Stops asking a model for a title. If it was asked already, what that has cost is not known.
     pub(super) fn drop_title(&mut self) {
         if std::mem::replace(&mut self.keeping.title, TitleQuery::Done) == TitleQuery::Asked {
             self.effects.push_back(Effect::DropTitle);
@@ -67,7 +68,7 @@ impl Core {
     }
 }
 
-/// The title in an answer; none where that is something else.
+/// The title in an answer; `None` if the answer is something else.
 fn title_in(answer: &str) -> Option<String> {
     let line = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line: String = line.chars().filter(|c| !c.is_control()).collect();

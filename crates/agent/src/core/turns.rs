@@ -13,18 +13,18 @@ use crate::item::Item;
 use crate::view::Draft;
 use crate::work::WorkAhead;
 
-/// What the model reads of a call to which its user said no and with which the turn ended.
+/// What the model reads as the result of a call that its user declined and with which the turn ended.
 const DECLINED: &str = "the user declined this call";
 
 impl Core {
-    /// A prompt runs: the work ahead for it is taken, or a turn begins. Everything else that was suggested is gone.
+    /// Runs a prompt: the work ahead for it is taken, or a turn begins. All other suggestions are dropped.
     pub(super) fn send(&mut self, prompt: &str) {
         let offered = self.controller.offered().cloned();
         let taken = offered.and_then(|offered| self.take_offer(&offered, prompt));
         self.send_with(prompt, taken);
     }
 
-    /// The same, of a prompt that was this one of what was suggested.
+    /// Runs a prompt; `taken` is the suggestion that it was.
     pub(super) fn send_with(&mut self, prompt: &str, taken: Option<Offer>) {
         self.keeping.sent_at = self.now.unix_ms;
         self.log.push(Item::Prompt { text: prompt.to_owned() });
@@ -40,7 +40,7 @@ impl Core {
         self.open(prompt, work);
     }
 
-    /// The model has to know what the user has undone, so that is looked for first.
+    /// Looks for what the user has undone, because the model has to know it before the prompt.
     pub(super) fn open(&mut self, prompt: &str, work: Option<WorkAhead>) {
         self.offer_tools();
         self.tell_of_tools();
@@ -60,7 +60,7 @@ impl Core {
             return self.end(prompt, transcript, Ending::Aborted);
         }
         match work {
-            // It ran ahead in the belief that what its user has undone is there, or that what they have redone is not.
+            // The work ran ahead with other news of what its user has undone or redone, so it assumed other files.
             Some(mut work) if work.speculation.note() != self.conversation.preface(&news) => {
                 self.give_up(&mut work, Outcome::Aborted);
                 return self.open(&prompt, None);
@@ -88,7 +88,7 @@ impl Core {
         self.begin(prompt, transcript);
     }
 
-    /// The user sees once a prompt what the model is told that they have undone.
+    /// Shows the user, once for each prompt, what the model is told that they have undone.
     fn show_undone(&mut self) {
         let text = self.conversation.telling().for_user();
         let of_prompt =
@@ -112,7 +112,7 @@ impl Core {
 
     /// Runs a turn, or its next part.
     pub(super) fn run_turn(&mut self, prompt: String, transcript: Transcript) {
-        // It grows now: what was summed up is not all of it any more.
+        // The conversation grows now, so the summary would not cover all of it any more.
         self.drop_summary_ahead();
         self.doing = Doing::Turn { prompt };
         let (request, limits) = (Box::new(self.conversation.request()), self.foreground_limits());
@@ -123,7 +123,7 @@ impl Core {
         let Doing::Turn { prompt } = &mut self.doing else { return };
         let prompt = std::mem::take(prompt);
         if let (Ending::Boundary { .. }, AfterDecline::Stop) = (&ending, self.options.after_decline) {
-            // Its user said no, and it ends there; the model is told with the next prompt.
+            // The user declined the call, and the turn ends with it; the model is told with the next prompt.
             if let Some(id) = transcript.pending_call().map(|call| call.id.clone()) {
                 transcript.resolve(&id, ToolOutcome::Error(DECLINED.to_owned()));
             }
@@ -138,8 +138,9 @@ impl Core {
         }
     }
 
-    /// Ends a turn, wherever it stopped: what was done is part of the conversation from now on. The next prompt of the queue runs where the
-    /// turn was completed; else its user decides anew about what was to follow.
+    /// Ends a turn, wherever it stopped: what was done is part of the conversation from now on. If the turn was
+    /// completed, the next prompt of the queue runs; if not, the queue goes back into the line, because the user has to
+    /// decide anew.
     pub(super) fn end(&mut self, prompt: String, transcript: Transcript, ending: Ending) {
         let before = self.shortening.end_turn();
         let is_answered =
@@ -167,20 +168,20 @@ impl Core {
             return;
         }
         if !is_answered {
-            // Nothing came of it: it can go again as it is.
+            // The prompt got no answer, so it can be sent again unchanged.
             self.queue.push_front(prompt);
         }
         self.unqueue();
     }
 
-    /// The next prompt of the queue runs.
+    /// Runs the next prompt of the queue.
     pub(super) fn send_queued(&mut self) {
         if let Some(next) = self.queue.pop_front() {
             self.send(&next);
         }
     }
 
-    /// What was to follow is in the line again.
+    /// Puts the prompts of the queue back into the line.
     pub(super) fn unqueue(&mut self) {
         if self.queue.is_empty() {
             return;
@@ -189,7 +190,8 @@ impl Core {
         self.draft = Some(Draft { revision: self.revision, text: prompts.join("\n") });
     }
 
-    /// A foreground turn has the user at the keyboard: it is stopped by them, not by a budget. These limits only end a model that runs in circles.
+    /// The limits of a foreground turn. The user is at the keyboard and can stop it, so no budget does; these limits
+    /// only end a model that runs in circles.
     fn foreground_limits(&self) -> Limits {
         Limits {
             turns: 200,

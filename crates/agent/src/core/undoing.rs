@@ -7,19 +7,19 @@ use headstart_speculation::UndoWatch;
 
 use super::Core;
 
-/// So many turns are known.
+/// How many turns are remembered.
 const MOST_TURNS: usize = 100;
 
 /// What a turn has changed in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnCommits {
-    /// Its prompt.
+    /// The prompt of the turn.
     pub prompt: String,
-    /// The [digests](headstart_overlay_fs::ChangeSet::digest_with) of what was committed in it, oldest first.
+    /// The [digests](headstart_overlay_fs::ChangeSet::digest_with) of what was committed in the turn, oldest first.
     pub commits: Vec<ContentHash>,
-    /// The id of the work ahead that was taken in it.
+    /// The id of the work ahead that was taken in the turn.
     work: Option<String>,
-    /// Which turn it is.
+    /// The number of the turn, counted from the beginning of the conversation.
     number: usize,
 }
 
@@ -27,13 +27,13 @@ pub struct TurnCommits {
 #[derive(Default)]
 pub(super) struct Made {
     turns: Vec<Turn>,
-    /// How many there were before those that are known.
+    /// How many turns came before those that are remembered.
     forgotten: usize,
 }
 
 struct Turn {
     prompt: String,
-    /// How many commits were made before it.
+    /// How many commits were made before the turn.
     from: usize,
     work: Option<String>,
     is_undone: bool,
@@ -49,7 +49,7 @@ impl Made {
         self.turns.push(Turn { prompt: prompt.to_owned(), from, work: None, is_undone: false });
     }
 
-    /// This work was taken in the last turn.
+    /// Notes that this work was taken in the last turn.
     pub(super) fn took(&mut self, work: &str) {
         if let Some(turn) = self.turns.last_mut() {
             turn.work = Some(work.to_owned());
@@ -76,12 +76,12 @@ impl Made {
 }
 
 impl Core {
-    /// What the last turn has changed that changed something and was not taken back.
+    /// The commits of the last turn that changed something and was not taken back.
     pub(crate) fn last_commits(&self) -> Option<TurnCommits> {
         self.made.last(&self.conversation.workspace())
     }
 
-    /// The host has taken the commits of a turn back.
+    /// Notes that the host has taken back the commits of a turn.
     pub(crate) fn took_back(&mut self, turn: &TurnCommits) {
         let place = turn.number.checked_sub(self.made.forgotten);
         let Some(known) = place.and_then(|place| self.made.turns.get_mut(place)) else { return };

@@ -5,9 +5,10 @@ use super::Core;
 /// How much of what its model sees at once a conversation takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WindowUse {
-    /// What the next request has before a prompt is added, in tokens: the provider's last count, and an estimate of what is new.
+    /// The size of the next request before a prompt is added, in tokens: the provider's last count, plus an estimate
+    /// for what is new.
     pub tokens: u64,
-    /// What the model sees at once, where that is known.
+    /// How many tokens the model sees at once, if that is known.
     pub window: Option<u64>,
 }
 

@@ -11,7 +11,8 @@ use headstart_budget::policy::SkipReason;
 use super::task::Broken;
 use crate::ports::Runtime;
 
-/// Catches what panics in the program around the conversation where no task does: a conversation is not lost to that.
+/// Catches panics of the program around the conversation where no task catches them, so that the conversation is not
+/// lost.
 #[derive(Clone)]
 pub(super) struct Guard {
     broken: mpsc::UnboundedSender<String>,
@@ -22,12 +23,12 @@ impl Guard {
         Self { broken }
     }
 
-    /// What a call gives, unless it panics.
+    /// The result of a call, or `None` if it panics.
     pub(super) fn call<T>(&self, call: impl FnOnce() -> T) -> Option<T> {
         catch_unwind(AssertUnwindSafe(call)).map_err(|panic| self.tell(&Broken::of(&*panic))).ok()
     }
 
-    /// The same for what takes its time.
+    /// The result of a future, or an error if it panics.
     pub(super) async fn wait<T>(&self, wait: impl Future<Output = T>) -> Result<T, Broken> {
         let waited = AssertUnwindSafe(wait).catch_unwind().await;
         waited.map_err(|panic| {
@@ -38,12 +39,12 @@ impl Guard {
     }
 
     fn tell(&self, broken: &Broken) {
-        // Behind the end of the conversation nobody is told.
+        // After the end of the conversation nobody receives this.
         let _ = self.broken.unbounded_send(broken.to_string());
     }
 }
 
-/// A clock that stands still where the program's own panics.
+/// A clock that stands still if the program's own clock panics.
 #[derive(Default)]
 pub(super) struct LastTime(AtomicU64);
 
@@ -82,7 +83,8 @@ impl Runtime for GuardedRuntime {
     }
 
     fn spawn(&self, work: BoxFuture<'static, ()>) -> Option<BoxFuture<'static, ()>> {
-        // What it took along when it panicked is dropped, and whoever waits for it is told that it was stopped.
+        // If the runtime panics, the work that it took is dropped, and whoever waits for the work is told that it was
+        // stopped.
         self.guard.call(|| self.runtime.spawn(work)).flatten()
     }
 }

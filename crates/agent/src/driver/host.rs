@@ -20,25 +20,26 @@ pub(crate) struct Ask {
     pub(super) call: ToolCall,
     pub(super) verdict: Verdict,
     pub(super) prepared: Prepared,
-    /// What a yes for the rest of the conversation would let run.
+    /// What would be allowed if the user says yes for the rest of the conversation.
     pub(super) always: Option<SessionRule>,
     pub(super) answer: oneshot::Sender<Consent>,
 }
 
-/// Whether a step may run on top of work that nobody has accepted yet. Dropping it declines.
+/// Asks whether a step may run on top of work that nobody has accepted yet. Dropping it declines.
 pub(crate) struct AskStep {
     pub(super) step: Step,
     pub(super) answer: oneshot::Sender<Option<StepAbove>>,
 }
 
-/// Where the questions of the engine come in, and what panicked.
+/// Where the questions of the engine arrive, and the panics that were caught.
 pub(crate) struct Inlet {
     pub(super) asks: mpsc::UnboundedReceiver<Ask>,
     pub(super) steps: mpsc::UnboundedReceiver<AskStep>,
     pub(super) broken: mpsc::UnboundedReceiver<String>,
 }
 
-/// The program's host, but for its questions: they come to the conversation, and what was said to them for the rest of it is among the rules.
+/// The program's host, except that questions go to the conversation, and that its rules include what the user has
+/// allowed for the rest of the conversation.
 struct Questioning {
     host: Arc<dyn Host>,
     allowed: Allowed,
@@ -48,7 +49,7 @@ struct Questioning {
     steps: mpsc::UnboundedSender<AskStep>,
 }
 
-/// The program's host and runtime as the conversation has them.
+/// The program's host and runtime as the conversation uses them.
 pub(crate) fn questioning(
     host: Arc<dyn Host>,
     runtime: Arc<dyn Runtime>,
@@ -64,7 +65,7 @@ pub(crate) fn questioning(
     (Arc::new(host), Arc::new(runtime), Inlet { asks, steps, broken })
 }
 
-/// The rules where the host can name none: nothing is read, and nothing written.
+/// The rules that hold if the host fails to name its own: nothing may be read, and nothing written.
 fn everything_closed() -> GateContext {
     let deny = DenyRules::from_patterns(["**"]).unwrap_or_default();
     GateContext { mode: ApprovalMode::Plan, deny, ..GateContext::default() }
@@ -78,7 +79,7 @@ impl Host for Questioning {
 
     async fn sleep(&self, time: Duration) {
         if self.guard.wait(self.host.sleep(time)).await.is_err() {
-            // No time goes by for who cannot measure it.
+            // A host whose clock fails cannot measure time, so the time never comes.
             pending::<()>().await;
         }
     }

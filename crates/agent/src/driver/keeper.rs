@@ -12,14 +12,14 @@ use tracing::debug;
 use super::task::Broken;
 use crate::ports::StoreError;
 
-/// So long a store may take. What it does then is not stopped, but nobody waits for it any more.
+/// How long a call of a store may take. A slower call is not stopped, but nobody waits for it any more.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// What one store is told, one call after the other.
+/// The calls of one store, made one after the other.
 pub(super) struct Keeper<T> {
-    /// Which it is, for the log.
+    /// The name of the store, for the log.
     store: &'static str,
-    /// What is not kept where the store fails, in words.
+    /// What is lost if the store fails, in words.
     loss: &'static str,
     waiting: VecDeque<BoxFuture<'static, Result<T, StoreError>>>,
     current: Option<Call<T>>,
@@ -41,7 +41,7 @@ impl<T> Keeper<T> {
         self.waiting.push_back(call.boxed());
     }
 
-    /// Whether nobody has to wait for the store: it has everything, or it is one that does not answer.
+    /// Whether nobody has to wait for the store: it has everything, or it is too slow to answer.
     pub(super) fn is_at_rest(&self) -> bool {
         match &self.current {
             Some(call) => call.is_late,
@@ -49,7 +49,8 @@ impl<T> Keeper<T> {
         }
     }
 
-    /// What a call gave, or in words why nothing came of it. A call that takes too long is told once, and those behind it wait on.
+    /// The result of a call, or in words why there is none. That a call takes too long is told once, and the calls
+    /// behind it keep waiting.
     pub(super) fn poll(
         &mut self,
         host: &Arc<dyn Host>,

@@ -12,7 +12,7 @@ pub(super) struct Run {
     speculation: Speculation,
     events: Option<Events>,
     finished: Option<BoxFuture<'static, Arc<Finished>>>,
-    /// Gives the step on top of it, until it is known whether there is one.
+    /// Gives the step on top of the work; `None` once it is known whether there is one.
     above: Option<BoxFuture<'static, Option<Speculation>>>,
 }
 
@@ -21,9 +21,9 @@ impl Run {
         Self::listening(speculation, Some(events))
     }
 
-    /// Of a step that the engine started on top of another.
+    /// Listens to a step that the engine started on top of another.
     pub(super) fn of_step(step: Speculation) -> Self {
-        // Events that somebody else took are events that are over.
+        // If the events were taken elsewhere, they count as over.
         let events = step.events();
         Self::listening(step, events)
     }
@@ -63,12 +63,12 @@ impl Run {
         Poll::Pending
     }
 
-    /// Whether it has told everything.
+    /// Whether the work has told everything.
     pub(super) fn is_over(&self) -> bool {
         self.events.is_none() && self.finished.is_none() && self.above.is_none()
     }
 
-    /// Whether somebody may still take it.
+    /// Whether the user may still take the work.
     pub(super) fn is_wanted(&self) -> bool {
         self.speculation.status() != Status::Aborted
     }

@@ -13,7 +13,7 @@ pub(super) struct Task<T> {
     stop: AbortHandle,
 }
 
-/// Why a task came to no end of its own.
+/// Why a task did not come to its own end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Broken {
     /// It was stopped.
@@ -23,7 +23,7 @@ pub(super) enum Broken {
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// The task, and the job that somebody has to poll.
+    /// The task, and a job that has to be polled for it.
     pub(super) fn new(work: impl Future<Output = T> + Send + 'static) -> (Self, BoxFuture<'static, ()>) {
         let (tell, end) = oneshot::channel();
         let (work, stop) = abortable(AssertUnwindSafe(work).catch_unwind());
@@ -33,25 +33,25 @@ impl<T: Send + 'static> Task<T> {
                 Ok(Err(panic)) => Err(Broken::of(&*panic)),
                 Err(Aborted) => Err(Broken::Stopped),
             };
-            // Whoever began it may not want the answer any more.
+            // The receiver is gone if the answer is not wanted any more.
             let _ = tell.send(end);
         };
         (Self { end, stop }, job.boxed())
     }
 
-    /// Drops the work where it next waits.
+    /// Drops the work at the next point where it waits.
     pub(super) fn stop(&self) {
         self.stop.abort();
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Broken>> {
-        // A job that was dropped has been stopped.
+        // If the job was dropped, it has been stopped.
         self.end.poll_unpin(context).map(|end| end.unwrap_or(Err(Broken::Stopped)))
     }
 }
 
 impl Broken {
-    /// What came of a call that panicked with this.
+    /// The error for a call that panicked with this.
     pub(super) fn of(panic: &(dyn Any + Send)) -> Self {
         Self::Panicked(words_of(panic))
     }

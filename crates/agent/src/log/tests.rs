@@ -22,7 +22,7 @@ fn ended(id: &str) -> Event {
     }
 }
 
-/// What somebody who was told each change has in hand.
+/// Applies changes to a list of items, as a reader of all changes does.
 fn fold(known: &mut Vec<(usize, Item)>, changes: Vec<ItemChange>) {
     for change in changes {
         match change {
@@ -66,7 +66,7 @@ fn a_call_with_the_id_of_one_before_is_another_one() {
     assert_eq!(log.items().len(), 4, "a turn that goes on with no call has another one");
 }
 
-/// As an engine tells them: `states` are those of the engine's own machine.
+/// Tells the log the states that the engine's own state machine `states` gives for an input.
 fn states(log: &mut Log, states: &mut CallStates, now_ms: u64, input: CallInput) {
     log.hear(now_ms, Origin::Turn);
     for state in states.handle(now_ms, input).unwrap_or_default() {
@@ -118,7 +118,7 @@ fn what_waits_or_runs_when_a_turn_ends_is_canceled_and_the_next_run_counts_anew(
     assert_eq!((log.items().len(), call_at(&log, 2).stage), (3, CallStage::Generated));
 }
 
-/// Work that stopped at a call tells it, and the turn that goes on with it asks about it: one item.
+/// The work that stopped at a call tells it, and the turn that goes on asks about it: together they are one item.
 #[test]
 fn a_call_at_which_work_stopped_goes_on_as_the_same_item() {
     let mut log = Log::default();
@@ -145,7 +145,7 @@ fn words_that_are_told_together_come_as_one_change() {
 }
 
 proptest! {
-    /// However seldom somebody looks: whoever takes in all changes has what there is.
+    /// A reader who takes all changes, however seldom, has all items.
     #[test]
     fn the_fold_of_all_changes_is_the_log(steps in prop::collection::vec(0..7_usize, 0..60)) {
         let (mut log, mut known) = (Log::default(), Vec::new());

@@ -1,4 +1,4 @@
-//! What an agent keeps on disk: its conversations and its ledger, in one folder of its user.
+//! The files of an agent: its conversations and its ledger, in one folder of its user.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -17,7 +17,7 @@ const LEDGER: &str = "ledger.jsonl";
 /// The folder with the conversations.
 const SESSIONS: &str = "sessions";
 
-/// The folder, with `sessions/ID.jsonl` for each conversation, and `ledger.jsonl` for what all of them cost.
+/// The folder, with `sessions/ID.jsonl` for each conversation, and `ledger.jsonl` for the costs of all of them.
 pub(super) struct Files {
     folder: PathBuf,
 }
@@ -30,7 +30,7 @@ impl Files {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// What earlier conversations cost, and where this one's costs go.
+    /// The costs of earlier conversations, and the store for those of this one.
     pub(super) fn ledger(&self) -> Result<(Vec<Entry>, impl LedgerStore + use<>), NativeError> {
         let path = self.folder.join(LEDGER);
         let mut file = opened(&path)?;
@@ -54,14 +54,14 @@ impl LedgerStore for LedgerFile {
     }
 }
 
-/// All of it at the end, or nothing.
+/// Appends all the lines, or nothing.
 fn append(file: &Mutex<File>, lines: &str) -> io::Result<()> {
     let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
     let end = file.seek(SeekFrom::End(0))?;
     file.write_all(lines.as_bytes()).or_else(|error| file.set_len(end).and(Err(error)))
 }
 
-/// A file that its user alone can read.
+/// Opens a file that only its user can read.
 fn opened(path: &Path) -> Result<File, NativeError> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);

@@ -25,10 +25,10 @@ use crate::session::Session;
 use crate::view::{Phase, Refused};
 
 const SYSTEM: &str = "You are a coding agent. You work in the user's project through tools.";
-/// A suggestion is on screen so long behind its answer at the latest.
+/// The longest time from an answer to its suggestion on screen.
 const SHOWN_WITHIN: Duration = Duration::from_secs(1);
 
-/// What an agent on this machine is to be like. See [`NativeAgent`].
+/// The settings of an agent on this machine. See [`NativeAgent`].
 pub struct NativeOptions {
     folder: PathBuf,
     name: String,
@@ -44,11 +44,11 @@ pub struct NativeOptions {
     attended: bool,
 }
 
-/// An agent in a folder of this machine: a conversation with the built-in tools, the gate, and the folder on disk as its workspace, whose next
-/// prompt is suggested and runs ahead. It is begun within a runtime of tokio.
+/// An agent in a folder of this machine: a conversation with the built-in tools, the gate, and the folder on disk as
+/// its workspace. The next prompt is suggested and runs ahead. It must begin within a runtime of tokio.
 ///
-/// Without more words edits and commands are declined, for there is nobody to ask: [`NativeOptions::mode`] says what may run. A front end of its own
-/// takes it apart ([`NativeAgent::into_parts`]).
+/// By default edits and commands are declined, because nobody is there to ask; [`NativeOptions::mode`] says what may
+/// run. A program with its own front end takes the agent apart with [`NativeAgent::into_parts`].
 pub struct NativeAgent {
     agent: AgentHandle,
     updates: Updates,
@@ -62,11 +62,11 @@ pub struct NativeAgent {
 pub struct Reply {
     /// What the model said.
     pub text: String,
-    /// What work that had run ahead changed in the workspace.
+    /// What was changed in the workspace by work that had run ahead.
     pub applied: Vec<ChangeSummary>,
     /// How long that work took, for which nobody waited.
     pub saved: Option<Duration>,
-    /// How the turn ended, once it has; work that had run ahead to its end has none.
+    /// How the turn ended, once it has; `None` for work that had run ahead to its end.
     pub ending: Option<Ending>,
 }
 
@@ -80,15 +80,15 @@ pub enum NativeError {
     /// A file or folder cannot be read or written.
     #[error("{} cannot be read or written", path.display())]
     File {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The conversation that is to go on cannot be opened.
+    /// The conversation that is to be continued cannot be opened.
     #[error("the conversation cannot be gone on with")]
     Session(#[from] SessionsError),
-    /// A conversation is to go on, and none is kept anywhere.
+    /// A conversation is to be continued, but no folder is set in which conversations are kept.
     #[error("a conversation goes on only where it is kept; say so with `kept_in`")]
     NotKept,
 }
@@ -101,7 +101,7 @@ impl NativeError {
 }
 
 impl NativeOptions {
-    /// An agent in this folder, whose model has this name for its provider.
+    /// An agent in this folder; `name` is the name of the model for its provider.
     pub fn new(folder: impl Into<PathBuf>, name: &str, model: impl Model + 'static) -> Self {
         Self {
             folder: folder.into(),
@@ -119,63 +119,63 @@ impl NativeOptions {
         }
     }
 
-    /// With this system instruction.
+    /// Sets the system instruction.
     #[must_use]
     pub fn system(self, system: &str) -> Self {
         Self { system: system.to_owned(), ..self }
     }
 
-    /// What may run without a question.
+    /// Sets what may run without a question.
     #[must_use]
     pub fn mode(mut self, mode: ApprovalMode) -> Self {
         self.rules.mode = mode;
         self
     }
 
-    /// All rules of the gate. The workspace in them is the folder, whatever they say.
+    /// Sets all rules of the gate. The workspace in them is always the folder of the agent.
     #[must_use]
     pub fn rules(self, rules: GateContext) -> Self {
         Self { rules, ..self }
     }
 
-    /// How much is done ahead of the user. Without a word it is [`Mode::Auto`]: what has been worth it.
+    /// Sets how much is done ahead of the user. The default is [`Mode::Auto`]: what has been worth it.
     #[must_use]
     pub fn background(self, background: Mode) -> Self {
         Self { background, ..self }
     }
 
-    /// What the model costs, for the ledger and the policy.
+    /// Sets what the model costs, for the ledger and the policy.
     #[must_use]
     pub fn prices(self, prices: Prices) -> Self {
         Self { prices, ..self }
     }
 
-    /// With a tool beside the built-in ones.
+    /// Adds a tool to the built-in ones.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
         self.tools.push(Arc::new(tool));
         self
     }
 
-    /// With the tool `shell`, whose commands run there.
+    /// Adds the tool `shell`, whose commands go to this runner.
     #[must_use]
     pub fn commands(self, runner: impl CommandRunner + 'static) -> Self {
         Self { runner: Some(Arc::new(runner)), ..self }
     }
 
-    /// Conversations and what they cost are kept in this folder, which is not to be in the workspace.
+    /// Keeps conversations and their costs in this folder, which must not be in the workspace.
     #[must_use]
     pub fn kept_in(self, folder: impl Into<PathBuf>) -> Self {
         Self { kept_in: Some(folder.into()), ..self }
     }
 
-    /// Goes on with the conversation of this id ([`NativeAgent::sessions`] lists them).
+    /// Continues the conversation with this id ([`NativeAgent::sessions`] lists them).
     #[must_use]
     pub fn resume(self, id: &str) -> Self {
         Self { resume: Some(id.to_owned()), ..self }
     }
 
-    /// Somebody answers questions: whoever looks at [`View::question`](crate::View::question).
+    /// Says that somebody looks at [`View::question`](crate::View::question) and answers questions.
     #[must_use]
     pub fn attended(self) -> Self {
         Self { attended: true, ..self }
@@ -248,7 +248,7 @@ impl NativeOptions {
 }
 
 impl NativeAgent {
-    /// One as [`NativeOptions`] has it without more words.
+    /// An agent with the defaults of [`NativeOptions`].
     pub fn open(
         folder: impl Into<PathBuf>,
         name: &str,
@@ -257,18 +257,19 @@ impl NativeAgent {
         NativeOptions::new(folder, name, model).begin()
     }
 
-    /// The conversations that are kept in a folder and can be read, the one that was talked in last first.
+    /// The conversations that are kept in a folder and can be read, the last written first.
     pub fn sessions(kept_in: impl AsRef<Path>) -> Result<Vec<Session>, NativeError> {
         let listed = Files::open(kept_in.as_ref())?.sessions().list()?;
         Ok(listed.into_iter().filter_map(|listed| listed.session.ok()).collect())
     }
 
-    /// The conversation itself.
+    /// The handle of the conversation.
     pub fn handle(&self) -> &AgentHandle {
         &self.agent
     }
 
-    /// Handle, changes, the task that does the work, and who has the rules: for a front end.
+    /// The parts for a front end: the handle, the changes, the task that does the work, and the host, which has the
+    /// rules.
     pub fn into_parts(self) -> (AgentHandle, Updates, JoinHandle<()>, Arc<TokioHost>) {
         (self.agent, self.updates, self.driver, self.host)
     }
@@ -280,7 +281,8 @@ impl NativeAgent {
         Ok(self.reply(before).await)
     }
 
-    /// The next prompt, once it is suggested; `None` where it is not, as before the model's second answer. What it would do runs meanwhile.
+    /// The next prompt, once it is suggested; `None` if it is not, for example before the model's second answer. The
+    /// work for it runs ahead meanwhile.
     pub async fn suggestion(&mut self) -> Option<String> {
         self.agent.idle().await;
         loop {
@@ -300,22 +302,22 @@ impl NativeAgent {
         }
     }
 
-    /// Takes a suggestion with the work that ran ahead for it, and waits until that is done and applied. One that does not stand any more is
-    /// [`Refused::Stale`].
+    /// Takes a suggestion with the work that ran ahead for it, and waits until that is done and applied. The error is
+    /// [`Refused::Stale`] if the suggestion is not offered any more.
     pub async fn take(&mut self, suggestion: &str) -> Result<Reply, Refused> {
         let view = self.agent.view();
         let offered = view.suggestion.iter().flat_map(|suggested| &suggested.all);
         if !offered.into_iter().any(|offered| offered.is_same_as(suggestion)) {
             return Err(Refused::Stale);
         }
-        // To send it is to take it; a program needs none of the time in which a key would be too early.
+        // To send a suggestion is to take it. The time in which a key would come too early is not needed by a program.
         self.say(suggestion).await
     }
 
-    /// Ends the conversation; what it cost, and what was said, is written then.
+    /// Ends the conversation, and waits until its costs and what was said are written.
     pub async fn close(self) {
         self.agent.close().await;
-        // It has nothing left to do.
+        // The driver has nothing left to do.
         let _ = self.driver.await;
     }
 

@@ -9,37 +9,38 @@ use async_trait::async_trait;
 use crate::ports::{SessionStore, StoreError};
 use crate::session::{Session, SessionError};
 
-/// The oldest go when there are more, or when all of them take more room.
+/// How many conversations are kept, and how many bytes of them; beyond that the oldest are removed.
 const MOST: usize = 100;
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
-/// So many prompts of earlier conversations can be called back.
+/// How many prompts of earlier conversations can be called back.
 const PROMPTS: usize = 200;
-/// So much of earlier conversations is read for them.
+/// How much of earlier conversations is read for them, in bytes.
 const PROMPT_BYTES: u64 = 8 * 1024 * 1024;
-/// The file that says of which workspace a folder is.
+/// The file with the path of the workspace that a folder is about.
 const WORKSPACE: &str = "workspace";
 
-/// Conversations in a folder, so that a later one can go on with one.
+/// Conversations in a folder, so that they can be continued later.
 ///
 /// ```text
 /// FOLDER/ID.jsonl   one conversation: lines as [`Session::read`] reads them, only ever added
 /// FOLDER/workspace  the path of the workspace, where it is given, for whoever lists those of all
 /// ```
 ///
-/// Whoever talks in a conversation holds a lock on its file, so that no two write into one. A line that a killed process left without an end is cut
-/// off by whoever goes on. There are at most 100 and 256 MiB of them: the oldest that nobody talks in go.
+/// A process that writes a conversation holds a lock on its file, so that no two write into one. A line that a killed
+/// process left without an end is cut off when the conversation is continued. At most 100 conversations and 256 MiB are
+/// kept: the oldest are removed, except those that are open.
 #[derive(Debug, Clone)]
 pub struct Sessions {
     folder: PathBuf,
     workspace: Option<String>,
 }
 
-/// One of them, without what was said.
+/// One conversation of a list, without what was said.
 #[derive(Debug)]
 pub struct ListedSession {
     /// Its id.
     pub id: String,
-    /// What can be read of it.
+    /// What can be read of it, or why nothing can.
     pub session: Result<Session, SessionsError>,
     /// When it was written last.
     pub modified: SystemTime,
@@ -47,48 +48,48 @@ pub struct ListedSession {
     pub bytes: u64,
 }
 
-/// Why nothing comes of it.
+/// Why an operation on kept conversations failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionsError {
     /// A file or folder cannot be used.
     #[error("cannot {does} {}", path.display())]
     File {
-        /// What was to be done: `read`, `write`.
+        /// The operation: `read`, `write`.
         does: &'static str,
-        /// With what.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
-    /// What is in a file is no conversation.
+    /// The content of a file is not a conversation.
     #[error("{} cannot be gone on with", path.display())]
     Unreadable {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with its content.
         source: SessionError,
     },
-    /// Somebody else talks in it.
+    /// The conversation is open in another place.
     #[error("the conversation {id} is open elsewhere")]
     Open {
         /// Its id.
         id: String,
     },
-    /// None has an id that begins so.
+    /// No conversation has an id that begins with this text.
     #[error("there is no conversation {id:?} in {}", folder.display())]
     Unknown {
-        /// What was asked for.
+        /// The text that was looked for.
         id: String,
-        /// Where it was looked for.
+        /// The folder in which it was looked for.
         folder: PathBuf,
     },
-    /// Several have an id that begins so.
+    /// Several conversations have an id that begins with this text.
     #[error("{id:?} is the beginning of several ids")]
     Ambiguous {
-        /// What was asked for.
+        /// The text that was looked for.
         id: String,
-        /// All of them.
+        /// The ids that begin with it.
         candidates: Vec<String>,
     },
 }
@@ -101,34 +102,35 @@ impl SessionsError {
 }
 
 impl Sessions {
-    /// Those of a folder, which need not be there. Touches no file.
+    /// The conversations of a folder, which need not exist. Touches no file.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), workspace: None }
     }
 
-    /// The same; whoever writes the first one writes down that they are about this workspace.
+    /// Sets the workspace that these conversations are about; it is written into the folder with the first
+    /// conversation.
     #[must_use]
     pub fn about(self, workspace: &str) -> Self {
         Self { workspace: Some(workspace.to_owned()), ..self }
     }
 
-    /// The workspace that a folder is written down to be about.
+    /// The workspace that a folder is about, if that was written down.
     pub fn workspace_of(folder: &Path) -> Option<String> {
         fs::read_to_string(folder.join(WORKSPACE)).ok()
     }
 
-    /// Where they are.
+    /// The folder of the conversations.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Whether there is one of exactly this id.
+    /// Whether there is a conversation with exactly this id.
     pub fn has(&self, id: &str) -> bool {
         let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         is_name && self.file(id).is_file()
     }
 
-    /// All, the one that was written last first.
+    /// All conversations, the last written first.
     pub fn list(&self) -> Result<Vec<ListedSession>, SessionsError> {
         let listed = self.files()?.into_iter().map(|(id, modified, bytes)| {
             let session = self.read(&id);
@@ -137,7 +139,7 @@ impl Sessions {
         Ok(listed.collect())
     }
 
-    /// The id that this is the beginning of.
+    /// The one id that begins with this text.
     pub fn find(&self, text: &str) -> Result<String, SessionsError> {
         let mut fitting: Vec<_> = self.files()?.into_iter().map(|(id, ..)| id).collect();
         fitting.retain(|id| !text.is_empty() && id.starts_with(text));
@@ -148,25 +150,25 @@ impl Sessions {
         }
     }
 
-    /// The one that was written last.
+    /// The id of the conversation that was written last.
     pub fn newest(&self) -> Result<Option<String>, SessionsError> {
         Ok(self.files()?.into_iter().next().map(|(id, ..)| id))
     }
 
-    /// One as far as it was kept. Who only looks need not be the only one.
+    /// Reads a conversation as far as it was kept. It may be open in another place, because reading needs no lock.
     pub fn read(&self, id: &str) -> Result<Session, SessionsError> {
         let path = self.file(id);
         let bytes = fs::read(&path).map_err(SessionsError::file("read", &path))?;
         Session::read(&bytes).map_err(|source| SessionsError::Unreadable { path, source })
     }
 
-    /// Whether nobody talks in one.
+    /// Whether a conversation is open nowhere.
     pub fn is_free(&self, id: &str) -> bool {
         File::open(self.file(id))
             .map_or(true, |file| !matches!(Locked::new(file), Err(TryLockError::WouldBlock)))
     }
 
-    /// Goes on with one. Until the value is dropped nobody else does.
+    /// Continues a conversation. Nobody else can until the value is dropped.
     pub fn resume(&self, id: &str) -> Result<(Session, OpenSession), SessionsError> {
         let path = self.file(id);
         let mut open = lock(&path, OpenOptions::new().read(true).append(true), id)?;
@@ -179,12 +181,12 @@ impl Sessions {
         Ok((session, OpenSession { path, open: Mutex::new(Some(open)), sessions: self.clone() }))
     }
 
-    /// Where a new one will be. There is a file once there is something to write.
+    /// Prepares a new conversation. Its file is created once there is something to write.
     pub fn begin(&self, id: &str) -> OpenSession {
         OpenSession { path: self.file(id), open: Mutex::new(None), sessions: self.clone() }
     }
 
-    /// Copies one as it is now, under a new id.
+    /// Copies a conversation as it is now, under a new id.
     pub fn fork(&self, id: &str, new: &str) -> Result<(), SessionsError> {
         let path = self.file(id);
         let bytes = fs::read(&path).map_err(SessionsError::file("read", &path))?;
@@ -202,14 +204,14 @@ impl Sessions {
         self.begin(new).write(&lines.collect::<String>())
     }
 
-    /// Removes one that nobody talks in.
+    /// Removes a conversation that is not open.
     pub fn remove(&self, id: &str) -> Result<(), SessionsError> {
         let path = self.file(id);
         let _lock = lock(&path, OpenOptions::new().read(true), id)?;
         fs::remove_file(&path).map_err(SessionsError::file("remove", &path))
     }
 
-    /// The prompts of earlier conversations, oldest first. What cannot be read has none.
+    /// The prompts of earlier conversations, oldest first. A conversation that cannot be read has none.
     pub fn prompts(&self) -> Vec<String> {
         let (mut prompts, mut bytes) = (Vec::new(), 0);
         for (id, _, size) in self.files().unwrap_or_default() {
@@ -226,7 +228,7 @@ impl Sessions {
         prompts
     }
 
-    /// Id, time of the last write and size of each, the newest first. No folder: none.
+    /// Id, time of the last write and size of each conversation, the newest first; empty if there is no folder.
     fn files(&self) -> Result<Vec<(String, SystemTime, u64)>, SessionsError> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -246,7 +248,7 @@ impl Sessions {
         Ok(files)
     }
 
-    /// Makes room for one more: the oldest that nobody talks in go.
+    /// Makes room for one more by removing the oldest conversations that are not open.
     fn sweep(&self) -> Result<(), SessionsError> {
         let mut bytes = 0;
         for (place, (id, _, size)) in self.files()?.into_iter().enumerate() {
@@ -261,7 +263,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// The file of one.
+    /// The file of a conversation.
     fn file(&self, id: &str) -> PathBuf {
         self.folder.join(format!("{id}.jsonl"))
     }
@@ -275,7 +277,7 @@ impl ListedSession {
     }
 }
 
-/// A conversation in which this process talks.
+/// A conversation that this process has open.
 #[derive(Debug)]
 pub struct OpenSession {
     path: PathBuf,
@@ -284,7 +286,7 @@ pub struct OpenSession {
 }
 
 impl OpenSession {
-    /// Adds lines: all of them at the end, or nothing.
+    /// Appends all the lines, or nothing.
     pub fn write(&self, lines: &str) -> Result<(), SessionsError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let file = match &mut *open {
@@ -297,7 +299,7 @@ impl OpenSession {
             .map_err(SessionsError::file("write", &self.path))
     }
 
-    /// The file, which nobody but its user reads, in a folder with room for it.
+    /// Creates the file, which only its user can read, in a folder with room for it.
     fn create(&self) -> Result<Locked, SessionsError> {
         let Sessions { folder, workspace } = &self.sessions;
         let mut private = DirBuilder::new();
@@ -338,8 +340,8 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // To close the file is not enough, because a child that another thread has just forked shares it until it is another program. If this fails,
-        // that moment passes all the same.
+        // Closing the file is not enough, because a child that another thread has just forked shares the file until it
+        // executes another program. If unlocking fails, the lock still ends at that moment.
         let _ = self.0.unlock();
     }
 }

@@ -15,7 +15,7 @@ fn result(id: &str) -> Message {
     Message { role: Role::Tool, parts: vec![Part::ToolResult(result)] }
 }
 
-/// A session of two turns, the second with a call.
+/// A session of two turns, the second of which has a call.
 fn kept() -> (String, Vec<Message>) {
     let first = [Message::text(Role::User, "[Note: x]\n\nhello"), Message::text(Role::Model, "Hello.")];
     let second =
@@ -62,7 +62,7 @@ fn a_session_that_cannot_be_read_says_why() {
     };
     assert_eq!(number, 3);
     assert!(source.downcast_ref::<serde_json::Error>().is_some_and(serde_json::Error::is_syntax), "{source}");
-    // What a later version adds changes nothing about what is known.
+    // What a later version adds does not change how the known lines are read.
     let later = format!("{text}{{\"type\":\"weather\",\"is\":\"fine\"}}\n");
     assert_eq!(Session::read(later.as_bytes()), Session::read(text.as_bytes()));
 }
@@ -86,7 +86,8 @@ fn what_was_forgotten_is_not_there_and_its_prompts_can_be_called_back() {
 }
 
 proptest! {
-    /// Wherever its writer was stopped: what is read is legal, and a beginning of what was said, but for the result of a call that is missing.
+    /// Wherever the writer was stopped, what is read is a legal history and a beginning of what was said, except that
+    /// the result of a call may be missing.
     #[test]
     fn a_torn_session_is_legal(cut in 0..2_000_usize) {
         let (text, history) = kept();

@@ -32,7 +32,7 @@ fn whoever_goes_on_with_a_session_is_the_only_one() {
     for refused in [sessions.resume("abc").map(drop), sessions.remove("abc")] {
         assert!(matches!(refused, Err(SessionsError::Open { .. })), "{refused:?}");
     }
-    // Looking is no talking.
+    // Listing conversations takes no lock.
     assert_eq!(sessions.list().unwrap().len(), 1);
     drop(open);
     let (_, open) = sessions.resume("abc").unwrap();
